@@ -413,7 +413,7 @@ static void test_dtypes_meet_in_the_wider_one(void **state)
     lab_unref(whole);
 }
 
-static void test_what_cannot_be_computed_says_why(void **state)
+static void test_arithmetic_that_fails_says_why(void **state)
 {
     lab_tensor *a = tensor_of(*state, DIMS(2, 3), A), *out, *far;
     lab_tensor *b = tensor_of(*state, DIMS(2), NUMBERS(1, 2));
@@ -475,7 +475,7 @@ int main(void)
         T(test_causal_attention_sees_nothing_later),
         T(test_gradients_of_a_chain_with_broadcasting),
         T(test_dtypes_meet_in_the_wider_one),
-        T(test_what_cannot_be_computed_says_why),
+        T(test_arithmetic_that_fails_says_why),
         T(test_a_number_in_host_memory_meets_the_device),
     };
 

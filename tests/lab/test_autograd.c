@@ -194,7 +194,7 @@ static void test_only_what_a_gradient_needs_is_saved(void **state)
     lab_unref(w);
 }
 
-static void test_what_was_saved_goes_as_the_walk_passes(void **state)
+static void test_saved_tensors_are_freed_during_backward(void **state)
 {
     lab_tensor *x = zeros_leaf(*state, 1000), *y, *z;
 
@@ -344,7 +344,7 @@ static void test_a_retained_gradient_follows_its_tensor(void **state)
 
 /* ---- refusals ----------------------------------------------------------- */
 
-static void test_what_cannot_be_differentiated_says_why(void **state)
+static void test_a_backward_that_is_refused_says_why(void **state)
 {
     lab_tensor *x = zeros_leaf(*state, 10), *y = twice(x), *n, *g;
 
@@ -692,7 +692,7 @@ int main(void)
         T(test_a_retained_gradient_is_a_copy_made_first),
         T(test_without_retain_grad_only_leaves_keep_theirs),
         T(test_only_what_a_gradient_needs_is_saved),
-        T(test_what_was_saved_goes_as_the_walk_passes),
+        T(test_saved_tensors_are_freed_during_backward),
         T(test_nothing_is_recorded_where_it_is_off),
         T(test_gradients_can_be_given_and_dropped),
         T(test_in_place_operations_go_on_the_record),
@@ -706,7 +706,7 @@ int main(void)
         T(test_a_hook_removes_itself_and_others),
         T(test_a_hook_may_end_its_leaf_and_walk_its_graph),
         T(test_a_hook_that_fails_ends_the_walk),
-        T(test_what_cannot_be_differentiated_says_why),
+        T(test_a_backward_that_is_refused_says_why),
         T(test_a_chain_of_a_million_operations),
         T(test_failing_host_memory_leaves_nothing_behind),
         T(test_running_out_in_backward_leaves_the_session_usable),

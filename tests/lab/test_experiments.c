@@ -106,7 +106,7 @@ static bool only_shown(struct exp *e)
 
 /* ---- tests ---- */
 
-static void test_what_is_as_expected_exits_0(void **state)
+static void test_an_experiment_as_expected_exits_0(void **state)
 {
     struct report r = report_of(as_expected, (struct lab_run_options){0});
 
@@ -164,7 +164,7 @@ static void test_other_policies_and_settings_are_not_judged(void **state)
     free(r.text);
 }
 
-static void test_what_cannot_be_done_exits_2(void **state)
+static void test_an_experiment_that_cannot_run_exits_2(void **state)
 {
     struct lab_run_options opt = {.json = true};
     struct report r = report_of(out_of_memory, opt);
@@ -192,7 +192,7 @@ static void test_an_expected_refusal_is_checked(void **state)
     free(r.text);
 }
 
-static void test_what_is_only_shown_is_not_checked(void **state)
+static void test_shown_numbers_are_not_checked(void **state)
 {
     struct report r =
         report_of(only_shown, (struct lab_run_options){.json = true});
@@ -273,12 +273,12 @@ static void test_names_and_numbers_are_known(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_what_is_as_expected_exits_0),
+        cmocka_unit_test(test_an_experiment_as_expected_exits_0),
         cmocka_unit_test(test_each_kind_of_difference_exits_1),
         cmocka_unit_test(test_other_policies_and_settings_are_not_judged),
-        cmocka_unit_test(test_what_cannot_be_done_exits_2),
+        cmocka_unit_test(test_an_experiment_that_cannot_run_exits_2),
         cmocka_unit_test(test_an_expected_refusal_is_checked),
-        cmocka_unit_test(test_what_is_only_shown_is_not_checked),
+        cmocka_unit_test(test_shown_numbers_are_not_checked),
         cmocka_unit_test(test_a_device_keeps_what_the_experiment_leaves_open),
         cmocka_unit_test(test_a_device_that_is_too_long_is_refused),
         cmocka_unit_test(test_lines_keep_to_the_width),

@@ -326,7 +326,7 @@ static void test_without_memory_sizes_are_told(void **state)
     lab_assert_ok(lab_close(none));
 }
 
-static void test_what_does_not_fit_is_cut_and_counted(void **state)
+static void test_text_beyond_the_buffer_is_cut_and_counted(void **state)
 {
     lab_tensor *t = ROW(1, 2);
     char text[10];
@@ -365,7 +365,7 @@ int main(void)
         cmocka_unit_test(test_empty_ones_tell_what_cannot_be_seen),
         cmocka_unit_test(test_the_device_is_told),
         cmocka_unit_test(test_without_memory_sizes_are_told),
-        cmocka_unit_test(test_what_does_not_fit_is_cut_and_counted),
+        cmocka_unit_test(test_text_beyond_the_buffer_is_cut_and_counted),
     };
 
     return cmocka_run_group_tests(tests, up, down);

@@ -59,7 +59,7 @@ static void test_layer_norm_takes_what_pytorch_takes(void **state)
     lab_unref(x);
 }
 
-static void test_what_is_not_wanted_is_not_made(void **state)
+static void test_gradients_that_nobody_needs_are_not_computed(void **state)
 {
     struct events e = {.length = 0};
     lab_tensor *x = nn_numbers(*state, 4, SIZES(1, 2, 6, 6), 1);
@@ -217,7 +217,7 @@ int main(void)
     cmocka_unit_test_setup_teardown(test, nn_session_open, nn_session_close)
     const struct CMUnitTest tests[] = {
         IN_SESSION(test_layer_norm_takes_what_pytorch_takes),
-        IN_SESSION(test_what_is_not_wanted_is_not_made),
+        IN_SESSION(test_gradients_that_nobody_needs_are_not_computed),
         IN_SESSION(test_dropout_takes_a_mask_of_a_byte_an_element),
         IN_SESSION(test_max_pool2d_saves_indices_of_eight_bytes),
         IN_SESSION(test_mse_loss_stays_as_large_as_its_input),

@@ -237,7 +237,7 @@ static void test_a_tensor_of_no_elements_takes_nothing(void **state)
     lab_assert_ok(lab_close(l));
 }
 
-static void test_what_cannot_be_a_tensor_is_refused(void **state)
+static void test_invalid_sizes_of_a_tensor_are_refused(void **state)
 {
     lab *l = lab_rig_up(SPEC);
     const int64_t huge[] = {INT64_MAX, INT64_MAX, 2}, less[] = {2, -1};
@@ -482,7 +482,7 @@ int main(void)
         cmocka_unit_test(test_the_observer_sees_device_storages_alone),
         cmocka_unit_test(test_memory_goes_with_the_last_window_on_it),
         cmocka_unit_test(test_a_tensor_of_no_elements_takes_nothing),
-        cmocka_unit_test(test_what_cannot_be_a_tensor_is_refused),
+        cmocka_unit_test(test_invalid_sizes_of_a_tensor_are_refused),
         cmocka_unit_test(test_tensors_hold_what_they_are_made_of),
         cmocka_unit_test(test_zeros_are_zero_in_reused_memory),
         cmocka_unit_test(test_reading_and_writing_go_in_row_major_order),

@@ -101,7 +101,7 @@ static void test_reshape_copies_only_what_no_view_can_show(void **state)
 }
 
 /* As in torch: in each row, whether that view is possible. */
-static void test_what_can_be_viewed_is_pytorchs(void **state)
+static void test_views_are_possible_where_pytorch_has_them(void **state)
 {
     lab_tensor *t, *p, *v;
     int64_t count = 24;
@@ -350,7 +350,7 @@ int main(void)
         T(test_a_base_lives_as_long_as_its_views),
         T(test_pieces_are_views),
         T(test_reshape_copies_only_what_no_view_can_show),
-        T(test_what_can_be_viewed_is_pytorchs),
+        T(test_views_are_possible_where_pytorch_has_them),
         T(test_clone_keeps_the_order_of_dimensions),
         T(test_there_and_back_again),
         T(test_joining),

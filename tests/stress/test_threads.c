@@ -609,7 +609,7 @@ static void race_on(const char *conf)
     end_empty(&rig);
 }
 
-static void test_of_two_frees_of_one_address_one_succeeds(void **state)
+static void test_only_one_of_two_concurrent_frees_succeeds(void **state)
 {
     (void)state;
     race_on("");
@@ -695,7 +695,7 @@ int main(void)
         cmocka_unit_test(test_every_call_runs_beside_every_other),
         cmocka_unit_test(test_pools_come_and_go_beside_other_work),
         cmocka_unit_test(test_a_pool_is_restored_while_its_blocks_are_freed),
-        cmocka_unit_test(test_of_two_frees_of_one_address_one_succeeds),
+        cmocka_unit_test(test_only_one_of_two_concurrent_frees_succeeds),
         cmocka_unit_test(test_each_thread_reads_its_own_last_error),
         cmocka_unit_test(test_allocators_of_one_device_come_and_go),
     };

@@ -120,7 +120,7 @@ static void test_blanks_do_not_count(void **state)
     rig_down(&rig);
 }
 
-static void test_of_two_values_the_last_counts(void **state)
+static void test_the_last_of_two_values_applies(void **state)
 {
     struct rig rig = rig_up(SPEC, "max_split_size_mb:40,max_split_size_mb:50");
 
@@ -634,7 +634,7 @@ int main(void)
         cmocka_unit_test(test_every_key_is_accepted_with_its_values),
         cmocka_unit_test(test_settings_are_joined_by_commas),
         cmocka_unit_test(test_blanks_do_not_count),
-        cmocka_unit_test(test_of_two_values_the_last_counts),
+        cmocka_unit_test(test_the_last_of_two_values_applies),
         cmocka_unit_test(
             test_every_wrong_setting_is_named_with_what_is_accepted),
         cmocka_unit_test(test_a_word_that_is_too_long_is_refused),

@@ -42,7 +42,7 @@ static void refused(struct rig *rig, uint64_t bytes, const char *words)
 /* ---- waiting --------------------------------------------------------------- */
 
 /* Four are pending; the first is enough. */
-static void test_no_more_is_waited_for_than_is_needed(void **state)
+static void test_only_as_many_events_as_needed_are_waited_for(void **state)
 {
     (void)state;
     for (int i = 0; i < 2; i++) {
@@ -325,7 +325,7 @@ static void test_the_budget_holds_without_moves(void **state)
     rig_down(&rig);
 }
 
-static void test_no_budget_is_no_wait(void **state)
+static void test_a_budget_of_0_does_not_wait(void **state)
 {
     struct rig rig = ladder_up(SEGMENTS, "reclaim_budget_ms:0");
 
@@ -518,7 +518,7 @@ static void test_the_message_counts_unmapped_memory(void **state)
 
 /* With more streams than are counted separately, no holder is named that may be
  * the wrong one. */
-static void test_no_wrong_holder_is_named(void **state)
+static void test_no_holder_is_named_if_unknown_streams_hold_more(void **state)
 {
     struct rig rig = rig_up_policy("sim:512MiB", LARDER_POLICY_LARDER, "");
 
@@ -576,7 +576,7 @@ static void test_moving_pages_off_is_named(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_no_more_is_waited_for_than_is_needed),
+        cmocka_unit_test(test_only_as_many_events_as_needed_are_waited_for),
         cmocka_unit_test(test_the_pool_is_looked_at_after_each_wait),
         cmocka_unit_test(test_nothing_is_released_while_a_wait_may_suffice),
         cmocka_unit_test(test_a_hopeless_request_does_not_call_the_driver),
@@ -588,14 +588,14 @@ int main(void)
         cmocka_unit_test(test_the_budget_applies_to_every_policy),
         cmocka_unit_test(test_pending_memory_stays_within_its_limit),
         cmocka_unit_test(test_the_budget_holds_without_moves),
-        cmocka_unit_test(test_no_budget_is_no_wait),
+        cmocka_unit_test(test_a_budget_of_0_does_not_wait),
         cmocka_unit_test(test_a_pool_s_limit_is_kept),
         cmocka_unit_test(test_a_pool_s_limit_can_be_used_up),
         cmocka_unit_test(test_a_pool_says_what_it_holds),
         cmocka_unit_test(test_the_message_names_the_holders),
         cmocka_unit_test(test_the_message_omits_streams_without_memory),
         cmocka_unit_test(test_the_message_counts_unmapped_memory),
-        cmocka_unit_test(test_no_wrong_holder_is_named),
+        cmocka_unit_test(test_no_holder_is_named_if_unknown_streams_hold_more),
         cmocka_unit_test(test_the_message_counts_releasable_memory),
         cmocka_unit_test(test_moving_pages_off_is_named),
     };

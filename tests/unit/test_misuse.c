@@ -539,7 +539,7 @@ static void test_a_checkpoint_of_a_destroyed_allocator_is_refused(void **state)
     assert_ok(larder_device_close(rig.dev));
 }
 
-static void test_no_allocator_is_an_invalid_one(void **state)
+static void test_null_is_refused_as_an_allocator(void **state)
 {
     (void)state;
     assert_all_refuse(NULL, LARDER_ERR_INVALID);
@@ -782,7 +782,7 @@ int main(void)
         cmocka_unit_test(test_a_pool_is_begun_and_released_once_for_each_user),
         cmocka_unit_test(test_a_destroyed_allocator_refuses_every_call),
         cmocka_unit_test(test_a_checkpoint_of_a_destroyed_allocator_is_refused),
-        cmocka_unit_test(test_no_allocator_is_an_invalid_one),
+        cmocka_unit_test(test_null_is_refused_as_an_allocator),
         cmocka_unit_test(test_outputs_and_texts_must_not_be_null),
         cmocka_unit_test(test_options_that_make_no_sense_are_refused),
         cmocka_unit_test(test_options_of_an_older_header_are_read),

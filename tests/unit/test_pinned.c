@@ -441,7 +441,7 @@ static void test_an_allocator_of_device_memory_is_refused(void **state)
     rig_down(&rig);
 }
 
-static void test_no_policy_can_be_asked_for(void **state)
+static void test_other_policies_are_refused(void **state)
 {
     larder_device *dev;
     larder_allocator *a = NULL;
@@ -579,7 +579,7 @@ int main(void)
         cmocka_unit_test(test_a_shorter_struct_is_filled_no_further),
         cmocka_unit_test(test_wrong_calls_are_reported),
         cmocka_unit_test(test_an_allocator_of_device_memory_is_refused),
-        cmocka_unit_test(test_no_policy_can_be_asked_for),
+        cmocka_unit_test(test_other_policies_are_refused),
         cmocka_unit_test(test_a_destroyed_allocator_is_recognised),
         cmocka_unit_test(test_a_device_without_pinned_memory_says_so),
     };

@@ -74,7 +74,8 @@ static void test_a_stream_recorded_in_a_pool_is_waited_for(void **state)
         recorded_inside(policies[i], 0);
 }
 
-static void test_one_recorded_before_and_in_a_pool_is_waited_for(void **state)
+static void test_a_stream_recorded_before_and_in_a_pool_is_waited_for(
+    void **state)
 {
     (void)state;
     for (int i = 0; i < POLICIES; i++)
@@ -151,7 +152,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_a_stream_recorded_in_a_pool_is_waited_for),
-        cmocka_unit_test(test_one_recorded_before_and_in_a_pool_is_waited_for),
+        cmocka_unit_test(
+            test_a_stream_recorded_before_and_in_a_pool_is_waited_for),
         cmocka_unit_test(test_a_stream_recorded_before_capture_is_waited_for),
         cmocka_unit_test(test_a_stream_recorded_after_capture_is_waited_for),
         cmocka_unit_test(test_a_use_in_a_capture_gets_no_event),

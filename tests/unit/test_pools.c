@@ -198,7 +198,7 @@ static void test_only_accepted_streams_get_memory_from_a_pool(void **state)
     rig_down(&rig);
 }
 
-static void test_of_two_pools_the_one_begun_first_serves(void **state)
+static void test_the_pool_begun_first_serves(void **state)
 {
     struct rig rig = rig_up(SPEC, "");
 
@@ -564,7 +564,7 @@ int main(void)
         cmocka_unit_test(test_a_pools_memory_keeps_to_its_stream),
         cmocka_unit_test(test_pools_do_without_expandable_segments),
         cmocka_unit_test(test_only_accepted_streams_get_memory_from_a_pool),
-        cmocka_unit_test(test_of_two_pools_the_one_begun_first_serves),
+        cmocka_unit_test(test_the_pool_begun_first_serves),
         cmocka_unit_test(
             test_a_shared_pool_stays_until_its_last_user_releases_it),
         cmocka_unit_test(test_live_memory_outlives_the_release_of_its_pool),

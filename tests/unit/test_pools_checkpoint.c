@@ -199,7 +199,7 @@ static void test_a_pool_emptied_since_is_full_again(void **state)
     check_everywhere(free_all);
 }
 
-static void test_what_was_allocated_since_is_freed(void **state)
+static void test_blocks_allocated_after_the_checkpoint_are_freed(void **state)
 {
     (void)state;
     check_everywhere(fill_holes);
@@ -578,7 +578,7 @@ int main(void)
         cmocka_unit_test(test_nothing_happened_and_nothing_changes),
         cmocka_unit_test(test_a_block_freed_since_is_live_again),
         cmocka_unit_test(test_a_pool_emptied_since_is_full_again),
-        cmocka_unit_test(test_what_was_allocated_since_is_freed),
+        cmocka_unit_test(test_blocks_allocated_after_the_checkpoint_are_freed),
         cmocka_unit_test(test_segments_cut_otherwise_are_cut_as_before),
         cmocka_unit_test(test_a_hole_in_the_middle_comes_back),
         cmocka_unit_test(test_a_segment_got_since_stays_and_is_free),

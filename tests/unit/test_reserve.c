@@ -111,7 +111,7 @@ static void test_the_piece_is_used_before_expandable_segments(void **state)
     rig_down(&rig);
 }
 
-static void test_what_the_piece_cannot_hold_comes_from_the_driver(void **state)
+static void test_requests_beyond_the_piece_come_from_the_driver(void **state)
 {
     struct rig rig = rig_up(SPEC, "preallocate:64MiB");
     larder_addr p = rig_alloc(&rig, MIB(60));
@@ -400,7 +400,7 @@ int main(void)
             test_small_and_large_requests_are_served_from_the_piece),
         cmocka_unit_test(test_private_pools_are_served_from_the_piece),
         cmocka_unit_test(test_the_piece_is_used_before_expandable_segments),
-        cmocka_unit_test(test_what_the_piece_cannot_hold_comes_from_the_driver),
+        cmocka_unit_test(test_requests_beyond_the_piece_come_from_the_driver),
         cmocka_unit_test(test_the_ladder_does_not_release_the_piece),
         cmocka_unit_test(test_the_ladder_joins_cached_segments_of_the_piece),
         cmocka_unit_test(

@@ -340,7 +340,7 @@ static void test_text_is_escaped(void **state)
 }
 
 /* Keys that PyTorch always writes, even if empty. */
-static void test_what_is_empty_is_written(void **state)
+static void test_empty_fields_are_written(void **state)
 {
     struct rig rig = rig_up("sim:1GiB,backing=none",
                             "history:9,pinned_max_cached_size_mb:2");
@@ -613,7 +613,7 @@ static void test_a_failed_file_leaves_nothing_and_the_old_one(void **state)
     rig_down(&rig);
 }
 
-static void test_what_is_no_file_is_written_to(void **state)
+static void test_a_device_file_is_written_to_not_replaced(void **state)
 {
     struct rig rig = rig_up("sim:1GiB,backing=none", "");
     struct stat st;
@@ -756,14 +756,14 @@ int main(void)
         cmocka_unit_test(test_reserved_memory_is_there_whole),
         cmocka_unit_test(test_json_has_events_and_marks_to_the_letter),
         cmocka_unit_test(test_text_is_escaped),
-        cmocka_unit_test(test_what_is_empty_is_written),
+        cmocka_unit_test(test_empty_fields_are_written),
         cmocka_unit_test(test_a_pickle_holds_numbers_of_64_bits),
         cmocka_unit_test(test_a_pickle_says_what_json_says),
         cmocka_unit_test(test_a_snapshot_may_omit_the_history),
         cmocka_unit_test(test_a_refused_write_ends_the_snapshot),
         cmocka_unit_test(test_the_name_says_which_format),
         cmocka_unit_test(test_a_failed_file_leaves_nothing_and_the_old_one),
-        cmocka_unit_test(test_what_is_no_file_is_written_to),
+        cmocka_unit_test(test_a_device_file_is_written_to_not_replaced),
         cmocka_unit_test(test_wrong_options_are_refused),
         cmocka_unit_test(test_a_snapshot_is_written_once_when_memory_runs_out),
         cmocka_unit_test(test_a_number_in_the_name_has_it_written_each_time),

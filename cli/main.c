@@ -97,10 +97,10 @@ static const struct cli_command *find_command(const char *name)
     return NULL;
 }
 
-/* For commands without options: read at most `most` operands; the others stay
+/* For commands without options: read at most `max` operands; the others stay
  * unchanged.  Returns an exit status, or -1 to continue. */
 static int read_operands(const struct cli_command *self, int argc, char **argv,
-                         size_t most, const char **operands)
+                         size_t max, const char **operands)
 {
     struct cli_args args;
     size_t count = 0;
@@ -114,7 +114,7 @@ static int read_operands(const struct cli_command *self, int argc, char **argv,
         }
         if (got == CLI_WRONG)
             return CLI_EXIT_BAD;
-        if (count == most)
+        if (count == max)
             return cli_bad_usage(self, "unexpected '%s'", args.value);
         operands[count++] = args.value;
     }

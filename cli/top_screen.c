@@ -125,7 +125,7 @@ static void look(struct screen *s)
 
 /* The maximum of each part of the minute. */
 static void draw_spark(const struct screen *s, const struct track *t,
-                       uint64_t most)
+                       uint64_t max)
 {
     static const char *const fine[] = {" ", "▁", "▂", "▃", "▄",
                                        "▅", "▆", "▇", "█"};
@@ -142,12 +142,12 @@ static void draw_spark(const struct screen *s, const struct track *t,
             if (at >= SAMPLES && t->samples[at - SAMPLES] > high)
                 high = t->samples[at - SAMPLES];
         }
-        if (high > most)
-            high = most;
+        if (high > max)
+            high = max;
         size_t step =
-            high == 0 || most == 0
+            high == 0 || max == 0
                 ? 0
-                : 1 + (size_t)((double)high / (double)most * (STEPS - 1));
+                : 1 + (size_t)((double)high / (double)max * (STEPS - 1));
 
         addstr((s->is_unicode ? fine : plain)[step]);
     }

@@ -216,14 +216,14 @@ static void print_holders(const struct tune *t)
 /* The minimum that is missing under any setting. */
 static uint64_t least_short(const struct tune *t)
 {
-    uint64_t least = tune_short_bytes(t, now(t));
+    uint64_t min = tune_short_bytes(t, now(t));
 
     for (size_t i = 1; i < t->count; i++) {
         uint64_t bytes = tune_short_bytes(t, &t->candidates[i]);
 
-        least = bytes < least ? bytes : least;
+        min = bytes < min ? bytes : min;
     }
-    return least;
+    return min;
 }
 
 static void print_no_cure(const struct tune *t)

@@ -33,11 +33,11 @@ static double softplus(double x, double beta, double threshold)
     return x * beta > threshold ? x : log1p(exp(x * beta)) / beta;
 }
 
-static double clamped(double x, double least, double most)
+static double clamped(double x, double min, double max)
 {
     if (x != x)
         return x;
-    return x < least ? least : x > most ? most : x;
+    return x < min ? min : x > max ? max : x;
 }
 
 static double sign_of(double x)

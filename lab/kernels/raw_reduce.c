@@ -98,13 +98,13 @@ static double variance(const struct reduction *r, const void *data,
 static double log_sum_exp(const struct reduction *r, const void *data,
                           int64_t base)
 {
-    double most = folded(r, LAB_AMAX, data, base), sum = 0;
+    double max = folded(r, LAB_AMAX, data, base), sum = 0;
 
-    if (isinf(most))
-        return most;
+    if (isinf(max))
+        return max;
     for (int64_t i = 0; i < r->count; i++)
-        sum += exp(element_at(r, data, base, i) - most);
-    return most + log(sum);
+        sum += exp(element_at(r, data, base, i) - max);
+    return max + log(sum);
 }
 
 static double result_of(const struct reduction *r, const void *data,

@@ -82,9 +82,9 @@ static int64_t from_end(const lab_tensor *t, int i)
 static larder_result batch_sizes(const lab_tensor *a, const lab_tensor *b,
                                  int *count, int64_t sizes[LAB_MAX_DIMS])
 {
-    int most = a->ndim > b->ndim ? a->ndim : b->ndim;
+    int max = a->ndim > b->ndim ? a->ndim : b->ndim;
 
-    *count = most - 2;
+    *count = max - 2;
     for (int i = 0; i < *count; i++) {
         int64_t m = from_end(a, i), n = from_end(b, i);
 

@@ -54,7 +54,7 @@ struct print {
     struct text out;
     int used; /* columns used; 2 more, as PyTorch counts */
     /* Of elements that are finite and not 0, to choose the style: */
-    double least, most;
+    double min, max;
     bool has_fraction;
 };
 
@@ -128,8 +128,8 @@ static void note_size(struct print *p, const void *at)
 
     if (!isfinite(x) || x == 0)
         return;
-    p->least = p->least == 0 || size < p->least ? size : p->least;
-    p->most = size > p->most ? size : p->most;
+    p->min = p->min == 0 || size < p->min ? size : p->min;
+    p->max = size > p->max ? size : p->max;
     p->has_fraction = p->has_fraction || x != ceil(x);
 }
 
@@ -158,12 +158,12 @@ static void style_choose(struct print *p)
     p->width = 1;
     if (p->t->kind == LAB_FLOAT32) {
         visit(p, data, 0, note_size);
-        if (p->most == 0)
+        if (p->max == 0)
             p->style = WHOLE;
-        else if (p->most / p->least > 1000 || p->most > 1e8)
+        else if (p->max / p->min > 1000 || p->max > 1e8)
             p->style = SCIENTIFIC;
         else if (p->has_fraction)
-            p->style = p->least < 1e-4 ? SCIENTIFIC : FIXED;
+            p->style = p->min < 1e-4 ? SCIENTIFIC : FIXED;
     }
     visit(p, data, 0, note_width);
 }

@@ -186,15 +186,15 @@ larder_result lab__check_shape(lab_dtype dtype, lab_place place, int ndim,
 larder_result lab__check_dim(const char *op, const lab_tensor *t, int *dim)
 {
     int ndim = t->ndim;
-    int most = ndim > 0 ? ndim : 1; /* a number accepts 0 and -1 too */
+    int dims = ndim > 0 ? ndim : 1; /* a number accepts 0 and -1 too */
 
-    if (*dim < -most || *dim >= most)
+    if (*dim < -dims || *dim >= dims)
         return lab__fail(LARDER_ERR_INVALID,
                          "%s: Dimension out of range (expected to be in range "
                          "of [%d, %d], but got %d)",
-                         op, -most, most - 1, *dim);
+                         op, -dims, dims - 1, *dim);
     if (*dim < 0)
-        *dim += most;
+        *dim += dims;
     return LARDER_OK;
 }
 
@@ -247,10 +247,10 @@ larder_result lab__broadcast(const char *op, const lab_tensor *a,
                              const lab_tensor *b, int *ndim,
                              int64_t sizes[LAB_MAX_DIMS])
 {
-    int most = a->ndim > b->ndim ? a->ndim : b->ndim;
+    int dims = a->ndim > b->ndim ? a->ndim : b->ndim;
     int64_t result[LAB_MAX_DIMS];
 
-    for (int i = 0; i < most; i++) {
+    for (int i = 0; i < dims; i++) {
         int64_t m = size_from_end(a, i), n = size_from_end(b, i);
 
         if (m != n && m != 1 && n != 1)
@@ -258,11 +258,11 @@ larder_result lab__broadcast(const char *op, const lab_tensor *a,
                              "%s: The size of tensor a (%" PRId64
                              ") must match the size of tensor b (%" PRId64
                              ") at non-singleton dimension %d",
-                             op, m, n, most - 1 - i);
-        result[most - 1 - i] = m == 1 ? n : m;
+                             op, m, n, dims - 1 - i);
+        result[dims - 1 - i] = m == 1 ? n : m;
     }
-    for (int i = 0; i < most; i++)
+    for (int i = 0; i < dims; i++)
         sizes[i] = result[i];
-    *ndim = most;
+    *ndim = dims;
     return LARDER_OK;
 }

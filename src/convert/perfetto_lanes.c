@@ -49,17 +49,17 @@ static bool find_threshold(const struct lifetimes *l, uint64_t *out)
 
 bool perfetto_lanes_make(const struct lifetimes *l, struct perfetto_lanes *out)
 {
-    uint64_t least;
+    uint64_t min;
 
     memset(out, 0, sizeof *out);
     out->slices = calloc(l->alloc_count + 1, sizeof *out->slices);
-    if (out->slices == NULL || !find_threshold(l, &least))
+    if (out->slices == NULL || !find_threshold(l, &min))
         return false;
     for (size_t i = 0; i < l->alloc_count; i++) {
         const struct lifetime *a = &l->allocs[i];
         struct perfetto_lane *lane;
 
-        if (a->rounded < least || a->end == LIFETIME_BEFORE)
+        if (a->rounded < min || a->end == LIFETIME_BEFORE)
             continue;
         lane = find_lane(out, a->stream, a->start + 1);
         if (lane == NULL)

@@ -119,14 +119,14 @@ static int compare_bases(const void *a, const void *b)
 
 uint64_t recorded_ranges_distance(const struct recorded_ranges *r)
 {
-    uint64_t least = UINT64_MAX;
+    uint64_t min = UINT64_MAX;
 
     if (r->count > 0)
         qsort(r->list, r->count, sizeof *r->list, compare_bases);
     for (size_t i = 1; i < r->count; i++) {
         uint64_t apart = r->list[i].base - r->list[i - 1].base;
 
-        least = apart < least ? apart : least;
+        min = apart < min ? apart : min;
     }
-    return least;
+    return min;
 }

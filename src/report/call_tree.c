@@ -145,7 +145,7 @@ void call_tree_free(struct call_tree *t)
 struct writing {
     const struct call_tree *t;
     const struct snapshot *s;
-    size_t most;
+    size_t max;
     bool whole;
     FILE *out;
 };
@@ -184,7 +184,7 @@ static void write_below(const struct writing *w, const struct call_node *parent,
     for (uint32_t n = parent->child; n != 0; n = nodes[n].next) {
         bool is_same = nodes[n].bytes == parent->bytes;
 
-        if (shown == w->most || !is_worth(w, &nodes[n]) || depth == DEPTH_MAX) {
+        if (shown == w->max || !is_worth(w, &nodes[n]) || depth == DEPTH_MAX) {
             left += nodes[n].bytes;
             continue;
         }
@@ -199,9 +199,9 @@ static void write_below(const struct writing *w, const struct call_node *parent,
 }
 
 void call_tree_write(const struct call_tree *t, const struct snapshot *s,
-                     size_t most, bool whole, FILE *out)
+                     size_t max, bool whole, FILE *out)
 {
-    const struct writing w = {t, s, most, whole, out};
+    const struct writing w = {t, s, max, whole, out};
 
     write_below(&w, &t->nodes[0], 0);
 }

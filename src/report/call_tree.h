@@ -30,10 +30,10 @@ bool call_tree_make(const struct snapshot *s, const struct report_group *paths,
                     struct tool_error *error);
 void call_tree_free(struct call_tree *t);
 
-/* Write the tree as indented lines: at most `most` children of each node,
+/* Write the tree as indented lines: at most `max` children of each node,
  * without those below a hundredth of the total.  A single child is not indented
  * further. */
 void call_tree_write(const struct call_tree *t, const struct snapshot *s,
-                     size_t most, bool whole, FILE *out);
+                     size_t max, bool whole, FILE *out);
 
 #endif

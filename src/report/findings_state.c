@@ -94,7 +94,7 @@ static uint64_t bytes_of(const struct run_summary *f,
 {
     const struct moment *m = &f->peak;
     uint64_t sum = 0;
-    uint64_t most = 0;
+    uint64_t max = 0;
     size_t i;
 
     for (i = 0; i < m->live_count; i++) {
@@ -104,8 +104,8 @@ static uint64_t bytes_of(const struct run_summary *f,
             !moment_in_use(a, m->state))
             continue;
         sum += a->rounded;
-        if (a->rounded > most) {
-            most = a->rounded;
+        if (a->rounded > max) {
+            max = a->rounded;
             *largest = m->live[i];
         }
     }

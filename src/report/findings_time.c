@@ -28,7 +28,7 @@ static uint64_t kept_from(const struct run_summary *f, size_t i,
     uint32_t begin_event = f->iterations.begin[i];
     uint32_t end_event = f->iterations.begin[i + 1];
     uint64_t sum = 0;
-    uint64_t most = 0;
+    uint64_t max = 0;
     size_t low = l->before_count;
     size_t high = l->alloc_count;
 
@@ -50,8 +50,8 @@ static uint64_t kept_from(const struct run_summary *f, size_t i,
              f->categories[low] != REPORT_ACTIVATIONS))
             continue;
         sum += a->rounded;
-        if (a->rounded > most) {
-            most = a->rounded;
+        if (a->rounded > max) {
+            max = a->rounded;
             *largest = (uint32_t)low;
         }
     }
@@ -61,34 +61,33 @@ static uint64_t kept_from(const struct run_summary *f, size_t i,
 /* The first iteration allocates state, and the last two are not complete. */
 uint64_t finding_leak(const struct run_summary *f, uint32_t *largest)
 {
-    uint64_t least = UINT64_MAX;
+    uint64_t min = UINT64_MAX;
     size_t i;
 
     if (f->iterations.count < LEAK_ITERATIONS + 2)
         return 0;
-    for (i = 1; i + 2 < f->iterations.count && least > 0; i++) {
+    for (i = 1; i + 2 < f->iterations.count && min > 0; i++) {
         uint64_t kept = kept_from(f, i, largest);
 
-        if (kept < least)
-            least = kept;
+        if (kept < min)
+            min = kept;
     }
-    return least;
+    return min;
 }
 
 void find_leaks(const struct run_summary *f, struct finding_list *list)
 {
     const struct snapshot *s = f->lifetimes->snapshot;
     uint32_t largest = 0;
-    uint64_t least = finding_leak(f, &largest);
+    uint64_t min = finding_leak(f, &largest);
     struct report_text title;
     struct report_text text;
     char a[REPORT_WORD];
     char frame[REPORT_FRAME];
 
-    if (least == 0 || !finding_begin(list, &title, &text))
+    if (min == 0 || !finding_begin(list, &title, &text))
         return;
-    fprintf(title.out, "Each iteration leaves %s behind",
-            report_bytes(least, a));
+    fprintf(title.out, "Each iteration leaves %s behind", report_bytes(min, a));
     fprintf(text.out,
             "At least that much of each of %zu iterations is never freed; the "
             "largest allocation of the last: %s from %s.  Something keeps a "
@@ -136,7 +135,7 @@ static uint32_t fastest_grower(const struct lifetimes *l,
 {
     const struct snapshot *s = l->snapshot;
     uint32_t best = 0;
-    uint64_t most = 0;
+    uint64_t max = 0;
     uint32_t stack;
     size_t i;
 
@@ -146,8 +145,8 @@ static uint32_t fastest_grower(const struct lifetimes *l,
     for (stack = 1; stack < s->stack_count; stack++) {
         const struct row *row = &growers[stack].best;
 
-        if (row->steps >= GROWTH_STEPS && row->last - row->first > most) {
-            most = row->last - row->first;
+        if (row->steps >= GROWTH_STEPS && row->last - row->first > max) {
+            max = row->last - row->first;
             best = stack;
         }
     }
@@ -210,7 +209,7 @@ static uint64_t late_bytes(const struct run_summary *f, uint32_t *largest)
     const struct iterations *it = &f->iterations;
     uint32_t period =
         (it->begin[it->count - 1] - it->begin[0]) / (uint32_t)(it->count - 1);
-    uint64_t most = 0;
+    uint64_t max = 0;
     uint64_t bytes = 0;
     size_t i;
 
@@ -221,8 +220,8 @@ static uint64_t late_bytes(const struct run_summary *f, uint32_t *largest)
             !is_late(f, m->live[i], period))
             continue;
         bytes += size;
-        if (size > most) {
-            most = size;
+        if (size > max) {
+            max = size;
             *largest = m->live[i];
         }
     }

@@ -2,7 +2,7 @@
 
 #include "report/summary_of_run.h"
 
-bool report_holders(const struct snapshot *s, size_t device, size_t most,
+bool report_holders(const struct snapshot *s, size_t device, size_t max,
                     struct report_holder *out, size_t *count,
                     struct tool_error *error)
 {
@@ -15,7 +15,7 @@ bool report_holders(const struct snapshot *s, size_t device, size_t most,
         lifetimes_free(&l);
         return false;
     }
-    *count = r.line_count < most ? r.line_count : most;
+    *count = r.line_count < max ? r.line_count : max;
     for (size_t i = 0; i < *count; i++) {
         out[i].bytes = r.lines[i].bytes;
         out[i].count = r.lines[i].count;

@@ -10,9 +10,9 @@ struct report_holder {
     char frame[REPORT_FRAME];
 };
 
-/* Up to `most` holders, largest first; *count is their number.  False: no host
+/* Up to `max` holders, largest first; *count is their number.  False: no host
  * memory. */
-bool report_holders(const struct snapshot *s, size_t device, size_t most,
+bool report_holders(const struct snapshot *s, size_t device, size_t max,
                     struct report_holder *out, size_t *count,
                     struct tool_error *error);
 

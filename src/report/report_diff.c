@@ -110,11 +110,11 @@ static bool gather_side(struct difference *d, const struct run_summary *r,
                         int side)
 {
     /* The rest is small and not worth listing. */
-    size_t most = 500;
+    size_t max = 500;
     char text[REPORT_FRAME];
     size_t i;
 
-    for (i = 0; i < r->line_count && i < most; i++) {
+    for (i = 0; i < r->line_count && i < max; i++) {
         struct held *held =
             find_held(d, report_frame(r->lifetimes->snapshot, r->lines[i].key,
                                       true, text));

@@ -69,14 +69,14 @@ static bool is_alike(const struct moment_area *a, const struct moment_area *b)
 static void write_rows(const struct report_writing *w,
                        const struct moment_area **order, size_t count)
 {
-    size_t most = w->opt->all ? count : SEGMENTS_SHOWN;
+    size_t max = w->opt->all ? count : SEGMENTS_SHOWN;
     size_t shown = 0;
     size_t alike = 0;
     char a[REPORT_WORD];
     char b[REPORT_WORD];
     size_t i;
 
-    for (i = 0; i < count && (shown < most || alike > 0); i++) {
+    for (i = 0; i < count && (shown < max || alike > 0); i++) {
         if (!w->opt->all && i > 0 && is_alike(order[i], order[i - 1])) {
             alike++;
             continue;
@@ -84,7 +84,7 @@ static void write_rows(const struct report_writing *w,
         if (alike > 0)
             fprintf(w->out, "  and %zu more of that size, as free\n", alike);
         alike = 0;
-        if (shown == most)
+        if (shown == max)
             break;
         fprintf(w->out, "  %10s, %10s free  ", report_bytes(order[i]->size, a),
                 report_bytes(area_free(order[i]), b));

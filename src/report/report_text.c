@@ -151,7 +151,7 @@ static void write_doubts(const struct report_writing *w)
 /* ---- curves over time ------------------------------------------------------------ */
 
 static void write_row(const struct report_writing *w, const char *name,
-                      const uint64_t columns[RUN_COLUMNS], uint64_t most)
+                      const uint64_t columns[RUN_COLUMNS], uint64_t max)
 {
     static const char *const bars[] = {" ", "▁", "▂", "▃", "▄",
                                        "▅", "▆", "▇", "█"};
@@ -163,7 +163,7 @@ static void write_row(const struct report_writing *w, const char *name,
     for (i = 0; i < RUN_COLUMNS; i++) {
         /* A ratio avoids 128-bit arithmetic; most is not less than the
          * column. */
-        double part = most > 0 ? (double)columns[i] / (double)most : 0;
+        double part = max > 0 ? (double)columns[i] / (double)max : 0;
         size_t step = (size_t)(part * 8 + 0.5);
 
         if (step == 0 && columns[i] > 0)
@@ -176,21 +176,21 @@ static void write_row(const struct report_writing *w, const char *name,
 static void write_curves(const struct report_writing *w)
 {
     const struct run_summary *r = w->r;
-    uint64_t most = r->peak_reserved;
+    uint64_t max = r->peak_reserved;
     char a[REPORT_WORD];
 
     if (!report_has_history(r))
         return;
     /* Segments may not be recorded, or only some. */
-    if (most < r->peak_allocated)
-        most = r->peak_allocated;
-    if (most < r->peak_requested)
-        most = r->peak_requested;
+    if (max < r->peak_allocated)
+        max = r->peak_allocated;
+    if (max < r->peak_requested)
+        max = r->peak_requested;
     fprintf(w->out, "\nOver the run (full height is %s)\n",
-            report_bytes(most, a));
-    write_row(w, "reserved", r->reserved, most);
-    write_row(w, "allocated", r->allocated, most);
-    write_row(w, "requested", r->requested, most);
+            report_bytes(max, a));
+    write_row(w, "reserved", r->reserved, max);
+    write_row(w, "allocated", r->allocated, max);
+    write_row(w, "requested", r->requested, max);
 }
 
 /* ---- failures and findings -------------------------------------------------------------- */
@@ -199,18 +199,18 @@ enum { TEXT_WIDTH = 88 };
 
 /* How much of a line of `length` fits: up to the last blank, or to the end of a
  * single word that is too long. */
-static size_t fitting(const char *line, size_t length, size_t most)
+static size_t fitting(const char *line, size_t length, size_t max)
 {
     size_t in = strspn(line, " -");
-    size_t n = most;
+    size_t n = max;
 
-    if (length <= most)
+    if (length <= max)
         return length;
     while (n > in && line[n] != ' ')
         n--;
     if (n > in)
         return n;
-    for (n = most; n < length && line[n] != ' '; n++)
+    for (n = max; n < length && line[n] != ' '; n++)
         ;
     return n;
 }
@@ -222,15 +222,15 @@ static void write_indented(FILE *out, int indent, const char *text)
     while (*text != '\0') {
         size_t length = strcspn(text, "\n");
         size_t in = strspn(text, " -");
-        size_t most = TEXT_WIDTH - (size_t)indent;
-        size_t n = fitting(text, length, most);
+        size_t max = TEXT_WIDTH - (size_t)indent;
+        size_t n = fitting(text, length, max);
         const char *rest = text + n;
 
         fprintf(out, "%*s%.*s\n", indent, "", (int)n, text);
         for (length -= n; length > 0; length -= n, rest += n) {
             rest++;
             length--;
-            n = fitting(rest, length, most - (in < most / 2 ? in : 0));
+            n = fitting(rest, length, max - (in < max / 2 ? in : 0));
             fprintf(out, "%*s%.*s\n", indent + (int)in, "", (int)n, rest);
         }
         text = rest + (*rest == '\n');

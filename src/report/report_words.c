@@ -73,7 +73,7 @@ uint32_t report_own_frame(const struct snapshot *s, uint32_t stack)
     const uint32_t *frames = snapshot_stack(s, stack, &count);
     uint32_t best = UINT32_MAX;
     size_t helpers = 0;
-    int most = -1;
+    int max = -1;
     size_t i;
 
     for (i = 0; i < count && helpers <= HELPER_CALLS; i++) {
@@ -82,31 +82,31 @@ uint32_t report_own_frame(const struct snapshot *s, uint32_t stack)
         if (kind == FRAME_OWN)
             return frames[i];
         helpers += kind == FRAME_PACKAGE;
-        if (kind > most) {
-            most = kind;
+        if (kind > max) {
+            max = kind;
             best = frames[i];
         }
     }
     return best;
 }
 
-int report_cut(const char *text, size_t most)
+int report_cut(const char *text, size_t max)
 {
-    size_t n = strnlen(text, most + 1);
+    size_t n = strnlen(text, max + 1);
 
-    if (n <= most)
+    if (n <= max)
         return (int)n;
-    n = most;
+    n = max;
     while (n > 0 && ((unsigned char)text[n] & 0xc0) == 0x80)
         n--;
     return (int)n;
 }
 
-/* The length of a C++ function's name without parameters, at most `most`: very
+/* The length of a C++ function's name without parameters, at most `max`: very
  * long names are not searched to the end. */
-static size_t without_parameters(const char *name, size_t most)
+static size_t without_parameters(const char *name, size_t max)
 {
-    const char *end = name + strnlen(name, most);
+    const char *end = name + strnlen(name, max);
     const char *at = name;
 
     while ((at = memchr(at, '(', (size_t)(end - at))) != NULL) {
@@ -115,7 +115,7 @@ static size_t without_parameters(const char *name, size_t most)
             return (size_t)(at - name);
         at++;
     }
-    return most;
+    return max;
 }
 
 /* The length of the UTF-8 character here; 0: it is incomplete. */
@@ -209,7 +209,7 @@ const char *report_frame(const struct snapshot *s, uint32_t frame, bool whole,
     char line[REPORT_WORD] = "";
     char cell[REPORT_WORD];
     unsigned number;
-    size_t most = whole ? 160 : 60;
+    size_t max = whole ? 160 : 60;
 
     if (frame == UINT32_MAX)
         return strcpy(buf, "(no call path recorded)");
@@ -232,12 +232,12 @@ const char *report_frame(const struct snapshot *s, uint32_t frame, bool whole,
         snprintf(line, sizeof(line), ":%" PRIu32, s->frames[frame].line);
     /* A note is no function: it has no file. */
     if (!whole && file[0] != '\0')
-        most = without_parameters(name, most);
+        max = without_parameters(name, max);
     if (strcmp(file, "??") == 0 || file[0] == '\0')
-        snprintf(buf, REPORT_FRAME, "%.*s", report_cut(name, most), name);
+        snprintf(buf, REPORT_FRAME, "%.*s", report_cut(name, max), name);
     else
         snprintf(buf, REPORT_FRAME, "%.*s%s %.*s", report_cut(file, 300), file,
-                 line, report_cut(name, most), name);
+                 line, report_cut(name, max), name);
     report_defuse(buf);
     return buf;
 }

@@ -35,9 +35,9 @@ uint32_t report_own_frame(const struct snapshot *s, uint32_t stack);
 const char *report_frame(const struct snapshot *s, uint32_t frame, bool whole,
                          char buf[REPORT_FRAME]);
 
-/* How many of the first `most` bytes of a text end with a complete
+/* How many of the first `max` bytes of a text end with a complete
  * character. */
-int report_cut(const char *text, size_t most);
+int report_cut(const char *text, size_t max);
 
 /* Replace control characters and invalid UTF-8. */
 void report_defuse(char *text);

@@ -19,7 +19,7 @@ static uint64_t missing(const struct tune_cell *cell, uint64_t capacity)
 
 uint64_t tune_short_bytes(const struct tune *t, const struct tune_candidate *c)
 {
-    uint64_t most = 0;
+    uint64_t max = 0;
 
     for (size_t i = 0; i < t->inputs->count; i++) {
         const struct tune_input *in = &t->inputs->items[i];
@@ -28,9 +28,9 @@ uint64_t tune_short_bytes(const struct tune *t, const struct tune_candidate *c)
         if (c->is_base && t->by_beginning && in->card.found &&
             bytes < in->card.missing && !c->cells[i].fits)
             bytes = in->card.missing;
-        most = bytes > most ? bytes : most;
+        max = bytes > max ? bytes : max;
     }
-    return most;
+    return max;
 }
 
 /* Leave a hundredth of each capacity free: recordings always differ a

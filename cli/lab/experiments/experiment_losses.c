@@ -18,7 +18,7 @@ struct growth {
     int last;           /* iteration with the last growth; 0: none yet */
     /* Between two growths: */
     uint64_t shortest, longest; /* iterations */
-    uint64_t least, most;       /* bytes */
+    uint64_t min, max;          /* bytes */
 };
 
 static void widen(uint64_t *low, uint64_t *high, uint64_t x)
@@ -38,7 +38,7 @@ static void growth_add(struct growth *g, int iteration, const lab_memory *m)
         g->allocated = m->allocated_bytes;
     if (iteration <= SETTLED || more == 0)
         return;
-    widen(&g->least, &g->most, more);
+    widen(&g->min, &g->max, more);
     if (g->last != 0)
         widen(&g->shortest, &g->longest, (uint64_t)(iteration - g->last));
     g->last = iteration;
@@ -82,8 +82,8 @@ static bool keep(struct exp *e, lab_tensor **kept, struct growth *g)
 static bool growth_checks(struct exp *e, const struct growth *g)
 {
     return exp_number(e, "reserved grows at a time by at least", EXP_BYTES,
-                      2 * MIB, g->least) &&
-           exp_number(e, "and by at most", EXP_BYTES, 2 * MIB, g->most) &&
+                      2 * MIB, g->min) &&
+           exp_number(e, "and by at most", EXP_BYTES, 2 * MIB, g->max) &&
            exp_number(e, "from one growth to the next there are at least",
                       EXP_ITERATIONS, SEGMENT_LOSSES, g->shortest) &&
            exp_number(e, "and at most", EXP_ITERATIONS, SEGMENT_LOSSES,

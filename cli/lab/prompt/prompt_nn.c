@@ -77,11 +77,11 @@ static bool make_full(struct prompt *p, int64_t size, double number,
 static bool read_size(struct prompt *p, value v, const char *what, int64_t low,
                       int64_t *out)
 {
-    const int64_t most = (int64_t)1 << 31;
+    const int64_t max = (int64_t)1 << 31;
 
     if (!prompt_read_int(p, v, what, out))
         return false;
-    if (*out < low || *out > most)
+    if (*out < low || *out > max)
         return prompt_fail(p, "%s cannot be %" PRId64, what, *out);
     return true;
 }

@@ -70,12 +70,12 @@ static uint64_t available_to(const struct account_report *t,
     const struct account *account = &t->a->account;
     uint64_t capacity = held_capacity(t->a);
     uint64_t others = t->used - used + account_kept_from(account, h);
-    uint64_t most = capacity > others ? capacity - others : 0;
+    uint64_t max = capacity > others ? capacity - others : 0;
 
     larder__assert(used <= t->used);
     if (h->limit_bytes != 0)
-        most = bits_lesser(most, h->limit_bytes);
-    return most > h->held_bytes ? most - h->held_bytes : 0;
+        max = bits_lesser(max, h->limit_bytes);
+    return max > h->held_bytes ? max - h->held_bytes : 0;
 }
 
 static void report_owner(const struct account_report *t,

@@ -67,7 +67,7 @@ static void separate(struct emit *e)
 /* The length of the UTF-8 character that begins here; 0: it is invalid. */
 static size_t utf8_length(const unsigned char *s)
 {
-    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    static const uint32_t min[] = {0, 0, 0x80, 0x800, 0x10000};
     uint32_t c = s[0];
     size_t n = 1;
 
@@ -87,7 +87,7 @@ static size_t utf8_length(const unsigned char *s)
             return 0;
         c = c << 6 | (s[i] & 0x3F);
     }
-    return c < least[n] || c > 0x10FFFF || (c >= 0xD800 && c < 0xE000) ? 0 : n;
+    return c < min[n] || c > 0x10FFFF || (c >= 0xD800 && c < 0xE000) ? 0 : n;
 }
 
 static const char replacement[] = "\xEF\xBF\xBD"; /* U+FFFD */

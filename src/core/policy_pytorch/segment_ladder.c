@@ -90,13 +90,13 @@ static larder_result release_and_grow(struct allocator *a, struct request *q)
 static void keep_within_slack(struct allocator *a, const struct request *q)
 {
     uint64_t used = (uint64_t)a->stats.active_bytes.peak_all;
-    uint64_t most = used + used / 100 * a->policy->slack_percent;
+    uint64_t max = used + used / 100 * a->policy->slack_percent;
     uint64_t after = a->held_bytes + q->segment_bytes;
 
     if (a->policy->slack_percent == 0 || allocator_is_capturing(a) ||
-        after <= most)
+        after <= max)
         return;
-    (void)larder__release_unused(a, after - most);
+    (void)larder__release_unused(a, after - max);
 }
 
 static larder_result wait_and_release(struct allocator *a, struct request *q)

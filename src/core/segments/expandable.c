@@ -167,18 +167,18 @@ static larder_result range_create(struct allocator *a, struct heap *heap,
 {
     uint64_t page_bytes = range_page_bytes(a, heap);
     uint64_t pages = range_pages_for(a, heap, page_bytes);
-    uint64_t least = (size + page_bytes - 1) / page_bytes;
+    uint64_t min = (size + page_bytes - 1) / page_bytes;
     larder_result r;
 
-    if (pages < least)
-        pages = least;
+    if (pages < min)
+        pages = min;
 
     do {
         r = larder__segment_reserve(a, heap, SEGMENT_EXPANDABLE, page_bytes,
                                     pages * page_bytes, out);
         pages /= 2;
     } while (r != LARDER_OK && r != LARDER_ERR_NO_HOST_MEMORY && pages > 0 &&
-             pages >= least);
+             pages >= min);
     if (r == LARDER_OK)
         heap_insert_unmapped(*out);
     return r;

@@ -76,7 +76,7 @@ static struct block *unused_choose(const struct allocator *a, uint64_t bytes,
 uint64_t larder__release_unused(struct allocator *a, uint64_t bytes)
 {
     struct block *alone;
-    uint64_t most = UINT64_MAX;
+    uint64_t max = UINT64_MAX;
     uint64_t gone = 0;
 
     for (int kind = 0; kind < POOL_KINDS; kind++)
@@ -89,18 +89,18 @@ uint64_t larder__release_unused(struct allocator *a, uint64_t bytes)
             return size;
     }
     while (gone < bytes) {
-        struct block *b = unused_choose(a, most, larger_of_heap);
+        struct block *b = unused_choose(a, max, larger_of_heap);
         uint64_t size;
 
-        larder__assert(b == NULL || (is_unused(b) && b->bytes <= most));
+        larder__assert(b == NULL || (is_unused(b) && b->bytes <= max));
         if (b == NULL)
             break;
         size = b->bytes;
-        most = size;
+        max = size;
         if (larder__segment_release(a, b) == LARDER_OK)
             gone += size;
         else
-            most--;
+            max--;
     }
     return gone;
 }

@@ -57,7 +57,7 @@ static uint64_t allocated(int device)
 
 /* ---- opening ----------------------------------------------------------------- */
 
-static void what_is_wrong_is_said_at_the_start(void **state)
+static void wrong_options_are_reported_on_opening(void **state)
 {
     larder_adapter_options opt;
     larder_adapter *none = NULL;
@@ -242,7 +242,7 @@ static void there_is_a_number_of_sets(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        ADAPTER_TEST(what_is_wrong_is_said_at_the_start),
+        ADAPTER_TEST(wrong_options_are_reported_on_opening),
         ADAPTER_TEST(settings_hold_for_every_device),
         ADAPTER_TEST(cupy_memory_belongs_to_a_device_and_the_thread_s_stream),
         ADAPTER_TEST(rmm_memory_is_reused_in_its_stream_s_order),

@@ -2,7 +2,7 @@
  * virtual memory. */
 #include "cuda_rig.h"
 
-static void what_is_not_needed_may_be_missing(void **state)
+static void optional_driver_calls_may_be_missing(void **state)
 {
     struct rig rig = {.dev = cuda_up("sim:64MiB", 0, "")};
     larder_device_props props = {.size = sizeof props};
@@ -30,7 +30,7 @@ static void what_is_not_needed_may_be_missing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_not_needed_may_be_missing),
+        cmocka_unit_test(optional_driver_calls_may_be_missing),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

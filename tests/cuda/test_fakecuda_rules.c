@@ -204,7 +204,7 @@ static void nothing_is_unmapped_under_queued_work(void **state)
     assert_int_equal(fake()->broken(), 0);
 }
 
-static void what_was_destroyed_is_refused(void **state)
+static void destroyed_objects_are_refused(void **state)
 {
     cud_stream stream;
     cud_event event;
@@ -377,7 +377,7 @@ int main(void)
         RULE(pages_are_mapped_whole_where_nothing_is),
         RULE(access_is_set_before_use),
         RULE(nothing_is_unmapped_under_queued_work),
-        RULE(what_was_destroyed_is_refused),
+        RULE(destroyed_objects_are_refused),
         RULE(a_capture_refuses_memory_unless_the_thread_is_relaxed),
         RULE(calls_are_found_by_name),
         RULE(pages_come_back_through_files),

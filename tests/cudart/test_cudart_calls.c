@@ -250,7 +250,7 @@ static const void *kernel_address(void)
     return address;
 }
 
-static void what_is_registered_can_be_launched(void **state)
+static void registered_kernels_can_be_launched(void **state)
 {
     struct rt_function_attributes f;
     void **image = __cudaRegisterFatBinary(double_of_a_variable);
@@ -275,7 +275,7 @@ static void what_is_registered_can_be_launched(void **state)
     assert_int_equal(blocks, 8);
 }
 
-static void what_stands_between_the_brackets_is_kept(void **state)
+static void a_pushed_launch_configuration_is_popped_unchanged(void **state)
 {
     struct rt_dim3 grid = {2, 3, 4};
     struct rt_dim3 block = {5, 6, 7};
@@ -371,7 +371,7 @@ static void a_graph_keeps_its_objects(void **state)
     OK(cudaStreamDestroy(stream));
 }
 
-static void what_is_not_simulated_says_so(void **state)
+static void calls_that_are_not_simulated_return_not_supported(void **state)
 {
     int cudaMallocArray(void **, const void *, size_t, size_t, unsigned);
     void *array;
@@ -406,12 +406,12 @@ int main(void)
         cmocka_unit_test(a_pool_keeps_what_its_threshold_says),
         cmocka_unit_test(a_pool_s_piece_waits_for_its_stream),
         cmocka_unit_test(a_pool_of_one_s_own_goes),
-        cmocka_unit_test(what_is_registered_can_be_launched),
-        cmocka_unit_test(what_stands_between_the_brackets_is_kept),
+        cmocka_unit_test(registered_kernels_can_be_launched),
+        cmocka_unit_test(a_pushed_launch_configuration_is_popped_unchanged),
         cmocka_unit_test(a_variable_has_memory_when_it_is_used),
         cmocka_unit_test(the_host_is_called_in_a_stream_s_order),
         cmocka_unit_test(a_graph_keeps_its_objects),
-        cmocka_unit_test(what_is_not_simulated_says_so),
+        cmocka_unit_test(calls_that_are_not_simulated_return_not_supported),
         cmocka_unit_test(the_driver_s_calls_are_found),
     };
 

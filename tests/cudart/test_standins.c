@@ -278,7 +278,7 @@ static void a_place_may_be_asked_for_alone(void **state)
     drop_network(network);
 }
 
-static void what_is_set_in_a_descriptor_is_read(void **state)
+static void attributes_set_in_a_descriptor_are_read_back(void **state)
 {
     enum { INT64 = 3, DESCRIPTOR = 15, RESULTS = 202, WORKSPACE = 402 };
     int64_t set[] = {3, 4, 5};
@@ -361,7 +361,7 @@ static void synchronize(void)
                      0);
 }
 
-static void what_is_gathered_is_this_part_of_each(void **state)
+static void all_gather_repeats_the_own_part_for_each_rank(void **state)
 {
     struct gathering g = gathering_of(NCCL_RANKS);
     call_fn *gather = call_of("libnccl.so.2", "ncclAllGather");
@@ -380,7 +380,7 @@ static void what_is_gathered_is_this_part_of_each(void **state)
     gathering_end(g);
 }
 
-static void what_is_reduced_stays_as_it_is(void **state)
+static void a_reduction_leaves_the_values_unchanged(void **state)
 {
     struct gathering g = gathering_of(NCCL_RANKS);
     call_fn *reduce = call_of("libnccl.so.2", "ncclAllReduce");
@@ -415,9 +415,9 @@ int main(void)
         cmocka_unit_test(a_network_s_weights_are_all_there),
         cmocka_unit_test(weights_lie_one_after_the_other),
         cmocka_unit_test(a_place_may_be_asked_for_alone),
-        cmocka_unit_test(what_is_set_in_a_descriptor_is_read),
-        cmocka_unit_test(what_is_gathered_is_this_part_of_each),
-        cmocka_unit_test(what_is_reduced_stays_as_it_is),
+        cmocka_unit_test(attributes_set_in_a_descriptor_are_read_back),
+        cmocka_unit_test(all_gather_repeats_the_own_part_for_each_rank),
+        cmocka_unit_test(a_reduction_leaves_the_values_unchanged),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -410,7 +410,8 @@ static void values_are_read_and_written_as_the_type(void **state)
 
 /* ---- functions of the caller's --------------------------------------------- */
 
-static void what_is_not_recorded_is_released_at_once(void **state)
+static void the_context_of_an_unrecorded_function_is_released_at_once(
+    void **state)
 {
     lab *l = *state;
     lab_tensor *x = leaf_of(l, DIMS(1), NUMBERS(2));
@@ -524,8 +525,8 @@ int main(void)
                                         small_session_open,
                                         small_session_close),
         cmocka_unit_test_setup_teardown(
-            what_is_not_recorded_is_released_at_once, small_session_open,
-            small_session_close),
+            the_context_of_an_unrecorded_function_is_released_at_once,
+            small_session_open, small_session_close),
         cmocka_unit_test_setup_teardown(a_streams_memory_is_its_own,
                                         small_session_open,
                                         small_session_close),

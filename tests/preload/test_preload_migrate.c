@@ -118,7 +118,7 @@ static void *found(const char *name)
     return out;
 }
 
-static void what_queues_work_is_found_with_its_hook(void **state)
+static void functions_that_queue_work_are_found_as_hooks(void **state)
 {
     (void)state;
     assert_ptr_equal(found("cuLaunchKernel"), cuLaunchKernel);
@@ -222,7 +222,7 @@ int main(void)
         PRELOAD_TEST(live_memory_moves_for_a_request),
         PRELOAD_TEST(work_that_is_queued_is_done_first),
         PRELOAD_TEST(a_failed_move_changes_nothing),
-        PRELOAD_TEST(what_queues_work_is_found_with_its_hook),
+        PRELOAD_TEST(functions_that_queue_work_are_found_as_hooks),
         PRELOAD_TEST(a_move_waits_for_a_running_call),
         PRELOAD_TEST(threads_at_work_and_memory_that_moves_do_not_meet),
         PRELOAD_TEST(nothing_moves_while_a_stream_is_captured),

@@ -300,7 +300,7 @@ static void growing_requests_are_found(void **state)
 }
 
 /* A value that a name keeps until the next iteration rebinds it. */
-static void what_is_freed_late_is_found(void **state)
+static void late_frees_are_found(void **state)
 {
     char lines[8192] = "segment_alloc 0 4GiB\n";
     int i;
@@ -477,7 +477,7 @@ static void a_time_no_clock_shows_is_cut_down(void **state)
 /* ---- texts of strangers ----------------------------------------------------- */
 
 /* Cut inside a character, half of a pair, a control character. */
-static void what_is_shown_is_whole_and_harmless(void **state)
+static void shown_text_has_no_escapes_or_broken_characters(void **state)
 {
     char text[] = "a\xc3\xa9 b\xc3 \xed\xa0\x80 \x1b[31m \xe2\x82";
 
@@ -547,7 +547,7 @@ int main(void)
         cmocka_unit_test(repeats_are_told_apart_by_size),
         cmocka_unit_test(columns_cover_the_run),
         cmocka_unit_test(growing_requests_are_found),
-        cmocka_unit_test(what_is_freed_late_is_found),
+        cmocka_unit_test(late_frees_are_found),
         cmocka_unit_test(unused_memory_is_found),
         cmocka_unit_test(a_stranded_stream_is_found),
         cmocka_unit_test(frames_and_lifetimes_tell_what_memory_is_for),
@@ -555,7 +555,7 @@ int main(void)
         cmocka_unit_test(the_line_is_the_programs_own),
         cmocka_unit_test(cells_are_numbered_as_they_come),
         cmocka_unit_test(a_time_no_clock_shows_is_cut_down),
-        cmocka_unit_test(what_is_shown_is_whole_and_harmless),
+        cmocka_unit_test(shown_text_has_no_escapes_or_broken_characters),
         cmocka_unit_test(a_files_name_is_harmless),
         cmocka_unit_test(of_a_long_name_only_the_ends_are_read),
     };

@@ -95,7 +95,7 @@ static void marks_say_where_iterations_begin(void **state)
                  "*0 2 3");
 }
 
-static void what_ends_or_is_named_else_is_no_mark(void **state)
+static void ends_and_other_names_are_not_iteration_marks(void **state)
 {
     (void)state;
     assert_found(".<step END>..<step END>..<step END>.", "");
@@ -162,7 +162,7 @@ static void half_of_the_run_is_covered(void **state)
 }
 
 /* Few long iterations are preferred to many short ones. */
-static void what_comes_seldom_is_the_clock(void **state)
+static void the_rarest_repeated_stack_marks_the_iterations(void **state)
 {
     (void)state;
     assert_found("BABABA.BABABA.BABABA.BABABA.C......C......C......C......",
@@ -223,14 +223,14 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(marks_say_where_iterations_begin),
-        cmocka_unit_test(what_ends_or_is_named_else_is_no_mark),
+        cmocka_unit_test(ends_and_other_names_are_not_iteration_marks),
         cmocka_unit_test(fewer_than_three_marks_are_none),
         cmocka_unit_test(marks_of_one_event_count_once),
         cmocka_unit_test(marks_are_of_their_device),
         cmocka_unit_test(three_times_are_a_repetition),
         cmocka_unit_test(distances_may_differ_a_little),
         cmocka_unit_test(half_of_the_run_is_covered),
-        cmocka_unit_test(what_comes_seldom_is_the_clock),
+        cmocka_unit_test(the_rarest_repeated_stack_marks_the_iterations),
         cmocka_unit_test(of_many_kinds_several_have_to_agree),
         cmocka_unit_test(a_run_without_events_has_none),
         cmocka_unit_test(kinds_differ_by_any_byte_of_their_size),

@@ -67,7 +67,8 @@ static void an_allocation_lives_from_its_event_to_its_free(void **state)
     snapshot_free(s);
 }
 
-static void what_is_freed_unseen_was_there_before(void **state)
+static void memory_freed_without_an_allocation_is_older_than_the_history(
+    void **state)
 {
     struct snapshot *s = made_snapshot("free_requested 4 4MiB\n"
                                        "free_completed 4 4MiB\n"
@@ -97,7 +98,8 @@ static void what_is_freed_unseen_was_there_before(void **state)
     snapshot_free(s);
 }
 
-static void what_only_completes_was_freed_before(void **state)
+static void memory_whose_free_only_completes_was_freed_before_the_history(
+    void **state)
 {
     struct snapshot *s = made_snapshot("free_completed 4 4MiB\n", NULL);
     struct lifetimes l = lifetimes_of(s);
@@ -112,7 +114,7 @@ static void what_only_completes_was_freed_before(void **state)
 }
 
 /* A ring that lost events: an address is allocated twice, and freed twice. */
-static void what_does_not_fit_is_counted(void **state)
+static void contradictory_events_are_counted(void **state)
 {
     struct snapshot *s = made_snapshot("alloc 0 4MiB\n"
                                        "alloc 0 2MiB\n"
@@ -194,9 +196,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_allocation_lives_from_its_event_to_its_free),
-        cmocka_unit_test(what_is_freed_unseen_was_there_before),
-        cmocka_unit_test(what_only_completes_was_freed_before),
-        cmocka_unit_test(what_does_not_fit_is_counted),
+        cmocka_unit_test(
+            memory_freed_without_an_allocation_is_older_than_the_history),
+        cmocka_unit_test(
+            memory_whose_free_only_completes_was_freed_before_the_history),
+        cmocka_unit_test(contradictory_events_are_counted),
         cmocka_unit_test(unmapping_cuts_what_was_mapped),
         cmocka_unit_test(the_rounding_is_the_recorded_one),
         cmocka_unit_test(the_address_map_keeps_what_it_is_told),

@@ -115,7 +115,7 @@ static void a_text_is_cut_between_characters(void **state)
 }
 
 /* The length stays: one byte replaces one byte. */
-static void what_a_terminal_would_obey_is_replaced(void **state)
+static void control_characters_are_replaced(void **state)
 {
     static const struct {
         const char *text, *shown;
@@ -379,7 +379,7 @@ int main(void)
         cmocka_unit_test(times_too_far_apart_are_as_far_as_can_be),
         cmocka_unit_test(one_alone_is_no_plural),
         cmocka_unit_test(a_text_is_cut_between_characters),
-        cmocka_unit_test(what_a_terminal_would_obey_is_replaced),
+        cmocka_unit_test(control_characters_are_replaced),
         cmocka_unit_test(of_a_long_file_name_the_end_is_shown),
         cmocka_unit_test(the_line_that_is_named_says_most),
         cmocka_unit_test(the_kind_of_a_frame_is_read_from_its_file_and_name),

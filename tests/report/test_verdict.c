@@ -127,7 +127,7 @@ static void a_snapshot_without_history_says_so(void **state)
                "_record_memory_history(max_entries=");
 }
 
-static void what_lowers_a_peak_most_is_advised(void **state)
+static void the_advice_is_what_lowers_a_peak_most(void **state)
 {
     static const char forward[] =
         "segment_alloc 0 100MiB\n"
@@ -276,7 +276,7 @@ static void gradients_stay_for_the_optimizer(void **state)
     }
 }
 
-static void what_pytorch_says_counts_before_any_guess(void **state)
+static void pytorchs_categories_take_precedence_over_guesses(void **state)
 {
     enum report_category category;
     struct snapshot *s = made_snapshot("alloc 0 1MiB 0 m.py:1:Parameter\n"
@@ -372,12 +372,12 @@ int main(void)
         cmocka_unit_test(too_little_is_told_with_what_is_missing),
         cmocka_unit_test(advice_in_pieces_is_a_cure_or_what_is_not_on),
         cmocka_unit_test(a_snapshot_without_history_says_so),
-        cmocka_unit_test(what_lowers_a_peak_most_is_advised),
+        cmocka_unit_test(the_advice_is_what_lowers_a_peak_most),
         cmocka_unit_test(a_line_is_named_that_holds_most_in_all),
         cmocka_unit_test(inference_is_told_apart),
         cmocka_unit_test(old_memory_is_told_by_its_end),
         cmocka_unit_test(gradients_stay_for_the_optimizer),
-        cmocka_unit_test(what_pytorch_says_counts_before_any_guess),
+        cmocka_unit_test(pytorchs_categories_take_precedence_over_guesses),
         cmocka_unit_test(lines_are_put_together),
         cmocka_unit_test(a_tree_leaves_frameworks_out),
     };

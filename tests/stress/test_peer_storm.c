@@ -317,7 +317,7 @@ static void expect_the_books_are_right(larder_device *dev)
     larder__ledger_inspect_end(l);
 }
 
-static void what_one_caches_serves_all_in_a_storm(void **state)
+static void memory_cached_by_one_process_serves_all(void **state)
 {
     larder_device *dev;
     pid_t pids[WORKERS];
@@ -349,7 +349,7 @@ static void what_one_caches_serves_all_in_a_storm(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_one_caches_serves_all_in_a_storm),
+        cmocka_unit_test(memory_cached_by_one_process_serves_all),
     };
 
     snprintf(spec, sizeof spec, "sim:256MiB,context=1MiB,shared=peers-%ld",

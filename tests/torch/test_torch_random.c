@@ -75,7 +75,7 @@ static void many_at_once_are_as_many_singly(void **state)
     }
 }
 
-static void what_is_no_state_is_refused(void **state)
+static void invalid_generator_states_are_refused(void **state)
 {
     struct state s = seeded(7);
 
@@ -95,7 +95,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_are_the_published_ones),
         cmocka_unit_test(many_at_once_are_as_many_singly),
-        cmocka_unit_test(what_is_no_state_is_refused),
+        cmocka_unit_test(invalid_generator_states_are_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -137,7 +137,7 @@ static void bins_are_one_ordered_set(void **state)
     use(TREE_BY_SIZE, BINS_UNIT_LOG2);
 }
 
-static void what_was_made_first_can_go_before_addresses(void **state)
+static void blocks_can_be_ordered_by_age_before_address(void **state)
 {
     (void)state;
     use(TREE_BY_SERIAL, BINS_UNIT_LOG2);
@@ -155,7 +155,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bins_are_one_ordered_set),
-        cmocka_unit_test(what_was_made_first_can_go_before_addresses),
+        cmocka_unit_test(blocks_can_be_ordered_by_age_before_address),
         cmocka_unit_test(sizes_beyond_all_addresses_are_in_order_too),
     };
 

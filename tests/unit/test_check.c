@@ -153,7 +153,7 @@ static void a_map_that_disagrees_breaks_b6(void **state)
 
 /* ---- lists ----------------------------------------------------------------- */
 
-static void what_is_in_no_list_of_stocked_heaps_breaks_b7(void **state)
+static void a_stocked_heap_outside_the_list_breaks_b7(void **state)
 {
     struct rig rig = rig_up("sim:1GiB,backing=none", "");
     larder_addr large = rig_alloc(&rig, MIB(20));
@@ -334,7 +334,7 @@ int main(void)
         cmocka_unit_test(requested_bytes_out_of_bounds_break_b4),
         cmocka_unit_test(a_block_that_waits_for_nothing_breaks_b5),
         cmocka_unit_test(a_map_that_disagrees_breaks_b6),
-        cmocka_unit_test(what_is_in_no_list_of_stocked_heaps_breaks_b7),
+        cmocka_unit_test(a_stocked_heap_outside_the_list_breaks_b7),
         cmocka_unit_test(heaps_out_of_order_break_b3),
         cmocka_unit_test(lists_and_bitmaps_that_disagree_break_b3),
         cmocka_unit_test(pools_that_their_index_lacks_break_n1),

@@ -83,7 +83,7 @@ static void the_bundled_file_names_every_price(void **state)
     assert_int_equal(count, 0);
 }
 
-static void what_is_left_out_keeps_its_bundled_price(void **state)
+static void prices_left_out_of_a_file_keep_the_bundled_value(void **state)
 {
     static const char text[] = "\n# nothing\n\t map\t 17 # for each\r\n"
                                "   wait 0\nunmap 1000000000000000";
@@ -174,7 +174,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_bundled_file_is_the_bundled_table),
         cmocka_unit_test(the_bundled_file_names_every_price),
-        cmocka_unit_test(what_is_left_out_keeps_its_bundled_price),
+        cmocka_unit_test(prices_left_out_of_a_file_keep_the_bundled_value),
         cmocka_unit_test(every_bad_line_is_named),
         cmocka_unit_test(a_file_that_cannot_be_read_is_named),
         cmocka_unit_test(a_device_is_opened_with_the_prices_of_a_file),

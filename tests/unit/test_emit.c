@@ -182,7 +182,7 @@ static void reals_and_truths_are_written_as_such(void **state)
 
 /* On both sides of each limit of UTF-8: invalid sequences are replaced byte by
  * byte. */
-static void what_is_no_utf8_is_replaced(void **state)
+static void invalid_utf8_is_replaced(void **state)
 {
     static const struct {
         const char *text, *written;
@@ -285,7 +285,7 @@ static void put_nested(void)
 
 /* Commas only between items; a mark only before the first item; a repeated word
  * refers to the first one by its number. */
-static void what_is_nested_closes_where_it_ends(void **state)
+static void nested_containers_are_closed_in_place(void **state)
 {
     (void)state;
     emit_to_memory(true);
@@ -320,7 +320,7 @@ static void items_in_json_are_parted_by_commas(void **state)
 }
 
 /* The 257th memoized object has a four-byte number. */
-static void what_was_kept_is_put_again_by_its_number(void **state)
+static void memoized_values_are_written_by_number(void **state)
 {
     (void)state;
     emit_to_memory(false);
@@ -378,12 +378,12 @@ int main(void)
         cmocka_unit_test(
             numbers_above_what_a_sign_leaves_room_for_are_positive),
         cmocka_unit_test(reals_and_truths_are_written_as_such),
-        cmocka_unit_test(what_is_no_utf8_is_replaced),
+        cmocka_unit_test(invalid_utf8_is_replaced),
         cmocka_unit_test(json_escapes_quotes_backslashes_and_controls),
         cmocka_unit_test(a_text_of_256_bytes_has_a_long_length),
-        cmocka_unit_test(what_is_nested_closes_where_it_ends),
+        cmocka_unit_test(nested_containers_are_closed_in_place),
         cmocka_unit_test(items_in_json_are_parted_by_commas),
-        cmocka_unit_test(what_was_kept_is_put_again_by_its_number),
+        cmocka_unit_test(memoized_values_are_written_by_number),
         cmocka_unit_test(a_text_longer_than_the_buffer_arrives_whole),
         cmocka_unit_test(after_a_refused_write_nothing_more_is_written),
     };

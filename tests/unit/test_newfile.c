@@ -258,7 +258,7 @@ static void prices_from_a_pipe_that_nobody_writes_are_refused(void **state)
     alarm(0);
 }
 
-static void what_may_not_be_written_is_left(void **state)
+static void paths_that_cannot_be_written_are_refused(void **state)
 {
     larder_file *f;
 
@@ -322,7 +322,7 @@ int main(void)
         TEST(a_pipe_that_nobody_reads_is_refused_at_once),
         TEST(a_pipe_that_is_read_is_written),
         TEST(prices_from_a_pipe_that_nobody_writes_are_refused),
-        TEST(what_may_not_be_written_is_left),
+        TEST(paths_that_cannot_be_written_are_refused),
         TEST(nothing_is_left_of_who_is_killed),
     };
 

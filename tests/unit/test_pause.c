@@ -253,7 +253,7 @@ static void pausing_waits_for_what_is_queued(void **state)
 }
 
 /* Of either size, on its own stream. */
-static void what_is_queued_on_the_stream_runs_first(void **state)
+static void pausing_waits_for_work_queued_on_the_stream(void **state)
 {
     static const uint64_t sizes[] = {3000, MIB(3)};
 
@@ -506,7 +506,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kept_memory_resumes_at_its_address),
-        cmocka_unit_test(what_is_queued_on_the_stream_runs_first),
+        cmocka_unit_test(pausing_waits_for_work_queued_on_the_stream),
         cmocka_unit_test(kept_contents_are_released_at_last),
         cmocka_unit_test(dropped_memory_resumes_without_contents),
         cmocka_unit_test(memory_freed_while_paused_is_not_resumed),

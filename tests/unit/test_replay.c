@@ -42,7 +42,7 @@ static void nothing_is_placed_for_no_bytes(void **state)
     expect_placements("a 0 0\nr 0 1\nf 0\na 1 1\n", NULL, "p 0 null\np 1 0\n");
 }
 
-static void what_failed_is_ignored_afterwards(void **state)
+static void operations_on_a_failed_allocation_are_ignored(void **state)
 {
     (void)state;
     expect_placements("a 0 99999999\nr 0 1\nf 0\na 1 1\n", "sim:4MiB",
@@ -374,7 +374,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(placements_are_relative_to_the_first_region),
         cmocka_unit_test(nothing_is_placed_for_no_bytes),
-        cmocka_unit_test(what_failed_is_ignored_afterwards),
+        cmocka_unit_test(operations_on_a_failed_allocation_are_ignored),
         cmocka_unit_test(recording_the_own_stream_changes_nothing),
         cmocka_unit_test(recorded_memory_waits_until_its_stream_completed),
         cmocka_unit_test(immediate_events_may_be_asked_for),

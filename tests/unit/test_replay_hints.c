@@ -30,7 +30,7 @@ static void allocations_before_the_free_are_counted(void **state)
     expect_hints(text, 3, "SSSS");
 }
 
-static void what_is_never_freed_lives_to_the_end(void **state)
+static void allocations_never_freed_live_to_the_end(void **state)
 {
     (void)state;
     expect_hints("a 0 512\na 1 512\na 2 512\n", 1, "LLS");
@@ -89,7 +89,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(allocations_before_the_free_are_counted),
-        cmocka_unit_test(what_is_never_freed_lives_to_the_end),
+        cmocka_unit_test(allocations_never_freed_live_to_the_end),
         cmocka_unit_test(without_a_number_there_are_no_hints),
         cmocka_unit_test(hints_reach_the_allocator),
     };

@@ -73,7 +73,7 @@ static void a_trace_s_result_has_its_counts(void **state)
                 "\"ns_per_op\":0.0,\"min_capacity_bytes\":null}");
 }
 
-static void what_was_not_measured_is_null(void **state)
+static void unmeasured_values_are_null(void **state)
 {
     const struct replay_options o = {.policy = LARDER_POLICY_LARDER};
     struct replay_result r = {.peak_fragmentation = -1, .ns_per_op = -1};
@@ -179,7 +179,7 @@ static void a_recording_is_compared(void **state)
                   "\"ew\"}");
 }
 
-static void what_prevents_a_comparison_is_said(void **state)
+static void the_reason_against_a_comparison_is_given(void **state)
 {
     const struct replay_options o = {.policy = LARDER_POLICY_LARDER};
     char conf[] = "";
@@ -313,10 +313,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_trace_s_result_has_its_counts),
-        cmocka_unit_test(what_was_not_measured_is_null),
+        cmocka_unit_test(unmeasured_values_are_null),
         cmocka_unit_test(a_snapshot_s_result_has_what_a_trace_cannot_express),
         cmocka_unit_test(a_recording_is_compared),
-        cmocka_unit_test(what_prevents_a_comparison_is_said),
+        cmocka_unit_test(the_reason_against_a_comparison_is_given),
         cmocka_unit_test(a_refused_request_has_its_cures),
         cmocka_unit_test(bytes_that_are_no_utf8_are_replaced),
         cmocka_unit_test(a_setting_is_written_in_pytorch_s_grammar),

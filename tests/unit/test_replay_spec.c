@@ -31,7 +31,7 @@ static void memory_is_accounted_for_only(void **state)
                 "sim:80GiB,backing=none,events=immediate");
 }
 
-static void what_the_user_sets_stays(void **state)
+static void parts_given_in_a_spec_are_kept(void **state)
 {
     (void)state;
     expect_spec("sim:1GiB,backing=memory", &plain, 0,
@@ -95,7 +95,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(memory_is_accounted_for_only),
-        cmocka_unit_test(what_the_user_sets_stays),
+        cmocka_unit_test(parts_given_in_a_spec_are_kept),
         cmocka_unit_test(events_are_manual_where_the_trace_orders_work),
         cmocka_unit_test(automatic_events_are_chosen_by_the_trace),
         cmocka_unit_test(a_capacity_replaces_the_size_alone),

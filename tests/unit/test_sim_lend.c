@@ -193,7 +193,7 @@ static void neighbours_are_told_apart(void **state)
 
 /* ---- what is refused --------------------------------------------------------------- */
 
-static void what_is_no_page_is_refused(void **state)
+static void handles_that_are_not_pages_are_refused(void **state)
 {
     larder_device *dev = up("fd");
     larder_page_handle handle = {.kind = LARDER_HANDLE_FD};
@@ -348,7 +348,7 @@ int main(void)
         cmocka_unit_test(a_page_is_one_on_both_sides),
         cmocka_unit_test(a_handle_on_its_way_keeps_the_page),
         cmocka_unit_test(neighbours_are_told_apart),
-        cmocka_unit_test(what_is_no_page_is_refused),
+        cmocka_unit_test(handles_that_are_not_pages_are_refused),
         cmocka_unit_test(an_imported_page_is_not_passed_on),
         cmocka_unit_test(a_table_has_both_calls_or_none),
     };

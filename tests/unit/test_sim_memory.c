@@ -160,7 +160,7 @@ static void both_backings_place_alike(void **state)
 
 /* ---- accounting ----------------------------------------------------------- */
 
-static void what_exceeds_the_capacity_is_out_of_memory(void **state)
+static void allocations_beyond_the_capacity_are_out_of_memory(void **state)
 {
     (void)state;
     for (int b = 0; b < 2; b++) {
@@ -501,7 +501,7 @@ int main(void)
         cmocka_unit_test(sizes_are_rounded_to_512_bytes_or_2_mib),
         cmocka_unit_test(the_lowest_free_address_that_fits_is_taken),
         cmocka_unit_test(both_backings_place_alike),
-        cmocka_unit_test(what_exceeds_the_capacity_is_out_of_memory),
+        cmocka_unit_test(allocations_beyond_the_capacity_are_out_of_memory),
         cmocka_unit_test(addresses_may_run_out_before_the_capacity),
         cmocka_unit_test(a_capacity_that_is_no_multiple_counts_to_the_byte),
         cmocka_unit_test(the_context_is_charged_at_the_first_use),

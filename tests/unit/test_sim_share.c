@@ -234,8 +234,7 @@ static void every_process_is_named_with_what_it_holds(void **state)
     assert_ok(larder_device_close(dev));
 }
 
-static void what_a_killed_process_held_comes_back_when_room_is_short(
-    void **state)
+static void memory_of_a_killed_process_is_reclaimed_when_needed(void **state)
 {
     larder_device *dev = open_one("16MiB", "");
     struct other o = other_start(spec_of("16MiB", ""), MIB(12));
@@ -474,8 +473,7 @@ static void signals_neither_fail_an_open_nor_let_two_have_too_much(void **state)
     assert_false(object_exists(0));
 }
 
-static void what_a_process_held_before_it_became_another_comes_back(
-    void **state)
+static void memory_of_a_process_is_reclaimed_after_exec(void **state)
 {
     larder_device *dev = open_one("8MiB", "");
     int down[2], up[2];
@@ -659,8 +657,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_capacity_counts_over_processes),
         cmocka_unit_test(every_process_is_named_with_what_it_holds),
-        cmocka_unit_test(
-            what_a_killed_process_held_comes_back_when_room_is_short),
+        cmocka_unit_test(memory_of_a_killed_process_is_reclaimed_when_needed),
         cmocka_unit_test(memory_of_a_killed_process_is_reclaimed),
         cmocka_unit_test(the_last_process_removes_the_shared_object),
         cmocka_unit_test(an_object_of_dead_processes_is_taken_over),
@@ -672,8 +669,7 @@ int main(void)
         cmocka_unit_test(no_byte_is_lost_when_processes_come_and_die),
         cmocka_unit_test(
             signals_neither_fail_an_open_nor_let_two_have_too_much),
-        cmocka_unit_test(
-            what_a_process_held_before_it_became_another_comes_back),
+        cmocka_unit_test(memory_of_a_process_is_reclaimed_after_exec),
         cmocka_unit_test(an_object_that_is_not_a_devices_is_refused),
         cmocka_unit_test(nobody_joins_an_object_being_removed),
         cmocka_unit_test(the_lock_outlives_who_dies_with_it),

@@ -169,7 +169,7 @@ static void freeing_and_stream_waits_complete_nothing(void **state)
     assert_string_equal(journal, "");
 }
 
-static void what_a_stream_waits_for_runs_first(void **state)
+static void work_that_a_stream_waits_for_runs_first(void **state)
 {
     larder_device *dev = open_manual();
     uint64_t event;
@@ -669,7 +669,7 @@ int main(void)
         TEST(waiting_for_an_event_runs_its_stream_up_to_it),
         TEST(a_second_record_moves_the_event),
         TEST(freeing_and_stream_waits_complete_nothing),
-        TEST(what_a_stream_waits_for_runs_first),
+        TEST(work_that_a_stream_waits_for_runs_first),
         TEST(a_wait_is_for_the_last_record_before_it),
         TEST(a_stream_may_wait_for_itself),
         TEST(long_chains_of_waits_need_no_stack),

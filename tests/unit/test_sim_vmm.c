@@ -415,7 +415,7 @@ static void mapped_memory_is_not_in_a_forked_child(void **state)
     assert_ok(larder_device_close(dev));
 }
 
-static void what_is_not_mapped_with_access_faults(void **state)
+static void memory_not_mapped_with_access_faults(void **state)
 {
     larder_device *dev = open_one(specs[0]);
     larder_addr range = reserve(dev, 2 * PAGE);
@@ -467,7 +467,7 @@ int main(void)
         cmocka_unit_test(a_page_takes_its_contents_along),
         cmocka_unit_test(a_page_mapped_twice_is_one_memory),
         cmocka_unit_test(a_new_page_holds_nothing_of_an_old_one),
-        cmocka_unit_test(what_is_not_mapped_with_access_faults),
+        cmocka_unit_test(memory_not_mapped_with_access_faults),
         cmocka_unit_test(mapped_memory_is_not_in_a_forked_child),
         cmocka_unit_test(a_device_may_be_without_virtual_memory),
     };

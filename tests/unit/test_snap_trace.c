@@ -50,7 +50,7 @@ static void streams_are_renumbered_and_the_default_stays(void **state)
                 "a 0 100 1\na 1 200 0\na 2 300 2\n");
 }
 
-static void what_was_there_before_comes_first_by_address(void **state)
+static void blocks_older_than_the_recording_come_first_by_address(void **state)
 {
     (void)state;
     expect_text(
@@ -139,7 +139,7 @@ static void making_room_is_not_empty_cache(void **state)
                 "a 2 99000000 0\nf 2\n");
 }
 
-static void what_does_not_fit_is_counted(void **state)
+static void contradictions_in_a_recording_are_counted(void **state)
 {
     struct made m;
 
@@ -204,13 +204,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(streams_are_renumbered_and_the_default_stays),
-        cmocka_unit_test(what_was_there_before_comes_first_by_address),
+        cmocka_unit_test(blocks_older_than_the_recording_come_first_by_address),
         cmocka_unit_test(late_completion_becomes_a_recorded_stream),
         cmocka_unit_test(frees_do_not_wait_where_none_was_seen_completed),
         cmocka_unit_test(memory_given_back_for_nothing_is_empty_cache),
         cmocka_unit_test(giving_back_a_fit_is_empty_cache),
         cmocka_unit_test(making_room_is_not_empty_cache),
-        cmocka_unit_test(what_does_not_fit_is_counted),
+        cmocka_unit_test(contradictions_in_a_recording_are_counted),
         cmocka_unit_test(pools_are_private_in_a_replay),
     };
 

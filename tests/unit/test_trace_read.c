@@ -296,7 +296,7 @@ static void extra_fields_are_named(void **state)
     expect_text_error("e all\n", ":1: extra field 'all'; expected e");
 }
 
-static void what_is_not_a_number_is_named(void **state)
+static void invalid_numbers_are_named(void **state)
 {
     (void)state;
     expect_text_error("a zero 1\n", ":1: ID 'zero' is not a number; expected "
@@ -482,7 +482,7 @@ int main(void)
         cmocka_unit_test(a_long_field_is_shown_cut_short),
         cmocka_unit_test(missing_fields_are_named),
         cmocka_unit_test(extra_fields_are_named),
-        cmocka_unit_test(what_is_not_a_number_is_named),
+        cmocka_unit_test(invalid_numbers_are_named),
         cmocka_unit_test(negative_numbers_are_named),
         cmocka_unit_test(numbers_that_are_too_large_are_named),
         cmocka_unit_test(ids_must_be_dense_from_zero),

@@ -168,7 +168,7 @@ static void corrupt_data_is_refused_with_its_place(void **state)
     assert_non_null(strstr(error.text, "expected a whole zstd frame"));
 }
 
-static void what_is_written_reads_back_the_same(void **state)
+static void a_written_trace_reads_back_the_same(void **state)
 {
     static const char all[] = "a 0 512 0\na 1 0 3\nm step one\nr 0 65535\n"
                               "c 7\nf 0\ne\nm x\na 2 9223372036854775807 1\n";
@@ -211,7 +211,7 @@ int main(void)
         cmocka_unit_test(a_compressed_empty_file_is_an_empty_trace),
         cmocka_unit_test(a_truncated_file_is_refused_wherever_it_was_cut),
         cmocka_unit_test(corrupt_data_is_refused_with_its_place),
-        cmocka_unit_test(what_is_written_reads_back_the_same),
+        cmocka_unit_test(a_written_trace_reads_back_the_same),
         cmocka_unit_test(a_full_disk_is_noticed_when_writing),
     };
 

@@ -95,7 +95,7 @@ static void segments_go_after_four_whole_periods(void **state)
 }
 
 /* A pass notices that recorded streams have completed: no other call does. */
-static void what_was_waited_for_is_released_too(void **state)
+static void memory_is_released_once_its_event_completed(void **state)
 {
     struct rig rig =
         rig_up_policy(SEGMENTS ",events=manual", LARDER_POLICY_PYTORCH, "");
@@ -259,7 +259,7 @@ int main(void)
         cmocka_unit_test(pages_are_released_four_passes_after_their_use),
         cmocka_unit_test(a_page_that_is_used_again_is_young),
         cmocka_unit_test(segments_go_after_four_whole_periods),
-        cmocka_unit_test(what_was_waited_for_is_released_too),
+        cmocka_unit_test(memory_is_released_once_its_event_completed),
         cmocka_unit_test(unmapped_pages_are_released_after_idle_passes),
         cmocka_unit_test(every_stream_s_memory_is_released),
         cmocka_unit_test(new_addresses_are_young),

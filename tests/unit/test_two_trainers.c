@@ -99,7 +99,7 @@ static int second_gets(larder_policy policy, const char *conf)
     return got;
 }
 
-static void what_an_idle_trainer_caches_serves_the_other(void **state)
+static void memory_cached_by_an_idle_trainer_serves_the_other(void **state)
 {
     static const char on[] = "ledger_thread:True,ask_budget_ms:20000";
 
@@ -112,7 +112,7 @@ static void what_an_idle_trainer_caches_serves_the_other(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_an_idle_trainer_caches_serves_the_other),
+        cmocka_unit_test(memory_cached_by_an_idle_trainer_serves_the_other),
     };
 
     unsetenv("LARDER_CONF");

@@ -1,18 +1,17 @@
 #!/usr/bin/env python3
-"""landscape.py [OPTION...] TRACE|FOLDER... - how the policies fare over the whole
-range of devices, from the smallest that works to one with plenty of room.
+"""landscape.py [OPTION...] TRACE|FOLDER... - compares the policies over a range of
+device sizes, from the smallest that works to one with much free memory.
 
-Each trace is replayed on devices of FILL times the most bytes that it asks for
-at once, under `larder`, `pytorch`, and `pytorch` with expandable segments:
-what the first pass costs in driver time and what the last of three does,
-processor time of a call, requests that fail; and the smallest device without a
-failure.
+Each trace is replayed on devices of FILL times its peak of requested bytes,
+under `larder`, `pytorch`, and `pytorch` with expandable segments.  Reported are
+the driver time of the first pass and of the last of three, the processor time of
+a call, failed requests, and the smallest device without a failure.
 
   --larder PATH   the command (build/larder)
   --fills LIST    1.03,1.05,1.1,1.25,1.5,2,3,6
-  --jobs N        replays at once (1: processor times mean something)
+  --jobs N        parallel replays (1, so that processor times are meaningful)
   --conf K:V,...  settings of the policy larder
-  --out FOLDER    landscape.md there, and landscape.json; with matplotlib
+  --out FOLDER    write landscape.md and landscape.json there; with matplotlib
                   (python3-matplotlib) landscape.svg, too
 """
 import argparse

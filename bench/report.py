@@ -1,18 +1,19 @@
 #!/usr/bin/env python3
-"""report.py [OPTION...] - what is measured here, beside what is at hand, as a page.
+"""report.py [OPTION...] - measures the allocator and available rivals, and writes a
+report.
 
-Measures what a call costs (bench_alloc, bench/replay.sh) and on how small a device
-each recorded program runs, and writes report.md with the machine and the commands,
-the figures as CSV, and a plot of each.  What `make check-fuzz` and `make
-check-mutants` found last is quoted, if they have run.
+Measures the cost of a call (bench_alloc, bench/replay.sh) and the smallest device
+for each recorded program.  Writes report.md with the machine and the commands, the
+results as CSV, and a plot of each.  The last results of `make check-fuzz` and `make
+check-mutants` are quoted, if they have run.
 
   --build FOLDER   the build folder (build)
-  --out FOLDER     where the report goes (BUILD/bench-report)
-  --quick          short runs: whether it works, no figures to quote
-  --from FOLDER    measure nothing: the page anew, of an older report's CSVs and
-                   its machine.txt
+  --out FOLDER     where the report is written (BUILD/bench-report)
+  --quick          short runs that show whether it works; not for publication
+  --from FOLDER    measure nothing: recreate the report from the CSVs and the
+                   machine.txt of an older one
 
-The same CSVs make the same page and plots, to the byte.
+The same CSVs give an identical report and identical plots.
 
 Exit status: 0; 1 when a measurement failed, 2 for bad usage or input.
 """

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""view_page.py BUILD [FILE] - how long the page of a large snapshot takes in
-headless Chromium: until the first picture, and for each step of zooming in and
-out, moving along and going through the moments, by the page's own counter; and
-the processor's time for each of these frames, by a trace, as the counter knows
-of other programs' work too.
-Without FILE ones of 1 and 5 million events are made and removed again.  Exits
-with 77 where there is no Chromium."""
+"""view_page.py BUILD [FILE] - measures the page of a large snapshot in headless
+Chromium: the time to the first picture, and of each step of zooming, panning and
+moving through the moments, by the page's own counter; and the processor time of
+each of these frames from a trace, because the counter includes the load of other
+programs.
+Without FILE, files with 1 and 5 million events are created and removed again.
+Exits with 77 if Chromium is not installed."""
 import pathlib
 import subprocess
 import sys

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""coverage.py BUILD [FOLDER...] - which part of the lines the tests have run.
+"""coverage.py BUILD [FOLDER...] - the fraction of lines that the tests have run.
 
 BUILD was compiled with --coverage, and tests ran in it (make coverage).  Prints
-the lines that count, and the part that ran, of each folder below FOLDER (src/),
-and the files that ran least.  What a process that was killed or ended by _exit()
-had run is not counted.
+the number of counted lines and the fraction that ran for each folder below FOLDER
+(src/), and the files with the lowest fraction.  Counts of a process that was
+killed or ended by _exit() are lost.
 """
 
 import os

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""make_patterns.py FOLDER - traces of what is hard on an allocator:
+"""make_patterns.py FOLDER - writes traces that are difficult for an allocator:
 
-  hand_over.trace  two streams that pass blocks to each other: what one makes
-                   the other records, and the maker frees while it is in use
+  hand_over.trace  two streams that pass blocks to each other: one allocates a
+                   block, the other records it, and the first frees it while it
+                   is in use
   growth.trace     a buffer that grows by 32 KiB ten thousand times, the old one
                    freed after each
-  fork.trace       long-lived small blocks that come between short-lived large
-                   ones, as the optimizer's state does in a first step
+  fork.trace       long-lived small blocks among short-lived large ones, like the
+                   optimizer's state in a first step
 
-The same traces each time.
+Every run writes the same traces.
 """
 import os
 import random

@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""make_standins.py HEADERS LIBRARIES OUT [ADDITION...]: writes the lists of names in
-adapters/standins/, for developers, when a new toolkit is out.
+"""make_standins.py HEADERS LIBRARIES OUT [ADDITION...] - writes the lists of names in
+adapters/standins/, for developers, after a new toolkit release.
 
-HEADERS and LIBRARIES are a toolkit's folders.  A line has a public function's name
-and what it does with its arguments, counted from 1: 3:handle writes a new handle, 3:free
-ends one, 3:8 writes eight bytes of zeros; 2:keep keeps a stream in the handle that
-comes first, and 2:kept tells it; 2:version writes the library's,
-2:property the part of it that is asked for first; "text" for one that returns words.  Names already in OUT
-stay.  ADDITION is a program's library: what it wants and has no list yet is added.
+HEADERS and LIBRARIES are folders of the toolkit.  A line has the name of a public
+function and what it does with its arguments, which are counted from 1: 3:handle
+writes a new handle, 3:free destroys one, 3:8 writes eight zero bytes; 2:keep stores a
+stream in the handle that is the first argument, and 2:kept returns it; 2:version
+writes the library's version, 2:property the part of it that the first argument
+selects; "text" marks a function that returns a string.  Names already in OUT are
+kept.  ADDITION is a library of a program: the names that it needs and no list
+has are added.
 """
 
 import pathlib

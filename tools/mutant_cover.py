@@ -1,14 +1,14 @@
 """mutant_cover.py - which tests run which lines, for tools/mutants.py.
 
-A test that does not run a line cannot notice a bug in it: only those that do
-are worth running on a mutant, and a mutant in a line that none runs lives.
+A test that does not run a line cannot detect a bug in it.  So only tests that run
+the line are run on a mutant, and a mutant in a line that no test runs survives.
 
 gcc counts the lines: everything is compiled once more with --coverage, and each
-test runs once on that.  What a process that is killed has run is not counted;
-what one has run that ends by _exit() is, by EXIT_SOURCE.
+test runs once on that.  Counts of a process that is killed are lost; those of a
+process that ends by _exit() are kept (EXIT_SOURCE).
 
-A function in a header is compiled into each source that calls it: for lines of
-headers it is kept which objects ran them.
+A function in a header is compiled into each source that calls it, so for lines of
+headers the objects that ran them are recorded.
 """
 
 import bisect

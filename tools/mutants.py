@@ -1,28 +1,28 @@
 #!/usr/bin/env python3
-"""mutants.py BUILD [options] - plants small bugs and lists those that live.
+"""mutants.py BUILD [options] - plants small bugs and lists those that survive.
 
-A test suite is as good as the bugs it notices.  This makes many copies of the
-sources, each with one small bug (a mutant: < for <=, a call left out, a
-condition turned round), and runs the tests on each until one fails.  Those that
-every test passes are listed: each is a line that no test minds.
+A test suite is as good as the bugs it detects.  This creates many copies of the
+sources, each with one small bug (a mutant: < for <=, a call removed, a condition
+negated), and runs the tests on each until one fails.  Mutants that pass every
+test are listed: each is in a line whose effect is not tested.
 
-How it is done, so that a mutant costs seconds:
-  - everything below src/ is compiled once, from BUILD's own commands, and linked
-    into one shared library; the tests of BUILD are linked anew with that;
-  - a mutant is one source compiled again, or those that run a header's line,
-    and the library linked again;
-  - only the tests that run the line are tried (tools/mutant_cover.py), in the
-    order in which they are likely to fail: those that caught mutants of the
-    same file first, then the short ones; the first failure ends it, and so does
-    a test that takes far longer than it did unchanged.
+So that a mutant takes only seconds:
+  - everything below src/ is compiled once, with BUILD's own commands, and linked
+    into one shared library; the tests of BUILD are linked with that;
+  - for a mutant only one source, or the sources that run a header's line, are
+    compiled again, and the library is linked again;
+  - only the tests that run the line are tried (tools/mutant_cover.py), those most
+    likely to fail first: tests that caught mutants of the same file, then short
+    ones.  The first failure ends the trial, and so does a test that takes much
+    longer than on the unchanged sources.
 
-The sample is drawn from all places by a seed: the same seed and the same sources
-give the same mutants.  What changes nothing does not count: bounds where two
-equal sides come to the same (harmless_places()), what the compiler turns into the
-same program, and what tools/mutants.equal lists, with the reason.
+The sample is drawn from all places with a seed: the same seed and sources give
+the same mutants.  Equivalent mutants do not count: bounds where both sides are
+equal (harmless_places()), mutants that compile to the same program, and those
+listed in tools/mutants.equal with the reason.
 
-Exit status: 0 when at most --allow percent live, 1 when more do, 2 when it could
-not be done.
+Exit status: 0 when at most --allow percent survive, 1 when more do, 2 when it
+could not be run.
 """
 
 import argparse
@@ -519,7 +519,7 @@ def read_options():
                         help="where: folders or files (%s)" %
                         " ".join(SOURCES))
     parser.add_argument("--allow", type=float, default=10,
-                        help="percent that may live (10)")
+                        help="percent that may survive (10)")
     parser.add_argument("--longest", type=float, default=30,
                         help="seconds; longer tests are left out (30)")
     parser.add_argument("--tests", default="", metavar="REGEX",

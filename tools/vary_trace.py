@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""vary_trace.py FOLDER [SEED] < TRACE - variants of a trace, to see whether what
-holds for it holds for others like it:
+"""vary_trace.py FOLDER [SEED] < TRACE - writes variants of a trace, to test whether
+a result holds for similar traces:
 
-  shift   each size of 4 KiB and more moved by -2 to 4 times 256 bytes
-  scale   sizes of 64 KiB and more times 0.85 to 1.15, but for those of blocks
+  shift   each size of 4 KiB and more changed by -2 to 4 times 256 bytes
+  scale   sizes of 64 KiB and more times 0.85 to 1.15, except those of blocks
           that are never freed
-  rotate  the first 2 to 30 % left out, but for the blocks live then
-  delay   one free in ten comes up to 20 operations later
-  keep    one free in 300, of blocks of 1 KiB to 1 MiB, comes 200 to 2000 later
+  rotate  the first 2 to 30 % removed, except for the blocks live at that point
+  delay   one free in ten is delayed by up to 20 operations
+  keep    one free in 300, of blocks of 1 KiB to 1 MiB, is delayed by 200 to 2000
 
-Two of each, shift0.trace to keep1.trace; the same each time with the same SEED
-(1).  A compressed trace: zstd -dc TRACE.zst | vary_trace.py FOLDER
+Two of each are written, shift0.trace to keep1.trace; the same SEED (1) gives the
+same variants.  For a compressed trace: zstd -dc TRACE.zst | vary_trace.py FOLDER
 """
 import os
 import random

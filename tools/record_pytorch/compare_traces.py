@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""compare_traces.py RECORDER VERSION LARDER TRACE... - a release's own allocator
-beside `larder replay --pytorch VERSION`.
+"""compare_traces.py RECORDER VERSION LARDER TRACE... - compares a release's own
+allocator with `larder replay --pytorch VERSION`.
 
-Every trace (plain or compressed with zstd) is run by both under each kind of
-setting, on a roomy device, on the smallest that works and on one too small.
-Prints each run that differs and, last, "SAME COUNT".
+Both run every trace (plain or compressed with zstd) under each kind of setting, on
+a large device, on the smallest that works and on one too small.  Prints each run
+that differs and, last, "SAME COUNT".
 """
 import json
 import os

@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""random_script.py SEED - a random script, to be recorded (recordings.py).
+"""random_script.py SEED - writes a random script to be recorded (recordings.py).
 
-Small devices, few sizes, streams and pools, so that memory runs out, pieces of
-equal size compete and pools lend.  The same seed gives the same script.
+Devices are small, with few sizes, streams and pools, so that memory runs out,
+pieces of equal size compete and pools lend.  The same seed gives the same script.
 
-Left out is what docs/FIDELITY.md says is done otherwise: memory released for
-a large request or as garbage while a pool is begun, pools that lend while they
-are begun, or released, which PyTorch fails at, and several that lend, which it
-asks in the order of a hash table.
+Cases in which docs/FIDELITY.md lists a difference are left out: memory released
+for a large request or as garbage while a pool is begun; pools that lend while
+they are begun, or released, which fail in PyTorch; and several pools that lend,
+which PyTorch asks in the order of a hash table.
 """
 import random
 import sys

@@ -1,16 +1,16 @@
 #!/usr/bin/env python3
-"""recordings.py - recordings of scripts by several releases' recorders.
+"""recordings.py - records scripts with the recorders of several releases.
 
     recordings.py RECORDERS OUT SCRIPT...
 
-RECORDERS has a folder for each release, named for it, with the program
-`record` (make_recorder.sh).  A script begins with lines `# conf:`,
-`# capacity:`, `# fraction:`, `# events:` and others that say why it is; its
-recording goes to OUT/NAME.recording (tests/golden/recording.h).  One that is
-there already keeps what other releases made of it.  A recording can stand for
-its script.  A release that finds a setting too small has "refused" there; one
-that fails at a script by an assertion of its own, or does not know a setting,
-has no part in its recording.
+RECORDERS has a folder for each release, named after it, with the program
+`record` (make_recorder.sh).  A script begins with the lines `# conf:`,
+`# capacity:`, `# fraction:` and `# events:`, and with others that give its
+purpose.  Its recording is written to OUT/NAME.recording
+(tests/golden/recording.h); in an existing one, the results of other releases
+are kept.  A recording can be given in place of its script.  The result of a
+release that rejects a setting as too small is "refused".  A release that fails
+an assertion of its own, or does not know a setting, has no result.
 """
 import os
 import re

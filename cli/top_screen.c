@@ -321,7 +321,7 @@ static bool is_ours(struct screen *s)
     return false;
 }
 
-static void say(struct screen *s, larder_result r, const char *done)
+static void show_result(struct screen *s, larder_result r, const char *done)
 {
     long long pid = (long long)s->pick.process->p.pid;
 
@@ -336,10 +336,11 @@ static void say(struct screen *s, larder_result r, const char *done)
 static void trim(struct screen *s)
 {
     if (is_ours(s))
-        say(s,
-            larder_ledger_trim(s->pick.device->d.id, s->pick.process->p.pid,
-                               s->pick.process->p.reserved_bytes),
-            "gives back at its next request");
+        show_result(s,
+                    larder_ledger_trim(s->pick.device->d.id,
+                                       s->pick.process->p.pid,
+                                       s->pick.process->p.reserved_bytes),
+                    "gives back at its next request");
 }
 
 /* For the process that was selected at the beginning: nothing is updated until
@@ -361,10 +362,10 @@ static void set_limit(struct screen *s)
         snprintf(s->message, sizeof s->message,
                  "'%s' is no size: expected one such as 8GiB", text);
     else
-        say(s,
-            larder_ledger_limit(s->pick.device->d.id, s->pick.process->p.pid,
-                                bytes),
-            "keeps to that from its next request on");
+        show_result(s,
+                    larder_ledger_limit(s->pick.device->d.id,
+                                        s->pick.process->p.pid, bytes),
+                    "keeps to that from its next request on");
 }
 
 static void set_filter(struct screen *s)

@@ -147,7 +147,7 @@ cud_result cuMemAllocFromPoolAsync_ptsz(cud_addr *out, size_t bytes,
 
 /* Free to Larder in stream order.  On an error the caller frees it in the way
  * that waits for the device (P1). */
-static larder_result give_in_order(struct allocation *a, larder_stream stream)
+static larder_result free_in_order(struct allocation *a, larder_stream stream)
 {
     larder_result r = LARDER_OK;
 
@@ -160,14 +160,14 @@ static larder_result give_in_order(struct allocation *a, larder_stream stream)
     return r;
 }
 
-static cud_result give_async(struct allocation *a, larder_stream stream)
+static cud_result free_on_stream(struct allocation *a, larder_stream stream)
 {
     larder_result r;
 
     if (a->stream == 0 || stream == 0)
         return preload_give(a);
     preload_last_answer = CUD_SUCCESS;
-    r = give_in_order(a, stream);
+    r = free_in_order(a, stream);
     if (r == LARDER_ERR_UNKNOWN_STREAM) {
         preload_allocation_return(a);
         return CUD_INVALID_HANDLE;
@@ -218,7 +218,7 @@ static cud_result free_async(cud_addr addr, cud_stream stream, bool per_thread)
         preload_allocation_return(a);
         return CUD_NOT_SUPPORTED;
     }
-    return give_async(a, stream_of(stream, per_thread));
+    return free_on_stream(a, stream_of(stream, per_thread));
 }
 
 cud_result cuMemFreeAsync(cud_addr addr, cud_stream stream)

@@ -81,7 +81,7 @@ void larder__torch_stacks_clear(void)
 
 /* ---- callbacks of the history -------------------------------------------------- */
 
-static size_t give(void *ctx, uint64_t *frames, size_t capacity)
+static size_t copy_frames(void *ctx, uint64_t *frames, size_t capacity)
 {
     size_t n;
 
@@ -136,7 +136,7 @@ larder_result larder_torch_history_start(int device,
     if (opt != NULL)
         with = *opt;
     with.stacks = LARDER_STACKS_CALLBACK;
-    with.stack_fn = give;
+    with.stack_fn = copy_frames;
     r = larder_torch_allocator(device, &a);
     if (r != LARDER_OK)
         return r;

@@ -129,7 +129,7 @@ static larder_result grads_make(const lab_tensor *x, const lab_tensor *w,
     return r;
 }
 
-static void give(lab_tensor *made, lab_tensor **out)
+static void move_result(lab_tensor *made, lab_tensor **out)
 {
     if (out != NULL)
         (void)lab__done(LARDER_OK, made, out);
@@ -154,9 +154,9 @@ larder_result lab_raw_normalize_backward(lab_tensor *grad, lab_tensor *x,
     if (r == LARDER_OK) {
         lab__normalize_backward(&to, dense[0], dense[1], groups, mean, rstd,
                                 dense[2], live);
-        give(to.x, grad_x);
-        give(to.w, grad_w);
-        give(to.b, grad_b);
+        move_result(to.x, grad_x);
+        move_result(to.w, grad_w);
+        move_result(to.b, grad_b);
     }
     lab__drop_all(3, dense);
     return r;

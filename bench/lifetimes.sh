@@ -1,11 +1,12 @@
 #!/bin/sh
-# lifetimes.sh COMMAND FILE... - what knowing lifetimes is worth to the policy
-# `larder`: nothing known, and hints that know what is to come (larder replay --hints N: long is what N allocations follow before
-# it is freed).  Traces.
+# lifetimes.sh COMMAND FILE... - what the policy `larder` gains from lifetime
+# hints: without hints, and with exact ones (larder replay --hints N: an
+# allocation is long-lived if N others follow before its free).  FILE: a trace.
 #
-#   need      smallest device that works, over the peak of the bytes asked for
+#   need      the smallest device that works, relative to the peak of requested
+#             bytes
 #   moved     pages unmapped on a device of 1.05 times that peak
-#   ms        driver time there; ! where something failed
+#   ms        driver time there; ! if a request failed
 # shellcheck source=bench/harness
 . "$(dirname "$0")/harness"
 

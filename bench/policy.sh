@@ -1,17 +1,18 @@
 #!/bin/sh
-# policy.sh COMMAND FILE... - what the policy `larder` needs of a device, and
-# what its driver calls cost by the bundled price table, next to the policy
-# `pytorch` with its defaults and with expandable segments.  Traces or
-# snapshots.
+# policy.sh COMMAND FILE... - the device size that the policy `larder` needs and
+# the cost of its driver calls by the bundled price table, compared with the
+# policy `pytorch` with its defaults and with expandable segments.  FILE: a trace
+# or a snapshot.
 #
-#   need      smallest device that works, over the peak of the bytes asked for
+#   need      the smallest device that works, relative to the peak of requested
+#             bytes
 #   tight     driver time in ms: larder on 1.02 times that peak, the others on
 #             the smallest device that they need
-#   beyond    of that, what is spent beyond creating the peak once, in handles
-#             of 20 MiB
+#   beyond    the part of it that exceeds creating the peak once, in handles of
+#             20 MiB
 #   roomy     driver time in ms on 80 GiB
 #
-# Anything larder cannot run at 1.02 is marked with !.
+# A file that larder cannot run at 1.02 is marked with !.
 # shellcheck source=bench/harness
 . "$(dirname "$0")/harness"
 

@@ -1,7 +1,7 @@
 #!/bin/sh
-# record.sh BUILD - run all benchmarks of a build folder and keep the figures:
-# bench/results/{alloc,replay}-MACHINE-DATE.csv.  The machine is named by its
-# processor and how many of them there are.
+# record.sh BUILD - run all benchmarks of a build folder and save the results as
+# bench/results/{alloc,replay}-MACHINE-DATE.csv.  The machine is named after its
+# processor and the number of its cores.
 set -eu
 [ $# -eq 1 ] || {
     echo "usage: $0 BUILD" >&2

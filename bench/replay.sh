@@ -1,13 +1,13 @@
 #!/bin/sh
-# replay.sh [--csv] COMMAND [TRACE...] - what an operation of a recorded trace
-# costs the allocator: the median over 9 passes, one trace at a time, its ratio
-# to the policy pytorch in the same run, and next to it PyTorch 2.4's own
-# allocator.
+# replay.sh [--csv] COMMAND [TRACE...] - the cost of an operation of a recorded
+# trace in the allocator: the median of 9 passes, one trace at a time, its ratio
+# to the policy pytorch in the same run, and PyTorch 2.4's own allocator for
+# comparison.
 #
-# The figures for PyTorch are those of its own code (2.4.0), in steady state,
-# over a driver that costs nothing, on a 2-core EPYC machine, on the same
-# traces: from 123 ns (mlp_sgd) to 206 ns (gpt2_train_accum2).  Another
-# machine's figures are a rough guide only.
+# PyTorch's figures are those of its own code (2.4.0), in steady state, over a
+# driver without cost, on a 2-core EPYC machine, with the same traces: from 123
+# ns (mlp_sgd) to 206 ns (gpt2_train_accum2).  On another machine they are only
+# a rough guide.
 set -eu
 
 usage() {

@@ -1,10 +1,11 @@
 #!/bin/sh
-# segments.sh COMMAND FILE... - what the policy `larder` needs of a device
-# without virtual memory, and how often it asks the driver, next to the policy
-# `pytorch`.  Traces, each of one device.
+# segments.sh COMMAND FILE... - the device size without virtual memory that the
+# policy `larder` needs, and its number of driver calls, compared with the policy
+# `pytorch`.  FILE: a trace of one device.
 #
-#   need      smallest device that works, over the peak of the bytes asked for
-#   calls     for memory, and releasing it, on that device
+#   need      the smallest device that works, relative to the peak of requested
+#             bytes
+#   calls     to allocate and release memory on that device
 #
 # shellcheck source=bench/harness
 . "$(dirname "$0")/harness"

@@ -1,9 +1,9 @@
 #!/bin/sh
-# snapshot_read.sh BUILD [FILE] - how long reading a large snapshot takes, and
-# `larder report` of it, and how long Python's pickle.load of the same file, in
-# one run.  Without FILE one of 5 million events, 1 GB, is made and removed
-# again.  Best of RUNS (3) for ours; Python's collector is off, which is as
-# fast as it gets.
+# snapshot_read.sh BUILD [FILE] - the time to read a large snapshot, of `larder
+# report` on it, and of Python's pickle.load() of the same file, in one run.
+# Without FILE, one with 5 million events (1 GB) is created and removed again.
+# Ours: the best of RUNS (3); Python's garbage collector is off, its fastest
+# mode.
 set -eu
 cd "$(dirname "$0")/.."
 build=$1

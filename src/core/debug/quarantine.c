@@ -42,7 +42,7 @@ static void note(struct allocator *a, const struct block *b, larder_addr at,
         stream_of(b));
 }
 
-static void look(struct allocator *a, const struct quarantined *q)
+static void check_entry(struct allocator *a, const struct quarantined *q)
 {
     const struct block *b = q->block;
     uint64_t part;
@@ -121,7 +121,7 @@ static void let_go(struct allocator *a, struct quarantined *q)
     all->count--;
     all->bytes -= q->block->bytes;
     if (larder__bytes_may(a, stream_of(q->block)))
-        look(a, q);
+        check_entry(a, q);
     larder__events_unhold(a, q->hold);
     larder__host_free(q);
 }
@@ -177,7 +177,7 @@ void larder__quarantine_check(struct allocator *a)
     for (const struct quarantined *q = a->debug->quarantine.first; q != NULL;
          q = q->next) {
         if (larder__bytes_may(a, stream_of(q->block)))
-            look(a, q);
+            check_entry(a, q);
     }
 }
 

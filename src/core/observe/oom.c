@@ -105,8 +105,8 @@ static void explain(struct allocator *a, const struct request *q,
     larder__text_add_bytes(&t, reserved - allocated - pools);
     larder__text_add(&t, " is reserved by Larder but unallocated.");
     if (a->policy->explain_fully || q->out_of_time)
-        larder__shortfall_say(a, q, free_bytes, &t);
-    else if (!larder__shortfall_say_limit(a, q, &t))
+        larder__shortfall_add(a, q, free_bytes, &t);
+    else if (!larder__shortfall_add_limit(a, q, &t))
         larder__text_add(&t, ADVICE);
     larder__set_error("%s", message);
 }

@@ -230,7 +230,7 @@ static void add_pool(struct allocator *a, const struct request *q,
     larder__text_add(t, " that larder_pool_set_limit() allows.");
 }
 
-bool larder__shortfall_say_limit(struct allocator *a, const struct request *q,
+bool larder__shortfall_add_limit(struct allocator *a, const struct request *q,
                                  struct text *t)
 {
     if (q->over_pool)
@@ -257,7 +257,7 @@ static void add_cause(struct allocator *a, const struct request *q,
 {
     uint64_t attainable = h->live + h->pending + h->free + room;
 
-    if (larder__shortfall_say_limit(a, q, t))
+    if (larder__shortfall_add_limit(a, q, t))
         return;
     if (q->out_of_time) {
         larder__text_add(t, " Why: reclaim_budget_ms:%" PRIu64 " expired. ",
@@ -295,7 +295,7 @@ static uint64_t would_fit(const struct allocator *a, const struct held_state *h,
     return fresh > h->own_largest ? fresh : h->own_largest;
 }
 
-void larder__shortfall_say(struct allocator *a, const struct request *q,
+void larder__shortfall_add(struct allocator *a, const struct request *q,
                            uint64_t device_free, struct text *t)
 {
     struct held_state h = count(a, q);

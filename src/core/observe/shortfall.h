@@ -9,13 +9,13 @@
 /* Add sentences in the terms of `larder report`: what is held and by whom, what
  * prevented the request, and what would have fitted. `device_free` is the
  * device's own figure.  O(blocks). */
-void larder__shortfall_say(struct allocator *a, const struct request *q,
+void larder__shortfall_add(struct allocator *a, const struct request *q,
                            uint64_t device_free, struct text *t);
 
 /* Add a sentence if the limit of a private pool or of the ledger refused the
  * request: causes that PyTorch does not have.  False: neither did.
  * O(blocks). */
-bool larder__shortfall_say_limit(struct allocator *a, const struct request *q,
+bool larder__shortfall_add_limit(struct allocator *a, const struct request *q,
                                  struct text *t);
 
 /* Formats like PyTorch's format_size(). */

@@ -130,7 +130,8 @@ static void carry_publish(struct allocator *a, struct block *first)
         s->pages[c->pages[i].at] = c->pages[i].handle;
     recount(a);
     while (larder__pages_next_missing(s, c->end, &run)) {
-        b = larder__pages_gone(a, block_over(a, b, page_at(s, run.begin)), run);
+        b = larder__pages_unmapped(a, block_over(a, b, page_at(s, run.begin)),
+                                   run);
         history_range(a, LARDER_ACTION_segment_unmap, s, page_at(s, run.begin),
                       pages_bytes(run.end - run.begin));
     }

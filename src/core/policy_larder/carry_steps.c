@@ -38,17 +38,17 @@ static larder_result copy(struct allocator *a, uint64_t base,
                           larder_copy_kind kind)
 {
     const struct carry *c = &a->larder->carry;
-    bool comes_back = kind == LARDER_COPY_TO_DEVICE;
+    bool to_device = kind == LARDER_COPY_TO_DEVICE;
     larder_result r = LARDER_OK;
 
     for (size_t i = 0, end; r == LARDER_OK && i < c->count; i = end) {
         uint64_t other = base + pages_bytes(i);
 
         end = run_end(c, i);
-        r = larder_device_copy(
-            a->device, comes_back ? carry_place(c, i) : other,
-            comes_back ? other : carry_place(c, i), pages_bytes(end - i), kind,
-            c->segment->heap->stream);
+        r = larder_device_copy(a->device, to_device ? carry_place(c, i) : other,
+                               to_device ? other : carry_place(c, i),
+                               pages_bytes(end - i), kind,
+                               c->segment->heap->stream);
     }
     /* Wait even if a copy failed: earlier ones are queued. */
     fail_keep_first(&r, carry_steps_copy_wait(a, kind));

@@ -95,8 +95,8 @@ static struct block *turn(struct allocator *a, struct block *b,
     return middle;
 }
 
-struct block *larder__pages_gone(struct allocator *a, struct block *b,
-                                 struct page_span run)
+struct block *larder__pages_unmapped(struct allocator *a, struct block *b,
+                                     struct page_span run)
 {
     return turn(a, b, page_at(b->segment, run.begin),
                 pages_bytes(run.end - run.begin));
@@ -173,6 +173,6 @@ larder_result larder__pages_unmap(struct allocator *a, struct block *b,
     larder_result r = larder__pages_loosen(a, b->segment, run);
 
     if (r == LARDER_OK)
-        (void)larder__pages_gone(a, b, run);
+        (void)larder__pages_unmapped(a, b, run);
     return r;
 }

@@ -92,8 +92,8 @@ larder_result larder__pages_loosen(struct allocator *a, struct segment *s,
 /* Update the blocks after the run's pages, in the free block b, were unmapped:
  * b keeps what is below, and what is above becomes a block of its own.  Returns
  * the unmapped block.  The caller has ensured headers. */
-struct block *larder__pages_gone(struct allocator *a, struct block *b,
-                                 struct page_span run);
+struct block *larder__pages_unmapped(struct allocator *a, struct block *b,
+                                     struct page_span run);
 
 /* Update the blocks after all pages of the span were mapped: what was unmapped
  * becomes free.  The span begins in b, which is free or unmapped.  Returns the

@@ -96,7 +96,7 @@ static void idle_gone(struct allocator *a, const struct region *g,
 
         at = b->addr + b->bytes;
         if (b->state == BLOCK_FREE)
-            (void)larder__pages_gone(
+            (void)larder__pages_unmapped(
                 a, b, pages_touched(g->segment, b->addr, b->bytes));
     }
 }

@@ -289,7 +289,7 @@ static larder_result page_return(const struct preload_calls *real,
             (void)preload_segment_unmap(real, s);
     }
     if (answer != CUD_SUCCESS) {
-        preload_budget_give(slot, &slot->asked_bytes, s->range.bytes);
+        preload_budget_release(slot, &slot->asked_bytes, s->range.bytes);
         return fail_driver(answer);
     }
     preload_budget_keep(slot, s->range.bytes);

@@ -84,7 +84,7 @@ static larder_result op_page_create(void *self, uint64_t bytes, uint64_t *out)
         if (answer == CUD_SUCCESS)
             preload_budget_keep(slot, bytes);
         else
-            preload_budget_give(slot, &slot->asked_bytes, bytes);
+            preload_budget_release(slot, &slot->asked_bytes, bytes);
     }
     if (answer != CUD_SUCCESS) {
         larder__host_free(page);

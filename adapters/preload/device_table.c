@@ -182,7 +182,7 @@ static cud_result take_counted(const struct preload_calls *real,
     if (answer == CUD_SUCCESS)
         preload_budget_keep(slot, s->range.bytes);
     else
-        preload_budget_give(slot, &slot->asked_bytes, s->range.bytes);
+        preload_budget_release(slot, &slot->asked_bytes, s->range.bytes);
     return answer;
 }
 

@@ -165,7 +165,7 @@ static cud_result free_on_stream(struct allocation *a, larder_stream stream)
     larder_result r;
 
     if (a->stream == 0 || stream == 0)
-        return preload_give(a);
+        return preload_free_or_uncount(a);
     preload_last_answer = CUD_SUCCESS;
     r = free_in_order(a, stream);
     if (r == LARDER_ERR_UNKNOWN_STREAM) {
@@ -173,7 +173,7 @@ static cud_result free_on_stream(struct allocation *a, larder_stream stream)
         return CUD_INVALID_HANDLE;
     }
     if (r != LARDER_OK)
-        return preload_give(a);
+        return preload_free_or_uncount(a);
     preload_uncount(a);
     larder__host_free(a);
     return CUD_SUCCESS;
@@ -240,7 +240,7 @@ cud_result cuStreamDestroy_v2(cud_stream stream)
     if (real == NULL)
         return CUD_NOT_INITIALIZED;
     if (!preload_is_child()) {
-        preload_stream_gone(real, stream);
+        preload_stream_close(real, stream);
         preload_capture_forget(stream);
     }
     return PRELOAD_REAL(real, cuStreamDestroy_v2, stream);

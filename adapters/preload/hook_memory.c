@@ -35,7 +35,8 @@ void preload_uncount(struct allocation *a)
     if (a->is_ours)
         count_given(a->slot, a->range.bytes);
     else
-        preload_budget_give(a->slot, &a->slot->outside_bytes, a->range.bytes);
+        preload_budget_release(a->slot, &a->slot->outside_bytes,
+                               a->range.bytes);
 }
 
 /* ---- served by Larder --------------------------------------------------------- */
@@ -99,7 +100,7 @@ cud_result preload_alloc(struct preload_place *p, cud_addr *out, size_t bytes,
     return CUD_SUCCESS;
 }
 
-cud_result preload_give(struct allocation *a)
+cud_result preload_free_or_uncount(struct allocation *a)
 {
     struct preload_slot *slot = a->slot;
     larder_result r;
@@ -182,7 +183,7 @@ cud_result preload_pass_end(struct passing *x, cud_result answer, cud_addr addr)
         return CUD_SUCCESS;
     }
     if (x->is_counted)
-        preload_budget_give(slot, &slot->outside_bytes, x->bytes);
+        preload_budget_release(slot, &slot->outside_bytes, x->bytes);
     if (answer == CUD_OUT_OF_MEMORY)
         count_refused(slot);
     larder__host_free(x->allocation);
@@ -276,7 +277,7 @@ cud_result cuMemFree_v2(cud_addr addr)
         return real->cuMemFree_v2(addr);
     a = addr == 0 ? NULL : preload_allocation_take(addr);
     if (a != NULL && a->is_ours)
-        return preload_give(a);
+        return preload_free_or_uncount(a);
     /* The driver would free a segment of Larder's. */
     if (a == NULL && addr != 0 && preload_holds(addr))
         return CUD_INVALID_VALUE;

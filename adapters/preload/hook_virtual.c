@@ -25,7 +25,7 @@ static void page_drop_unused(struct page *page)
 {
     if (page->uses != 0 || page->mappings != 0)
         return;
-    preload_budget_give(page->slot, &page->slot->outside_bytes, page->bytes);
+    preload_budget_release(page->slot, &page->slot->outside_bytes, page->bytes);
     larder__host_free(page);
 }
 

@@ -155,8 +155,8 @@ void preload_slot_close(const struct preload_calls *real,
 /* Count bytes towards the limit.  False: they do not fit. */
 bool preload_budget_take(struct preload_slot *slot, uint64_t *counter,
                          uint64_t bytes);
-void preload_budget_give(struct preload_slot *slot, uint64_t *counter,
-                         uint64_t bytes);
+void preload_budget_release(struct preload_slot *slot, uint64_t *counter,
+                            uint64_t bytes);
 /* The driver returned the memory: Larder holds it. */
 void preload_budget_keep(struct preload_slot *slot, uint64_t bytes);
 void preload_slot_limit(const struct preload_calls *real,
@@ -175,7 +175,7 @@ void preload_wait_add(struct preload_slot *slot, struct allocation *a);
 /* Settle, and release everything cached to the driver. */
 larder_result preload_trim(struct preload_slot *slot);
 /* Call it before a stream is destroyed (P2). */
-void preload_stream_gone(const struct preload_calls *real, cud_stream stream);
+void preload_stream_close(const struct preload_calls *real, cud_stream stream);
 /* Whether stream-ordered memory can be served again. */
 bool preload_order_is_sure(const struct preload_calls *real,
                            struct preload_slot *slot);
@@ -257,7 +257,7 @@ bool preload_pass_again(struct passing *x, cud_result answer);
 cud_result preload_pass_end(struct passing *x, cud_result answer,
                             cud_addr addr);
 /* Free what Larder served, or uncount what the driver freed. */
-cud_result preload_give(struct allocation *a);
+cud_result preload_free_or_uncount(struct allocation *a);
 void preload_uncount(struct allocation *a);
 
 /* preload_report.c */

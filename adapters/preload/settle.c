@@ -207,7 +207,7 @@ larder_result preload_trim(struct preload_slot *slot)
 
 /* The handle may be reused for a later stream, which must not get memory that
  * this stream's work still uses. */
-void preload_stream_gone(const struct preload_calls *real, cud_stream stream)
+void preload_stream_close(const struct preload_calls *real, cud_stream stream)
 {
     bool is_capturing = preload_is_capturing(real);
     bool has_passed = false;

@@ -127,8 +127,8 @@ bool preload_budget_take(struct preload_slot *slot, uint64_t *counter,
     return fits;
 }
 
-void preload_budget_give(struct preload_slot *slot, uint64_t *counter,
-                         uint64_t bytes)
+void preload_budget_release(struct preload_slot *slot, uint64_t *counter,
+                            uint64_t bytes)
 {
     pthread_mutex_lock(&slot->lock);
     *counter -= bytes;

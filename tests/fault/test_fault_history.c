@@ -24,7 +24,7 @@ static void test_an_event_without_memory_is_lost_and_counted(void **state)
     larder__host_fail(0, 0);
     assert_events(&rig, "");
     assert_int_equal(history_info(&rig).lost_events, 2);
-    p = rig_alloc(&rig, 1000);
+    rig_alloc(&rig, 1000);
     assert_events(&rig, "alloc +0 1000 pool 3.0; ");
     assert_ok(larder_pool_end(rig.a, id));
     rig_down(&rig);

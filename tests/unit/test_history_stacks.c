@@ -265,6 +265,24 @@ static int name_frame(void *ctx, uint64_t frame, larder_frame *out)
     return 1;
 }
 
+/* A frame that no resolver names is of a file of the process, and says where. */
+static void test_frames_of_the_process_have_offsets(void **state)
+{
+    struct rig rig = rig_up("sim:1GiB,backing=none", "");
+    struct bytes b;
+    const char *offset;
+
+    (void)state;
+    history_with(&rig, LARDER_STACKS_UNWIND, 8);
+    rig_alloc(&rig, 1000);
+    b = snapshot_of(&rig, LARDER_SNAPSHOT_JSON);
+    offset = strstr(b.at, "\"offset\":");
+    assert_non_null(offset);
+    assert_true(strtoull(offset + strlen("\"offset\":"), NULL, 10) > 0);
+    free(b.at);
+    rig_down(&rig);
+}
+
 static void test_a_callback_gives_frames_that_a_resolver_names(void **state)
 {
     struct rig rig = rig_up("sim:1GiB,backing=none", "");
@@ -390,6 +408,7 @@ int main(void)
         cmocka_unit_test(test_equal_stacks_are_kept_once),
         cmocka_unit_test(test_equal_stacks_are_written_once),
         cmocka_unit_test(test_actions_can_do_without_stacks),
+        cmocka_unit_test(test_frames_of_the_process_have_offsets),
         cmocka_unit_test(test_a_callback_gives_frames_that_a_resolver_names),
         cmocka_unit_test(test_stacks_are_bounded),
         cmocka_unit_test(test_live_blocks_remember),

@@ -262,6 +262,9 @@ static void decommitted_memory_waits_for_recorded_streams(void **state)
     assert_int_equal(info_of(kv).pending_bytes, 3 * PAGE);
     decommit(kv, 3, 2); /* recorded with the rest, before it was cut */
     assert_int_equal(info_of(kv).pending_bytes, 5 * PAGE);
+    assert_int_equal(info_of(kv).idle_bytes, info_of(kv).held_bytes -
+                                                 info_of(kv).committed_bytes -
+                                                 5 * PAGE);
     assert_ok(larder_sim_complete(rig.dev, 5));
     commit(kv, 0, 5);
     assert_int_equal(info_of(kv).committed_bytes, 10 * PAGE);

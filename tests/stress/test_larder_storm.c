@@ -239,9 +239,12 @@ static void step_tag(struct worker *w)
     EXPECT(larder_tag_end(w->a) == LARDER_OK);
 }
 
+/* The tag's own limit as well: it may have been set below what the tag held in
+ * large handles, which is more than it may resume with. */
 static void make_room(struct worker *w)
 {
     EXPECT(larder_configure(w->a, "limit:1024g") == LARDER_OK);
+    EXPECT(larder_tag_limit(w->a, w->tag, 0) == LARDER_OK);
     for (int i = 0; i < SLOTS; i++) {
         if (w->slots[i].addr != 0)
             held_put(w, &w->slots[i]);

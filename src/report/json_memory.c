@@ -2,8 +2,6 @@
 
 #include <stdlib.h>
 
-#include <jansson.h>
-
 static _Thread_local bool failed;
 
 static void *json_memory_take(size_t bytes)
@@ -23,4 +21,15 @@ void json_memory_watch(void)
 bool json_memory_failed(void)
 {
     return failed;
+}
+
+bool json_memory_write(json_t *total, FILE *out, bool ok, const char *what,
+                       struct tool_error *error)
+{
+    if (ok && !failed &&
+        (json_dumpf(total, out, JSON_COMPACT) != 0 || putc('\n', out) == EOF))
+        ok = tool_fail(error, "%s could not be written", what);
+    json_decref(total);
+    return failed ? tool_fail(error, "not enough host memory for %s", what)
+                  : ok;
 }

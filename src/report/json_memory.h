@@ -6,11 +6,22 @@
 #define LARDER_REPORT_JSON_MEMORY_H
 
 #include <stdbool.h>
+#include <stdio.h>
+
+#include <jansson.h>
+
+#include "trace/tool_error.h"
 
 /* Start watching the calling thread. */
 void json_memory_watch(void);
 
 /* Whether a request has failed since then. */
 bool json_memory_failed(void);
+
+/* Write the object as one line, unless it is incomplete: `ok` is false, and
+ * *error says why, or host memory ran out.  `what` names it in errors.  Takes
+ * the object, which may be NULL. */
+bool json_memory_write(json_t *total, FILE *out, bool ok, const char *what,
+                       struct tool_error *error);
 
 #endif

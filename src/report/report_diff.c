@@ -343,13 +343,8 @@ bool report_write_diff(FILE *out, const char *const names[2],
         ok = write_device(out, devices.numbers[i],
                           json_object_get(total, "devices"), runs, opt, same,
                           error);
-    if (ok && json)
-        json_object_set_new(total, "same", json_boolean(*same));
-    if (ok && json && !json_memory_failed() &&
-        (json_dumpf(total, out, JSON_COMPACT) != 0 || putc('\n', out) == EOF))
-        ok = tool_fail(error, "the differences could not be written");
-    json_decref(total);
-    if (json_memory_failed())
-        return tool_fail(error, "not enough host memory for the differences");
-    return ok;
+    if (!json)
+        return ok;
+    json_object_set_new(total, "same", json_boolean(*same));
+    return json_memory_write(total, out, ok, "the differences", error);
 }

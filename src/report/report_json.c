@@ -361,11 +361,5 @@ bool report_write_json(FILE *out, const char *name, const struct snapshot *s,
     ok = device_list_make(s, NULL, &devices, error);
     for (i = 0; ok && i < devices.count; i++)
         ok = add_number(total, s, devices.numbers[i], opt, error);
-    if (ok && !json_memory_failed() &&
-        (json_dumpf(total, out, JSON_COMPACT) != 0 || putc('\n', out) == EOF))
-        ok = tool_fail(error, "the report could not be written");
-    json_decref(total);
-    if (json_memory_failed())
-        return tool_fail(error, "not enough host memory for the report");
-    return ok;
+    return json_memory_write(total, out, ok, "the report", error);
 }

@@ -5,6 +5,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/bits.h"
 #include "base/ticks.h"
 #include "base/witness.h"
 #include "ledger/ledger_place.h"
@@ -39,8 +40,8 @@ static uint64_t spare_of(const struct ledger_slot *s, bool of_all)
 
     return of_all
                ? beyond
-               : lesser_of(beyond, saturating_sub(reserved,
-                                                  word_get(&s->in_use_bytes)));
+               : bits_lesser(beyond, saturating_sub(
+                                         reserved, word_get(&s->in_use_bytes)));
 }
 
 /* Find processes that can release memory, largest amount first; *sum is the
@@ -129,7 +130,7 @@ size_t larder__ledger_ask(struct ledger *l, uint64_t bytes, bool of_all,
         count = find_givers(l, of_all, givers, &sum);
     }
     for (size_t i = 0; i < count && wanted > 0; i++) {
-        uint64_t part = lesser_of(givers[i].bytes, wanted);
+        uint64_t part = bits_lesser(givers[i].bytes, wanted);
         bool waits = !is_deaf(&l->page->slots[givers[i].slot], patience_ms);
         struct ledger_asked asked =
             larder__ledger_ring(l, givers[i].slot, part);

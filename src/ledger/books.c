@@ -1,4 +1,5 @@
 /* books.c - accounts for memory held, reserved and claimed. */
+#include "base/bits.h"
 #include "base/witness.h"
 #include "ledger/ledger_place.h"
 
@@ -23,7 +24,7 @@ static void add_slot(struct sums *sums, const struct ledger_slot *s)
     sums->lacking = saturating_add(
         sums->lacking, saturating_sub(word_get(&s->minimum_bytes), reserved));
     if (group_limit != 0)
-        sums->group_limit = lesser_of(sums->group_limit, group_limit);
+        sums->group_limit = bits_lesser(sums->group_limit, group_limit);
 }
 
 static struct sums sum_others(const struct ledger *l)
@@ -95,7 +96,7 @@ static uint64_t room(struct ledger *l, const struct sums *sums)
 
 static uint64_t limit_of(const struct ledger *l)
 {
-    return lesser_of(l->limit_bytes, l->told_limit_bytes);
+    return bits_lesser(l->limit_bytes, l->told_limit_bytes);
 }
 
 static enum ledger_refusal check_claim(struct ledger *l, uint64_t bytes)
@@ -231,9 +232,9 @@ uint64_t larder__ledger_room(struct ledger *l, uint64_t free_bytes)
     mutex_take(&l->lock, RANK_LEDGER);
     sums = sum_others(l);
     left = saturating_sub(free_bytes, sums.lacking);
-    left =
-        lesser_of(left, saturating_sub(sums.group_limit,
-                                       saturating_add(sums.held, own_held(l))));
+    left = bits_lesser(left,
+                       saturating_sub(sums.group_limit,
+                                      saturating_add(sums.held, own_held(l))));
     mutex_leave(&l->lock);
     return left;
 }

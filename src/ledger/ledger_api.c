@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/bits.h"
 #include "base/fail.h"
 #include "base/host.h"
 #include "ledger/ledger_name.h"
@@ -62,7 +63,7 @@ static void process_copy(const struct ledger_slot *s,
     out->context_bytes = word_get(&s->context_bytes);
     out->reserved_bytes = word_get(&s->reserved_bytes);
     out->in_use_bytes =
-        lesser_of(word_get(&s->in_use_bytes), out->reserved_bytes);
+        bits_lesser(word_get(&s->in_use_bytes), out->reserved_bytes);
     out->minimum_bytes = word_get(&s->minimum_bytes);
     out->limit_bytes = word_get(&s->limit_bytes);
     out->group_limit_bytes = word_get(&s->group_limit_bytes);

@@ -82,9 +82,4 @@ static inline uint64_t saturating_sub(uint64_t a, uint64_t b)
     return a > b ? a - b : 0;
 }
 
-static inline uint64_t lesser_of(uint64_t a, uint64_t b)
-{
-    return a < b ? a : b;
-}
-
 #endif

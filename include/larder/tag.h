@@ -103,7 +103,8 @@ LARDER_API larder_result larder_pause(larder_allocator *a, const char *tag,
 /* Map memory for the allocations that are still live and restore their
  * contents.  Releases cached memory if it must.  On failure the tag stays
  * paused and keeps its contents; out-of-memory observers are not called.
- * ERR_OUT_OF_MEMORY; ERR_INVALID: not paused; other errors as above. */
+ * ERR_OUT_OF_MEMORY, also if the tag held more than the limit that was set
+ * since (larder_tag_limit()); ERR_INVALID: not paused; other errors as above. */
 LARDER_API larder_result larder_resume(larder_allocator *a, const char *tag);
 
 #ifdef __cplusplus

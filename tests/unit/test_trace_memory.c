@@ -12,46 +12,27 @@
 #include <cmocka.h>
 
 #include "replay/replay.h"
-#include "support/libc_faults.h"
+#include "support/memory_sweep.h"
 #include "trace/trace_source.h"
 
 #define DATA LARDER_SOURCE_DIR "/tests/data/"
 
-/* True: it worked.  False: *error says why not. */
-typedef bool doing(const char *path, struct tool_error *error);
-
-/* One allocation after the other fails, alone or with all that follow.  Each
- * allocator leaves behind a handle that knows it was destroyed, and nothing
+/* Each allocator leaves behind a handle that knows it was destroyed, and nothing
  * else. */
-static void assert_fails_cleanly(doing *what, const char *path, bool lasting)
+static void assert_file_fails_cleanly(sweep_task *task, const char *path,
+                                      bool lasting)
 {
     struct tool_error error;
-    bool reached = true;
     long handles;
 
-    assert_true(what(path, &error)); /* lasting allocations exist from now on */
+    assert_true(task(path, &error)); /* lasting allocations exist from now on */
     handles = libc_faults.held;
-    assert_true(what(path, &error));
+    assert_true(task(path, &error));
     handles = libc_faults.held - handles;
-    for (unsigned long nth = 1; reached; nth++) {
-        long held = libc_faults.held;
-        bool ok;
-
-        error.text[0] = '\0';
-        libc_fail(nth, lasting);
-        ok = what(path, &error);
-        reached = libc_faults.calls >= nth;
-        libc_fail(0, false);
-        if (libc_faults.held > held + handles)
-            fail_msg("%s: after allocation %lu failed %ld are held", path, nth,
-                     libc_faults.held - held);
-        if (!ok && strstr(error.text, "memory") == NULL)
-            fail_msg("%s: allocation %lu: '%s' says nothing of memory", path,
-                     nth, error.text);
-    }
+    assert_fails_cleanly(task, path, lasting, handles);
 }
 
-static bool read_trace(const char *path, struct tool_error *error)
+static bool read_trace(const void *path, struct tool_error *error)
 {
     struct trace t;
 
@@ -73,7 +54,7 @@ static bool write_result(const struct replay_result *r, const char *path,
     return true;
 }
 
-static bool replay_trace(const char *path, struct tool_error *error)
+static bool replay_trace(const void *path, struct tool_error *error)
 {
     const struct replay_options o = {.device = "sim:1GiB",
                                      .repeat = 1,
@@ -95,7 +76,7 @@ static bool replay_trace(const char *path, struct tool_error *error)
     return ok;
 }
 
-static bool replay_snapshot(const char *path, struct tool_error *error)
+static bool replay_snapshot(const void *path, struct tool_error *error)
 {
     const struct replay_options o = {.device = NULL};
     struct replay_input in;
@@ -113,24 +94,28 @@ static bool replay_snapshot(const char *path, struct tool_error *error)
 static void a_trace_without_memory_is_not_read(void **state)
 {
     (void)state;
-    assert_fails_cleanly(read_trace, DATA "traces/e4_case7.trace.zst", false);
-    assert_fails_cleanly(read_trace, DATA "traces/e4_case7.trace.zst", true);
+    assert_file_fails_cleanly(read_trace, DATA "traces/e4_case7.trace.zst",
+                              false);
+    assert_file_fails_cleanly(read_trace, DATA "traces/e4_case7.trace.zst",
+                              true);
 }
 
 static void a_replay_without_memory_fails_cleanly(void **state)
 {
     (void)state;
-    assert_fails_cleanly(replay_trace, DATA "traces/e1_rebind.trace.zst",
-                         false);
-    assert_fails_cleanly(replay_trace, DATA "traces/e1_rebind.trace.zst", true);
+    assert_file_fails_cleanly(replay_trace, DATA "traces/e1_rebind.trace.zst",
+                              false);
+    assert_file_fails_cleanly(replay_trace, DATA "traces/e1_rebind.trace.zst",
+                              true);
 }
 
 static void a_snapshot_s_replay_without_memory_fails_cleanly(void **state)
 {
     (void)state;
-    assert_fails_cleanly(replay_snapshot, DATA "snapshots/two_devices.pickle",
-                         false);
-    assert_fails_cleanly(replay_snapshot, DATA "snapshots/v2.13.pickle", true);
+    assert_file_fails_cleanly(replay_snapshot,
+                              DATA "snapshots/two_devices.pickle", false);
+    assert_file_fails_cleanly(replay_snapshot, DATA "snapshots/v2.13.pickle",
+                              true);
 }
 
 int main(void)

@@ -1,13 +1,6 @@
 /* test_share_message.c - what a message about shared memory may say: its bytes,
  * and on both sides of each border. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
-#include <cmocka.h>
-
-#include <larder/larder.h>
+#include "support/rig.h"
 
 #include "core/share/share_message.h"
 
@@ -52,15 +45,14 @@ static larder_result read_header(struct share_header h,
         struct share_header h_ = sound;                                        \
                                                                                \
         h_.member = (value);                                                   \
-        assert_int_equal(read_header(h_, &props), LARDER_OK);                  \
+        assert_ok(read_header(h_, &props));                                    \
     } while (0)
 #define REFUSES(member, value, words)                                          \
     do {                                                                       \
         struct share_header h_ = sound;                                        \
                                                                                \
         h_.member = (value);                                                   \
-        assert_int_equal(read_header(h_, &props), LARDER_ERR_INVALID);         \
-        assert_non_null(strstr(larder_last_error(), words));                   \
+        assert_refused(LARDER_ERR_INVALID, read_header(h_, &props), words);    \
     } while (0)
 
 static void a_header_is_written_lowest_byte_first(void **state)
@@ -104,7 +96,7 @@ static void a_device_without_granularity_takes_nothing(void **state)
 
     (void)state;
     none.granularity_bytes = 0;
-    assert_int_equal(read_header(sound, &none), LARDER_ERR_INVALID);
+    assert_result(LARDER_ERR_INVALID, read_header(sound, &none));
 }
 
 static void one_page_may_be_all_of_a_device(void **state)
@@ -115,7 +107,7 @@ static void one_page_may_be_all_of_a_device(void **state)
     h.page_bytes = 8 * PAGE;
     h.page_count = 1;
     h.bytes = 8 * PAGE - 10;
-    assert_int_equal(read_header(h, &props), LARDER_OK);
+    assert_ok(read_header(h, &props));
 }
 
 static void the_allocation_is_within_the_pages(void **state)
@@ -139,7 +131,7 @@ static void the_last_byte_can_be_all_that_is_shared(void **state)
     (void)state;
     h.offset = 3 * PAGE - 1;
     h.bytes = 1;
-    assert_int_equal(read_header(h, &props), LARDER_OK);
+    assert_ok(read_header(h, &props));
 }
 
 static void handles_are_descriptors_or_of_a_fabric(void **state)
@@ -160,9 +152,9 @@ static void memory_of_another_device_is_refused(void **state)
     REFUSES(uuid[0], 2, "begins with 02020300, that of this one with 01020300");
     REFUSES(uuid[15], 1, "another device");
     memset(h.uuid, 0, sizeof h.uuid);
-    assert_int_equal(read_header(h, &props), LARDER_OK);
+    assert_ok(read_header(h, &props));
     memset(unknown.uuid, 0, sizeof unknown.uuid);
-    assert_int_equal(read_header(sound, &unknown), LARDER_OK);
+    assert_ok(read_header(sound, &unknown));
 }
 
 static void another_message_is_told(void **state)
@@ -174,15 +166,15 @@ static void another_message_is_told(void **state)
     larder__share_header_write(&sound, bytes);
     for (int i = 0; i < 8; i++) {
         bytes[i] ^= 0x80;
-        assert_int_equal(larder__share_header_read(bytes, &props, &got),
-                         LARDER_ERR_INVALID);
-        assert_non_null(strstr(larder_last_error(), "larder_export_send()"));
+        assert_refused(LARDER_ERR_INVALID,
+                       larder__share_header_read(bytes, &props, &got),
+                       "larder_export_send()");
         bytes[i] ^= 0x80;
     }
     bytes[8]++;
-    assert_int_equal(larder__share_header_read(bytes, &props, &got),
-                     LARDER_ERR_INVALID);
-    assert_non_null(strstr(larder_last_error(), "has version 3: expected"));
+    assert_refused(LARDER_ERR_INVALID,
+                   larder__share_header_read(bytes, &props, &got),
+                   "has version 3: expected");
 }
 
 /* ---- batches --------------------------------------------------------------- */
@@ -210,14 +202,13 @@ static void a_batch_has_no_more_pages_than_are_missing(void **state)
     const struct share_batch none = {.first = 5, .count = 2, .pages = {1, 0}};
 
     (void)state;
-    assert_int_equal(read_batch(&b, 5, 303), LARDER_OK);
-    assert_int_equal(read_batch(&b, 5, 400), LARDER_OK);
-    assert_int_equal(read_batch(&b, 5, 302), LARDER_ERR_INVALID);
-    assert_non_null(
-        strstr(larder_last_error(), "a handle of 2 pages where 1 are missing"));
-    assert_int_equal(read_batch(&none, 5, 10), LARDER_ERR_INVALID);
-    assert_int_equal(read_batch(&b, 4, 400), LARDER_ERR_INVALID);
-    assert_int_equal(read_batch(&b, 6, 400), LARDER_ERR_INVALID);
+    assert_ok(read_batch(&b, 5, 303));
+    assert_ok(read_batch(&b, 5, 400));
+    assert_refused(LARDER_ERR_INVALID, read_batch(&b, 5, 302),
+                   "a handle of 2 pages where 1 are missing");
+    assert_result(LARDER_ERR_INVALID, read_batch(&none, 5, 10));
+    assert_result(LARDER_ERR_INVALID, read_batch(&b, 4, 400));
+    assert_result(LARDER_ERR_INVALID, read_batch(&b, 6, 400));
 }
 
 static void a_batch_has_a_handle_and_64_at_most(void **state)
@@ -228,19 +219,19 @@ static void a_batch_has_a_handle_and_64_at_most(void **state)
     (void)state;
     for (int i = 0; i < SHARE_BATCH_MAX; i++)
         b.pages[i] = 1;
-    assert_int_equal(read_batch(&b, 0, 64), LARDER_OK);
+    assert_ok(read_batch(&b, 0, 64));
     larder__share_batch_write(&b, bytes);
     bytes[4] = SHARE_BATCH_MAX + 1;
-    assert_int_equal(larder__share_batch_read(bytes, 0, 999, &b),
-                     LARDER_ERR_INVALID);
+    assert_result(LARDER_ERR_INVALID,
+                  larder__share_batch_read(bytes, 0, 999, &b));
     bytes[4] = 0;
-    assert_int_equal(larder__share_batch_read(bytes, 0, 999, &b),
-                     LARDER_ERR_INVALID);
+    assert_result(LARDER_ERR_INVALID,
+                  larder__share_batch_read(bytes, 0, 999, &b));
     bytes[4] = 1;
-    assert_int_equal(larder__share_batch_read(bytes, 0, 999, &b), LARDER_OK);
+    assert_ok(larder__share_batch_read(bytes, 0, 999, &b));
     bytes[0] ^= 1;
-    assert_int_equal(larder__share_batch_read(bytes, 0, 999, &b),
-                     LARDER_ERR_INVALID);
+    assert_result(LARDER_ERR_INVALID,
+                  larder__share_batch_read(bytes, 0, 999, &b));
 }
 
 int main(void)

@@ -29,25 +29,36 @@ b = zeros(8, 1024, 1024, device=cuda)
 del b
 LINES
 
-# json FIELD: print the field of the subject, once it reports that it caches.
-json() {
-    "$larder" top --json --filter "$subject" | python3 -c '
+# of PID FIELD: print the field of the process or of its device, or nothing if
+# the process is gone.
+of() {
+    "$larder" top --json --filter "$1" | python3 -c '
 import json, sys
 for line in sys.stdin:
     device = json.loads(line)
     for process in device["processes"]:
         if process["pid"] == int(sys.argv[1]):
             print(dict(device, **process)[sys.argv[2]])
-' "$subject" "$1"
+' "$@"
 }
 
-tenths=300
-until [ "$(json reserved_bytes)" = 134217728 ] ||
-    [ $((tenths -= 1)) -eq 0 ]; do
-    sleep 0.1
-done
+json() {
+    of "$subject" "$1"
+}
+
+# until_is WANTED COMMAND...: wait until the command prints WANTED.
+until_is() {
+    wanted=$1
+    shift
+    tenths=600
+    until [ "$("$@")" = "$wanted" ] || [ $((tenths -= 1)) -eq 0 ]; do
+        sleep 0.1
+    done
+    is "$*" "$("$@")" "$wanted"
+}
+
 last='top --json'
-is reserved_bytes "$(json reserved_bytes)" 134217728
+until_is 134217728 json reserved_bytes
 is total_bytes "$(json total_bytes)" 8589934592
 is minimum_bytes "$(json minimum_bytes)" 16777216
 is limit_bytes "$(json limit_bytes)" 1073741824
@@ -114,23 +125,40 @@ stdout_has 'processes without Larder are not shown: libnvidia-ml.so.1 is not'
 if script -qec true /dev/null >/dev/null 2>&1 </dev/null; then
     TERM=xterm LC_ALL=C.UTF-8
     export TERM LC_ALL
-    {
-        sleep 1
-        printf 's/%s\n' "$subject"
-        sleep 1
-        printf 'l2GiB\nt'
-        sleep 1
-        printf q
-    } | timeout 60 script -qefc \
-        "stty cols 140 rows 40; exec $larder top --period 200 --filter $subject" \
-        /dev/null >"$tmp/out" 2>&1
-    status=$?
+    # shellcheck disable=SC2317  # a command of until_is
+    shows() {
+        grep -aqF -e "$1" "$tmp/live" && echo yes
+    }
+    # live_begin FILTER: run it on a terminal, with descriptor 6 as the keyboard.
+    live_begin() {
+        rm -f "$tmp/keys"
+        mkfifo "$tmp/keys"
+        timeout 300 script -qefc "stty cols 140 rows 40; \
+            exec $larder top --period 200 --filter $1" /dev/null \
+            <"$tmp/keys" >"$tmp/live" 2>&1 3>&- 4>&- 5>&- &
+        live=$!
+        others="$others $live"
+        exec 6>"$tmp/keys"
+        until_is yes shows 'by held'
+    }
+    live_end() {
+        printf q >&6
+        wait $live
+        is 'the status' $? 0
+        exec 6>&-
+    }
+
     last='top, live'
-    is status $status 0
-    stdout_has 'simulated GPU'
-    stdout_has "$subject"
-    stdout_has "limit of $subject (8GiB, 0 for none)"
-    stdout_has 'gives back at its next'
+    live_begin "$subject"
+    is 'the device is shown' "$(shows 'simulated GPU')" yes
+    is 'the process is shown' "$(shows "$subject")" yes
+    printf 's/%s\nl' "$subject" >&6
+    until_is yes shows "limit of $subject (8GiB, 0 for none)"
+    printf '2GiB\n' >&6
+    until_is yes shows 'keeps to that from its next'
+    printf t >&6
+    until_is yes shows 'gives back at its next'
+    live_end
     printf 'd = zeros(1, device=cuda)\n' >&3
     tenths=300
     until [ "$(json reserved_bytes)" -lt 134217728 ] ||
@@ -151,50 +179,19 @@ if script -qec true /dev/null >/dev/null 2>&1 </dev/null; then
         "$tmp/$name" lab --device "sim:8GiB,backing=none,shared=pick-$$" \
             <"$tmp/$1" >"$tmp/lab.$1" 2>&1 3>&- 4>&- &
     }
-    # of PID FIELD: print the field of the process, or nothing if it is gone.
-    of() {
-        "$larder" top --json --filter "$1" | python3 -c '
-import json, sys
-for line in sys.stdin:
-    for process in json.loads(line)["processes"]:
-        if process["pid"] == int(sys.argv[1]):
-            print(process[sys.argv[2]])
-' "$@"
-    }
-    # until_is WANTED COMMAND...: wait until the command prints WANTED.
-    until_is() {
-        wanted=$1
-        shift
-        tenths=600
-        until [ "$("$@")" = "$wanted" ] || [ $((tenths -= 1)) -eq 0 ]; do
-            sleep 0.1
-        done
-        is "$*" "$("$@")" "$wanted"
-    }
-    # shellcheck disable=SC2317  # a command of until_is
-    shows() {
-        grep -aqF -e "$1" "$tmp/live" && echo yes
-    }
     hold less
     less=$!
     exec 4>"$tmp/less"
     hold more
     more=$!
     exec 5>"$tmp/more"
-    others="$less $more"
-    mkfifo "$tmp/keys"
+    others="$others $less $more"
     printf 'a = zeros(4, 1024, 1024, device=cuda)\n' >&4
     printf 'a = zeros(64, 1024, 1024, device=cuda)\n' >&5
     until_is 268435456 of "$more" reserved_bytes
     until_is 16777216 of "$less" reserved_bytes
 
-    timeout 300 script -qefc "stty cols 140 rows 40; \
-        exec $larder top --period 200 --filter $name" /dev/null \
-        <"$tmp/keys" >"$tmp/live" 2>&1 3>&- 4>&- 5>&- &
-    live=$!
-    others="$others $live"
-    exec 6>"$tmp/keys"
-    until_is yes shows 'by held'
+    live_begin "$name"
     # The selected process stays selected when it moves in another order.
     printf 'sssl3GiB\n' >&6
     until_is 3221225472 of "$more" limit_bytes
@@ -217,10 +214,8 @@ for line in sys.stdin:
     # Print the selected process.
     printf 'l2GiB\n' >&6
     until_is 2147483648 of "$more" limit_bytes
-    printf q >&6
-    wait $live
-    is 'the status of top, live' $? 0
-    exec 5>&- 6>&-
+    live_end
+    exec 5>&-
     wait "$more"
 fi
 

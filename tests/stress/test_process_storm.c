@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include "support/policies.h"
 #include "support/storm.h"
 
 enum { WORKERS = 8, SLOTS = 8, STEPS = 60, SECONDS_QUICK = 3 };
@@ -140,13 +141,10 @@ static void round_of(larder_policy policy)
 
 static void worker_main(uint64_t seed)
 {
-    static const larder_policy policies[] = {
-        LARDER_POLICY_LARDER, LARDER_POLICY_PYTORCH, LARDER_POLICY_DIRECT};
-
     random_state = seed * UINT64_C(0x9e3779b97f4a7c15) | 1;
     begin_signals();
     for (;;)
-        round_of(policies[below(3)]);
+        round_of(policies[below(POLICIES)]);
 }
 
 /* ---- the storm --------------------------------------------------------------- */

@@ -5,11 +5,8 @@
 #ifndef LARDER_TESTS_SUPPORT_DEBUG_RIG_H
 #define LARDER_TESTS_SUPPORT_DEBUG_RIG_H
 
+#include "policies.h"
 #include "rig.h"
-
-static const larder_policy policies[] = {
-    LARDER_POLICY_LARDER, LARDER_POLICY_PYTORCH, LARDER_POLICY_DIRECT};
-enum { POLICIES = sizeof policies / sizeof policies[0] };
 
 static inline unsigned char *at(larder_addr addr)
 {

@@ -94,10 +94,8 @@ static void a_write_after_a_free_is_reported_in_pools(void **state)
     }
 }
 
-/* `direct` reuses nothing while a pool is begun, with or without debug. */
-enum { CACHING = 2 };
-
-/* A pool that stays begun reuses its memory like any other. */
+/* A pool that stays begun reuses its memory like any other; `direct` reuses
+ * nothing, with or without debug. */
 static void the_quarantine_of_a_pool_is_bounded(void **state)
 {
     (void)state;

@@ -3,14 +3,13 @@
 #include <pthread.h>
 #include <sched.h>
 
+#include "../support/policies.h"
 #include "../support/rig.h"
 
 #define SPEC "sim:64MiB,backing=none"
 #define SETTINGS "debug:1"
 
-static const larder_policy policies[] = {
-    LARDER_POLICY_LARDER, LARDER_POLICY_PYTORCH, LARDER_POLICY_DIRECT};
-enum { POLICIES = sizeof policies / sizeof policies[0], THREADS = 3 };
+enum { THREADS = 3 };
 
 /* ---- during a call ---------------------------------------------------------- */
 

@@ -9,13 +9,10 @@
 #include <larder/hint.h>
 #include <larder/pinned.h>
 
+#include "../support/policies.h"
 #include "../support/rig.h"
 
 enum { PATIENCE_S = 20, BYTES = 3 << 20 };
-
-static const larder_policy policies[] = {
-    LARDER_POLICY_LARDER, LARDER_POLICY_PYTORCH, LARDER_POLICY_DIRECT};
-enum { POLICIES = sizeof policies / sizeof policies[0] };
 
 /* Run fn(rig) in a child, which an alarm ends if it waits for a lock that is
  * never released. fn returns 0, or the number of the check that failed. */

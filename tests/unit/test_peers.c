@@ -1,5 +1,6 @@
 /* test_peers.c - processes on one device: one gets what another caches,
  * minimums are kept, limits hold, and the ledger admits nobody else. */
+#include "support/policies.h"
 #include "support/rig.h"
 
 #include <fcntl.h>
@@ -19,11 +20,6 @@
 #include "core/entry/handle.h"
 #include "device/device.h"
 #include "ledger/ledger_name.h"
-
-/* The two that cache come first. */
-static const larder_policy policies[] = {
-    LARDER_POLICY_LARDER, LARDER_POLICY_PYTORCH, LARDER_POLICY_DIRECT};
-enum { CACHING = 2, POLICIES = sizeof policies / sizeof policies[0] };
 
 /* A name unique to this run. */
 static char name[32];

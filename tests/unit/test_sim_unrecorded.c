@@ -1,5 +1,6 @@
 /* test_sim_unrecorded.c - debug:2 reports memory that is freed while another,
  * unrecorded stream uses it, and reports no correct program. */
+#include "../support/policies.h"
 #include "../support/rig.h"
 
 #include <stdbool.h>
@@ -9,10 +10,6 @@
 #define DRIVER "sim:64MiB,events=driver"
 
 enum { BYTES = 5000, OWN = 1, USER = 2, THIRD = 3, FOURTH = 300 };
-
-static const larder_policy policies[] = {
-    LARDER_POLICY_LARDER, LARDER_POLICY_PYTORCH, LARDER_POLICY_DIRECT};
-enum { POLICIES = sizeof policies / sizeof policies[0] };
 
 static unsigned char host[BYTES];
 

@@ -46,7 +46,7 @@ void doctor_advise(struct doctor_finding *f, const char *format, ...);
 /* The first line of a file without its end.  False: it cannot be read. */
 bool doctor_read_line(const char *path, char *out, size_t room);
 
-void doctor_versions(struct doctor *d); /* before settings */
+void doctor_versions(struct doctor *d); /* first: finds d->pytorch */
 void doctor_driver(struct doctor *d);
 void doctor_limits(struct doctor *d);
 void doctor_settings(struct doctor *d);

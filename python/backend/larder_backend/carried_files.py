@@ -42,7 +42,8 @@ def _library_names(folder, paths):
 
 
 def _place_of_library(path):
-    """The core library, liblarder.so."""
+    """The path in the wheel of lib/x86_64-linux-gnu/… or lib/…: always below
+    lib, because the command searches ../lib."""
     parts = path.split("/")[1:]
     if len(parts) > 1 and parts[0].endswith(("-gnu", "-musl")):
         parts = parts[1:]

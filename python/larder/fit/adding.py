@@ -98,7 +98,8 @@ class Adding:
         )
 
     def in_place(self, first, second):
-        """Add in place if PyTorch would.  Returns the first tensor, or None."""
+        """The first tensor, if PyTorch would add the second to it in place;
+        otherwise None."""
         if scopes.phase != ledger.BACKWARD or torch.is_grad_enabled():
             return None
         if first.dtype != second.dtype or first.shape != second.shape:

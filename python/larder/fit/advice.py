@@ -97,8 +97,8 @@ class Adviser:
         return Advice(title, need, one.changes)
 
     def advise(self, told):
-        """The advice, by savings, largest first; the last is a combination of
-        several."""
+        """The advice, by savings, largest first.  The last may be several
+        changes together, if they save more than any alone."""
         found = []
         for one in _tries(told, self._options):
             got = self._run(one)

@@ -11,9 +11,9 @@ export BROWSER="$tmp/browser" TMPDIR="$tmp"
 
 # The arguments that the browser was started with; it is not waited for.
 asked() {
-    for _ in 1 2 3 4 5 6 7 8 9 10; do
-        [ -f "$tmp/asked" ] && break
-        sleep 0.2
+    tenths=300
+    until [ -f "$tmp/asked" ] || [ $((tenths -= 1)) -eq 0 ]; do
+        sleep 0.1
     done
     cat "$tmp/asked" 2>/dev/null
     rm -f "$tmp/asked"

@@ -11,6 +11,7 @@
 #include "help.h"
 #include "lab/lab_command.h"
 #include "lab/prompt/prompt_shell.h"
+#include "take_setting.h"
 #include "terminal.h"
 
 enum row { ROW_DEVICE, ROW_POLICY, ROW_CONF, ROW_SEED, ROW_SNAPSHOT, ROW_JSON };
@@ -45,10 +46,9 @@ static bool cmd_lab_set_option(struct settings *s, const struct cli_args *a,
         s->options.device = a->value;
         break;
     case ROW_POLICY:
-        return lab_read_policy(a, &s->options.policy);
+        return take_policy(a, &s->options.policy);
     case ROW_CONF:
-        s->options.conf = a->value;
-        return lab_check_conf(a);
+        return take_conf(a, &s->options.conf);
     case ROW_SEED:
         return cli_number(a, row, 1, INT64_MAX, &s->options.seed);
     case ROW_SNAPSHOT:

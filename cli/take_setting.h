@@ -1,4 +1,4 @@
-/* take_setting.h - options for the settings of a replay. */
+/* take_setting.h - options for the settings of an allocator. */
 #ifndef LARDER_CLI_TAKE_SETTING_H
 #define LARDER_CLI_TAKE_SETTING_H
 

@@ -12,25 +12,10 @@
 #include "help.h"
 #include "lab_python.h"
 #include "lab/prompt/prompt_shell.h"
+#include "take_setting.h"
 #include "terminal.h"
 
 /* ---- shared ------------------------------------------------------------------ */
-
-bool lab_read_policy(const struct cli_args *a, larder_policy *out)
-{
-    if (larder_policy_parse(a->value, out) == LARDER_OK)
-        return true;
-    cli_bad_usage(a->command, "--policy: %s", larder_last_error());
-    return false;
-}
-
-bool lab_check_conf(const struct cli_args *a)
-{
-    if (larder_conf_check(a->value) == LARDER_OK)
-        return true;
-    cli_bad_usage(a->command, "--conf: %s", larder_last_error());
-    return false;
-}
 
 bool lab_check_snapshot(const struct cli_args *a)
 {
@@ -137,10 +122,9 @@ static bool set_run_option(struct run_settings *s, const struct cli_args *a,
         break;
     case RUN_POLICY:
         s->policy_name = a->value;
-        return lab_read_policy(a, &s->options.policy);
+        return take_policy(a, &s->options.policy);
     case RUN_CONF:
-        s->options.conf = a->value;
-        return lab_check_conf(a);
+        return take_conf(a, &s->options.conf);
     case RUN_SNAPSHOT:
         s->options.snapshot = a->value;
         return lab_check_snapshot(a);

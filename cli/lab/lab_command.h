@@ -9,9 +9,7 @@
 extern const struct cli_command lab_command_list;
 extern const struct cli_command lab_command_run;
 
-/* For the option just read; they report an error and return false. */
-bool lab_read_policy(const struct cli_args *a, larder_policy *out);
-bool lab_check_conf(const struct cli_args *a);
+/* For the option just read.  False: an error was reported. */
 bool lab_check_snapshot(const struct cli_args *a);
 
 #endif

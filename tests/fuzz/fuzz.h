@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <larder/larder.h>
 
@@ -34,6 +36,20 @@ static inline char *fuzz_text(const uint8_t *data, size_t size)
         memcpy(text, data, size);
     text[size] = '\0';
     return text;
+}
+
+enum { FUZZ_NAME_MAX = 64 };
+
+/* A file in memory that holds the bytes, and its name; close the result. */
+static inline int fuzz_file(const void *data, size_t size,
+                            char name[FUZZ_NAME_MAX])
+{
+    int fd = memfd_create("fuzz", MFD_CLOEXEC);
+
+    REQUIRE(fd >= 0);
+    REQUIRE(size == 0 || write(fd, data, size) == (ssize_t)size);
+    snprintf(name, FUZZ_NAME_MAX, "/proc/self/fd/%d", fd);
+    return fd;
 }
 
 #endif

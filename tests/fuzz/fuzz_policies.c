@@ -161,12 +161,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct tool_error error = {.text = ""};
     struct trace t;
-    char name[64];
-    int fd = memfd_create("fuzz", MFD_CLOEXEC);
+    char name[FUZZ_NAME_MAX];
+    int fd = fuzz_file(data, size, name);
 
-    REQUIRE(fd >= 0);
-    REQUIRE(size == 0 || write(fd, data, size) == (ssize_t)size);
-    snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
     if (trace_read(name, &t, &error)) {
         for (int i = 0; i < SUBJECTS; i++)
             run_under(&t, &subjects[i]);

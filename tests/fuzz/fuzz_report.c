@@ -1,24 +1,10 @@
 /* fuzz_report.c - any bytes as a snapshot: if readable, it is reported,
  * compared with itself and converted to a page, however absurd it is. */
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include "fuzz.h"
 #include "report/report.h"
 #include "view/view.h"
 
 enum { INPUT_MAX = 1 << 20 };
-
-/* A file in memory that holds the bytes, and its name. */
-static int memory_file(const uint8_t *data, size_t size, char name[64])
-{
-    int fd = memfd_create("fuzz", MFD_CLOEXEC);
-
-    REQUIRE(fd >= 0);
-    REQUIRE(size == 0 || write(fd, data, size) == (ssize_t)size);
-    snprintf(name, 64, "/proc/self/fd/%d", fd);
-    return fd;
-}
 
 /* The only permitted error for a readable snapshot is that it has more devices
  * than any machine. */
@@ -56,8 +42,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct snapshot_read_options limit = {.max_input_bytes = INPUT_MAX};
     struct tool_error error = {.text = ""};
     struct snapshot *s = NULL;
-    char name[64];
-    int fd = memory_file(data, size, name);
+    char name[FUZZ_NAME_MAX];
+    int fd = fuzz_file(data, size, name);
 
     if (snapshot_read(name, &limit, &s, &error)) {
         FILE *out = fopen("/dev/null", "we");

@@ -1,22 +1,8 @@
 /* fuzz_trace.c - any bytes as a trace, plain or compressed: read, or refused
  * with a message.  A trace that was read is written and read back as the
  * same. */
-#include <sys/mman.h>
-#include <unistd.h>
-
 #include "fuzz.h"
 #include "trace/trace.h"
-
-/* A file in memory that holds the bytes, and its name. */
-static int memory_file(const uint8_t *data, size_t size, char name[64])
-{
-    int fd = memfd_create("fuzz", MFD_CLOEXEC);
-
-    REQUIRE(fd >= 0);
-    REQUIRE(size == 0 || write(fd, data, size) == (ssize_t)size);
-    snprintf(name, 64, "/proc/self/fd/%d", fd);
-    return fd;
-}
 
 static void require_same(const struct trace *x, const struct trace *y)
 {
@@ -42,14 +28,14 @@ static void write_and_read_back(const struct trace *t)
     struct trace again;
     char *text = NULL;
     size_t length = 0;
-    char name[64];
+    char name[FUZZ_NAME_MAX];
     FILE *out = open_memstream(&text, &length);
     int fd;
 
     REQUIRE(out != NULL);
     REQUIRE(trace_write(t, out));
     REQUIRE(fclose(out) == 0);
-    fd = memory_file((const uint8_t *)text, length, name);
+    fd = fuzz_file(text, length, name);
     if (!trace_read(name, &again, &error)) {
         fprintf(stderr, "%s\n", error.text);
         abort();
@@ -65,8 +51,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct tool_error error = {.text = ""};
     struct trace t;
     uint64_t peak;
-    char name[64];
-    int fd = memory_file(data, size, name);
+    char name[FUZZ_NAME_MAX];
+    int fd = fuzz_file(data, size, name);
 
     if (trace_read(name, &t, &error)) {
         REQUIRE(trace_peak_requested(&t, &peak));

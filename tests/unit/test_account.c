@@ -182,6 +182,59 @@ static void a_minimum_that_cannot_be_kept_is_refused(void **state)
     rig_down(&rig);
 }
 
+/* To the byte: what is cached stays if there is room beside it, and goes if
+ * that makes room. */
+static void a_minimum_may_take_the_last_byte(void **state)
+{
+    static const larder_pool_id id = {7, 1};
+    struct rig rig = rig_up("sim:64MiB,context=0", "");
+    larder_addr block = rig_alloc(&rig, MIB(20));
+
+    (void)state;
+    assert_ok(larder_pool_begin(rig.a, id, NULL, NULL));
+    assert_ok(larder_pool_end(rig.a, id));
+    assert_ok(larder_pool_set_minimum(rig.a, id, MIB(44)));
+    assert_refused(LARDER_ERR_OUT_OF_MEMORY,
+                   larder_pool_set_minimum(rig.a, id, MIB(44) + 1),
+                   "a minimum of 46137345 bytes cannot be kept: owners would "
+                   "hold 46137345 bytes less than their minimums, and 20971520 "
+                   "of a capacity of 67108864 bytes are held");
+    assert_int_equal(line_of(rig.a, LARDER_OWNER_POOL).minimum_bytes, MIB(44));
+    rig_free(&rig, block);
+    assert_ok(larder_pool_set_minimum(rig.a, id, MIB(43)));
+    assert_ok(larder_pool_set_minimum(rig.a, id, MIB(44)));
+    assert_int_equal(rig_reserved(&rig), MIB(20));
+    assert_ok(larder_pool_set_minimum(rig.a, id, MIB(44) + 1));
+    assert_int_equal(rig_reserved(&rig), 0);
+    assert_ok(larder_pool_set_minimum(rig.a, id, MIB(64)));
+    assert_refused(LARDER_ERR_OUT_OF_MEMORY,
+                   larder_pool_set_minimum(rig.a, id, MIB(64) + 1),
+                   "a minimum of 67108865 bytes");
+    rig_down(&rig);
+}
+
+/* Also below a limit that was set meanwhile, and to what exceeds it. */
+static void a_minimum_can_be_lowered_where_it_is_not_there(void **state)
+{
+    static const larder_pool_id id = {7, 1};
+    struct rig rig = rig_up("sim:64MiB,context=0", "");
+
+    (void)state;
+    rig_free(&rig, rig_alloc(&rig, MIB(20)));
+    assert_ok(larder_pool_begin(rig.a, id, NULL, NULL));
+    assert_ok(larder_pool_end(rig.a, id));
+    assert_ok(larder_pool_set_minimum(rig.a, id, MIB(44)));
+    assert_ok(larder_set_memory_fraction(rig.a, 0.25));
+    assert_ok(larder_pool_set_minimum(rig.a, id, MIB(44)));
+    assert_ok(larder_pool_set_minimum(rig.a, id, MIB(40)));
+    assert_int_equal(rig_reserved(&rig), MIB(20));
+    assert_result(LARDER_ERR_OUT_OF_MEMORY,
+                  larder_pool_set_minimum(rig.a, id, MIB(40) + 1));
+    assert_int_equal(line_of(rig.a, LARDER_OWNER_POOL).minimum_bytes, MIB(40));
+    assert_ok(larder_pool_set_minimum(rig.a, id, MIB(16)));
+    rig_down(&rig);
+}
+
 static void the_limit_of_the_cache_counts_all_it_holds(void **state)
 {
     (void)state;
@@ -277,6 +330,8 @@ int main(void)
         cmocka_unit_test(memory_of_others_has_its_own_line),
         cmocka_unit_test(a_minimum_is_kept_from_the_others),
         cmocka_unit_test(a_minimum_that_cannot_be_kept_is_refused),
+        cmocka_unit_test(a_minimum_may_take_the_last_byte),
+        cmocka_unit_test(a_minimum_can_be_lowered_where_it_is_not_there),
         cmocka_unit_test(the_limit_of_the_cache_counts_all_it_holds),
         cmocka_unit_test(pinned_memory_counts_for_the_device_it_is_pinned_for),
         cmocka_unit_test(the_limit_of_a_pool_counts_pages_and_not_addresses),

@@ -1,0 +1,590 @@
+/* test_peers_within.c - what the allocators of one process share on a device
+ * that others use too: an entry in its ledger, which comes with the first and
+ * goes with the last of them, and answers for all. */
+#include "support/rig.h"
+
+#include <fcntl.h>
+#include <grp.h>
+#include <pthread.h>
+#include <stdbool.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <larder/ledger.h>
+
+#include "core/entry/handle.h"
+#include "core/peers/company.h"
+#include "core/trim/trim.h"
+#include "ledger/ledger_name.h"
+#include "support/host_faults.h"
+
+/* ---- devices and allocators ---------------------------------------------------- */
+
+/* A device for each number; the names are unique to this run. */
+static struct rig on_device(int number, const char *conf, larder_result want)
+{
+    struct rig rig = {0};
+    larder_options opt;
+    char spec[128];
+
+    (void)snprintf(spec, sizeof spec,
+                   "sim:64MiB,backing=none,events=manual,shared=within-%ld-%d",
+                   (long)getpid(), number);
+    larder_options_init(&opt);
+    opt.policy = LARDER_POLICY_LARDER;
+    opt.conf = conf;
+    assert_ok(larder_device_open(spec, 0, &rig.dev));
+    assert_result(want, larder_create(rig.dev, &opt, &rig.a));
+    return rig;
+}
+
+static struct rig up(const char *conf)
+{
+    return on_device(0, conf, LARDER_OK);
+}
+
+static void down(struct rig *rig)
+{
+    assert_ok(larder_destroy(rig->a));
+    assert_ok(larder_device_close(rig->dev));
+}
+
+static void refused(const char *conf, larder_result want, const char *words)
+{
+    struct rig rig = on_device(0, conf, want);
+
+    if (want == LARDER_OK)
+        assert_ok(larder_destroy(rig.a));
+    else
+        assert_words(words);
+    assert_ok(larder_device_close(rig.dev));
+}
+
+static struct allocator *of(const struct rig *rig)
+{
+    return handle_allocator(rig->a);
+}
+
+static struct peers *entry_of(const struct rig *rig)
+{
+    return of(rig)->peers;
+}
+
+/* ---- the ledger ------------------------------------------------------------------ */
+
+static void ledger_path(struct rig *rig, char out[SHARED_NAME_MAX + 1])
+{
+    struct ledger_spec spec = {0};
+    larder_device_props props = {.size = sizeof props};
+
+    assert_ok(larder_device_get_props(rig->dev, &props));
+    memcpy(spec.uuid, props.uuid, sizeof spec.uuid);
+    larder__ledger_name(&spec, out);
+}
+
+static bool ledger_exists(const char *path)
+{
+    int fd = shm_open(path, O_RDONLY, 0);
+
+    if (fd >= 0)
+        close(fd);
+    return fd >= 0;
+}
+
+struct seen {
+    const char *id;
+    uint64_t in_use_bytes;
+};
+
+static void see(void *ctx, const larder_ledger_device *device,
+                const larder_ledger_process *processes, size_t count)
+{
+    struct seen *seen = ctx;
+
+    for (size_t i = 0; strcmp(device->id, seen->id) == 0 && i < count; i++) {
+        if (processes[i].is_self)
+            seen->in_use_bytes = processes[i].in_use_bytes;
+    }
+}
+
+/* Of this process, as the ledger has it. */
+static uint64_t told_in_use(struct rig *rig)
+{
+    char path[SHARED_NAME_MAX + 1];
+    struct seen seen = {.in_use_bytes = 99};
+
+    ledger_path(rig, path);
+    seen.id = path + 1;
+    assert_ok(larder_ledger_each(see, &seen));
+    return seen.in_use_bytes;
+}
+
+/* ---- coming and going -------------------------------------------------------------- */
+
+enum { MEMBERS = 3, ORDERS = 6 };
+
+static const int orders[ORDERS][MEMBERS] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2},
+                                            {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
+
+/* Those that are left, the last one that came first. */
+static void assert_members(const struct peers *p, struct rig *rigs)
+{
+    const struct allocator *a = p->first;
+    long count = 0;
+
+    for (int i = MEMBERS; i-- > 0;) {
+        if (rigs[i].a == NULL)
+            continue;
+        assert_ptr_equal(a, of(&rigs[i]));
+        a = a->peers_next;
+        count++;
+    }
+    assert_null(a);
+    assert_int_equal(p->users, count);
+}
+
+static void the_allocators_of_a_device_share_an_entry(void **state)
+{
+    (void)state;
+    for (int o = 0; o < ORDERS; o++) {
+        struct rig rigs[MEMBERS] = {up(""), up("ledger:on"), up("")};
+        char path[SHARED_NAME_MAX + 1];
+
+        ledger_path(&rigs[0], path);
+        for (int k = 0; k < MEMBERS; k++) {
+            struct rig *one = &rigs[orders[o][k]];
+            struct peers *p = entry_of(one);
+
+            assert_non_null(p);
+            assert_members(p, rigs);
+            assert_ok(larder_destroy(one->a));
+            one->a = NULL;
+            if (k < MEMBERS - 1)
+                assert_members(p, rigs);
+            assert_int_equal(ledger_exists(path), k < MEMBERS - 1);
+        }
+        for (int k = 0; k < MEMBERS; k++)
+            assert_ok(larder_device_close(rigs[k].dev));
+    }
+}
+
+/* In whatever order they end, the others are found by who comes next. */
+static void each_device_has_an_entry_of_its_own(void **state)
+{
+    (void)state;
+    for (int o = 0; o < ORDERS; o++) {
+        struct rig rigs[MEMBERS];
+        struct peers *entries[MEMBERS];
+
+        for (int i = 0; i < MEMBERS; i++) {
+            rigs[i] = on_device(i, "", LARDER_OK);
+            entries[i] = entry_of(&rigs[i]);
+            for (int k = 0; k < i; k++)
+                assert_ptr_not_equal(entries[i], entries[k]);
+        }
+        for (int k = 0; k < MEMBERS; k++) {
+            down(&rigs[orders[o][k]]);
+            for (int left = k + 1; left < MEMBERS; left++) {
+                int number = orders[o][left];
+                struct rig more = on_device(number, "", LARDER_OK);
+
+                assert_ptr_equal(entry_of(&more), entries[number]);
+                assert_int_equal(entries[number]->users, 2);
+                down(&more);
+            }
+        }
+    }
+}
+
+/* A group's ledger is another than the user's. */
+static void a_group_has_an_entry_of_its_own(void **state)
+{
+    char conf[64];
+    struct rig own = up("");
+    struct rig group[2];
+
+    (void)state;
+    (void)snprintf(conf, sizeof conf, "ledger_group:%lu",
+                   (unsigned long)getegid());
+    group[0] = up(conf);
+    group[1] = up(conf);
+    assert_ptr_not_equal(entry_of(&own), entry_of(&group[0]));
+    assert_ptr_equal(entry_of(&group[0]), entry_of(&group[1]));
+    assert_int_equal(entry_of(&group[0])->spec.group, getegid());
+    down(&group[0]);
+    down(&own);
+    down(&group[1]);
+}
+
+static void a_group_is_a_number_or_a_name(void **state)
+{
+    static const char *const none[] = {"0x0", "0.", "-0", ":0", "/0"};
+    const struct group *found = getgrgid(getegid());
+    char conf[128];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof none / sizeof none[0]; i++) {
+        struct rig rig = {0};
+        larder_options opt;
+
+        (void)snprintf(conf, sizeof conf, "ledger_group:%s", none[i]);
+        larder_options_init(&opt);
+        opt.conf = conf;
+        assert_ok(larder_device_open("sim:64MiB,backing=none,shared=within-g",
+                                     0, &rig.dev));
+        assert_result(LARDER_ERR_CONF, larder_create(rig.dev, &opt, &rig.a));
+        assert_ok(larder_device_close(rig.dev));
+    }
+    if (found != NULL) {
+        struct rig rig;
+
+        (void)snprintf(conf, sizeof conf, "ledger_group:%s", found->gr_name);
+        rig = up(conf);
+        assert_int_equal(entry_of(&rig)->spec.group, getegid());
+        down(&rig);
+    }
+}
+
+/* ---- failures ---------------------------------------------------------------------- */
+
+/* A file that others could have made stands where the ledger would be. */
+static void a_ledger_is_missed_only_by_those_who_want_it(void **state)
+{
+    static const char *const wanting[] = {"ledger:on", "minimum:1MiB",
+                                          "process_limit:60MiB",
+                                          "group_limit:60MiB"};
+    struct rig rig = up("");
+    char path[SHARED_NAME_MAX + 1];
+    int fd;
+
+    (void)state;
+    ledger_path(&rig, path);
+    down(&rig);
+    fd = shm_open(path, O_RDWR | O_CREAT | O_EXCL, 0600);
+    assert_true(fd >= 0);
+    assert_int_equal(fchmod(fd, 0666), 0);
+    for (size_t i = 0; i < sizeof wanting / sizeof wanting[0]; i++) {
+        char conf[128];
+
+        refused(wanting[i], LARDER_ERR_SYSTEM, "is open to other users");
+        (void)snprintf(conf, sizeof conf, "%s,ledger:off", wanting[i]);
+        refused(conf, LARDER_OK, "");
+    }
+    rig = up("");
+    assert_null(entry_of(&rig));
+    assert_null(of(&rig)->shards.bell);
+    assert_ok(larder_configure(rig.a, "ledger_thread:True"));
+    down(&rig);
+    close(fd);
+    assert_int_equal(shm_unlink(path), 0);
+}
+
+static void an_allocator_that_is_refused_leaves_no_trace(void **state)
+{
+    struct rig rig = up("");
+    char path[SHARED_NAME_MAX + 1];
+
+    (void)state;
+    ledger_path(&rig, path);
+    refused("minimum:65MiB", LARDER_ERR_OUT_OF_MEMORY,
+            "minimum: 68157440 bytes cannot be kept: beside the minimums of "
+            "other processes the device lacks");
+    assert_int_equal(entry_of(&rig)->users, 1);
+    assert_ptr_equal(entry_of(&rig)->first, of(&rig));
+    down(&rig);
+    assert_false(ledger_exists(path));
+    refused("minimum:65MiB", LARDER_ERR_OUT_OF_MEMORY, "cannot be kept");
+    assert_false(ledger_exists(path));
+}
+
+/* Whichever request for host memory fails. */
+static void an_allocator_without_host_memory_leaves_no_trace(void **state)
+{
+    struct rig rig = up("");
+    char path[SHARED_NAME_MAX + 1];
+    larder_result r = LARDER_ERR_NO_HOST_MEMORY;
+
+    (void)state;
+    ledger_path(&rig, path);
+    assert_ok(larder_destroy(rig.a));
+    for (unsigned long nth = 1; r != LARDER_OK; nth++) {
+        assert_false(ledger_exists(path));
+        larder__host_fail(nth, 1);
+        r = larder_create(rig.dev, NULL, &rig.a);
+        larder__host_fail(0, 0);
+        assert_true(r == LARDER_OK ||
+                    (r == LARDER_ERR_NO_HOST_MEMORY && nth < 99));
+    }
+    assert_int_equal(entry_of(&rig)->users, 1);
+    down(&rig);
+    assert_false(ledger_exists(path));
+}
+
+/* ---- what is told ------------------------------------------------------------------- */
+
+static void the_process_tells_what_all_its_allocators_use(void **state)
+{
+    struct rig rigs[2] = {up(""), up("")};
+    larder_addr at;
+
+    (void)state;
+    (void)rig_alloc(&rigs[0], MIB(8));
+    at = rig_alloc(&rigs[1], MIB(4));
+    larder__trim_for_peer(of(&rigs[0]), 0);
+    assert_int_equal(told_in_use(&rigs[0]), MIB(8));
+    larder__trim_for_peer(of(&rigs[1]), 0);
+    larder__trim_for_peer(of(&rigs[1]), 0);
+    assert_int_equal(told_in_use(&rigs[0]), MIB(12));
+    rig_free(&rigs[1], at);
+    (void)rig_alloc(&rigs[1], MIB(2));
+    larder__trim_for_peer(of(&rigs[1]), 0);
+    assert_int_equal(told_in_use(&rigs[0]), MIB(10));
+    down(&rigs[0]);
+    assert_int_equal(told_in_use(&rigs[1]), MIB(2));
+    down(&rigs[1]);
+}
+
+/* ---- what is given ------------------------------------------------------------------ */
+
+static struct {
+    struct allocator *asked[8];
+    uint64_t bytes[8];
+    uint64_t gives[8]; /* by the i-th that is asked */
+    int count;
+} giving;
+
+static uint64_t give(struct allocator *a, uint64_t bytes)
+{
+    int i = giving.count++;
+
+    assert_in_range(i, 0, 7);
+    giving.asked[i] = a;
+    giving.bytes[i] = bytes;
+    return giving.gives[i];
+}
+
+static void assert_asked(struct rig *rigs, uint64_t first, uint64_t second)
+{
+    assert_int_equal(giving.count, 2);
+    assert_ptr_equal(giving.asked[0], of(&rigs[1]));
+    assert_ptr_equal(giving.asked[1], of(&rigs[0]));
+    assert_int_equal(giving.bytes[0], first);
+    assert_int_equal(giving.bytes[1], second);
+    memset(&giving, 0, sizeof giving);
+}
+
+/* Two allocators hold 8 MiB each, and would rather be told than trimmed. */
+static void giving_up(struct rig *rigs, const char *conf, char *path)
+{
+    for (int i = 0; i < 2; i++) {
+        rigs[i] = up(conf);
+        (void)rig_alloc(&rigs[i], MIB(8));
+    }
+    ledger_path(&rigs[0], path);
+    entry_of(&rigs[0])->give = give;
+    memset(&giving, 0, sizeof giving);
+}
+
+/* Others ask this process for memory; it answers. */
+static void ask(struct rig *rigs, const char *path, uint64_t bytes)
+{
+    assert_ok(larder_ledger_trim(path + 1, getpid(), bytes));
+    larder__peers_answer(entry_of(&rigs[0]));
+}
+
+static void what_one_has_given_the_next_need_not(void **state)
+{
+    char path[SHARED_NAME_MAX + 1];
+    struct rig rigs[2];
+
+    (void)state;
+    giving_up(rigs, "", path);
+    ask(rigs, path, MIB(6));
+    assert_asked(rigs, MIB(6), MIB(6));
+    giving.gives[0] = MIB(2);
+    ask(rigs, path, MIB(6));
+    assert_asked(rigs, MIB(6), MIB(4));
+    giving.gives[0] = MIB(6);
+    ask(rigs, path, MIB(6));
+    assert_asked(rigs, MIB(6), 0);
+    giving.gives[0] = MIB(7); /* a handle is larger */
+    ask(rigs, path, MIB(6));
+    assert_asked(rigs, MIB(6), 0);
+    down(&rigs[0]);
+    down(&rigs[1]);
+}
+
+static void no_more_is_given_than_is_held_beyond_the_minimum(void **state)
+{
+    char path[SHARED_NAME_MAX + 1];
+    struct rig rigs[2];
+
+    (void)state;
+    giving_up(rigs, "minimum:6MiB", path);
+    ask(rigs, path, MIB(10));
+    assert_asked(rigs, MIB(10), MIB(10));
+    ask(rigs, path, MIB(10) + 1);
+    assert_asked(rigs, MIB(10), MIB(10));
+    ask(rigs, path, MIB(10) - 1);
+    assert_asked(rigs, MIB(10) - 1, MIB(10) - 1);
+    down(&rigs[0]);
+    down(&rigs[1]);
+}
+
+/* Though nobody asks for so much, and even of the minimum. */
+static void what_exceeds_a_limit_is_given(void **state)
+{
+    char path[SHARED_NAME_MAX + 1];
+    struct rig rigs[2];
+
+    (void)state;
+    giving_up(rigs, "minimum:14MiB", path);
+    assert_ok(larder_ledger_limit(path + 1, getpid(), MIB(11)));
+    larder__peers_answer(entry_of(&rigs[0]));
+    assert_asked(rigs, MIB(5), MIB(5));
+    ask(rigs, path, MIB(1));
+    assert_asked(rigs, MIB(5), MIB(5));
+    assert_ok(larder_ledger_limit(path + 1, getpid(), 0));
+    larder__peers_answer(entry_of(&rigs[0]));
+    assert_asked(rigs, 0, 0);
+    down(&rigs[0]);
+    down(&rigs[1]);
+}
+
+static void one_thread_answers_at_a_time(void **state)
+{
+    char path[SHARED_NAME_MAX + 1];
+    struct rig rigs[2];
+    struct peers *p;
+
+    (void)state;
+    giving_up(rigs, "", path);
+    p = entry_of(&rigs[0]);
+    assert_int_equal(pthread_mutex_lock(&p->lock), 0);
+    ask(rigs, path, MIB(2));
+    assert_int_equal(giving.count, 0);
+    assert_int_equal(pthread_mutex_unlock(&p->lock), 0);
+    larder__peers_answer(p);
+    assert_asked(rigs, MIB(2), MIB(2));
+    down(&rigs[0]);
+    down(&rigs[1]);
+}
+
+/* ---- what is trimmed ---------------------------------------------------------------- */
+
+/* Four pages of 2 MiB cached, each a handle. */
+static struct rig cached_up(void)
+{
+    struct rig rig = up("handle_floor:1000000");
+
+    rig_free(&rig, rig_alloc(&rig, MIB(8)));
+    return rig;
+}
+
+static uint64_t trimmed(struct rig *rig, uint64_t bytes)
+{
+    uint64_t before = rig_reserved(rig);
+    uint64_t gone = larder__trim_for_peer(of(rig), bytes);
+
+    assert_int_equal(before - rig_reserved(rig), gone);
+    return gone;
+}
+
+static void as_many_pages_are_trimmed_as_have_the_bytes(void **state)
+{
+    static const struct {
+        uint64_t asked;
+        uint64_t gone;
+    } trims[] = {{0, 0},
+                 {1, MIB(2)},
+                 {MIB(2), MIB(2)},
+                 {MIB(2) + 1, MIB(4)},
+                 {MIB(8) - 1, MIB(8)},
+                 {MIB(8), MIB(8)},
+                 {MIB(8) + 1, MIB(8)},
+                 {UINT64_MAX, MIB(8)}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof trims / sizeof trims[0]; i++) {
+        struct rig rig = cached_up();
+
+        assert_int_equal(trimmed(&rig, trims[i].asked), trims[i].gone);
+        down(&rig);
+    }
+}
+
+/* Not even the device. */
+static void who_is_asked_for_nothing_disturbs_nobody(void **state)
+{
+    struct rig rig = cached_up();
+    larder_addr pending = rig_alloc(&rig, MIB(2));
+
+    (void)state;
+    assert_ok(larder_record_stream(rig.a, pending, 3));
+    rig_free(&rig, pending);
+    assert_ok(larder_device_reset_counters(rig.dev));
+    assert_int_equal(trimmed(&rig, 0), 0);
+    assert_int_equal(rig_calls(&rig, LARDER_CALL_event_query), 0);
+    assert_int_equal(trimmed(&rig, 1), MIB(2));
+    assert_true(rig_calls(&rig, LARDER_CALL_event_query) > 0);
+    down(&rig);
+}
+
+static void nothing_is_trimmed_during_a_capture(void **state)
+{
+    struct rig rig = cached_up();
+
+    (void)state;
+    assert_ok(larder_capture_begin(rig.a));
+    assert_int_equal(trimmed(&rig, MIB(8)), 0);
+    assert_ok(larder_capture_end(rig.a));
+    assert_int_equal(trimmed(&rig, MIB(8)), MIB(8));
+    down(&rig);
+}
+
+/* ---- the thread that answers -------------------------------------------------------- */
+
+static void one_thread_answers_for_all_allocators(void **state)
+{
+    struct rig rigs[2] = {up(""), up("")};
+    struct peers *p = entry_of(&rigs[0]);
+    pthread_t first;
+
+    (void)state;
+    assert_false(p->has_thread);
+    assert_ok(larder_configure(rigs[0].a, "ledger_thread:True"));
+    assert_true(p->has_thread);
+    first = p->thread;
+    assert_ok(larder_configure(rigs[1].a, "ledger_thread:True"));
+    assert_true(pthread_equal(p->thread, first));
+    down(&rigs[0]);
+    assert_true(p->has_thread);
+    down(&rigs[1]);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_allocators_of_a_device_share_an_entry),
+        cmocka_unit_test(each_device_has_an_entry_of_its_own),
+        cmocka_unit_test(a_group_has_an_entry_of_its_own),
+        cmocka_unit_test(a_group_is_a_number_or_a_name),
+        cmocka_unit_test(a_ledger_is_missed_only_by_those_who_want_it),
+        cmocka_unit_test(an_allocator_that_is_refused_leaves_no_trace),
+        cmocka_unit_test_teardown(
+            an_allocator_without_host_memory_leaves_no_trace, end_host_faults),
+        cmocka_unit_test(the_process_tells_what_all_its_allocators_use),
+        cmocka_unit_test(what_one_has_given_the_next_need_not),
+        cmocka_unit_test(no_more_is_given_than_is_held_beyond_the_minimum),
+        cmocka_unit_test(what_exceeds_a_limit_is_given),
+        cmocka_unit_test(one_thread_answers_at_a_time),
+        cmocka_unit_test(as_many_pages_are_trimmed_as_have_the_bytes),
+        cmocka_unit_test(who_is_asked_for_nothing_disturbs_nobody),
+        cmocka_unit_test(nothing_is_trimmed_during_a_capture),
+        cmocka_unit_test(one_thread_answers_for_all_allocators),
+    };
+
+    unsetenv("LARDER_CONF");
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

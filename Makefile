@@ -67,7 +67,7 @@ check-debug: ## run the tests with all of the library's assertions
 check-mutants: ## plant small bugs, list those that no test notices: MUTANTS
 	+@$(MAKE) build B=build-debug CMAKE_FLAGS="$(CMAKE_FLAGS) \
 	    -DLARDER_ASSERT_LEVEL=2"
-	@nice tools/mutants.py build-debug $(MUTANTS)
+	@nice tools/mutants.py build-debug --sanitized $(MUTANTS)
 
 coverage: ## say which part of the library's lines the tests run
 	+@$(MAKE) build B=build-coverage CMAKE_FLAGS="$(CMAKE_FLAGS) \

@@ -16,6 +16,11 @@ So that a mutant takes only seconds:
     ones.  The first failure ends the trial, and so does a test that takes much
     longer than on the unchanged sources.
 
+What a forgotten assignment leaves in a variable is rubbish, so that its use is
+noticed, where the compiler can do so.  With --sanitized those that survive are
+tried once more under the address and undefined-behaviour sanitizers, as `make
+check-asan` runs the tests: one that reads beyond an array is noticed there.
+
 The sample is drawn from all places with a seed: the same seed and sources give
 the same mutants.  Equivalent mutants do not count: bounds where both sides are
 equal (harmless_places()), mutants that compile to the same program, and those
@@ -45,6 +50,9 @@ LABELS = {"unit", "golden", "model", "fault", "snapshot", "report", "fuzz",
           "cli"}
 LIBRARIES = ("liblarder.a", "liblarder_tools.a")
 OURS = ("larder_objects", "larder_tools")
+# Variables that are not assigned to hold rubbish.
+RUBBISH = "-ftrivial-auto-var-init=pattern"
+SANITIZERS = "-fsanitize=address,undefined"
 
 # What is no place for a bug: comments, texts, lines of the preprocessor, and
 # assertions, which are checks themselves.
@@ -73,6 +81,8 @@ OPERATORS = [
 SIDE = r"\(?[\w.>\[\]*&-]+(?: [*/] \w+)?\)?"
 # Room for more than is needed.
 HARMLESS_COUNT = re.compile(r"\bcalloc\((?:[^;,]* \+ )?1(?=,)")
+# Room that grows as well, by less at a time.
+HARMLESS_GROWTH = re.compile(r"capacity \* 2(?= \+ \w)")
 HARMLESS_BOUNDS = [re.compile(p, re.S) for p in (
     r"(?P<a>%s) [<>]=? (?P<b>%s)\s+\? (?:(?P=a)\s+: (?P=b)|(?P=b)\s+: (?P=a))"
     r"(?=[;,)\s])" % (SIDE, SIDE),
@@ -126,7 +136,8 @@ def is_whole(code, match):
 def harmless_places(code):
     """Places where a change has no effect: bounds that may include the equal
     case or not, and counts that may be larger."""
-    places = {m.end() - 1 for m in HARMLESS_COUNT.finditer(code)}
+    places = {m.end() - 1 for pattern in (HARMLESS_COUNT, HARMLESS_GROWTH)
+              for m in pattern.finditer(code)}
     for pattern in HARMLESS_BOUNDS:
         for m in pattern.finditer(code):
             before = code[:m.start()].rstrip()
@@ -185,10 +196,18 @@ def run(argv, **more):
                           stderr=subprocess.STDOUT, check=False, **more)
 
 
+def compiler_knows(flag):
+    return run(["cc", flag, "-E", "-xc", os.devnull]).returncode == 0
+
+
 class Bench:
     """The library and the tests, in a separate folder."""
 
-    def __init__(self, build, work, verbose):
+    def __init__(self, build, work, verbose, is_sanitized=False):
+        self.is_sanitized = is_sanitized
+        self.flags = [RUBBISH] if compiler_knows(RUBBISH) else []
+        if is_sanitized:
+            self.flags += [SANITIZERS, "-fno-sanitize-recover=undefined"]
         self.build, self.work = os.path.abspath(build), os.path.abspath(work)
         self.root = self.cached("CMAKE_HOME_DIRECTORY")
         self.library = os.path.join(self.work, "libmutant.so")
@@ -227,7 +246,7 @@ class Bench:
     def compile(self, path, source=None, output=None, before=()):
         """Compile a source. before: include folders searched before all
         others."""
-        argv = self.commands[path] + ["-O1"]
+        argv = self.commands[path] + ["-O1"] + self.flags
         argv[1:1] = ["-I" + folder for folder in before]
         argv += ["-o", output or self.objects[path],
                  "-c", source or os.path.join(self.root, path)]
@@ -245,6 +264,8 @@ class Bench:
         listed = os.path.join(self.work, "objects")
         with open(listed, "w", encoding="utf-8") as f:
             f.write("\n".join(sorted(objects)))
+        if self.is_sanitized:
+            flags = [*flags, SANITIZERS]
         return run(["cc", "-shared", "-o", self.library + ".new", "@" + listed,
                     *flags, "-lzstd", "-ljansson", "-lm", "-lpthread"])
 
@@ -279,8 +300,9 @@ class Bench:
         argv += [self.library, "-Wl,-rpath," + self.work,
                  "-Wl,--allow-multiple-definition", "-lm"]
         # Memory that is not released fails a test, where that can be had.
-        done = run(argv + ["-fsanitize=leak"], cwd=self.build)
-        if done.returncode != 0:
+        done = run(argv + [SANITIZERS if self.is_sanitized
+                           else "-fsanitize=leak"], cwd=self.build)
+        if done.returncode != 0 and not self.is_sanitized:
             done = run(argv, cwd=self.build)
         if done.returncode != 0 and self.verbose:
             print(done.stdout.decode()[-2000:])
@@ -363,12 +385,13 @@ def listed_tests(bench):
             yield t["name"], t["command"], properties["WORKING_DIRECTORY"]
 
 
-def link_tests(bench, pattern):
-    """Link all test programs again.  Returns those that run one."""
+def link_tests(bench, is_wanted):
+    """Link the programs of the wanted tests again.  Returns those that run
+    one."""
     command = os.path.join(bench.work, "larder")
     if not bench.relink("larder", command):
         sys.exit("mutants: the command could not be linked")
-    wanted = [t for t in listed_tests(bench) if re.search(pattern, t[0])]
+    wanted = [t for t in listed_tests(bench) if is_wanted(t[0])]
     for i, (name, argv, directory) in enumerate(wanted):
         show(i, len(wanted), "linking " + name)
         argv = list(argv)
@@ -506,6 +529,28 @@ def try_mutant(bench, mutant, tests, coverage, caught):
     return ""
 
 
+def look_again(options, live, coverage):
+    """Try mutants that survived under the sanitizers.  Returns those that were
+    caught, and by which test."""
+    bench = Bench(options.build, os.path.join(options.work, "sanitized"),
+                  options.verbose, is_sanitized=True)
+    able = set()
+    for mutant in live:
+        able |= coverage.tests_of(mutant.path, mutant.line)
+    bench.read_commands()
+    prepare_library(bench)
+    tests = list(time_tests(list(link_tests(bench, able.__contains__)),
+                            options.longest))
+    caught, found = {}, {}
+    for i, mutant in enumerate(live):
+        show(i, len(live), "sanitized: " + mutant.name())
+        by = try_mutant(bench, mutant, tests, coverage, caught)
+        if by:
+            found[mutant] = by
+            show(i, len(live), "!sanitized: %s %s" % (by, mutant))
+    return found
+
+
 def read_options():
     parser = argparse.ArgumentParser(
         description="Plant small bugs, run the tests on each, list those that "
@@ -525,10 +570,14 @@ def read_options():
     parser.add_argument("--tests", default="", metavar="REGEX",
                         help="only tests whose names match (all)")
     parser.add_argument("--work", help="folder to work in (BUILD/mutants)")
+    parser.add_argument("--sanitized", action="store_true",
+                        help="try survivors under the sanitizers too")
     parser.add_argument("--list", action="store_true",
                         help="print the mutants and try none")
     parser.add_argument("--verbose", action="store_true")
-    return parser.parse_args()
+    options = parser.parse_args()
+    options.work = options.work or os.path.join(options.build, "mutants")
+    return options
 
 
 def report(rows, places, seconds, coverage):
@@ -556,8 +605,7 @@ def report(rows, places, seconds, coverage):
 
 def main():
     options = read_options()
-    bench = Bench(options.build, options.work or
-                  os.path.join(options.build, "mutants"), options.verbose)
+    bench = Bench(options.build, options.work, options.verbose)
     if options.list:
         bench.read_commands()
         for mutant in sample(bench, options)[0]:
@@ -566,8 +614,8 @@ def main():
     begin = time.monotonic()
     bench.read_commands()
     prepare_library(bench)
-    tests = list(time_tests(list(link_tests(bench, options.tests)),
-                            options.longest))
+    tests = list(time_tests(list(link_tests(bench, re.compile(
+        options.tests).search)), options.longest))
     coverage = count_lines(bench, tests, options.longest)
     chosen, places = sample(bench, options)
     show(0, 1, "!%d tests; prepared in %.0f s" % (len(tests),
@@ -581,6 +629,12 @@ def main():
         if by is not None:
             rows.append((mutant, by))
             show(i, len(chosen), "!%d %s %s" % (i, by or "LIVES", mutant))
+    live = [m for m, by in rows if by == ""]
+    if options.sanitized and live:
+        found = look_again(options, live, coverage)
+        rows = [(m, by or found.get(m, "")) for m, by in rows]
+        show(0, 1, "!%d of %d that lived were caught by the sanitizers" %
+             (len(found), len(live)))
     lines, percent = report(rows, places, time.monotonic() - begin, coverage)
     print("\n".join(lines))
     with open(os.path.join(bench.work, "report.txt"), "w",

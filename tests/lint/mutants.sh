@@ -28,6 +28,7 @@ static int counts(int a, int b, int c)
     if (c + a > b)
         a = b;
     call(a);
+    capacity = capacity * 2 + 4;
     return a > b ? b - 1 : b;
 }
 END
@@ -46,14 +47,16 @@ cat >"$folder/wanted" <<'END'
 10 number 0
 9 statement b = a;
 18 bound >
-21 bound >
+22 bound >
 17 sum +
 18 sum +
-21 sum -
-21 number 1
+21 sum +
+22 sum -
+22 number 1
 16 statement a = *(int *)calloc(1, sizeof a);
 17 statement a = *(int *)calloc(b + 1, sizeof a);
 19 statement a = b;
 20 statement call(a);
+21 statement capacity = capacity * 2 + 4;
 END
 diff "$folder/wanted" "$folder/got"

@@ -445,6 +445,40 @@ static void test_a_checkpoint_whose_segment_is_gone_is_refused(void **state)
     rig_down(&rig);
 }
 
+/* Whichever of several it is. */
+static void test_each_segment_of_a_checkpoint_is_looked_for(void **state)
+{
+    enum { SEGMENTS = 4 };
+
+    (void)state;
+    for (int gone = 0; gone < SEGMENTS; gone++) {
+        struct rig rig = rig_up(SPEC, "");
+        larder_checkpoint *cp;
+        struct picture before;
+        larder_addr at[SEGMENTS];
+        char words[64];
+
+        for (int i = 0; i < SEGMENTS; i++)
+            at[i] = alloc(&rig, MIB(12));
+        cp = take_checkpoint(&rig);
+        rig_free(&rig, at[gone]);
+        for (int i = 0; i < SEGMENTS; i++)
+            assert_ok(larder_pool_release(rig.a, pool));
+        assert_ok(larder_empty_cache(rig.a));
+        before = picture_take(&rig);
+        (void)snprintf(words, sizeof words,
+                       "the segment at 0x%llx no longer belongs to the pool",
+                       (unsigned long long)at[gone]);
+        assert_refused(
+            LARDER_ERR_INVALID,
+            larder_checkpoint_restore(rig.a, cp, NULL, 0, NULL, NULL, 0, NULL),
+            words);
+        assert_unchanged(&rig, before);
+        larder_checkpoint_destroy(cp);
+        rig_down(&rig);
+    }
+}
+
 /* A later pool of the same name whose one large segment is where the earlier
  * small segments were, in the same order. */
 static void test_small_segments_are_not_brought_back_in_a_large_one(
@@ -590,6 +624,7 @@ int main(void)
         cmocka_unit_test(test_unknown_pools_and_missing_arguments_are_refused),
         cmocka_unit_test(test_a_checkpoint_of_a_vanished_pool_is_refused),
         cmocka_unit_test(test_a_checkpoint_whose_segment_is_gone_is_refused),
+        cmocka_unit_test(test_each_segment_of_a_checkpoint_is_looked_for),
         cmocka_unit_test(
             test_small_segments_are_not_brought_back_in_a_large_one),
         cmocka_unit_test(test_a_block_that_waits_for_a_stream_stops_a_restore),

@@ -66,9 +66,9 @@ static bool find_iteration_peaks(struct run_summary *r, const uint64_t *curve)
     return true;
 }
 
-/* Whether the iterations except the first, which allocates state, begin at
- * levels that differ little compared with what is allocated and freed in
- * them. */
+/* Whether the iterations, of which there are three or more if any, begin at
+ * levels that differ little compared with what is allocated and freed in them.
+ * The first does not count: it allocates state. */
 static bool is_steady(const struct run_summary *r, const uint64_t *allocated)
 {
     const struct iterations *it = &r->iterations;
@@ -77,13 +77,15 @@ static bool is_steady(const struct run_summary *r, const uint64_t *allocated)
     uint64_t high = 0;
     size_t i;
 
+    if (it->count == 0)
+        return false;
     for (i = 1; i < it->count; i++) {
         uint64_t level = allocated[it->begin[i]];
 
         low = level < low ? level : low;
         high = level > high ? level : high;
     }
-    return it->count > 2 && peak > high && high - low <= (peak - high) / 4;
+    return peak > high && high - low <= (peak - high) / 4;
 }
 
 static bool make_curves(struct run_summary *r)

@@ -9,34 +9,13 @@
 #include <string.h>
 #include <cmocka.h>
 
+#include "made_run.h"
 #include "made_snapshot.h"
 #include "report/call_tree.h"
 #include "report/frame_groups.h"
 #include "report/report_words.h"
 #include "report/verdict.h"
 #include "support/libc_faults.h"
-
-struct made {
-    struct snapshot *s;
-    struct lifetimes l;
-    struct run_summary r;
-};
-
-static void make(const char *lines, const char *settings, struct made *m)
-{
-    struct tool_error error;
-
-    m->s = made_snapshot(lines, settings);
-    assert_true(lifetimes_make(m->s, 0, &m->l, &error));
-    assert_true(run_summary_make(&m->l, &m->r, &error));
-}
-
-static void unmake(struct made *m)
-{
-    run_summary_free(&m->r);
-    lifetimes_free(&m->l);
-    snapshot_free(m->s);
-}
 
 /* ---- the verdict -------------------------------------------------------- */
 
@@ -52,9 +31,9 @@ static void verdict_is(const char *lines, const char *settings,
 {
     struct report_verdict v;
     struct tool_error error;
-    struct made m;
+    struct made_run m;
 
-    make(lines, settings, &m);
+    made_run(lines, settings, &m);
     if (!report_verdict_make(&m.r, cure, &v, &error))
         fail_msg("%s", error.text);
     has(v.what, what);
@@ -62,7 +41,7 @@ static void verdict_is(const char *lines, const char *settings,
     has(v.advice, advice);
     assert_null(strchr(v.what, '\n'));
     report_verdict_free(&v);
-    unmake(&m);
+    made_run_free(&m);
 }
 
 static void too_little_is_told_with_what_is_missing(void **state)
@@ -212,12 +191,12 @@ static void inference_is_told_apart(void **state)
 static enum report_category category_of(const char *lines, size_t number)
 {
     enum report_category category;
-    struct made m;
+    struct made_run m;
 
-    make(lines, NULL, &m);
+    made_run(lines, NULL, &m);
     assert_true(number < m.l.alloc_count);
     category = (enum report_category)m.r.categories[number];
-    unmake(&m);
+    made_run_free(&m);
     return category;
 }
 
@@ -304,7 +283,7 @@ static const char calls[] =
     "alloc 12 2MiB 0 /home/me/run/train.py:8:mlp|/home/me/run/train.py:3:main\n"
     "alloc 14 1MiB 0 ??:0:MmBackward0::apply()\n";
 
-static void group_is(const struct made *m, enum report_by by, size_t number,
+static void group_is(const struct made_run *m, enum report_by by, size_t number,
                      const char *label, uint64_t mib)
 {
     struct report_group groups[16];
@@ -323,10 +302,10 @@ static void group_is(const struct made *m, enum report_by by, size_t number,
 
 static void lines_are_put_together(void **state)
 {
-    struct made m;
+    struct made_run m;
 
     (void)state;
-    make(calls, NULL, &m);
+    made_run(calls, NULL, &m);
     group_is(&m, BY_LINE, 0, "llama.py:9 mlp", 8);
     group_is(&m, BY_FUNCTION, 0, "tf.m.llama mlp", 8);
     group_is(&m, BY_FUNCTION, 2, "run/train.py mlp", 2);
@@ -335,7 +314,7 @@ static void lines_are_put_together(void **state)
     group_is(&m, BY_LIBRARY, 0, "tf", 12);
     group_is(&m, BY_LIBRARY, 1, "the program itself", 2);
     group_is(&m, BY_LIBRARY, 2, "torch (the backward pass)", 1);
-    unmake(&m);
+    made_run_free(&m);
 }
 
 static void a_tree_leaves_frameworks_out(void **state)
@@ -351,11 +330,11 @@ static void a_tree_leaves_frameworks_out(void **state)
     struct report_text text;
     struct call_tree tree;
     struct tool_error error;
-    struct made m;
+    struct made_run m;
     char *got;
 
     (void)state;
-    make(calls, NULL, &m);
+    made_run(calls, NULL, &m);
     assert_true(call_tree_make(m.s, m.r.paths, m.r.path_count, &tree, &error));
     assert_true(report_text_begin(&text));
     call_tree_write(&tree, m.s, 10, false, text.out);
@@ -363,7 +342,7 @@ static void a_tree_leaves_frameworks_out(void **state)
     assert_string_equal(got, expected);
     free(got);
     call_tree_free(&tree);
-    unmake(&m);
+    made_run_free(&m);
 }
 
 int main(void)

@@ -1,0 +1,21 @@
+/* made_run.h - the summary of a made-up run (made_snapshot.h), of device 0. */
+#ifndef TESTS_REPORT_MADE_RUN_H
+#define TESTS_REPORT_MADE_RUN_H
+
+#include "report/summary_of_run.h"
+
+struct made_run {
+    struct snapshot *s;
+    struct lifetimes l;
+    struct run_summary r;
+};
+
+/* Fails the test if it cannot be made. */
+void made_run(const char *lines, const char *settings, struct made_run *out);
+
+/* Of a snapshot that was changed after it was made; takes the snapshot. */
+void made_run_of(struct snapshot *s, struct made_run *out);
+
+void made_run_free(struct made_run *m);
+
+#endif

@@ -1,5 +1,6 @@
 /* test_history_tables.c - stacks and texts are kept once each, to the last word
- * and the last number there is, and what does not fit is counted. */
+ * and the last number there is, and what does not fit is counted; a history's
+ * options are taken to their borders. */
 #include <string.h>
 
 #include "support/rig.h"
@@ -8,6 +9,7 @@
 
 #include "base/host.h"
 #include "core/history/annotation.h"
+#include "core/history/recording.h"
 #include "core/history/stack_table.h"
 #include "support/host_faults.h"
 
@@ -337,6 +339,83 @@ static void each_table_has_numbers_of_its_own(void **state)
     larder__texts_destroy(&two);
 }
 
+/* ---- options ------------------------------------------------------------------- */
+
+static larder_result options_of(larder_history_options opt,
+                                larder_history_options *out)
+{
+    opt.size = sizeof opt;
+    return larder__history_options(&opt, out);
+}
+
+#define OPTIONS(...)                                                           \
+    options_of((larder_history_options){.size = 0, __VA_ARGS__}, &out)
+
+static void options_are_taken_to_their_borders(void **state)
+{
+    larder_history_options out;
+
+    (void)state;
+    assert_ok(OPTIONS(.max_events = UINT64_C(1) << 40));
+    assert_refused(LARDER_ERR_INVALID,
+                   OPTIONS(.max_events = (UINT64_C(1) << 40) + 1),
+                   "max_events is 1099511627777: expected at most 2^40");
+    assert_ok(OPTIONS(.depth = LARDER_STACK_DEPTH_MAX));
+    assert_refused(LARDER_ERR_INVALID,
+                   OPTIONS(.depth = LARDER_STACK_DEPTH_MAX + 1),
+                   "depth is 129: expected at most 128");
+    assert_ok(OPTIONS(.stack_bytes = UINT64_C(1) << 34));
+    assert_refused(LARDER_ERR_INVALID,
+                   OPTIONS(.stack_bytes = (UINT64_C(1) << 34) + 1),
+                   "stack_bytes is 17179869185: expected at most 2^34");
+    assert_ok(OPTIONS(.stacks = LARDER_STACKS_UNWIND));
+    assert_refused(LARDER_ERR_INVALID,
+                   OPTIONS(.stacks = LARDER_STACKS_CALLBACK),
+                   "needs a stack_fn");
+    assert_refused(LARDER_ERR_INVALID,
+                   OPTIONS(.stacks = LARDER_STACKS_CALLBACK + 1),
+                   "expected a LARDER_STACKS_ value");
+}
+
+static void options_that_are_0_have_their_usual_values(void **state)
+{
+    larder_history_options out;
+
+    (void)state;
+    assert_ok(larder__history_options(NULL, &out));
+    assert_int_equal(out.max_events, LARDER_HISTORY_EVENTS_DEFAULT);
+    assert_int_equal(out.depth, LARDER_STACK_DEPTH_DEFAULT);
+    assert_int_equal(out.stack_bytes, LARDER_STACK_BYTES_DEFAULT);
+    assert_ok(OPTIONS(.depth = 0));
+    assert_int_equal(out.max_events, LARDER_HISTORY_EVENTS_DEFAULT);
+    assert_int_equal(out.depth, LARDER_STACK_DEPTH_DEFAULT);
+    assert_int_equal(out.stack_bytes, LARDER_STACK_BYTES_DEFAULT);
+    assert_ok(OPTIONS(.max_events = 1, .depth = 1, .stack_bytes = 1));
+    assert_int_equal(out.max_events, 1);
+    assert_int_equal(out.depth, 1);
+    assert_int_equal(out.stack_bytes, 1);
+}
+
+/* Those of an older program end earlier; a newer one's are not known. */
+static void options_say_how_long_they_are(void **state)
+{
+    larder_history_options opt = {.max_events = 5};
+    larder_history_options out;
+
+    (void)state;
+    opt.size = sizeof opt + 1;
+    assert_refused(LARDER_ERR_INVALID, larder__history_options(&opt, &out),
+                   "use larder_history_options_init()");
+    opt.size = sizeof opt.size - 1;
+    assert_result(LARDER_ERR_INVALID, larder__history_options(&opt, &out));
+    opt.size = sizeof opt.size;
+    assert_ok(larder__history_options(&opt, &out));
+    assert_int_equal(out.max_events, LARDER_HISTORY_EVENTS_DEFAULT);
+    opt.size = sizeof opt;
+    assert_ok(larder__history_options(&opt, &out));
+    assert_int_equal(out.max_events, 5);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -355,6 +434,9 @@ int main(void)
                                   end_host_faults),
         cmocka_unit_test(texts_are_stacked_to_a_depth),
         cmocka_unit_test(each_table_has_numbers_of_its_own),
+        cmocka_unit_test(options_are_taken_to_their_borders),
+        cmocka_unit_test(options_that_are_0_have_their_usual_values),
+        cmocka_unit_test(options_say_how_long_they_are),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

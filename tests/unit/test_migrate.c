@@ -122,6 +122,27 @@ static void pages_side_by_side_are_copied_at_once(void **state)
     rig_down(&h.rig);
 }
 
+/* Even where a handle has but one page that is free. */
+static void one_free_page_of_each_handle_is_gained(void **state)
+{
+    struct holes h = {
+        .rig = rig_up_policy(MIGRATE_SPEC, LARDER_POLICY_LARDER, MIGRATE_CONF)};
+    larder_addr all[HANDLES * HANDLE_PAGES];
+
+    (void)state;
+    for (int i = 0; i < HANDLES * HANDLE_PAGES; i++)
+        all[i] = rig_alloc_on(&h.rig, MIB(2), LIVE_STREAM);
+    for (int i = 0; i < HANDLES; i++) {
+        rig_free(&h.rig, all[i * HANDLE_PAGES + 5]);
+        h.live[i] = all[i * HANDLE_PAGES + 4];
+    }
+    holes_limit(&h, 0);
+    assert_ok(larder_configure(h.rig.a, ON));
+    holes_write(&h);
+    assert_granted(&h, MIB(2) * HANDLES);
+    rig_down(&h.rig);
+}
+
 static void moved_memory_can_be_freed_and_allocated_again(void **state)
 {
     struct holes h = holes_up(MIGRATE_SPEC, ON, 0);
@@ -339,6 +360,7 @@ int main(void)
         cmocka_unit_test(handles_with_the_most_free_pages_move_first),
         cmocka_unit_test(the_host_is_used_only_where_there_is_no_room),
         cmocka_unit_test(pages_side_by_side_are_copied_at_once),
+        cmocka_unit_test(one_free_page_of_each_handle_is_gained),
         cmocka_unit_test(moved_memory_can_be_freed_and_allocated_again),
         cmocka_unit_test(small_and_long_blocks_keep_their_bytes),
         cmocka_unit_test(a_move_waits_for_queued_work),

@@ -285,6 +285,46 @@ static void a_graphs_addresses_keep_their_memory(void **state)
     }
 }
 
+/* Of all its streams, whichever comes first; one of them has none. */
+static void the_smallest_block_that_fits_is_lent(void **state)
+{
+    enum { STREAMS = 4 };
+    static const uint64_t mib[STREAMS][STREAMS] = {
+        {40, 20, 30, 0}, {0, 20, 30, 40}, {30, 0, 40, 20}, {20, 40, 0, 30}};
+
+    (void)state;
+    for (int i = 0; i < STREAMS; i++) {
+        struct rig rig = up("sim:100MiB,backing=none", "");
+        larder_addr at[STREAMS] = {0};
+        larder_addr got;
+
+        assert_ok(larder_pool_begin(rig.a, graphs, NULL, NULL));
+        for (int k = 0; k < STREAMS; k++) {
+            if (mib[i][k] != 0)
+                at[k] = rig_alloc_on(&rig, MIB(mib[i][k]), (larder_stream)k);
+            else
+                rig_free(&rig, rig_alloc_on(&rig, 512, (larder_stream)k));
+        }
+        assert_ok(larder_pool_end(rig.a, graphs));
+        for (int k = 0; k < STREAMS; k++) {
+            if (mib[i][k] != 0)
+                rig_free(&rig, at[k]);
+        }
+        assert_ok(larder_pool_lend(rig.a, graphs, EAGER));
+        for (uint64_t size = 20; size <= 40; size += 10) {
+            int k = 0;
+
+            while (mib[i][k] != size)
+                k++;
+            got = rig_alloc_on(&rig, MIB(size) - KIB(900), EAGER);
+            assert_int_equal(got, at[k]);
+        }
+        assert_ok(larder_check(rig.a));
+        assert_ok(larder_destroy(rig.a));
+        assert_ok(larder_device_close(rig.dev));
+    }
+}
+
 static void under_pytorch_nothing_is_lent(void **state)
 {
     struct rig rig = rig_up("sim:400MiB,backing=none", kinds[1]);
@@ -332,6 +372,7 @@ int main(void)
         cmocka_unit_test(lending_waits_for_work_on_the_memory),
         cmocka_unit_test(a_graphs_scratch_is_lent_on_request),
         cmocka_unit_test(a_graphs_addresses_keep_their_memory),
+        cmocka_unit_test(the_smallest_block_that_fits_is_lent),
         cmocka_unit_test(under_pytorch_nothing_is_lent),
         cmocka_unit_test(mistakes_are_refused),
     };

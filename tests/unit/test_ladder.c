@@ -233,6 +233,34 @@ static void test_a_pool_may_be_ended_during_a_request(void **state)
     rig_down(&rig);
 }
 
+/* ---- garbage ------------------------------------------------------------------ */
+
+/* Beyond the threshold what is cached goes before more is asked for; while a
+ * stream is captured it stays. */
+static void test_garbage_goes_before_the_device_is_asked(void **state)
+{
+    static const larder_policy policies[] = {LARDER_POLICY_PYTORCH,
+                                             LARDER_POLICY_LARDER};
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        for (int captures = 0; captures < 2; captures++) {
+            struct rig rig = rig_up_policy(SEGMENTS, policies[i],
+                                           "garbage_collection_threshold:0.3,"
+                                           "per_process_memory_fraction:1.0");
+
+            rig_free(&rig, rig_alloc(&rig, MIB(20)));
+            if (captures)
+                assert_ok(larder_capture_begin(rig.a));
+            (void)rig_alloc(&rig, MIB(24));
+            if (captures)
+                assert_ok(larder_capture_end(rig.a));
+            assert_int_equal(rig_reserved(&rig), captures ? MIB(44) : MIB(24));
+            rig_down(&rig);
+        }
+    }
+}
+
 /* ---- a time budget ---------------------------------------------------------- */
 
 static double now_ms(void)
@@ -584,6 +612,7 @@ int main(void)
         cmocka_unit_test(test_callbacks_are_asked_before_anything_is_refused),
         cmocka_unit_test(test_a_pool_may_be_begun_during_a_request),
         cmocka_unit_test(test_a_pool_may_be_ended_during_a_request),
+        cmocka_unit_test(test_garbage_goes_before_the_device_is_asked),
         cmocka_unit_test(test_a_request_waits_no_longer_than_its_budget),
         cmocka_unit_test(test_the_budget_applies_to_every_policy),
         cmocka_unit_test(test_pending_memory_stays_within_its_limit),

@@ -60,6 +60,27 @@ static void test_the_message_has_the_size_the_device_was_asked_for(void **state)
     rig_down(&rig);
 }
 
+/* Then nothing counts as free, of what the device had when it was opened. */
+static void test_a_device_that_does_not_say_what_is_free_has_none(void **state)
+{
+    static const larder_policy policies[] = {
+        LARDER_POLICY_LARDER, LARDER_POLICY_PYTORCH, LARDER_POLICY_DIRECT};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof policies / sizeof policies[0]; i++) {
+        struct rig rig =
+            rig_up_policy("sim:64MiB,backing=none", policies[i], "limit:32MiB");
+
+        assert_ok(larder_device_fail(rig.dev, LARDER_CALL_mem_info, 1, 0,
+                                     LARDER_ERR_DEVICE));
+        assert_no_room(&rig, MIB(40));
+        assert_words("a total capacity of 64.00 MiB of which 0 bytes is free.");
+        assert_ok(
+            larder_device_fail(rig.dev, LARDER_CALL_mem_info, 0, 0, LARDER_OK));
+        rig_down(&rig);
+    }
+}
+
 static void test_the_message_says_what_private_pools_hold(void **state)
 {
     struct rig rig = rig_up("sim:100MiB,backing=none", "");
@@ -619,6 +640,7 @@ int main(void)
         cmocka_unit_test(test_the_message_is_pytorch_s_with_our_name),
         cmocka_unit_test(
             test_the_message_has_the_size_the_device_was_asked_for),
+        cmocka_unit_test(test_a_device_that_does_not_say_what_is_free_has_none),
         cmocka_unit_test(test_the_message_says_what_private_pools_hold),
         cmocka_unit_test(test_the_message_names_the_device),
         cmocka_unit_test(

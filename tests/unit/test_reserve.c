@@ -74,6 +74,35 @@ static void test_small_and_large_requests_are_served_from_the_piece(
     rig_down(&rig);
 }
 
+/* Whatever streams and pools had cut off goes back to the piece. */
+static void test_unused_parts_are_one_again_under_every_policy(void **state)
+{
+    static const larder_policy policies[] = {LARDER_POLICY_PYTORCH,
+                                             LARDER_POLICY_LARDER};
+    static const char *const specs[] = {"sim:100MiB,backing=none",
+                                        "sim:100MiB,backing=none,vmm=off"};
+
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        struct rig rig =
+            rig_up_policy(specs[i / 2], policies[i % 2], "preallocate:90MiB");
+        larder_addr p[8];
+
+        for (int k = 0; k < 8; k++)
+            p[k] = rig_alloc_on(&rig, k % 2 == 0 ? 3000 : MIB(12),
+                                (larder_stream)k / 2);
+        for (int k = 0; k < 8; k++)
+            rig_free(&rig, p[k]);
+        assert_ok(larder_empty_cache(rig.a));
+        assert_int_equal(rig_reserved(&rig), MIB(90));
+        p[0] = rig_alloc_on(&rig, MIB(88), 5);
+        assert_int_equal(rig_reserved(&rig), MIB(90));
+        assert_driver_calls(&rig, 1, 0);
+        rig_free(&rig, p[0]);
+        rig_down(&rig);
+    }
+}
+
 static void test_private_pools_are_served_from_the_piece(void **state)
 {
     struct rig rig = rig_up(SPEC, "preallocate:100MiB");
@@ -398,6 +427,7 @@ int main(void)
         cmocka_unit_test(test_0_bytes_take_no_piece),
         cmocka_unit_test(
             test_small_and_large_requests_are_served_from_the_piece),
+        cmocka_unit_test(test_unused_parts_are_one_again_under_every_policy),
         cmocka_unit_test(test_private_pools_are_served_from_the_piece),
         cmocka_unit_test(test_the_piece_is_used_before_expandable_segments),
         cmocka_unit_test(test_requests_beyond_the_piece_come_from_the_driver),

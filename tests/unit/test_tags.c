@@ -1,5 +1,6 @@
 /* test_tags.c - named sets of allocations: what they hold, and what they are
  * allowed to hold. */
+#include "support/host_faults.h"
 #include "support/tag_rig.h"
 
 #include <pthread.h>
@@ -37,6 +38,31 @@ static void a_tag_has_what_was_allocated_for_it(void **state)
         assert_int_equal(rig_reserved(&rig), 0);
         rig_down(&rig);
     }
+}
+
+/* A tag comes whole or not at all. */
+static void a_tag_that_gets_no_host_memory_is_not_there(void **state)
+{
+    struct rig rig = way_up("sim:256MiB", 2);
+    larder_result r = LARDER_ERR_NO_HOST_MEMORY;
+    unsigned long nth = 0;
+
+    (void)state;
+    while (r != LARDER_OK) {
+        larder__host_fail(++nth, 1);
+        r = larder_tag_begin(rig.a, "kv");
+        larder__host_fail(0, 0);
+        if (r == LARDER_OK)
+            break;
+        assert_result(LARDER_ERR_NO_HOST_MEMORY, r);
+        assert_result(LARDER_ERR_INVALID, larder_tag_end(rig.a));
+        assert_ok(larder_check(rig.a));
+    }
+    assert_true(nth > 2);
+    (void)rig_alloc(&rig, MIB(2));
+    assert_ok(larder_tag_end(rig.a));
+    assert_int_equal(usage_of(&rig, "kv").allocation_count, 1);
+    rig_down(&rig);
 }
 
 static void tags_nest_and_belong_to_one_allocator(void **state)
@@ -163,6 +189,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_tag_has_what_was_allocated_for_it),
+        cmocka_unit_test_teardown(a_tag_that_gets_no_host_memory_is_not_there,
+                                  end_host_faults),
         cmocka_unit_test(tags_nest_and_belong_to_one_allocator),
         cmocka_unit_test(a_tag_is_its_thread_s),
         cmocka_unit_test(a_wrong_tag_is_named),

@@ -76,7 +76,7 @@ static void write_rows(const struct report_writing *w,
     char b[REPORT_WORD];
     size_t i;
 
-    for (i = 0; i < count && (shown < max || alike > 0); i++) {
+    for (i = 0; i < count && shown < max; i++) {
         if (!w->opt->all && i > 0 && is_alike(order[i], order[i - 1])) {
             alike++;
             continue;
@@ -84,8 +84,6 @@ static void write_rows(const struct report_writing *w,
         if (alike > 0)
             fprintf(w->out, "  and %zu more of that size, as free\n", alike);
         alike = 0;
-        if (shown == max)
-            break;
         fprintf(w->out, "  %10s, %10s free  ", report_bytes(order[i]->size, a),
                 report_bytes(area_free(order[i]), b));
         write_cells(w, order[i]);

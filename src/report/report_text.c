@@ -63,7 +63,7 @@ static void write_calls(const struct report_writing *w)
  * same level; otherwise it may be layers, and is not reported. */
 static bool are_iterations(const struct run_summary *r)
 {
-    return r->iterations.count > 0 && (r->iterations.marked || r->steady);
+    return r->iterations.marked || r->steady;
 }
 
 static void write_iterations(const struct report_writing *w)
@@ -71,7 +71,7 @@ static void write_iterations(const struct report_writing *w)
     const struct iterations *it = &w->r->iterations;
     uint32_t each;
 
-    if (it->count < 2 || (!are_iterations(w->r) && !w->opt->all))
+    if (it->count == 0 || (!are_iterations(w->r) && !w->opt->all))
         return;
     each =
         (it->begin[it->count - 1] - it->begin[0]) / (uint32_t)(it->count - 1);
@@ -106,8 +106,8 @@ static void write_iteration_peaks(const struct report_writing *w)
     size_t alike = 0;
     size_t i;
 
-    if (it->count < 2 || (!w->opt->all && (!are_iterations(w->r) ||
-                                           all_alike(peaks, it->count))))
+    if (it->count == 0 || (!w->opt->all && (!are_iterations(w->r) ||
+                                            all_alike(peaks, it->count))))
         return;
     fputs("\nPeak of each iteration\n", w->out);
     for (i = 0; i < it->count && (shown < w->top || w->opt->all); i++) {
@@ -245,7 +245,7 @@ static bool write_failures(const struct report_writing *w,
     uint64_t told = 0;
     uint32_t i;
 
-    for (i = 0; i < l->event_count && told < count; i++) {
+    for (i = 0; told < count; i++) {
         char *text;
 
         if (l->events[i].action != SNAPSHOT_OOM)
@@ -324,7 +324,8 @@ static bool write_verdict(const struct report_writing *w,
 
 static bool report_text_is_empty(const struct run_summary *r)
 {
-    return r->peak_allocated + r->peak_reserved + r->counts[SNAPSHOT_OOM] == 0;
+    return r->peak_allocated == 0 && r->peak_reserved == 0 &&
+           r->counts[SNAPSHOT_OOM] == 0;
 }
 
 /* Write everything after the verdict. */

@@ -99,6 +99,26 @@ static void blocks_that_do_not_tile_a_segment_break_b1(void **state)
     row_down(&row);
 }
 
+/* Though their sizes add up. */
+static void odd_sizes_break_b1_where_they_fit_together(void **state)
+{
+    struct row row = row_up();
+    struct block *gap = row.gap;
+    struct block *behind = block_behind(&row.rig, gap);
+    uint64_t bytes = gap->bytes;
+
+    (void)state;
+    gap->bytes += 1;
+    behind->addr += 1;
+    assert_broken(&row.rig, "an odd size");
+    gap->bytes = 0;
+    behind->addr = gap->addr;
+    assert_broken(&row.rig, "an odd size");
+    gap->bytes = bytes;
+    behind->addr = gap->addr + bytes;
+    row_down(&row);
+}
+
 static void free_neighbours_break_b2(void **state)
 {
     struct row row = row_up();
@@ -180,6 +200,53 @@ static void heaps_out_of_order_break_b3(void **state)
     rig_down(&rig);
 }
 
+/* A heap that has the index of another. */
+static void blocks_of_another_heap_break_b3(void **state)
+{
+    static const larder_policy policies[] = {LARDER_POLICY_PYTORCH,
+                                             LARDER_POLICY_LARDER};
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct rig rig = rig_up_policy("sim:1GiB,backing=none", policies[i],
+                                       "expandable_segments:True");
+        larder_addr p = rig_alloc(&rig, MIB(12));
+        struct heap *one = block_of(&rig, p)->segment->heap;
+        struct heap *two = NULL;
+
+        rig_free(&rig, p);
+        assert_non_null(one->unmapped);
+        assert_ok(larder_configure(rig.a, "expandable_segments:False"));
+        two = block_of(&rig, rig_alloc_on(&rig, MIB(20), 1))->segment->heap;
+        if (policies[i] == LARDER_POLICY_LARDER)
+            BREAKS(&rig, two->fit, one->fit, "a stranger in a free list");
+        else
+            BREAKS(&rig, two->bins, one->bins, "a stranger in the index");
+        rig_down(&rig);
+    }
+}
+
+/* What the tree has too much. */
+static void strangers_among_the_unmapped_break_b3(void **state)
+{
+    struct rig rig =
+        rig_up("sim:1GiB,backing=none", "expandable_segments:True");
+    struct heap *one = block_of(&rig, rig_alloc(&rig, MIB(20)))->segment->heap;
+    struct block ghost = *one->unmapped;
+    struct heap *two;
+
+    (void)state;
+    ghost.addr += MIB(20);
+    assert_null(one->unmapped->right);
+    BREAKS(&rig, one->unmapped->right, &ghost, "the number of unmapped blocks");
+    ghost.state = BLOCK_FREE;
+    BREAKS(&rig, one->unmapped->right, &ghost, "a stranger among the unmapped");
+    assert_ok(larder_configure(rig.a, "expandable_segments:False"));
+    two = block_of(&rig, rig_alloc_on(&rig, MIB(20), 1))->segment->heap;
+    BREAKS(&rig, two->unmapped, one->unmapped, "a stranger among the unmapped");
+    rig_down(&rig);
+}
+
 /* The free lists of the policy larder. */
 static void lists_and_bitmaps_that_disagree_break_b3(void **state)
 {
@@ -200,6 +267,12 @@ static void lists_and_bitmaps_that_disagree_break_b3(void **state)
     BREAKS(&rig, fit->used[i / 64], 0, "the bitmap of free lists");
     BREAKS(&rig, fit->used[i / 64], ~UINT64_C(0), "the bitmap of free lists");
     BREAKS(&rig, fit->some, 0, "the bitmap of free lists");
+    BREAKS(&rig, fit->used[0], fit->used[0] | 1, "the bitmap of free lists");
+    fit->used[(i + 1) / 64] |= UINT64_C(1) << (i + 1) % 64;
+    fit->first[i + 1] = b;
+    assert_broken(&rig, "a stranger in a free list");
+    fit->used[(i + 1) / 64] &= ~(UINT64_C(1) << (i + 1) % 64);
+    fit->first[i + 1] = NULL;
     rig_free(&rig, p);
     rig_free(&rig, r);
     rig_down(&rig);
@@ -244,7 +317,32 @@ static void pages_that_blocks_do_not_have_break_p1(void **state)
     BREAKS(&rig, s->pages[0], 0, "P1");
     BREAKS(&rig, s->pages[mapped - 1], 0, "P1");
     BREAKS(&rig, s->pages[mapped], 77, "P1");
-    BREAKS(&rig, inside(&rig)->page_count, mapped + 1, "G3");
+    BREAKS(&rig, inside(&rig)->page_count, mapped + 1,
+           "rule G3 is broken at 0x0: the number of pages");
+    rig_down(&rig);
+}
+
+static void an_unmapped_block_that_ends_within_a_page_breaks_p1(void **state)
+{
+    struct rig rig =
+        rig_up("sim:1GiB,backing=none", "expandable_segments:True");
+    struct block *gap;
+    struct block *behind;
+    larder_addr p;
+
+    (void)state;
+    (void)rig_alloc(&rig, MIB(20));
+    p = rig_alloc(&rig, MIB(20));
+    gap = block_of(&rig, p);
+    behind = block_of(&rig, rig_alloc(&rig, MIB(20)));
+    rig_free(&rig, p);
+    assert_ok(larder_empty_cache(rig.a));
+    assert_int_equal(gap->state, BLOCK_UNMAPPED);
+    gap->bytes -= 512;
+    behind->addr -= 512;
+    assert_broken(&rig, "an unmapped block within a page");
+    gap->bytes += 512;
+    behind->addr += 512;
     rig_down(&rig);
 }
 
@@ -295,7 +393,7 @@ static void statistics_that_are_no_sums_break_s1(void **state)
     BREAKS(&row.rig, st->name.current[pool], st->name.current[pool] + 1,       \
            "S1");                                                              \
     BREAKS(&row.rig, st->name.current[pool], st->name.current[pool] - 1,       \
-           "S1");                                                              \
+           pool == STATS_SMALL ? "of the small pool" : "of the large pool");   \
     BREAKS(&row.rig, st->name.peak[pool], st->name.current[pool] - 1,          \
            #name " is above its peak");                                        \
     BREAKS(&row.rig, st->name.peak_all, metric_all(&st->name) - 1,             \
@@ -312,14 +410,16 @@ static void counts_that_are_off_break_their_rules(void **state)
     struct allocator *a = inside(&row.rig);
 
     (void)state;
-    BREAKS(&row.rig, a->slab.free_count, a->slab.free_count + 1, "H1");
-    BREAKS(&row.rig, a->events.waiting, a->events.waiting + 1, "E1");
+    BREAKS(&row.rig, a->slab.free_count, a->slab.free_count + 1,
+           "rule H1 is broken at 0x0: the number of headers");
+    BREAKS(&row.rig, a->events.waiting, a->events.waiting + 1,
+           "rule E1 is broken at 0x0: the number of events");
     BREAKS(&row.rig, a->events.held, a->events.held + 1, "E1");
     BREAKS(&row.rig, a->held_bytes, a->held_bytes + 512, "A1");
     BREAKS(&row.rig, a->account.kept_bytes, 512, "A2");
     a->account.cache.held_bytes += 512;
     a->held_bytes += 512;
-    assert_broken(&row.rig, "S2");
+    assert_broken(&row.rig, "rule S2 is broken at 0x0: held bytes");
     a->account.cache.held_bytes -= 512;
     a->held_bytes -= 512;
     row_down(&row);
@@ -329,6 +429,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(blocks_that_do_not_tile_a_segment_break_b1),
+        cmocka_unit_test(odd_sizes_break_b1_where_they_fit_together),
         cmocka_unit_test(free_neighbours_break_b2),
         cmocka_unit_test(a_free_block_that_no_index_has_breaks_b3),
         cmocka_unit_test(requested_bytes_out_of_bounds_break_b4),
@@ -336,9 +437,12 @@ int main(void)
         cmocka_unit_test(a_map_that_disagrees_breaks_b6),
         cmocka_unit_test(a_stocked_heap_outside_the_list_breaks_b7),
         cmocka_unit_test(heaps_out_of_order_break_b3),
+        cmocka_unit_test(blocks_of_another_heap_break_b3),
+        cmocka_unit_test(strangers_among_the_unmapped_break_b3),
         cmocka_unit_test(lists_and_bitmaps_that_disagree_break_b3),
         cmocka_unit_test(pools_that_their_index_lacks_break_n1),
         cmocka_unit_test(pages_that_blocks_do_not_have_break_p1),
+        cmocka_unit_test(an_unmapped_block_that_ends_within_a_page_breaks_p1),
         cmocka_unit_test(pages_that_are_counted_wrong_break_g2),
         cmocka_unit_test(parts_outside_of_their_piece_break_p2),
         cmocka_unit_test(statistics_that_are_no_sums_break_s1),

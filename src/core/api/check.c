@@ -267,6 +267,18 @@ static larder_result check_index(const struct heap *heap, uint64_t *count)
     return LARDER_OK;
 }
 
+/* The same for the tree of unmapped addresses. */
+static larder_result check_unmapped(const struct heap *heap, uint64_t *count)
+{
+    for (const struct block *b = tree_at_or_above(heap->unmapped, 0); b != NULL;
+         b = tree_at_or_above(heap->unmapped, b->addr + 1)) {
+        if (b->state != BLOCK_UNMAPPED || b->segment->heap != heap)
+            return broken("B3", "a stranger among the unmapped", b->addr);
+        ++*count;
+    }
+    return LARDER_OK;
+}
+
 /* The same for lists, and check that the bitmap matches them. */
 static larder_result check_fit(const struct heap *heap, uint64_t *count)
 {
@@ -295,6 +307,8 @@ static larder_result check_pool(const struct pool *pool, struct sums *indexed)
 
         if (r == LARDER_OK)
             r = check_fit(pool->heaps[i], &indexed->free_blocks);
+        if (r == LARDER_OK)
+            r = check_unmapped(pool->heaps[i], &indexed->unmapped_blocks);
         if (r != LARDER_OK)
             return r;
         if (i > 0 && pool->heaps[i - 1]->stream >= pool->heaps[i]->stream)
@@ -431,6 +445,8 @@ larder_result larder__check_rules(struct allocator *a)
             (int64_t)a->policy->state->loose_bytes(a);
     if (indexed.free_blocks != sums.free_blocks)
         return broken("B3", "the number of blocks in the indexes", 0);
+    if (indexed.unmapped_blocks != sums.unmapped_blocks)
+        return broken("B3", "the number of unmapped blocks", 0);
     if (a->larder != NULL &&
         (r = a->policy->state->check(a, sums.pages)) != LARDER_OK)
         return r;

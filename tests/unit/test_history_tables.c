@@ -25,13 +25,19 @@ static struct stack_table stacks_up(uint64_t words)
     return t;
 }
 
+/* Spread so that some of them meet in the table. */
+static uint64_t frame_of(uint64_t of, size_t i)
+{
+    return of * of * 7919 + i;
+}
+
 /* A stack of its own for each number. */
 static uint32_t put(struct stack_table *t, uint64_t of, size_t depth)
 {
     uint64_t frames[LONGEST];
 
     for (size_t i = 0; i < depth; i++)
-        frames[i] = of * 4096 + i;
+        frames[i] = frame_of(of, i);
     return larder__stacks_put(t, frames, depth);
 }
 
@@ -41,7 +47,7 @@ static void assert_kept(const struct stack_table *t, uint32_t number,
     assert_int_not_equal(number, 0);
     assert_int_equal(stack_depth(t, number), depth);
     for (size_t i = 0; i < depth; i++)
-        assert_int_equal(stack_frames(t, number)[i], of * 4096 + i);
+        assert_int_equal(stack_frames(t, number)[i], frame_of(of, i));
 }
 
 static void equal_stacks_have_one_number(void **state)

@@ -37,10 +37,8 @@ add(char out[REPLAY_CONF_MAX], const char *format, ...)
     size_t length = strlen(out);
     va_list list;
 
-    if (length > 0 && length + 1 < REPLAY_CONF_MAX) {
+    if (length > 0 && length + 1 < REPLAY_CONF_MAX)
         out[length++] = ',';
-        out[length] = '\0';
-    }
     va_start(list, format);
     vsnprintf(out + length, REPLAY_CONF_MAX - length, format, list);
     va_end(list);

@@ -2,6 +2,8 @@
  * JSON. */
 #include "unit/replay_rig.h"
 
+#include <pthread.h>
+
 #include <jansson.h>
 
 enum { JOBS = 6 };
@@ -62,6 +64,58 @@ static void parallel_replays_are_the_same_as_single_ones(void **state)
     }
 }
 
+/* Waits in the first job of each thread until all have one. */
+struct meeting {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    size_t here, wanted;
+};
+
+static void meet(void *ctx, size_t job)
+{
+    struct meeting *m = ctx;
+
+    (void)job;
+    pthread_mutex_lock(&m->lock);
+    m->here++;
+    pthread_cond_broadcast(&m->changed);
+    while (m->here < m->wanted)
+        pthread_cond_wait(&m->changed, &m->lock);
+    pthread_mutex_unlock(&m->lock);
+}
+
+static void jobs_meet(size_t count, unsigned threads, size_t wanted)
+{
+    static struct replay_job jobs[JOBS];
+    struct replay_options o = pytorch_on("sim:2GiB");
+    struct meeting m = {.lock = PTHREAD_MUTEX_INITIALIZER,
+                        .changed = PTHREAD_COND_INITIALIZER,
+                        .wanted = wanted};
+
+    memset(jobs, 0, sizeof jobs);
+    for (size_t i = 0; i < count; i++)
+        jobs[i].path = bundled[1];
+    replay_run_jobs(jobs, count, threads, &o, meet, &m);
+    assert_int_equal(m.here, count);
+    for (size_t i = 0; i < count; i++) {
+        assert_true(jobs[i].ok);
+        replay_result_free(&jobs[i].result);
+    }
+}
+
+/* Otherwise this would never end. */
+static void as_many_jobs_run_at_once_as_there_are_threads(void **state)
+{
+    (void)state;
+    jobs_meet(3, 3, 3);
+    jobs_meet(3, 9, 3);
+    jobs_meet(2, 2, 2);
+    jobs_meet(2, 1, 1);
+    jobs_meet(2, 0, 1);
+    jobs_meet(1, 2, 1);
+    jobs_meet(0, 2, 0);
+}
+
 /* ---- options and JSON -------------------------------------------------- */
 
 static void wrong_options_are_named_before_anything_runs(void **state)
@@ -78,8 +132,17 @@ static void wrong_options_are_named_before_anything_runs(void **state)
     o.device = "sim:1GiB,colour=red";
     assert_false(replay_check(&o, &error));
     assert_non_null(strstr(error.text, "colour"));
-    o.device = "sim:1GiB,shared=x";
+    o.device = "sim:1GiB";
     o.min_capacity = true;
+    assert_true(replay_check(&o, &error));
+    o.device = NULL;
+    assert_true(replay_check(&o, &error));
+    o.device = "cuda:0";
+    assert_false(replay_check(&o, &error));
+    assert_string_equal(error.text,
+                        "device 'cuda:0' has one size only; expected sim:SIZE "
+                        "for the smallest capacity");
+    o.device = "sim:1GiB,shared=x";
     assert_false(replay_check(&o, &error));
     assert_non_null(strstr(error.text, "needs a device of its own"));
 }
@@ -147,6 +210,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(parallel_replays_are_the_same_as_single_ones),
+        cmocka_unit_test(as_many_jobs_run_at_once_as_there_are_threads),
         cmocka_unit_test(wrong_options_are_named_before_anything_runs),
         cmocka_unit_test(json_has_every_field_with_its_type),
         cmocka_unit_test(json_says_null_for_what_is_not),

@@ -84,8 +84,7 @@ void find_rounding(const struct run_summary *f, struct finding_list *list)
         "Requests are rounded up to 512 bytes or more, and a cached block may "
         "be a little larger: %zu allocations were in use, on "
         "average %s each.  Fewer and larger tensors waste less.\n",
-        m->live_count,
-        report_bytes(m->live_count > 0 ? m->requested / m->live_count : 0, a));
+        m->live_count, report_bytes(m->requested / m->live_count, a));
     finding_end(list, &title, &text);
 }
 

@@ -366,8 +366,9 @@ static void what_waits_for_a_stream_is_not_unused(void **state)
             "alloc 4 10MiB\n",
             "6.00 MiB " UNUSED, "in 1 block.");
     is_not_told("segment_alloc 0 20MiB\nalloc 0 4MiB\nfree_requested 0 4MiB\n"
-                "alloc 4 30MiB\n",
+                "alloc 4 18MiB\n",
                 UNUSED);
+    is_not_told("segment_alloc 0 16\nalloc 0 16\n", UNUSED);
 }
 
 static void free_segments_are_told_apart(void **state)
@@ -454,6 +455,15 @@ static void temporaries_in_use_are_told_with_the_largest(void **state)
             "The largest is 2.00 MiB from b.py:3 g, freed after 2 events.");
 }
 
+/* Also if it comes first, and told to the byte. */
+static void temporaries_are_counted_to_the_byte(void **state)
+{
+    (void)state;
+    is_told("alloc 0 512 0 a.py:2:f\nalloc 4 4608 0 m.py:1:__init__\n"
+            "free_requested 0 512\n",
+            TEMPORARIES " 512 B of the peak", "freed after 2 events");
+}
+
 /* ---- streams --------------------------------------------------------------- */
 
 #define STRANDED "stranded on stream 5"
@@ -469,6 +479,22 @@ static void half_of_a_streams_memory_is_stranded(void **state)
     is_told(run, "10.0 MiB " STRANDED,
             "20.0 MiB is reserved for that stream, and most of it was free");
     snprintf(run, sizeof run, "%salloc 200 10486272 5\n", two);
+    is_not_told(run, STRANDED);
+}
+
+/* The first stream that was seen, with the lowest address; what waits for
+ * another stream is not free. */
+static void the_first_stream_can_have_stranded_memory(void **state)
+{
+    static const char two[] = "segment_alloc 0 20MiB 5\nalloc 0 4MiB 5\n"
+                              "free_requested 0 4MiB 5\nalloc 4 4MiB 5\n"
+                              "segment_alloc 100 20MiB 0\n";
+    char run[256];
+
+    (void)state;
+    snprintf(run, sizeof run, "%salloc 100 20MiB 0\n", two);
+    is_told(run, "12.0 MiB " STRANDED, "");
+    snprintf(run, sizeof run, "%salloc 8 3MiB 5\nalloc 100 20MiB 0\n", two);
     is_not_told(run, STRANDED);
 }
 
@@ -535,7 +561,9 @@ int main(void)
         cmocka_unit_test(a_twentieth_lost_to_rounding_is_told),
         cmocka_unit_test(a_twentieth_in_temporaries_is_told),
         cmocka_unit_test(temporaries_in_use_are_told_with_the_largest),
+        cmocka_unit_test(temporaries_are_counted_to_the_byte),
         cmocka_unit_test(half_of_a_streams_memory_is_stranded),
+        cmocka_unit_test(the_first_stream_can_have_stranded_memory),
         cmocka_unit_test(little_that_is_stranded_is_not_told),
         cmocka_unit_test(nothing_is_stranded_on_a_single_stream),
         cmocka_unit_test(what_is_used_or_waits_is_not_stranded),

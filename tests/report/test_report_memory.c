@@ -122,6 +122,7 @@ static const char run[] =
     "free_completed 0 4MiB\n"
     "end\n"
     "alloc 0 60MiB 0 /v/site-packages/timm/a.py:1:f|main.py:5:main\n"
+    "segment_alloc 200 20MiB 5\n"
     "oom 1MiB 90MiB 0 main.py:7:main\n"
     "segment 0 100MiB\n"
     "block 60MiB active_allocated main.py:5:main\n"

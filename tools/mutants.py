@@ -81,6 +81,11 @@ OPERATORS = [
 SIDE = r"\(?[\w.>\[\]*&-]+(?: [*/] \w+)?\)?"
 # Room for more than is needed.
 HARMLESS_COUNT = re.compile(r"\bcalloc\((?:[^;,]* \+ )?1(?=,)")
+HARMLESS_ROOM = re.compile(r"\b(?:malloc|realloc)\([^;]* \+ 1(?=\) \* sizeof)"
+                           r"|\bcalloc\([^;]*, 1(?=\))")
+# What sorting does with equal ones is open.
+HARMLESS_ORDER = re.compile(r"return \((?P<a>%s) (?P<more>>) (?P<b>%s)\) - "
+                            r"\((?P=a) (?P<less><) (?P=b)\);" % (SIDE, SIDE))
 # Room that grows as well, by less at a time.
 HARMLESS_GROWTH = re.compile(r"capacity \* 2(?= \+ \w)")
 HARMLESS_BOUNDS = [re.compile(p, re.S) for p in (
@@ -136,8 +141,11 @@ def is_whole(code, match):
 def harmless_places(code):
     """Places where a change has no effect: bounds that may include the equal
     case or not, and counts that may be larger."""
-    places = {m.end() - 1 for pattern in (HARMLESS_COUNT, HARMLESS_GROWTH)
+    places = {m.end() - 1
+              for pattern in (HARMLESS_COUNT, HARMLESS_ROOM, HARMLESS_GROWTH)
               for m in pattern.finditer(code)}
+    places |= {m.start(which) for m in HARMLESS_ORDER.finditer(code)
+               for which in ("more", "less")}
     for pattern in HARMLESS_BOUNDS:
         for m in pattern.finditer(code):
             before = code[:m.start()].rstrip()

@@ -49,6 +49,29 @@ static void explain(const char *lines, const char *settings,
     snapshot_free(s);
 }
 
+/* How often the explanation of the last event has these words. */
+static int explained_with(const char *lines, const char *words)
+{
+    struct snapshot *s = made_snapshot(lines, NULL);
+    struct lifetimes l;
+    struct run_summary r;
+    struct tool_error error;
+    char *text;
+    int count = 0;
+
+    assert_true(lifetimes_make(s, 0, &l, &error));
+    assert_true(run_summary_make(&l, &r, &error));
+    assert_true(
+        report_explain_oom(&l, r.categories, l.event_count - 1, &text, &error));
+    for (const char *at = text; (at = strstr(at, words)) != NULL; at++)
+        count++;
+    free(text);
+    run_summary_free(&r);
+    lifetimes_free(&l);
+    snapshot_free(s);
+    return count;
+}
+
 static void the_request_is_too_large(void **state)
 {
     (void)state;
@@ -76,6 +99,78 @@ static void memory_lies_in_pieces(void **state)
             "expandable_segments:True: free pages could have been used");
     explain(lines, "\"expandable_segments\": true", SHORTAGE_PIECES, MIB(20),
             "Segments could grow already");
+}
+
+/* At most five, and only segments of which some is free; pages that grew
+ * together are one. */
+static void segments_with_free_memory_are_named(void **state)
+{
+    static const char oom[] = "oom 0 900MiB\n";
+    char lines[1024];
+
+    (void)state;
+    snprintf(lines, sizeof lines, "segment_alloc 0 20MiB\nalloc 0 20MiB\n%s",
+             oom);
+    assert_int_equal(explained_with(lines, "Where the free memory was:"), 0);
+    snprintf(lines, sizeof lines,
+             "segment_map 0 2MiB\nsegment_map 2 2MiB\nalloc 0 3MiB\n"
+             "segment_alloc 20 20MiB\nalloc 20 20MiB\n%s",
+             oom);
+    assert_int_equal(explained_with(lines, "Where the free memory was:"), 1);
+    assert_int_equal(explained_with(lines, " free, the largest block"), 1);
+    assert_int_equal(explained_with(lines, "pinned by 1 allocation: 3.00 MiB"),
+                     1);
+    lines[0] = '\0';
+    for (int i = 0; i < 6; i++)
+        sprintf(lines + strlen(lines), "segment_alloc %d 20MiB\n", 100 * i);
+    strcat(lines, oom);
+    assert_int_equal(explained_with(lines, " free, the largest block"), 5);
+    assert_int_equal(explained_with(lines, "; nothing in it is in use\n"), 5);
+}
+
+static void the_oldest_that_pins_a_segment_is_named(void **state)
+{
+    (void)state;
+    assert_int_equal(explained_with("segment_alloc 0 20MiB\n"
+                                    "alloc 8 1MiB 0 a.py:1:old\n"
+                                    "alloc 4 1MiB 0 b.py:2:new\n"
+                                    "oom 0 900MiB\n",
+                                    "pinned by 2, the oldest: 1.00 MiB from "
+                                    "a.py:1 old, 2 events old (20 µs)\n"),
+                     1);
+    /* What is older than the recording is older than anything in it. */
+    assert_int_equal(explained_with("alloc 8 1MiB 0 a.py:1:old\n"
+                                    "oom 0 900MiB\n"
+                                    "segment 0 20MiB\n"
+                                    "block 8MiB inactive\n"
+                                    "block 1MiB active_allocated a.py:1:old\n"
+                                    "block 3MiB inactive\n"
+                                    "block 1MiB active_allocated\n"
+                                    "block 7MiB inactive\n",
+                                    "pinned by 2, the oldest: 1.00 MiB from "
+                                    "(no call path recorded), older than the "
+                                    "recording\n"),
+                     1);
+    assert_int_equal(explained_with("segment_alloc 0 20MiB\n"
+                                    "alloc 8 1MiB 0 a.py:1:old\n"
+                                    "oom 0 900MiB\n",
+                                    "a.py:1 old, 1 event old (10 µs)\n"),
+                     1);
+}
+
+/* The driver's memory is spoken of if there was any. */
+static void what_was_free_includes_what_the_driver_had(void **state)
+{
+    static const char rest[] = "segment_alloc 0 20MiB\nalloc 4 1MiB\n";
+    char lines[256];
+
+    (void)state;
+    snprintf(lines, sizeof lines, "%soom 0 19MiB\n", rest);
+    assert_int_equal(explained_with(lines, "19.0 MiB was free, which is"), 1);
+    snprintf(lines, sizeof lines, "%soom 1 19MiB\n", rest);
+    assert_int_equal(explained_with(lines, "19.0 MiB was free, including the "
+                                           "driver's free memory, which is"),
+                     1);
 }
 
 static void memory_belongs_to_another_stream(void **state)
@@ -536,6 +631,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_request_is_too_large),
         cmocka_unit_test(memory_lies_in_pieces),
+        cmocka_unit_test(segments_with_free_memory_are_named),
+        cmocka_unit_test(the_oldest_that_pins_a_segment_is_named),
+        cmocka_unit_test(what_was_free_includes_what_the_driver_had),
         cmocka_unit_test(memory_belongs_to_another_stream),
         cmocka_unit_test(memory_waits_for_a_stream),
         cmocka_unit_test(a_rule_keeps_memory_back),

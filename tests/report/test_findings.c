@@ -398,6 +398,20 @@ static void free_segments_are_told_apart(void **state)
     assert_non_null(strstr(told, "\n20.0 MiB is in segments that are partly"));
 }
 
+/* Two pages that grew together are one segment, which is partly in use. */
+static void pages_that_are_joined_count_once(void **state)
+{
+    (void)state;
+    assert_null(strstr(finding("segment_map 0 2MiB\nsegment_map 2 2MiB\n"
+                               "alloc 0 3MiB\n",
+                               NULL, UNUSED),
+                       "entirely free"));
+    is_not_told("segment_alloc 0 20MiB\nalloc 0 20MiB\n"
+                "segment_map 200 2MiB 5\nsegment_map 202 2MiB 5\n"
+                "alloc 200 3MiB 5\n",
+                "stranded");
+}
+
 /* Memory in use in segments that are not shown makes up for some. */
 static void no_more_is_entirely_free_than_is_unused(void **state)
 {
@@ -557,6 +571,7 @@ int main(void)
         cmocka_unit_test(a_twentieth_that_is_unused_is_told),
         cmocka_unit_test(what_waits_for_a_stream_is_not_unused),
         cmocka_unit_test(free_segments_are_told_apart),
+        cmocka_unit_test(pages_that_are_joined_count_once),
         cmocka_unit_test(no_more_is_entirely_free_than_is_unused),
         cmocka_unit_test(a_twentieth_lost_to_rounding_is_told),
         cmocka_unit_test(a_twentieth_in_temporaries_is_told),

@@ -262,6 +262,43 @@ static void lists_in_json_are_as_long_as_asked(void **state)
     snapshot_free(s);
 }
 
+/* A figure that is 0 is there all the same. */
+static void json_has_the_sums_of_all_devices(void **state)
+{
+    static const struct {
+        const char *lines, *sums;
+    } runs[] = {
+        {"alloc 0 600\n", "\"peak_allocated_bytes\":1024,\"events\":1,"
+                          "\"segments\":0,\"oom_events\":0,"
+                          "\"peak_requested_bytes\":600,"
+                          "\"peak_reserved_bytes\":0}"},
+        {"alloc 0 600\nsegment_alloc 4 2MiB\noom 0 9MiB\ndevice 1\n"
+         "alloc 0 1600\noom 0 9MiB\nsegment 0 2MiB\nblock 2MiB inactive\n",
+         "\"peak_allocated_bytes\":2048,\"events\":5,"
+         "\"segments\":1,\"oom_events\":2,"
+         "\"peak_requested_bytes\":1600,"
+         "\"peak_reserved_bytes\":2097152}"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof runs / sizeof runs[0]; i++) {
+        struct snapshot *s = made_snapshot(runs[i].lines, NULL);
+        const struct report_options opt = {0};
+        struct tool_error error;
+        struct report_text t;
+        char *text;
+
+        assert_true(report_text_begin(&t));
+        assert_true(report_write_json(t.out, "run", s, &opt, &error));
+        text = report_text_take(&t);
+        assert_non_null(text);
+        if (strstr(text, runs[i].sums) == NULL)
+            fail_msg("'%s' is not in: %s", runs[i].sums, text);
+        free(text);
+        snapshot_free(s);
+    }
+}
+
 static void failures_beyond_twenty_are_counted(void **state)
 {
     static const struct {
@@ -333,6 +370,7 @@ int main(void)
         snapshot("v2.13.pickle"),
         cmocka_unit_test(two_runs_are_compared_to_the_letter),
         cmocka_unit_test(lists_in_json_are_as_long_as_asked),
+        cmocka_unit_test(json_has_the_sums_of_all_devices),
         cmocka_unit_test(failures_beyond_twenty_are_counted),
     };
 

@@ -2,6 +2,8 @@
  * changes one member of a sound allocator, and restores it. */
 #include "support/tag_rig.h"
 
+#include <larder/region.h>
+
 #include "core/entry/handle.h"
 #include "core/state/audit.h"
 
@@ -301,6 +303,22 @@ static void pools_that_their_index_lacks_break_n1(void **state)
     rig_down(&rig);
 }
 
+static void regions_that_are_counted_wrong_break_n3(void **state)
+{
+    struct rig rig =
+        rig_up_policy("sim:1GiB,backing=none", LARDER_POLICY_LARDER, "");
+    struct allocator *a = inside(&rig);
+    larder_region *region;
+
+    (void)state;
+    BREAKS(&rig, a->privates.regions, 1, "N3");
+    assert_ok(larder_region_create(rig.a, MIB(8), NULL, &region));
+    BREAKS(&rig, a->privates.regions, 0, "the number of regions");
+    BREAKS(&rig, a->privates.regions, 2, "the number of regions");
+    assert_ok(larder_region_destroy(region));
+    rig_down(&rig);
+}
+
 /* ---- pages and pieces ------------------------------------------------------ */
 
 static void pages_that_blocks_do_not_have_break_p1(void **state)
@@ -356,6 +374,10 @@ static void pages_that_are_counted_wrong_break_g2(void **state)
     (void)state;
     BREAKS(&rig, s->pages[0], 0, "G1");
     BREAKS(&rig, s->page_count, s->page_count + 1, "G2");
+    BREAKS(&rig, s->heap->page_count, s->heap->page_count + 1,
+           "rule G2 is broken at 0x0: the number of pages of heaps");
+    BREAKS(&rig, s->heap->page_count, s->heap->page_count - 1,
+           "pages of heaps");
     BREAKS(&rig, inside(&rig)->page_count, inside(&rig)->page_count + 1, "G3");
     rig_free(&rig, p);
     rig_down(&rig);
@@ -441,6 +463,7 @@ int main(void)
         cmocka_unit_test(strangers_among_the_unmapped_break_b3),
         cmocka_unit_test(lists_and_bitmaps_that_disagree_break_b3),
         cmocka_unit_test(pools_that_their_index_lacks_break_n1),
+        cmocka_unit_test(regions_that_are_counted_wrong_break_n3),
         cmocka_unit_test(pages_that_blocks_do_not_have_break_p1),
         cmocka_unit_test(an_unmapped_block_that_ends_within_a_page_breaks_p1),
         cmocka_unit_test(pages_that_are_counted_wrong_break_g2),

@@ -431,22 +431,26 @@ static void test_an_oversize_segment_goes_alone(void **state)
     rig_down(&rig);
 }
 
-/* If no single one suffices, the largest ones are released first. */
+/* If no single one suffices, the largest ones are released first, and no more of
+ * them than have as much. */
 static void test_several_oversize_segments_go_from_the_largest(void **state)
 {
-    struct rig rig = rig_up("sim:200MiB,backing=none", "max_split_size_mb:30");
-    larder_addr p[3];
-
     (void)state;
-    p[0] = rig_alloc(&rig, MIB(40));
-    p[1] = rig_alloc(&rig, MIB(60));
-    p[2] = rig_alloc(&rig, MIB(70));
-    for (int i = 0; i < 3; i++)
-        rig_free(&rig, p[i]);
-    rig_alloc(&rig, MIB(120));
-    assert_int_equal(rig_reserved(&rig), MIB(40 + 120));
-    assert_int_equal(rig_stats(&rig).num_alloc_retries, 0);
-    rig_down(&rig);
+    for (uint64_t mib = 120; mib <= 130; mib += 10) {
+        struct rig rig =
+            rig_up("sim:200MiB,backing=none", "max_split_size_mb:30");
+        larder_addr p[3];
+
+        p[0] = rig_alloc(&rig, MIB(40));
+        p[1] = rig_alloc(&rig, MIB(60));
+        p[2] = rig_alloc(&rig, MIB(70));
+        for (int i = 0; i < 3; i++)
+            rig_free(&rig, p[i]);
+        rig_alloc(&rig, MIB(mib));
+        assert_int_equal(rig_reserved(&rig), MIB(40 + mib));
+        assert_int_equal(rig_stats(&rig).num_alloc_retries, 0);
+        rig_down(&rig);
+    }
 }
 
 /* Like PyTorch's test_caching_allocator_record_stream_oom: only the ladder's

@@ -40,6 +40,7 @@ struct sums {
     uint64_t unmapped_blocks;
     uint64_t events;
     size_t pages;
+    size_t paged; /* of these, those of paged segments */
 };
 
 static larder_result broken(const char *rule, const char *what,
@@ -194,6 +195,8 @@ static larder_result check_paged(const struct segment *s, struct sums *sums)
         count += s->pages[i] != 0;
     if (s->kind == SEGMENT_PAGED && count != s->page_count)
         return broken("G2", "the number of pages", s->addr);
+    if (s->kind == SEGMENT_PAGED)
+        sums->paged += count;
     if (s->paused == NULL)
         sums->reserved_bytes[s->heap->pool->stats] +=
             (int64_t)(count * s->page_bytes);
@@ -311,6 +314,7 @@ static larder_result check_pool(const struct pool *pool, struct sums *indexed)
             r = check_unmapped(pool->heaps[i], &indexed->unmapped_blocks);
         if (r != LARDER_OK)
             return r;
+        indexed->paged += pool->heaps[i]->page_count;
         if (i > 0 && pool->heaps[i - 1]->stream >= pool->heaps[i]->stream)
             return broken("B3", "heaps out of order", pool->heaps[i]->stream);
     }
@@ -336,10 +340,12 @@ static larder_result check_private(const struct allocator *a)
 {
     size_t users = 0;
     size_t segments = 0;
+    size_t regions = 0;
 
     for (const struct private_pool *p = a->privates.first; p != NULL;
          p = p->next) {
         segments += p->segment_count;
+        regions += p->region != NULL;
         if (p->tag != NULL || p->region != NULL)
             continue;
         users++;
@@ -350,6 +356,8 @@ static larder_result check_private(const struct allocator *a)
         segments -= s->heap->pool->owner != NULL;
     if (users != a->privates.index.pool_count)
         return broken("N1", "the number of pools", users);
+    if (regions != a->privates.regions)
+        return broken("N3", "the number of regions", regions);
     return segments == 0 ? LARDER_OK
                          : broken("N2", "the segments of pools", segments);
 }
@@ -447,6 +455,8 @@ larder_result larder__check_rules(struct allocator *a)
         return broken("B3", "the number of blocks in the indexes", 0);
     if (indexed.unmapped_blocks != sums.unmapped_blocks)
         return broken("B3", "the number of unmapped blocks", 0);
+    if (indexed.paged != sums.paged)
+        return broken("G2", "the number of pages of heaps", 0);
     if (a->larder != NULL &&
         (r = a->policy->state->check(a, sums.pages)) != LARDER_OK)
         return r;

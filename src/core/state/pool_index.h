@@ -6,7 +6,8 @@
  *
  * Rules, checked by larder_check():
  *   N1  the index contains exactly the pools of the user;
- *   N2  private pools count the segments that belong to them. */
+ *   N2  private pools count the segments that belong to them;
+ *   N3  regions are counted. */
 #ifndef LARDER_CORE_STATE_POOL_INDEX_H
 #define LARDER_CORE_STATE_POOL_INDEX_H
 

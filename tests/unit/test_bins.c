@@ -131,6 +131,31 @@ static void use(enum tree_order order, unsigned scale_log2)
     free(f);
 }
 
+/* One block alone is found from each side, and from no other. */
+static void a_single_block_is_found_from_every_size(void **state)
+{
+    struct fixture *f = fixture_make(TREE_BY_SIZE, BINS_UNIT_LOG2);
+
+    (void)state;
+    for (uint64_t own = 1; own <= SIZES; own += 7) {
+        f->blocks[0]->bytes = own << BINS_UNIT_LOG2;
+        put(f, 0);
+        for (uint64_t units = 0; units <= SIZES + 1; units++) {
+            struct tree_key key = {.bytes = units << BINS_UNIT_LOG2};
+            bool is_above = units > own;
+
+            assert_ptr_equal(larder__bins_not_before(&f->bins, key),
+                             is_above ? NULL : f->blocks[0]);
+            assert_ptr_equal(larder__bins_before(&f->bins, key),
+                             is_above ? f->blocks[0] : NULL);
+        }
+        drop(f, 0);
+    }
+    assert_empty(&f->bins);
+    larder__slab_destroy(&f->slab);
+    free(f);
+}
+
 static void bins_are_one_ordered_set(void **state)
 {
     (void)state;
@@ -154,6 +179,7 @@ static void sizes_beyond_all_addresses_are_in_order_too(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_single_block_is_found_from_every_size),
         cmocka_unit_test(bins_are_one_ordered_set),
         cmocka_unit_test(blocks_can_be_ordered_by_age_before_address),
         cmocka_unit_test(sizes_beyond_all_addresses_are_in_order_too),

@@ -121,7 +121,56 @@ static void handles_are_as_short_as_is_asked_for(void **state)
     rig_down(&rig);
 }
 
+/* Under debug:3 each page can be taken away alone; a level less changes nothing. */
+static void pages_are_handles_where_uses_are_looked_for(void **state)
+{
+    static const struct {
+        const char *conf;
+        uint64_t handles;
+    } levels[] = {{"debug:1", 1}, {"debug:2", 1}, {"debug:3", 10}};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof levels / sizeof levels[0]; i++) {
+        struct rig rig = rig_up_policy("sim:40GiB,backing=none",
+                                       LARDER_POLICY_LARDER, levels[i].conf);
+        larder_region *kv = region_of(&rig, 100);
+
+        assert_ok(larder_device_reset_counters(rig.dev));
+        commit(kv, 0, 10);
+        assert_int_equal(rig_calls(&rig, LARDER_CALL_page_create),
+                         levels[i].handles);
+        assert_ok(larder_region_destroy(kv));
+        rig_down(&rig);
+    }
+}
+
 /* ---- ownership ------------------------------------------------------------- */
+
+/* Of what it has free a region gets what is beyond it. */
+static void the_cache_keeps_its_minimum_from_a_region(void **state)
+{
+    for (uint64_t more = 0; more < 2; more++) {
+        struct rig rig =
+            rig_up_policy("sim:100MiB,backing=none,context=0",
+                          LARDER_POLICY_LARDER, "handle_floor:1000000");
+        larder_region *kv = region_of(&rig, 40);
+
+        (void)state;
+        rig_free(&rig, rig_alloc(&rig, MIB(80)));
+        assert_ok(larder_cache_set_minimum(rig.a, MIB(64)));
+        if (more == 0) {
+            commit(kv, 0, 18);
+            assert_int_equal(rig_reserved(&rig), MIB(100));
+        } else {
+            assert_result(LARDER_ERR_OUT_OF_MEMORY,
+                          larder_region_commit(kv, 0, 19 * PAGE));
+        }
+        assert_ok(larder_check(rig.a));
+        rig_free(&rig, rig_alloc(&rig, MIB(64)));
+        assert_ok(larder_region_destroy(kv));
+        rig_down(&rig);
+    }
+}
 
 static void idle_pages_serve_others_and_return(void **state)
 {
@@ -601,6 +650,8 @@ int main(void)
         cmocka_unit_test(a_run_of_pages_takes_one_map_and_one_access),
         cmocka_unit_test(committing_idle_pages_needs_no_driver_call),
         cmocka_unit_test(handles_are_as_short_as_is_asked_for),
+        cmocka_unit_test(pages_are_handles_where_uses_are_looked_for),
+        cmocka_unit_test(the_cache_keeps_its_minimum_from_a_region),
         cmocka_unit_test(idle_pages_serve_others_and_return),
         cmocka_unit_test(a_minimum_stays_with_the_region),
         cmocka_unit_test(a_minimum_stays_with_the_cache),

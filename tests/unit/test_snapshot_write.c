@@ -214,6 +214,69 @@ static void test_settings_have_every_key(void **state)
     rig_down(&rig);
 }
 
+static void assert_has_number(const struct bytes *b, const char *key,
+                              int64_t value, char end)
+{
+    char words[128];
+
+    (void)snprintf(words, sizeof words, "\"%s\":%lld%c", key, (long long)value,
+                   end);
+    assert_has(b, words);
+}
+
+/* One statistic, as torch.cuda.memory_stats() names its four numbers. */
+static void assert_has_stat(const struct bytes *b, const char *name,
+                            const char *pool, const larder_stat *st)
+{
+    const char *const parts[] = {"current", "peak", "allocated", "freed"};
+    const int64_t values[] = {st->current, st->peak, st->allocated, st->freed};
+
+    for (int i = 0; i < 4; i++) {
+        char key[96];
+
+        (void)snprintf(key, sizeof key, "%s%s.%s", name, pool, parts[i]);
+        assert_has_number(b, key, values[i], ',');
+    }
+}
+
+/* Small, large and oversize memory, of which some is freed. */
+static void test_every_statistic_is_there(void **state)
+{
+    struct rig rig = rig_up("sim:1GiB,backing=none", "max_split_size_mb:30");
+    larder_addr big = rig_alloc(&rig, MIB(40));
+    larder_addr addr;
+    larder_stats st;
+    struct bytes b;
+
+    (void)state;
+    (void)rig_alloc(&rig, MIB(50));
+    (void)rig_alloc(&rig, MIB(7));
+    rig_free(&rig, rig_alloc(&rig, MIB(3)));
+    rig_free(&rig, rig_alloc(&rig, 1000));
+    (void)rig_alloc(&rig, 5000);
+    rig_free(&rig, big);
+    assert_result(LARDER_ERR_OUT_OF_MEMORY,
+                  larder_alloc(rig.a, GIB(2), 0, &addr));
+    st = rig_stats(&rig);
+    b = snapshot_of(&rig, LARDER_SNAPSHOT_JSON);
+#define X(name, text)                                                          \
+    assert_has_stat(&b, #name, ".all", &st.name.all);                          \
+    assert_has_stat(&b, #name, ".small_pool", &st.name.small_pool);            \
+    assert_has_stat(&b, #name, ".large_pool", &st.name.large_pool);
+    LARDER_METRIC_MAP(X)
+#undef X
+    assert_has_stat(&b, "oversize_allocations", "", &st.oversize_allocations);
+    assert_has_stat(&b, "oversize_segments", "", &st.oversize_segments);
+#define X(name, text) assert_has_number(&b, #name, st.name, ',');
+    LARDER_COUNTER_MAP(X)
+#undef X
+    assert_has_number(&b, "max_split_size", MIB(30), '}');
+    assert_int_equal(st.oversize_allocations.peak, 2);
+    assert_int_equal(st.num_ooms, 1);
+    free(b.at);
+    rig_down(&rig);
+}
+
 /* One word for each setting that is not at its default, nothing for the
  * others. */
 static void test_settings_at_their_defaults_are_left_out(void **state)
@@ -756,6 +819,7 @@ int main(void)
         cmocka_unit_test(test_traces_stand_at_the_device_s_number),
         cmocka_unit_test(test_without_history_there_are_segments_and_settings),
         cmocka_unit_test(test_settings_have_every_key),
+        cmocka_unit_test(test_every_statistic_is_there),
         cmocka_unit_test(test_settings_at_their_defaults_are_left_out),
         cmocka_unit_test(test_reserved_memory_is_there_whole),
         cmocka_unit_test(test_json_has_events_and_marks_to_the_letter),

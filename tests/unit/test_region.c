@@ -434,6 +434,33 @@ static void sleeping_waits_for_its_own_memory_alone(void **state)
     rig_down(&rig);
 }
 
+static void nothing_sleeps_or_wakes_during_a_capture(void **state)
+{
+    struct rig rig = up("sim:1GiB,backing=none");
+    larder_region *kv = region_of(&rig, 100);
+
+    (void)state;
+    commit(kv, 0, 10);
+    assert_refused(LARDER_ERR_INVALID,
+                   larder_region_pause(kv, (larder_pause_mode)77),
+                   "77 is not a pause mode");
+    assert_ok(larder_capture_begin(rig.a));
+    assert_refused(LARDER_ERR_CAPTURING,
+                   larder_region_pause(kv, LARDER_PAUSE_DROP),
+                   "memory cannot be paused or resumed");
+    assert_ok(larder_capture_end(rig.a));
+    assert_int_equal(info_of(kv).held_bytes, 10 * PAGE);
+    assert_ok(larder_region_pause(kv, LARDER_PAUSE_DROP));
+    assert_ok(larder_capture_begin(rig.a));
+    assert_refused(LARDER_ERR_CAPTURING, larder_region_resume(kv),
+                   "memory cannot be paused or resumed");
+    assert_ok(larder_capture_end(rig.a));
+    assert_int_equal(info_of(kv).held_bytes, 0);
+    assert_ok(larder_region_resume(kv));
+    assert_ok(larder_region_destroy(kv));
+    rig_down(&rig);
+}
+
 static void a_wake_without_memory_leaves_the_region_asleep(void **state)
 {
     struct rig rig = up("sim:64MiB");
@@ -662,6 +689,7 @@ int main(void)
         cmocka_unit_test(contents_stay_while_pages_are_committed),
         cmocka_unit_test(a_paused_region_keeps_contents_and_addresses),
         cmocka_unit_test(sleeping_waits_for_its_own_memory_alone),
+        cmocka_unit_test(nothing_sleeps_or_wakes_during_a_capture),
         cmocka_unit_test(a_wake_without_memory_leaves_the_region_asleep),
         cmocka_unit_test(a_paused_region_goes_with_its_allocator),
         cmocka_unit_test(a_pause_that_fails_leaves_the_region_awake),

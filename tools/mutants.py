@@ -83,9 +83,11 @@ SIDE = r"\(?[\w.>\[\]*&-]+(?: [*/] \w+)?\)?"
 HARMLESS_COUNT = re.compile(r"\bcalloc\((?:[^;,]* \+ )?1(?=,)")
 HARMLESS_ROOM = re.compile(r"\b(?:malloc|realloc)\([^;]* \+ 1(?=\) \* sizeof)"
                            r"|\bcalloc\([^;]*, 1(?=\))")
-# What sorting does with equal ones is open.
-HARMLESS_ORDER = re.compile(r"return \((?P<a>%s) (?P<more>>) (?P<b>%s)\) - "
-                            r"\((?P=a) (?P<less><) (?P=b)\);" % (SIDE, SIDE))
+# What sorting does with equal ones is open, and how far two are apart.
+HARMLESS_ORDER = re.compile(
+    r"return \((?P<a>%s) (?P<one>[<>]) (?P<b>%s)\) -\s+"
+    r"\((?P=a) (?P<other>[<>]) (?P=b)\);" % (SIDE, SIDE))
+HARMLESS_SIGN = re.compile(r" \? (?:1(?= : -1;)|-1 : 1(?=;))")
 # Room that grows as well, by less at a time.
 HARMLESS_GROWTH = re.compile(r"capacity \* 2(?= \+ \w)")
 HARMLESS_BOUNDS = [re.compile(p, re.S) for p in (
@@ -142,10 +144,11 @@ def harmless_places(code):
     """Places where a change has no effect: bounds that may include the equal
     case or not, and counts that may be larger."""
     places = {m.end() - 1
-              for pattern in (HARMLESS_COUNT, HARMLESS_ROOM, HARMLESS_GROWTH)
+              for pattern in (HARMLESS_COUNT, HARMLESS_ROOM, HARMLESS_GROWTH,
+                              HARMLESS_SIGN)
               for m in pattern.finditer(code)}
     places |= {m.start(which) for m in HARMLESS_ORDER.finditer(code)
-               for which in ("more", "less")}
+               for which in ("one", "other")}
     for pattern in HARMLESS_BOUNDS:
         for m in pattern.finditer(code):
             before = code[:m.start()].rstrip()

@@ -194,6 +194,41 @@ static void memory_in_unknown_segments_was_attainable(void **state)
     unmake(s, &l, &shortage);
 }
 
+/* Snapshots of old versions do not say what the driver had. */
+static void what_the_driver_had_may_be_unknown(void **state)
+{
+    struct snapshot *s = made_snapshot(HALF_USED "oom 4MiB 13MiB\n", NULL);
+    struct lifetimes l;
+    struct shortage shortage;
+    struct tool_error error;
+
+    (void)state;
+    s->events[2].has &= (uint8_t)~SNAPSHOT_HAS_ADDRESS;
+    assert_true(lifetimes_make(s, 0, &l, &error));
+    assert_true(shortage_make(&l, 2, &shortage, &error));
+    assert_false(shortage.driver_known);
+    assert_int_equal(shortage.driver_free, 0);
+    assert_int_equal(shortage.attainable, MIB(20));
+    assert_int_equal(shortage.cause, SHORTAGE_TOO_MUCH);
+    unmake(s, &l, &shortage);
+}
+
+static void pages_that_grew_together_count_once(void **state)
+{
+    struct snapshot *s;
+    struct lifetimes l;
+    struct shortage shortage;
+
+    (void)state;
+    make("segment_map 0 2MiB\nsegment_map 2 2MiB\nalloc 0 3MiB\n"
+         "oom 0 90MiB\n",
+         &s, &l, &shortage);
+    assert_int_equal(shortage.free_bytes, MIB(1));
+    assert_int_equal(shortage.whole_free, 0);
+    assert_true(shortage.expandable);
+    unmake(s, &l, &shortage);
+}
+
 /* More is in it than it holds, if the recording lost events. */
 static void an_overfull_segment_has_nothing_free(void **state)
 {
@@ -220,6 +255,8 @@ int main(void)
         cmocka_unit_test(memory_is_counted_by_whose_it_is),
         cmocka_unit_test(what_would_fit_is_the_larger_of_two),
         cmocka_unit_test(memory_in_unknown_segments_was_attainable),
+        cmocka_unit_test(what_the_driver_had_may_be_unknown),
+        cmocka_unit_test(pages_that_grew_together_count_once),
         cmocka_unit_test(an_overfull_segment_has_nothing_free),
     };
 

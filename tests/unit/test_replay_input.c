@@ -211,6 +211,50 @@ static void the_standard_input_may_be_any_trace(void **state)
     }
 }
 
+/* ---- recorded settings ------------------------------------------------------ */
+
+/* Why the recording of one allocation under these settings is not compared. */
+static void reason_is(const char *settings, const char *conf,
+                      const char *reason)
+{
+    const struct replay_options options = {.device = "sim:1GiB"};
+    struct replay_input in;
+    struct replay_result r;
+    struct tool_error error;
+    FILE *f;
+
+    snprintf(path, sizeof path, "%s/t.json", folder);
+    f = fopen(path, "w");
+    assert_non_null(f);
+    fprintf(f,
+            "{\"segments\": [], \"device_traces\": [[{\"action\": \"alloc\", "
+            "\"addr\": 1048576, \"size\": 512, \"stream\": 0, \"frames\": "
+            "[]}]], \"allocator_settings\": {%s}}",
+            settings);
+    assert_int_equal(fclose(f), 0);
+    if (!replay_input_open(path, &in, &error) ||
+        !replay_run_snapshot(&in, &options, &r, &error))
+        fail_msg("%s", error.text);
+    unlink(path);
+    assert_int_equal(r.ops, 1);
+    assert_non_null(r.snapshot);
+    assert_true(r.snapshot->recorded_settings);
+    assert_string_equal(r.snapshot->conf, conf);
+    if (strncmp(r.snapshot->recorded.reason, reason, strlen(reason)) != 0)
+        fail_msg("'%s' does not begin with '%s'", r.snapshot->recorded.reason,
+                 reason);
+    replay_result_free(&r);
+}
+
+/* Of another version: it is replayed without them all the same. */
+static void settings_that_cannot_be_used_are_named(void **state)
+{
+    (void)state;
+    reason_is("\"max_split_size\": 67108864", "max_split_size_mb:64", "");
+    reason_is("\"max_split_size\": 1048576", "",
+              "the recorded settings 'max_split_size_mb:1' cannot be used: ");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -222,6 +266,7 @@ int main(void)
         cmocka_unit_test(bytes_are_no_text),
         cmocka_unit_test(files_of_other_programs_are_named),
         cmocka_unit_test(the_standard_input_may_be_any_trace),
+        cmocka_unit_test(settings_that_cannot_be_used_are_named),
     };
 
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

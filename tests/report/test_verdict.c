@@ -270,6 +270,31 @@ static void gradients_stay_for_the_optimizer(void **state)
     }
 }
 
+/* Of one that a module's __init__ makes in event 0 of 80, and that is freed
+ * in event `end`. */
+static enum report_category freed_in(int end)
+{
+    char lines[4096] = "alloc 0 4MiB 0 m.py:1:__init__\n";
+
+    for (int i = 1; i < 80; i++)
+        strcat(lines,
+               i == end ? "free_requested 0 4MiB\n" : "segment_alloc + 2MiB\n");
+    return category_of(lines, 0);
+}
+
+/* Up to 32 events are a short life, and more than half of the run a long one. */
+static void a_life_is_short_or_long_or_between(void **state)
+{
+    (void)state;
+    assert_int_equal(freed_in(1), REPORT_TEMPORARIES);
+    assert_int_equal(freed_in(32), REPORT_TEMPORARIES);
+    assert_int_equal(freed_in(33), REPORT_ACTIVATIONS);
+    assert_int_equal(freed_in(40), REPORT_ACTIVATIONS);
+    assert_int_equal(freed_in(41), REPORT_WEIGHTS);
+    assert_int_equal(freed_in(79), REPORT_WEIGHTS);
+    assert_int_equal(freed_in(80), REPORT_WEIGHTS);
+}
+
 static void pytorchs_categories_take_precedence_over_guesses(void **state)
 {
     enum report_category category;
@@ -553,6 +578,7 @@ int main(void)
         cmocka_unit_test(inference_is_told_apart),
         cmocka_unit_test(old_memory_is_told_by_its_end),
         cmocka_unit_test(gradients_stay_for_the_optimizer),
+        cmocka_unit_test(a_life_is_short_or_long_or_between),
         cmocka_unit_test(pytorchs_categories_take_precedence_over_guesses),
         cmocka_unit_test(lines_are_put_together),
         cmocka_unit_test(a_module_has_the_name_that_python_gives_it),

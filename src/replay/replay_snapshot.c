@@ -214,14 +214,13 @@ static bool run_story(struct device_run *run, const struct story *story,
     return ok && replay_snapshot_compare(run, story, extra);
 }
 
-/* On failure *out is empty. */
+/* The result is empty before, and on failure after. */
 static bool run_device(struct device_run *run)
 {
     struct replay_snapshot *extra = calloc(1, sizeof *extra);
     struct story story;
     bool ok;
 
-    memset(run->out, 0, sizeof *run->out);
     if (extra == NULL)
         return tool_fail(run->error, "out of host memory");
     ok = story_make(run->snapshot, run->device, &story, run->error);

@@ -187,18 +187,14 @@ static bool source_inflate(struct trace_source *s, void *buffer,
     return true;
 }
 
-/* Plain text and a large buffer: bypass input[]. */
+/* Plain text, input[] is empty, and the buffer is large: bypass input[]. */
 static bool source_read_through(struct trace_source *s, void *buffer,
                                 size_t capacity, size_t *count,
                                 struct tool_error *error)
 {
-    s->input_offset += s->input_count;
-    s->input_used = 0;
-    s->input_count = 0;
     if (!source_take(s, buffer, capacity, count, error))
         return false;
     s->at_end = *count == 0;
-    s->input_offset += *count;
     return true;
 }
 

@@ -271,6 +271,36 @@ static void add_told(void *ctx, uint64_t more_to_do, uint64_t more_done)
     assert_true(told->done <= told->to_do);
 }
 
+/* Current, peak, allocated and freed, of all, small and large. */
+static void statistics_are_written_in_order(void **state)
+{
+    larder_stats st;
+    char *text = NULL;
+    size_t size = 0;
+    FILE *out = open_memstream(&text, &size);
+
+    (void)state;
+    assert_non_null(out);
+    larder_stats_init(&st);
+    st.allocation.all = (larder_stat){1, 2, 3, 4};
+    st.allocation.small_pool = (larder_stat){5, 6, 7, 8};
+    st.allocation.large_pool = (larder_stat){9, 10, 11, 12};
+    st.oversize_allocations = (larder_stat){13, 14, 15, 16};
+    st.oversize_segments = (larder_stat){17, 18, 19, 20};
+    st.num_ooms = 21;
+    assert_true(replay_stats_write(out, 22, &st));
+    assert_int_equal(fclose(out), 0);
+    assert_memory_equal(text, "s 22 ", 5);
+    assert_non_null(strstr(text, " allocation.all=1/2/3/4 "
+                                 "allocation.small_pool=5/6/7/8 "
+                                 "allocation.large_pool=9/10/11/12 "));
+    assert_non_null(strstr(text, " oversize_allocations=13/14/15/16 "
+                                 "oversize_segments=17/18/19/20 "));
+    assert_non_null(strstr(text, " num_ooms=21"));
+    assert_int_equal(strcspn(text, "\n"), size - 1);
+    free(text);
+}
+
 static void progress_ends_with_all_done(void **state)
 {
     struct told told = {0, 0};
@@ -285,7 +315,16 @@ static void progress_ends_with_all_done(void **state)
     assert_int_equal(told.to_do, 2 * (1 + 1 + 3)); /* cold, warm and timed */
     assert_int_equal(told.done, told.to_do);
     replay_result_free(&r);
+    for (unsigned repeat = 0; repeat < 2; repeat++) {
+        told = (struct told){0, 0};
+        o.repeat = repeat;
+        r = run("a 0 512\nf 0\n", &o);
+        assert_int_equal(told.to_do, repeat == 0 ? 2 : 2 * (1 + 1 + 1));
+        assert_int_equal(told.done, told.to_do);
+        replay_result_free(&r);
+    }
     told = (struct told){0, 0};
+    o.repeat = 3;
     o.min_capacity = true;
     r = run("a 0 512\nf 0\n", &o);
     assert_true(told.to_do >= 2 * (1 + 1 + 3 + 2)); /* and some probes */
@@ -388,6 +427,7 @@ int main(void)
         cmocka_unit_test(an_allocation_may_fail_in_a_later_pass_only),
         cmocka_unit_test(statistics_come_every_so_often_and_at_the_end),
         cmocka_unit_test(the_last_statistics_are_written_once),
+        cmocka_unit_test(statistics_are_written_in_order),
         cmocka_unit_test(progress_ends_with_all_done),
         cmocka_unit_test(a_full_disk_ends_a_replay),
         cmocka_unit_test(statistics_with_a_hole_end_a_replay),

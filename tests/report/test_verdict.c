@@ -505,6 +505,16 @@ static void calls_below_a_hundredth_are_others(void **state)
             "    10.0 KiB         in others\n");
 }
 
+static void many_small_calls_are_left_to_their_caller(void **state)
+{
+    char lines[16384] = "";
+
+    (void)state;
+    for (int i = 1; i <= 200; i++)
+        sprintf(lines + strlen(lines), "alloc + 512 0 a.py:%d:f|b.py:1:g\n", i);
+    tree_is(lines, 10, "     100 KiB  100 %  b.py:1 g\n");
+}
+
 /* Calls that account for all of their caller's memory. */
 static void a_chain_of_calls_is_indented_once(void **state)
 {
@@ -587,6 +597,7 @@ int main(void)
         cmocka_unit_test(a_tree_leaves_frameworks_out),
         cmocka_unit_test(of_many_calls_the_largest_are_shown),
         cmocka_unit_test(calls_below_a_hundredth_are_others),
+        cmocka_unit_test(many_small_calls_are_left_to_their_caller),
         cmocka_unit_test(a_chain_of_calls_is_indented_once),
         cmocka_unit_test(a_tree_grows_with_its_calls),
     };

@@ -281,29 +281,35 @@ static void descriptor_0_is_closed_too(void **state)
 }
 
 /* A pipe of packets: a read brings one of them, however short. */
-static void a_pipe_may_bring_a_byte_at_a_time(void **state)
+static void a_pipe_brings(size_t capacity)
 {
     int input = dup(STDIN_FILENO);
     struct tool_error error;
     struct trace_source *s;
     int ends[2];
 
-    (void)state;
     if (pipe2(ends, O_CLOEXEC | O_DIRECT) != 0)
         skip();
-    for (size_t i = 0; i < 5; i++)
+    for (size_t i = 0; i < 6; i++)
         assert_int_equal(write(ends[1], text + i, 1), 1);
-    assert_int_equal(write(ends[1], text + 5, 995), 995);
+    assert_int_equal(write(ends[1], text + 6, 994), 994);
     close(ends[1]);
     assert_int_equal(dup2(ends[0], STDIN_FILENO), STDIN_FILENO);
     close(ends[0]);
     assert_true(trace_source_open("-", &s, &error));
-    source_brings(s, 100, 1000);
+    source_brings(s, capacity, 1000);
     trace_source_close(s);
     if (input >= 0) {
         assert_int_equal(dup2(input, STDIN_FILENO), STDIN_FILENO);
         close(input);
     }
+}
+
+static void a_pipe_may_bring_a_byte_at_a_time(void **state)
+{
+    (void)state;
+    a_pipe_brings(100);
+    a_pipe_brings(INPUT_BYTES);
 }
 
 /* "-" reads the standard input and leaves it open. */

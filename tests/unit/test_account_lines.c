@@ -118,6 +118,7 @@ static void every_figure_is_what_its_owner_has(void **state)
     struct rig rig = rig_up_policy("sim:1GiB,context=0", LARDER_POLICY_LARDER,
                                    "handle_floor:1000000,ahead_part:1000000");
     struct rig second = {.dev = rig.dev};
+    larder_region *tables;
     larder_region *dozing;
     larder_addr cached;
 
@@ -134,10 +135,13 @@ static void every_figure_is_what_its_owner_has(void **state)
     assert_ok(larder_pool_set_minimum(rig.a, seven, MIB(30)));
     assert_ok(larder_pool_set_limit(rig.a, seven, MIB(100)));
     rig_free(&rig, pooled(&rig, 8, MIB(14)));
-    (void)region_of(&rig, "tables", MIB(8));
+    tables = region_of(&rig, "tables", MIB(8));
     dozing = region_of(&rig, "dozing", MIB(6));
     assert_ok(larder_region_pause(dozing, LARDER_PAUSE_KEEP));
     assert_account(rig.a, want, sizeof want / sizeof want[0]);
+    assert_ok(larder_region_destroy(tables));
+    assert_ok(larder_region_resume(dozing));
+    assert_ok(larder_region_destroy(dozing));
     assert_ok(larder_destroy(second.a));
     assert_ok(larder_destroy(rig.a));
     assert_ok(larder_device_close(rig.dev));

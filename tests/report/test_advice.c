@@ -40,7 +40,7 @@ static void a_smaller_batch_is_told_in_hundredths(void **state)
 {
     (void)state;
     advice_is("segment_alloc 0 100MiB\nalloc 0 60MiB 0 m.py:1:__init__\n"
-              "alloc 60 40MiB 0 m.py:2:forward\noom 0 20MiB\n",
+              "alloc 60 40MiB 0 /home/m.py:2:forward\noom 0 20MiB\n",
               NULL,
               "Hold 20.0 MiB less at that moment; no setting does that.  A "
               "batch or sequence smaller by 34 % would (activations, "
@@ -172,8 +172,9 @@ static void a_leak_is_what_all_iterations_have_left(void **state)
 
     (void)state;
     for (int i = 0; i < 6; i++)
-        strcat(lines, "mark step START\nalloc + 3MiB 0 train.py:9:forward\n"
-                      "alloc 0 20MiB\nfree_requested 0 20MiB\n");
+        strcat(lines,
+               "mark step START\nalloc + 3MiB 0 /home/train.py:9:forward\n"
+               "alloc 0 20MiB\nfree_requested 0 20MiB\n");
     advice_is(lines, NULL,
               "Free what each iteration leaves behind, 3.00 MiB each time "
               "from train.py:9 forward: about 18.0 MiB by now.",

@@ -137,10 +137,10 @@ static void the_largest_that_leaks_is_named(void **state)
     lines[0] = '\0';
     for (int i = 0; i < 6; i++) {
         put_iteration(NULL, "90MiB");
-        put("alloc + 1MiB 0 a.py:1:forward\nalloc + 2MiB 0 b.py:2:main\n"
+        put("alloc + 1MiB 0 a.py:1:forward\nalloc + 2MiB 0 /home/b.py:2:main\n"
             "alloc + 2MiB 0 c.py:3:forward\nalloc + 9MiB 0 d.py:4:__init__\n");
     }
-    is_told(lines, LEAK " 5.00 MiB", ": 2.00 MiB from b.py:2 main.");
+    is_told(lines, LEAK " 5.00 MiB", ": 2.00 MiB from /home/b.py:2 main.");
 }
 
 /* ---- requests that grow ---------------------------------------------------- */
@@ -161,9 +161,9 @@ static void eight_steps_are_growth(void **state)
     put_growing(8, 100, "a.py:1:cat");
     is_not_told(lines, GROWTH);
     lines[0] = '\0';
-    put_growing(9, 100, "a.py:1:cat");
+    put_growing(9, 100, "/home/a.py:1:cat");
     is_told(lines, GROWTH ": from 19.5 MiB to 20.3 MiB",
-            "a.py:1 cat requested 8 times a little more");
+            "\n/home/a.py:1 cat requested 8 times a little more");
 }
 
 /* As large as before is no step, and no end. */
@@ -272,7 +272,7 @@ static const char *three_of_40(const struct keeper *keepers, size_t count,
 static void longer_than_an_iteration_is_late(void **state)
 {
     static const struct keeper just = {45, 85, "3MiB", "a.py:1:f"};
-    static const struct keeper late = {45, 86, "3MiB", "a.py:1:f"};
+    static const struct keeper late = {45, 86, "3MiB", "/home/a.py:1:f"};
     static const struct keeper kept = {45, -1, "3MiB", "a.py:1:f"};
     static const struct keeper state_of_adam = {45, 86, "3MiB",
                                                 "torch/optim/adam.py:1:step"};
@@ -281,7 +281,7 @@ static void longer_than_an_iteration_is_late(void **state)
     (void)state;
     is_not_told(three_of_40(&just, 1, "50MiB"), LATE);
     is_told(three_of_40(&late, 1, "50MiB"), "3.00 MiB at the peak " LATE,
-            "The largest is 3.00 MiB from a.py:1 f");
+            "The largest is 3.00 MiB from /home/a.py:1 f");
     is_not_told(three_of_40(&kept, 1, "50MiB"), LATE);
     is_not_told(three_of_40(&state_of_adam, 1, "50MiB"), LATE);
     is_not_told(three_of_40(&gone, 1, "50MiB"), LATE);
@@ -446,11 +446,12 @@ static void a_twentieth_lost_to_rounding_is_told(void **state)
 static void a_twentieth_in_temporaries_is_told(void **state)
 {
     (void)state;
-    is_told("alloc 0 19MiB 0 m.py:1:__init__\nalloc 50 1MiB 0 a.py:2:f\n"
-            "free_requested 50 1MiB\n",
-            TEMPORARIES " 1.00 MiB of the peak",
-            "The largest is 1.00 MiB from a.py:2 f, freed after 1 event.  "
-            "Doing");
+    is_told(
+        "alloc 0 19MiB 0 m.py:1:__init__\nalloc 50 1MiB 0 /home/a.py:2:f\n"
+        "free_requested 50 1MiB\n",
+        TEMPORARIES " 1.00 MiB of the peak",
+        "The largest is 1.00 MiB from /home/a.py:2 f, freed after 1 event.  "
+        "Doing");
     is_not_told("alloc 0 19923456 0 m.py:1:__init__\nalloc 50 1MiB 0 a.py:2:f\n"
                 "free_requested 50 1MiB\n",
                 TEMPORARIES);

@@ -144,6 +144,26 @@ static void test_a_refusal_by_the_limit_is_counted(void **state)
     rig_down(&rig);
 }
 
+/* Though memory that is cached elsewhere would do. */
+static void test_throwing_at_a_limit_releases_nothing(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct rig rig = ladder_up(specs[i], "limit:40MiB,defrag:off,"
+                                             "throw_on_cudamalloc_oom:True");
+
+        (void)rig_alloc(&rig, MIB(20));
+        rig_free(&rig, rig_alloc_on(&rig, MIB(20), 1));
+        refused(&rig, MIB(20), "40.00 MiB allowed");
+        assert_int_equal(rig_stats(&rig).num_oom_rejections, 1);
+        assert_int_equal(rig_reserved(&rig), MIB(40));
+        assert_ok(larder_configure(rig.a, "throw_on_cudamalloc_oom:False"));
+        (void)rig_alloc(&rig, MIB(20));
+        assert_int_equal(rig_stats(&rig).num_oom_rejections, 1);
+        rig_down(&rig);
+    }
+}
+
 static int free_it(void *ctx)
 {
     struct rig *rig = ((void **)ctx)[0];
@@ -609,6 +629,7 @@ int main(void)
         cmocka_unit_test(test_nothing_is_released_while_a_wait_may_suffice),
         cmocka_unit_test(test_a_hopeless_request_does_not_call_the_driver),
         cmocka_unit_test(test_a_refusal_by_the_limit_is_counted),
+        cmocka_unit_test(test_throwing_at_a_limit_releases_nothing),
         cmocka_unit_test(test_callbacks_are_asked_before_anything_is_refused),
         cmocka_unit_test(test_a_pool_may_be_begun_during_a_request),
         cmocka_unit_test(test_a_pool_may_be_ended_during_a_request),

@@ -25,6 +25,8 @@ static void a_tag_has_what_was_allocated_for_it(void **state)
         assert_false(usage.is_paused);
         rig_free(&rig, large);
         usage = usage_of(&rig, "kv");
+        assert_int_equal(usage.allocation_count, 1);
+        assert_int_equal(usage.requested_bytes, 5000);
         assert_int_equal(usage.allocated_bytes, 5120);
         assert_int_equal(usage.peak_allocated_bytes, 5120 + MIB(30));
         assert_int_equal(usage.reserved_bytes, MIB(2) + MIB(40));

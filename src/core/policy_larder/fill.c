@@ -69,21 +69,27 @@ static larder_result obtain(struct allocator *a, const struct filling *f,
     return r;
 }
 
-/* Plan handles for a run of missing pages. */
+/* Plan handles for a run of missing pages, the largest that fits first.  What
+ * is left of the run shrinks, so that no later one is larger than the last;
+ * with that bound a search among many equal handles ends at the first. */
 static larder_result plan_run(struct allocator *a, struct filling *f,
                               struct page_span run,
                               const struct fill_rules *rules)
 {
+    size_t max = run.end - run.begin;
     larder_result r = LARDER_OK;
 
     while (r == LARDER_OK && run.begin < run.end) {
         size_t n = run.end - run.begin;
         size_t i;
 
-        if (larder__physical_fit(a, f->planned, n, &i))
-            run.begin += plan_handle(a, f, i);
-        else
+        if (larder__physical_fit(a, f->planned, bits_lesser(n, max), &i)) {
+            max = plan_handle(a, f, i);
+            run.begin += max;
+        } else {
+            max = n;
             r = obtain(a, f, n, rules);
+        }
     }
     larder__assert(run.begin <= run.end);
     return r;

@@ -174,7 +174,7 @@ bool larder__physical_fit(const struct allocator *a, size_t from, size_t max,
     const struct loose *loose = &a->larder->loose;
     size_t pages = 0;
 
-    for (size_t i = from; i < loose->handles; i++) {
+    for (size_t i = from; i < loose->handles && pages < max; i++) {
         if (loose->list[i].pages > max || loose->list[i].pages <= pages)
             continue;
         pages = loose->list[i].pages;

@@ -9,7 +9,8 @@
 #include "report/report_words.h"
 
 /* The maximum in each column of a curve, and the state with the overall
- * maximum. */
+ * maximum.  With few events some columns have no state of their own: they repeat
+ * the previous one. */
 static uint32_t shrink(const uint64_t *curve, uint32_t events,
                        uint64_t columns[RUN_COLUMNS])
 {
@@ -22,6 +23,8 @@ static uint32_t shrink(const uint64_t *curve, uint32_t events,
 
         if ((column + 1) * states % RUN_COLUMNS != 0)
             end++;
+        if (k == end)
+            columns[column] = columns[column - 1];
         for (; k < end; k++) {
             if (curve[k] > columns[column])
                 columns[column] = curve[k];
@@ -30,17 +33,6 @@ static uint32_t shrink(const uint64_t *curve, uint32_t events,
         }
     }
     return best;
-}
-
-/* With few events some columns are empty: they repeat the previous one. */
-static void fill_columns(uint64_t columns[RUN_COLUMNS], uint32_t events)
-{
-    size_t i;
-
-    for (i = 1; events + 1 < RUN_COLUMNS && i < RUN_COLUMNS; i++) {
-        if (columns[i] == 0)
-            columns[i] = columns[i - 1];
-    }
 }
 
 /* The maximum in each iteration; the last one extends to the end of the
@@ -109,9 +101,6 @@ static bool make_curves(struct run_summary *r)
     r->steady = is_steady(r, curve);
     ok = find_iteration_peaks(r, curve);
     free(curve);
-    fill_columns(r->requested, l->event_count);
-    fill_columns(r->reserved, l->event_count);
-    fill_columns(r->allocated, l->event_count);
     return ok;
 }
 

@@ -226,17 +226,22 @@ static void no_column_is_empty_for_want_of_a_state(void **state)
     made_run_free(&m);
 }
 
-/* Three states over sixty columns, twenty each. */
+/* Five states over sixty columns, twelve each: also of one in which nothing is
+ * left. */
 static void with_few_states_each_has_several_columns(void **state)
 {
+    static const uint64_t reserved[] = {0, MIB(20), MIB(20), MIB(20), 0};
+    static const uint64_t allocated[] = {0, 0, MIB(8), 0, 0};
     struct made_run m;
 
     (void)state;
-    made_run("segment_alloc 0 20MiB\nalloc 0 8MiB\n", NULL, &m);
+    made_run("segment_alloc 0 20MiB\nalloc 0 8MiB\nfree_requested 0 8MiB\n"
+             "segment_free 0 20MiB\n",
+             NULL, &m);
     for (size_t i = 0; i < RUN_COLUMNS; i++) {
-        assert_int_equal(m.r.reserved[i], i < 20 ? 0 : MIB(20));
-        assert_int_equal(m.r.allocated[i], i < 40 ? 0 : MIB(8));
-        assert_int_equal(m.r.requested[i], i < 40 ? 0 : MIB(8));
+        assert_int_equal(m.r.reserved[i], reserved[i / 12]);
+        assert_int_equal(m.r.allocated[i], allocated[i / 12]);
+        assert_int_equal(m.r.requested[i], allocated[i / 12]);
     }
     made_run_free(&m);
 }

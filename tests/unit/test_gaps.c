@@ -24,7 +24,7 @@ static struct rig heap_up(const char *pages, larder_addr *first)
     struct rig rig = rig_up_policy("sim:128MiB,backing=none",
                                    LARDER_POLICY_LARDER, PAGE_HANDLES);
     size_t count = strlen(pages);
-    larder_addr at[PAGES];
+    larder_addr at[PAGES] = {0};
 
     assert_in_range(count, 1, PAGES);
     for (size_t i = 0; i < count; i++) {

@@ -1123,6 +1123,8 @@ int main(void)
     };
 
     unsetenv("LARDER_CONF");
-    snprintf(name, sizeof name, "peers-%ld", (long)getpid());
+    /* Not that of a killed run whose process number came again. */
+    snprintf(name, sizeof name, "peers-%ld-%lx", (long)getpid(),
+             (long)time(NULL));
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -33,9 +33,9 @@ static size_t lent_pages(const struct allocator *a, const struct holding *h)
     return spare > loose ? spare - loose : 0;
 }
 
-static void find_in_block(struct allocator *a, struct block *b,
-                          struct page_span span, size_t *lent)
+static void find_in_block(struct allocator *a, struct block *b, size_t *lent)
 {
+    struct page_span span = larder__pages_movable(b);
     size_t begin;
 
     for (size_t end = span.end; end > span.begin; end = begin) {
@@ -48,9 +48,10 @@ static void find_in_block(struct allocator *a, struct block *b,
 }
 
 /* Free pages of the block whose handles are partly in use outside it. */
-static size_t stranded_in(const struct block *b, struct page_span movable)
+static size_t stranded_in(const struct block *b)
 {
     struct page_span all = pages_within(b->segment, b->addr, b->bytes);
+    struct page_span movable = larder__pages_movable(b);
 
     if (all.end <= all.begin)
         return 0;
@@ -65,10 +66,8 @@ static void find_in_heap(struct allocator *a, const struct heap *heap,
         return;
     for (struct block *b = fit_from(heap->fit, PAGE_BYTES); b != NULL;
          b = fit_after(heap->fit, b)) {
-        struct page_span movable = larder__pages_movable(b);
-
-        find_in_block(a, b, movable, lent);
-        a->larder->spots.stranded += stranded_in(b, movable);
+        find_in_block(a, b, lent);
+        a->larder->spots.stranded += stranded_in(b);
     }
 }
 
@@ -217,13 +216,8 @@ static size_t except_untouched(struct spots *spots, size_t i)
     bool is_touched = heap == NULL;
     size_t end = i;
 
-    for (; end < spots->count; end++) {
-        const struct spot *s = &spots->list[end];
-
-        if (end > i && s->block != s[-1].block && heap_of(s) != heap)
-            break;
-        is_touched = is_touched || s->is_chosen;
-    }
+    for (; end < spots->count && heap_of(&spots->list[end]) == heap; end++)
+        is_touched = is_touched || spots->list[end].is_chosen;
     if (heap != NULL && heap->pool->owner != NULL)
         is_touched = false;
     for (size_t k = i; k < end && !is_touched; k++)
@@ -236,7 +230,7 @@ void larder__spots_choose_large(struct allocator *a, size_t pages, size_t above)
     struct spots *spots = &a->larder->spots;
     size_t chosen = 0;
 
-    for (size_t i = 0; i < spots->count && chosen < pages; i++) {
+    for (size_t i = 0; i < spots->count; i++) {
         const struct spot *s = &spots->list[i];
 
         chosen += s->is_chosen && s->pages > above ? s->pages : 0;

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "replay/replay.h"
+#include "support/put_file.h"
 #include "trace/trace_source.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -35,14 +36,10 @@ static bool open_as(const char *name, const void *bytes, size_t count,
                     bool *is_snapshot, struct tool_error *error)
 {
     struct replay_input in;
-    FILE *f;
     bool ok;
 
     snprintf(path, sizeof path, "%s/%s", folder, name);
-    f = fopen(path, "w");
-    assert_non_null(f);
-    assert_int_equal(fwrite(bytes, 1, count, f), count);
-    assert_int_equal(fclose(f), 0);
+    put_file(path, bytes, count);
     ok = replay_input_open(path, &in, error);
     if (ok) {
         *is_snapshot = in.is_snapshot;

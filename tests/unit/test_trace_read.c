@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "support/put_file.h"
 #include "trace/trace.h"
 
 /* ---- helpers ----------------------------------------------------------- */
@@ -35,20 +36,11 @@ static int remove_folder(void **state)
     return rmdir(folder);
 }
 
-static void put_file(const void *bytes, size_t count)
-{
-    FILE *f = fopen(path, "w");
-
-    assert_non_null(f);
-    assert_int_equal(fwrite(bytes, 1, count, f), count);
-    assert_int_equal(fclose(f), 0);
-}
-
 static void read_bytes(const void *bytes, size_t count, struct trace *t)
 {
     struct tool_error error;
 
-    put_file(bytes, count);
+    put_file(path, bytes, count);
     if (!trace_read(path, t, &error))
         fail_msg("not read: %s", error.text);
 }
@@ -64,7 +56,7 @@ static void expect_error(const void *bytes, size_t count, const char *expected)
     struct tool_error error = {""};
     struct trace t;
 
-    put_file(bytes, count);
+    put_file(path, bytes, count);
     assert_false(trace_read(path, &t, &error));
     assert_memory_equal(error.text, path, strlen(path));
     assert_string_equal(error.text + strlen(path), expected);
@@ -454,7 +446,7 @@ static void an_unreadable_file_is_named(void **state)
     (void)state;
     if (geteuid() == 0)
         skip(); /* root reads everything */
-    put_file("e\n", 2);
+    put_file(path, "e\n", 2);
     assert_int_equal(chmod(path, 0), 0);
     assert_false(trace_read(path, &t, &error));
     assert_int_equal(chmod(path, 0600), 0);

@@ -16,6 +16,7 @@
 
 #include <zstd.h>
 
+#include "support/put_file.h"
 #include "trace/trace_ahead.h"
 #include "trace/trace_source.h"
 
@@ -51,15 +52,6 @@ static int remove_file(void **state)
 {
     (void)state;
     return unlink(path);
-}
-
-static void put_file(const void *bytes, size_t count)
-{
-    FILE *f = fopen(path, "w");
-
-    assert_non_null(f);
-    assert_int_equal(fwrite(bytes, 1, count, f), count);
-    assert_int_equal(fclose(f), 0);
 }
 
 static struct trace_source *open_file(void)
@@ -129,7 +121,7 @@ static void a_file_is_read_whole(void **state)
 {
     (void)state;
     for (size_t i = 0; i < COUNT(sizes); i++) {
-        put_file(text, sizes[i]);
+        put_file(path, text, sizes[i]);
         for (size_t k = 0; k < COUNT(capacities); k++) {
             struct trace_source *s = open_file();
 
@@ -151,7 +143,7 @@ static void a_compressed_file_is_read_whole(void **state)
         size_t n = ZSTD_compress(packed, sizeof packed, text, sizes[i], 1);
 
         assert_false(ZSTD_isError(n));
-        put_file(packed, n);
+        put_file(path, packed, n);
         for (size_t k = 0; k < COUNT(capacities); k++) {
             struct trace_source *s = open_file();
 
@@ -244,7 +236,7 @@ static void a_closed_source_leaves_no_descriptor(void **state)
     struct trace_source *s;
 
     (void)state;
-    put_file("a 0 512\n", 8);
+    put_file(path, "a 0 512\n", 8);
     s = open_file();
     assert_int_not_equal(next_descriptor(), next);
     trace_source_close(s);
@@ -266,7 +258,7 @@ static void descriptor_0_is_closed_too(void **state)
     int freed;
 
     (void)state;
-    put_file(text, 1000);
+    put_file(path, text, 1000);
     close(STDIN_FILENO);
     s = open_file();
     freed = next_descriptor();
@@ -321,7 +313,7 @@ static void the_standard_input_stays_open(void **state)
     int fd;
 
     (void)state;
-    put_file(text, 1000);
+    put_file(path, text, 1000);
     fd = open(path, O_RDONLY | O_CLOEXEC);
     assert_true(fd >= 0);
     assert_int_equal(dup2(fd, STDIN_FILENO), STDIN_FILENO);

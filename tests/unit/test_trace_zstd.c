@@ -13,6 +13,7 @@
 
 #include <zstd.h>
 
+#include "support/put_file.h"
 #include "trace/trace.h"
 
 enum { IDS = 20000, TEXT_MAX = IDS * 40, PACKED_MAX = 2 * TEXT_MAX };
@@ -55,15 +56,6 @@ static int remove_text(void **state)
     return unlink(path);
 }
 
-static void put_file(const void *bytes, size_t count)
-{
-    FILE *f = fopen(path, "w");
-
-    assert_non_null(f);
-    assert_int_equal(fwrite(bytes, 1, count, f), count);
-    assert_int_equal(fclose(f), 0);
-}
-
 static void expect_all(const struct trace *t, size_t from)
 {
     assert_int_equal(t->op_count, from + IDS);
@@ -89,7 +81,7 @@ static void a_compressed_file_is_told_by_its_bytes(void **state)
     struct trace t;
 
     (void)state;
-    put_file(packed, packed_count);
+    put_file(path, packed, packed_count);
     read_file(&t);
     expect_all(&t, 0);
     trace_free(&t);
@@ -107,7 +99,7 @@ static void frames_may_follow_one_another(void **state)
     memcpy(whole, skippable, n);
     n += ZSTD_compress(whole + n, 128, "e\n", 2, 3);
     memcpy(whole + n, packed, packed_count);
-    put_file(whole, n + packed_count);
+    put_file(path, whole, n + packed_count);
     read_file(&t);
     assert_int_equal(t.ops[0].kind, TRACE_EMPTY_CACHE);
     expect_all(&t, 1);
@@ -120,7 +112,7 @@ static void a_compressed_empty_file_is_an_empty_trace(void **state)
     struct trace t;
 
     (void)state;
-    put_file(empty, ZSTD_compress(empty, sizeof empty, "", 0, 3));
+    put_file(path, empty, ZSTD_compress(empty, sizeof empty, "", 0, 3));
     read_file(&t);
     assert_int_equal(t.op_count, 0);
     trace_free(&t);
@@ -133,7 +125,7 @@ static void expect_cut(size_t count)
     struct trace t;
     char expected[160];
 
-    put_file(packed, count);
+    put_file(path, packed, count);
     assert_false(trace_read(path, &t, &error));
     snprintf(expected, sizeof expected,
              "%s: byte %zu: the file ends inside a zstd frame; expected the "
@@ -160,7 +152,7 @@ static void corrupt_data_is_refused_with_its_place(void **state)
 
     (void)state;
     memset(packed + packed_count, 'x', 7);
-    put_file(packed, packed_count + 7);
+    put_file(path, packed, packed_count + 7);
     assert_false(trace_read(path, &t, &error));
     snprintf(place, sizeof place, "%s: byte %zu: corrupt zstd data (", path,
              packed_count);
@@ -179,7 +171,7 @@ static void a_written_trace_reads_back_the_same(void **state)
 
     (void)state;
     assert_non_null(out);
-    put_file(all, strlen(all));
+    put_file(path, all, strlen(all));
     read_file(&t);
     assert_true(trace_write(&t, out));
     assert_int_equal(fclose(out), 0);
@@ -196,7 +188,7 @@ static void a_full_disk_is_noticed_when_writing(void **state)
     (void)state;
     if (full == NULL)
         skip();
-    put_file("e\n", 2);
+    put_file(path, "e\n", 2);
     read_file(&t);
     assert_false(trace_write(&t, full));
     fclose(full);

@@ -10,25 +10,11 @@
 #include <cmocka.h>
 
 #include "made_run.h"
+#include "put_lines.h"
 #include "report/explain.h"
 #include "support/libc_faults.h"
 
-enum { LINES_MAX = 1 << 16, WORDS_MAX = 2048 };
-
-static char lines[LINES_MAX];
-
-static void put(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
-static void put(const char *format, ...)
-{
-    size_t used = strlen(lines);
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(lines + used, sizeof lines - used, format, args);
-    va_end(args);
-    assert_true(strlen(lines) + 1 < sizeof lines);
-}
+enum { WORDS_MAX = 2048 };
 
 /* The title and the text of the finding whose title has these words; "" if
  * there is none. */

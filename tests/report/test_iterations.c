@@ -14,25 +14,9 @@
 #include <cmocka.h>
 
 #include "made_snapshot.h"
+#include "put_lines.h"
 #include "report/iterations.h"
 #include "support/libc_faults.h"
-
-enum { LINES_MAX = 1 << 16 };
-
-static char lines[LINES_MAX];
-
-static void put(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
-static void put(const char *format, ...)
-{
-    size_t used = strlen(lines);
-    va_list args;
-
-    va_start(args, format);
-    vsnprintf(lines + used, sizeof lines - used, format, args);
-    va_end(args);
-    assert_true(strlen(lines) + 1 < sizeof lines);
-}
 
 static void draw(const char *run)
 {

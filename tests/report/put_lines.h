@@ -1,0 +1,33 @@
+/* put_lines.h - the lines of a made-up snapshot (made_snapshot.h), written one
+ * after the other.  Header only, for cmocka programs. */
+#ifndef TESTS_REPORT_PUT_LINES_H
+#define TESTS_REPORT_PUT_LINES_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <cmocka.h>
+
+enum { LINES_MAX = 1 << 16 };
+
+/* A test that writes lines empties this first. */
+static char lines[LINES_MAX];
+
+static inline void put(const char *format, ...)
+    __attribute__((format(printf, 1, 2)));
+
+static inline void put(const char *format, ...)
+{
+    size_t used = strlen(lines);
+    va_list args;
+
+    va_start(args, format);
+    vsnprintf(lines + used, sizeof lines - used, format, args);
+    va_end(args);
+    assert_true(strlen(lines) + 1 < sizeof lines);
+}
+
+#endif

@@ -1,40 +1,13 @@
 /* test_account.c - the account of the device's memory (larder/account.h). */
-#include "support/tag_rig.h"
+#include "account_rig.h"
 
-#include <larder/account.h>
 #include <larder/pinned.h>
 
 #include "device/device.h"
 
-enum { LINES = 16 };
-
-struct told {
-    larder_account_line lines[LINES];
-    char names[LINES][64];
-    int count;
-};
-
-static void keep_line(void *ctx, const larder_account_line *line)
-{
-    struct told *t = ctx;
-
-    assert_in_range(t->count, 0, LINES - 1);
-    assert_int_equal(line->size, sizeof *line);
-    snprintf(t->names[t->count], sizeof t->names[0], "%s", line->name);
-    t->lines[t->count++] = *line;
-}
-
-static struct told account_of(larder_allocator *a)
-{
-    struct told t = {.count = 0};
-
-    assert_ok(larder_account(a, keep_line, &t));
-    return t;
-}
-
 static larder_account_line line_of(larder_allocator *a, larder_owner_kind kind)
 {
-    struct told t = account_of(a);
+    struct account_lines t = account_of(a);
 
     for (int i = 0; i < t.count; i++) {
         if (t.lines[i].kind == kind)
@@ -47,7 +20,7 @@ static larder_account_line line_of(larder_allocator *a, larder_owner_kind kind)
 /* The lines of the device add up to its total memory. */
 static void assert_balanced(struct rig *rig)
 {
-    struct told t = account_of(rig->a);
+    struct account_lines t = account_of(rig->a);
     uint64_t sum = 0;
     larder_device_props props = {.size = sizeof props};
 
@@ -69,7 +42,7 @@ static void every_owner_has_a_line_and_they_add_up(void **state)
         larder_addr own = rig_alloc(&rig, MIB(64));
         larder_addr weights = tagged(&rig, "weights", MIB(200));
         larder_addr graph;
-        struct told t;
+        struct account_lines t;
 
         assert_ok(larder_pool_begin(rig.a, id, NULL, NULL));
         graph = rig_alloc(&rig, MIB(30));

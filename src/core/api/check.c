@@ -193,10 +193,11 @@ static larder_result check_paged(const struct segment *s, struct sums *sums)
 
     for (size_t i = 0; i < s->bytes / s->page_bytes; i++)
         count += s->pages[i] != 0;
-    if (s->kind == SEGMENT_PAGED && count != s->page_count)
-        return broken("G2", "the number of pages", s->addr);
-    if (s->kind == SEGMENT_PAGED)
+    if (s->kind == SEGMENT_PAGED) {
+        if (count != s->page_count)
+            return broken("G2", "the number of pages", s->addr);
         sums->paged += count;
+    }
     if (s->paused == NULL)
         sums->reserved_bytes[s->heap->pool->stats] +=
             (int64_t)(count * s->page_bytes);

@@ -2,8 +2,8 @@
  *
  * Each is a setting, for experiments with other values (larder-conf(5));
  * docs/POLICY.md says what halving or doubling it costs. */
-#ifndef LARDER_CORE_POLICY_LARDER_TUNING_H
-#define LARDER_CORE_POLICY_LARDER_TUNING_H
+#ifndef LARDER_CORE_SETTINGS_TUNING_H
+#define LARDER_CORE_SETTINGS_TUNING_H
 
 /* X(name, default, what it is) */
 #define LARDER_TUNING_MAP(X)                                                   \

@@ -245,7 +245,7 @@ static bool write_failures(const struct report_writing *w,
     uint64_t told = 0;
     uint32_t i;
 
-    for (i = 0; told < count; i++) {
+    for (i = 0; i < l->event_count; i++) {
         char *text;
 
         if (l->events[i].action != SNAPSHOT_OOM)

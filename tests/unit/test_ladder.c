@@ -164,6 +164,72 @@ static void test_throwing_at_a_limit_releases_nothing(void **state)
     }
 }
 
+/* 12 MiB below the limit: what waits for a stream is not waited for. */
+static void test_throwing_at_a_limit_waits_for_nothing(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct rig rig =
+            ladder_up(specs[i], "limit:52MiB,throw_on_cudamalloc_oom:True");
+
+        (void)rig_alloc(&rig, MIB(20));
+        leave_pending(&rig, MIB(20), 1);
+        refused(&rig, MIB(20), "52.00 MiB allowed");
+        assert_int_equal(rig_stats(&rig).num_oom_rejections, 1);
+        assert_int_equal(events_waited(&rig), 0);
+        (void)rig_alloc(&rig, MIB(12));
+        assert_ok(larder_configure(rig.a, "throw_on_cudamalloc_oom:False"));
+        (void)rig_alloc(&rig, MIB(20));
+        assert_int_equal(rig_stats(&rig).num_oom_rejections, 1);
+        rig_down(&rig);
+    }
+}
+
+/* Has what the device lacks then. */
+static larder_allocator *take_beside(struct rig *rig, uint64_t bytes)
+{
+    struct rig other = {.dev = rig->dev};
+
+    assert_ok(larder_create(rig->dev, NULL, &other.a));
+    (void)rig_alloc(&other, bytes);
+    return other.a;
+}
+
+static void test_throwing_is_for_limits_and_not_for_the_device(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct rig rig =
+            ladder_up(specs[i], "limit:60MiB,throw_on_cudamalloc_oom:True");
+        larder_allocator *other = take_beside(&rig, MIB(24));
+
+        (void)rig_alloc(&rig, MIB(20));
+        leave_pending(&rig, MIB(20), 1);
+        (void)rig_alloc(&rig, MIB(20));
+        assert_int_equal(rig_stats(&rig).num_oom_rejections, 0);
+        assert_ok(larder_destroy(other));
+        rig_down(&rig);
+    }
+}
+
+/* What is idle elsewhere needs no memory of the device: 10 MiB of new memory
+ * are within the limit, 20 MiB would not be. */
+static void test_a_limit_counts_what_cannot_move_alone(void **state)
+{
+    struct rig rig =
+        ladder_up(PAGED, "limit:50MiB,throw_on_cudamalloc_oom:True");
+    larder_allocator *other = take_beside(&rig, MIB(24));
+
+    (void)state;
+    (void)rig_alloc(&rig, MIB(20));
+    rig_free(&rig, rig_alloc_on(&rig, MIB(10), 2));
+    leave_pending(&rig, MIB(10), 1);
+    (void)rig_alloc(&rig, MIB(20));
+    assert_int_equal(rig_stats(&rig).num_oom_rejections, 0);
+    assert_ok(larder_destroy(other));
+    rig_down(&rig);
+}
+
 static int free_it(void *ctx)
 {
     struct rig *rig = ((void **)ctx)[0];
@@ -630,6 +696,9 @@ int main(void)
         cmocka_unit_test(test_a_hopeless_request_does_not_call_the_driver),
         cmocka_unit_test(test_a_refusal_by_the_limit_is_counted),
         cmocka_unit_test(test_throwing_at_a_limit_releases_nothing),
+        cmocka_unit_test(test_throwing_at_a_limit_waits_for_nothing),
+        cmocka_unit_test(test_throwing_is_for_limits_and_not_for_the_device),
+        cmocka_unit_test(test_a_limit_counts_what_cannot_move_alone),
         cmocka_unit_test(test_callbacks_are_asked_before_anything_is_refused),
         cmocka_unit_test(test_a_pool_may_be_begun_during_a_request),
         cmocka_unit_test(test_a_pool_may_be_ended_during_a_request),

@@ -371,6 +371,40 @@ static larder_result find_gaps(struct allocator *a, const struct request *q,
     return r;
 }
 
+/* Pages that need not be created to fill the target. */
+static size_t pages_to_move(struct allocator *a, const struct target *t)
+{
+    const struct spots *spots = &a->larder->spots;
+    size_t pages = 0;
+
+    if (!may_move(a))
+        return a->larder->loose.pages;
+    larder__spots_find(a);
+    larder__spots_add_loose(a);
+    except_target(a, t);
+    for (size_t i = 0; i < spots->count; i++)
+        pages += spots->list[i].is_excepted ? 0 : spots->list[i].pages;
+    return pages;
+}
+
+/* Whether a limit, not the device, is what refused the request: all pages that
+ * can move, and all that the limit leaves, are too few. */
+static bool is_over_limit(struct allocator *a, const struct request *q)
+{
+    struct gap gaps[GAPS_MAX];
+    struct target t;
+    size_t missing, found;
+
+    if (larder__gaps_find(a, q->heap, q->size, gaps) == 0)
+        return false;
+    missing = gaps[0].missing;
+    if (held_allows(a, pages_bytes(missing)))
+        return false;
+    t = target_of(q, &gaps[0]);
+    found = pages_to_move(a, &t);
+    return found < missing && !held_allows(a, pages_bytes(missing - found));
+}
+
 larder_result larder__supply(struct allocator *a, struct request *q)
 {
     struct gap gaps[GAPS_MAX];
@@ -393,6 +427,6 @@ larder_result larder__supply(struct allocator *a, struct request *q)
                            : move_somewhere(a, q, gaps, count);
     }
     if (r == LARDER_ERR_OUT_OF_MEMORY)
-        q->over_limit = !held_allows(a, PAGE_BYTES);
+        q->over_limit = is_over_limit(a, q);
     return r;
 }

@@ -13,8 +13,9 @@
  * Pages move before growing with defrag:eager, or where growing would pass
  * garbage_collection_threshold; with defrag:off they never move.
  *
- * ERR_OUT_OF_MEMORY, with q->over_limit set, when all of that fails; handles
- * acquired on the way may stay loose. */
+ * ERR_OUT_OF_MEMORY when all of that fails, with q->over_limit set if a limit
+ * is the reason and not the device; handles acquired on the way may stay
+ * loose. */
 larder_result larder__supply(struct allocator *a, struct request *q);
 
 #endif

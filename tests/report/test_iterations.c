@@ -125,6 +125,38 @@ static void three_times_are_a_repetition(void **state)
     assert_found("..A..A..A", "2 5 8");
 }
 
+/* Each with a working set, which repeats too. */
+static void repeats_are_found(void **state)
+{
+    (void)state;
+    lines[0] = '\0';
+    put("segment_alloc 0 4GiB\n");
+    for (int i = 0; i < 12; i++) {
+        put("alloc 0 8MiB 0 train.py:5:forward\n");
+        for (int k = 0; k < 20; k++)
+            put("alloc 10 1MiB 0 m.py:7:layer\nfree_requested 10 1MiB\n"
+                "free_completed 10 1MiB\n");
+        put("free_requested 0 8MiB\nfree_completed 0 8MiB\n");
+    }
+    assert_string_equal(found(0),
+                        "1 64 127 190 253 316 379 442 505 568 631 694");
+}
+
+/* One place requests many sizes: they are told apart by every bit. */
+static void repeats_are_told_apart_by_size(void **state)
+{
+    (void)state;
+    lines[0] = '\0';
+    put("segment_alloc 0 4GiB\n");
+    for (int i = 0; i < 8; i++) {
+        for (int k = 1; k < 6; k++)
+            put("alloc %d %dMiB 0 m.py:7:layer\n"
+                "free_requested %d %dMiB\nfree_completed %d %dMiB\n",
+                k * 64, k * 16, k * 64, k * 16, k * 64, k * 16);
+    }
+    assert_string_equal(found(0), "1 16 31 46 61 76 91 106");
+}
+
 /* Distances of 17 and 23 are off by 15 % of their mean. */
 static void distances_may_differ_a_little(void **state)
 {
@@ -212,6 +244,8 @@ int main(void)
         cmocka_unit_test(marks_of_one_event_count_once),
         cmocka_unit_test(marks_are_of_their_device),
         cmocka_unit_test(three_times_are_a_repetition),
+        cmocka_unit_test(repeats_are_found),
+        cmocka_unit_test(repeats_are_told_apart_by_size),
         cmocka_unit_test(distances_may_differ_a_little),
         cmocka_unit_test(half_of_the_run_is_covered),
         cmocka_unit_test(the_rarest_repeated_stack_marks_the_iterations),

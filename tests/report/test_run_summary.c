@@ -177,6 +177,26 @@ static void each_peak_is_that_of_its_own_curve(void **state)
     made_run_free(&m);
 }
 
+/* Each state of the run appears in one column, in proportion. */
+static void columns_cover_the_run(void **state)
+{
+    enum { EVENTS = 100 };
+    char lines[8192] = "";
+    uint64_t expected[RUN_COLUMNS] = {0};
+    struct made_run m;
+
+    (void)state;
+    for (int i = 0; i < EVENTS; i++)
+        sprintf(lines + strlen(lines), "alloc %d 1MiB 0 m.py:7:layer\n", i);
+    for (int i = 0; i <= EVENTS; i++)
+        expected[i * RUN_COLUMNS / (EVENTS + 1)] = MIB(i);
+    made_run(lines, NULL, &m);
+    for (int i = 0; i < RUN_COLUMNS; i++)
+        assert_int_equal(m.r.allocated[i], expected[i]);
+    assert_int_equal(m.r.peak_state, EVENTS);
+    made_run_free(&m);
+}
+
 /* A column for each state: nothing is between them. */
 static void a_column_shows_its_state_alone_if_there_are_as_many(void **state)
 {
@@ -338,6 +358,7 @@ int main(void)
         cmocka_unit_test(a_clock_that_steps_back_ends_nothing),
         cmocka_unit_test(events_without_a_time_are_passed_over),
         cmocka_unit_test(each_peak_is_that_of_its_own_curve),
+        cmocka_unit_test(columns_cover_the_run),
         cmocka_unit_test(a_column_shows_its_state_alone_if_there_are_as_many),
         cmocka_unit_test(a_run_may_begin_at_its_peak),
         cmocka_unit_test(no_column_is_empty_for_want_of_a_state),

@@ -1,62 +1,17 @@
-/* test_findings.c - what stands out in a run, at the limit of each rule and
- * just beyond it. */
+/* test_findings_time.c - what stands out over the time of a run: leaks, growth,
+ * late frees, and calls of the driver; at the limit of each rule and just beyond
+ * it. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <cmocka.h>
 
-#include "made_run.h"
+#include "findings_rig.h"
 #include "put_lines.h"
-#include "report/explain.h"
 #include "support/libc_faults.h"
-
-enum { WORDS_MAX = 2048 };
-
-/* The title and the text of the finding whose title has these words; "" if
- * there is none. */
-static const char *finding(const char *run, const char *settings,
-                           const char *words)
-{
-    static char told[WORDS_MAX];
-    struct report_finding *found;
-    struct tool_error error;
-    struct made_run m;
-    size_t count;
-
-    told[0] = '\0';
-    made_run(run, settings, &m);
-    assert_true(report_findings(&m.r, &found, &count, &error));
-    for (size_t i = 0; i < count; i++) {
-        if (strstr(found[i].title, words) != NULL)
-            snprintf(told, sizeof told, "%s\n%s", found[i].title,
-                     found[i].text);
-    }
-    report_findings_free(found, count);
-    made_run_free(&m);
-    return told;
-}
-
-static void is_told(const char *run, const char *title, const char *text)
-{
-    const char *told = finding(run, NULL, title);
-
-    if (told[0] == '\0')
-        fail_msg("'%s' is not told of:\n%s", title, run);
-    if (strstr(told, text) == NULL)
-        fail_msg("'%s' is not in: %s", text, told);
-}
-
-static void is_not_told(const char *run, const char *title)
-{
-    const char *told = finding(run, NULL, title);
-
-    if (told[0] != '\0')
-        fail_msg("told: %s", told);
-}
 
 /* ---- leaks ----------------------------------------------------------------- */
 
@@ -127,6 +82,31 @@ static void the_largest_that_leaks_is_named(void **state)
             "alloc + 2MiB 0 c.py:3:forward\nalloc + 9MiB 0 d.py:4:__init__\n");
     }
     is_told(lines, LEAK " 5.00 MiB", ": 2.00 MiB from /home/b.py:2 main.");
+}
+
+/* Twelve iterations without a mark, with a working set and, if `leak`, something
+ * kept from each. */
+static const char *twelve_iterations(bool leak)
+{
+    lines[0] = '\0';
+    put("segment_alloc 0 4GiB\n");
+    for (int i = 0; i < 12; i++) {
+        put("alloc 0 8MiB 0 train.py:5:forward\n");
+        for (int k = 0; k < 20; k++)
+            put("alloc 10 1MiB 0 m.py:7:layer\nfree_requested 10 1MiB\n"
+                "free_completed 10 1MiB\n");
+        if (leak)
+            put("alloc %d 3MiB 0 train.py:9:forward\n", 100 + i * 4);
+        put("free_requested 0 8MiB\nfree_completed 0 8MiB\n");
+    }
+    return lines;
+}
+
+static void a_leak_is_found_and_no_other_is(void **state)
+{
+    (void)state;
+    is_told(twelve_iterations(true), LEAK " 3.00 MiB behind", "");
+    is_not_told(twelve_iterations(false), LEAK);
 }
 
 /* ---- requests that grow ---------------------------------------------------- */
@@ -212,6 +192,22 @@ static void growth_of_no_known_place_is_not_told(void **state)
     lines[0] = '\0';
     for (int i = 0; i < 9; i++)
         put("alloc + %dKiB\n", 20000 + i * 100);
+    is_not_told(lines, GROWTH);
+}
+
+static void growing_requests_are_found(void **state)
+{
+    (void)state;
+    lines[0] = '\0';
+    put("segment_alloc 0 4GiB\n");
+    for (int i = 0; i < 20; i++)
+        put("alloc %d %dKiB 0 cache.py:3:cat\n", i * 40, 20000 + i * 100);
+    is_told(lines, GROWTH ": from 19.5 MiB to ", "");
+    lines[0] = '\0';
+    put("segment_alloc 0 4GiB\n");
+    for (int i = 0; i < 20; i++)
+        put("alloc %d %dKiB 0 cache.py:3:cat\n", i * 40,
+            20000 + i * 100 - i % 4 * 400);
     is_not_told(lines, GROWTH);
 }
 
@@ -314,6 +310,23 @@ static void of_a_run_that_is_not_steady_nothing_is_late(void **state)
     is_not_told(three_of_40(&large, 1, "79MiB"), LATE);
 }
 
+/* A value that a name keeps until the next iteration rebinds it. */
+static void late_frees_are_found(void **state)
+{
+    (void)state;
+    lines[0] = '\0';
+    put("segment_alloc 0 4GiB\n");
+    for (int i = 0; i < 8; i++) {
+        put("alloc %d 40MiB 0 train.py:9:forward\n", i % 2 * 50);
+        for (int k = 0; k < 12; k++)
+            put("alloc 200 60MiB 0 m.py:7:layer\nfree_requested 200 60MiB\n");
+        if (i > 0)
+            put("free_requested %d 40MiB\n", (i - 1) % 2 * 50);
+    }
+    put("free_requested 50 40MiB\n");
+    is_told(lines, "80.0 MiB at the peak was freed later", "");
+}
+
 /* ---- the driver ------------------------------------------------------------ */
 
 #define DRIVER "Memory was released to the driver"
@@ -331,211 +344,6 @@ static void a_hundred_releases_are_told(void **state)
             DRIVER " 100 times", "201 driver calls in total");
 }
 
-/* ---- unused memory --------------------------------------------------------- */
-
-#define UNUSED "reserved but not in use at the peak"
-
-static void a_twentieth_that_is_unused_is_told(void **state)
-{
-    (void)state;
-    is_told("segment_alloc 0 20MiB\nalloc 0 19MiB\n", "1.00 MiB " UNUSED,
-            "Of 20.0 MiB held from the driver, 5 % was unused at the peak, in "
-            "1 block.\n");
-    is_not_told("segment_alloc 0 20MiB\nalloc 0 19923456\n", UNUSED);
-}
-
-/* Nor is more in use than reserved, if the recording lacks segments. */
-static void what_waits_for_a_stream_is_not_unused(void **state)
-{
-    (void)state;
-    is_told("segment_alloc 0 20MiB\nalloc 0 4MiB\nfree_requested 0 4MiB\n"
-            "alloc 4 10MiB\n",
-            "6.00 MiB " UNUSED, "in 1 block.");
-    is_not_told("segment_alloc 0 20MiB\nalloc 0 4MiB\nfree_requested 0 4MiB\n"
-                "alloc 4 18MiB\n",
-                UNUSED);
-    is_not_told("segment_alloc 0 16\nalloc 0 16\n", UNUSED);
-}
-
-static void free_segments_are_told_apart(void **state)
-{
-    static const char two[] = "segment_alloc 0 20MiB\nsegment_alloc 50 20MiB\n";
-    char run[256];
-    const char *told;
-
-    (void)state;
-    snprintf(run, sizeof run, "%salloc 0 18MiB\n", two);
-    is_told(run, "22.0 MiB " UNUSED,
-            "in 2 blocks.\n20.0 MiB of it is in entirely free segments");
-    is_told(run, UNUSED,
-            "memory runs out.\n2.00 MiB is in segments that are "
-            "partly in use; with expandable_segments:True");
-    told = finding(run, "\"expandable_segments\": true", UNUSED);
-    assert_non_null(strstr(told, "entirely free"));
-    assert_null(strstr(told, "partly in use"));
-    /* Less than a twentieth of all is not worth a setting. */
-    snprintf(run, sizeof run, "%salloc 0 18874880\n", two);
-    told = finding(run, NULL, UNUSED);
-    assert_non_null(strstr(told, "entirely free"));
-    assert_null(strstr(told, "partly in use"));
-    snprintf(run, sizeof run, "%salloc 0 10MiB\nalloc 50 10MiB\n", two);
-    told = finding(run, NULL, UNUSED);
-    assert_null(strstr(told, "entirely free"));
-    assert_non_null(strstr(told, "\n20.0 MiB is in segments that are partly"));
-}
-
-/* Two pages that grew together are one segment, which is partly in use. */
-static void pages_that_are_joined_count_once(void **state)
-{
-    (void)state;
-    assert_null(strstr(finding("segment_map 0 2MiB\nsegment_map 2 2MiB\n"
-                               "alloc 0 3MiB\n",
-                               NULL, UNUSED),
-                       "entirely free"));
-    is_not_told("segment_alloc 0 20MiB\nalloc 0 20MiB\n"
-                "segment_map 200 2MiB 5\nsegment_map 202 2MiB 5\n"
-                "alloc 200 3MiB 5\n",
-                "stranded");
-}
-
-/* Memory in use in segments that are not shown makes up for some. */
-static void no_more_is_entirely_free_than_is_unused(void **state)
-{
-    static const char run[] = "segment_alloc 0 20MiB\nalloc 100 5MiB\n";
-
-    (void)state;
-    is_told(run, "15.0 MiB " UNUSED, "\n15.0 MiB of it is in entirely free");
-    assert_null(strstr(finding(run, NULL, UNUSED), "partly in use"));
-}
-
-/* ---- rounding -------------------------------------------------------------- */
-
-#define ROUNDING "lost to rounding at the peak"
-
-static void a_twentieth_lost_to_rounding_is_told(void **state)
-{
-    static const char eighteen[] = "repeat 18\nalloc + 512\nend\n";
-    char run[128];
-
-    (void)state;
-    snprintf(run, sizeof run, "%salloc + 256\nalloc + 256\n", eighteen);
-    is_told(run, "512 B " ROUNDING,
-            "20 allocations were in use, on average 486 B each.");
-    snprintf(run, sizeof run, "%salloc + 256\nalloc + 257\n", eighteen);
-    is_not_told(run, ROUNDING);
-}
-
-/* ---- temporaries ----------------------------------------------------------- */
-
-#define TEMPORARIES "Temporaries make"
-
-static void a_twentieth_in_temporaries_is_told(void **state)
-{
-    (void)state;
-    is_told(
-        "alloc 0 19MiB 0 m.py:1:__init__\nalloc 50 1MiB 0 /home/a.py:2:f\n"
-        "free_requested 50 1MiB\n",
-        TEMPORARIES " 1.00 MiB of the peak",
-        "The largest is 1.00 MiB from /home/a.py:2 f, freed after 1 event.  "
-        "Doing");
-    is_not_told("alloc 0 19923456 0 m.py:1:__init__\nalloc 50 1MiB 0 a.py:2:f\n"
-                "free_requested 50 1MiB\n",
-                TEMPORARIES);
-}
-
-/* The largest of those in use: what waits for a stream is no longer one. */
-static void temporaries_in_use_are_told_with_the_largest(void **state)
-{
-    (void)state;
-    is_told("alloc 0 9MiB 0 m.py:1:__init__\n"
-            "alloc 20 3MiB 0 w.py:9:gone\nfree_requested 20 3MiB\n"
-            "alloc 50 1MiB 0 a.py:2:f\nalloc 60 2MiB 0 b.py:3:g\n"
-            "alloc 70 2MiB 0 c.py:4:h\nfree_requested 60 2MiB\n"
-            "free_requested 50 1MiB\nfree_requested 70 2MiB\n",
-            TEMPORARIES " 5.00 MiB",
-            "The largest is 2.00 MiB from b.py:3 g, freed after 2 events.");
-}
-
-/* Also if it comes first, and told to the byte. */
-static void temporaries_are_counted_to_the_byte(void **state)
-{
-    (void)state;
-    is_told("alloc 0 512 0 a.py:2:f\nalloc 4 4608 0 m.py:1:__init__\n"
-            "free_requested 0 512\n",
-            TEMPORARIES " 512 B of the peak", "freed after 2 events");
-}
-
-/* ---- streams --------------------------------------------------------------- */
-
-#define STRANDED "stranded on stream 5"
-
-static void half_of_a_streams_memory_is_stranded(void **state)
-{
-    static const char two[] = "segment_alloc 0 180MiB 0\nalloc 0 180MiB 0\n"
-                              "segment_alloc 200 20MiB 5\n";
-    char run[256];
-
-    (void)state;
-    snprintf(run, sizeof run, "%salloc 200 10MiB 5\n", two);
-    is_told(run, "10.0 MiB " STRANDED,
-            "20.0 MiB is reserved for that stream, and most of it was free");
-    snprintf(run, sizeof run, "%salloc 200 10486272 5\n", two);
-    is_not_told(run, STRANDED);
-}
-
-/* The first stream that was seen, with the lowest address; what waits for
- * another stream is not free. */
-static void the_first_stream_can_have_stranded_memory(void **state)
-{
-    static const char two[] = "segment_alloc 0 20MiB 5\nalloc 0 4MiB 5\n"
-                              "free_requested 0 4MiB 5\nalloc 4 4MiB 5\n"
-                              "segment_alloc 100 20MiB 0\n";
-    char run[256];
-
-    (void)state;
-    snprintf(run, sizeof run, "%salloc 100 20MiB 0\n", two);
-    is_told(run, "12.0 MiB " STRANDED, "");
-    snprintf(run, sizeof run, "%salloc 8 3MiB 5\nalloc 100 20MiB 0\n", two);
-    is_not_told(run, STRANDED);
-}
-
-/* Half of its own memory, but less than a twentieth of all. */
-static void little_that_is_stranded_is_not_told(void **state)
-{
-    (void)state;
-    is_not_told("segment_alloc 0 182MiB 0\nalloc 0 182MiB 0\n"
-                "segment_alloc 200 20MiB 5\nalloc 200 10MiB 5\n",
-                STRANDED);
-}
-
-static void nothing_is_stranded_on_a_single_stream(void **state)
-{
-    (void)state;
-    is_not_told("segment_alloc 0 20MiB 5\nalloc 0 2MiB 5\n", "stranded");
-}
-
-/* Nor what waits for another stream. */
-static void what_is_used_or_waits_is_not_stranded(void **state)
-{
-    (void)state;
-    is_not_told("segment_alloc 0 20MiB 0\nalloc 0 20MiB 0\n"
-                "segment_alloc 40 20MiB 5\nalloc 40 11MiB 5\n"
-                "free_requested 40 11MiB 5\nsegment_alloc 60 20MiB 0\n"
-                "alloc 60 20MiB 0\n",
-                STRANDED);
-}
-
-static void a_twentieth_that_waits_is_told(void **state)
-{
-    (void)state;
-    is_told("segment_alloc 0 20MiB\nalloc 0 1MiB\nfree_requested 0 1MiB\n"
-            "alloc 1 19MiB\n",
-            "1.00 MiB freed but waiting at the peak", "record_stream");
-    is_not_told("segment_alloc 0 20MiB\nalloc 0 1048064\n"
-                "free_requested 0 1048064\nalloc 1 19MiB\n",
-                "freed but waiting");
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -543,33 +351,21 @@ int main(void)
         cmocka_unit_test(every_iteration_between_has_to_leak),
         cmocka_unit_test(a_fifth_that_stays_is_a_leak_and_more_is_not),
         cmocka_unit_test(the_largest_that_leaks_is_named),
+        cmocka_unit_test(a_leak_is_found_and_no_other_is),
         cmocka_unit_test(eight_steps_are_growth),
         cmocka_unit_test(a_request_of_the_same_size_changes_nothing),
         cmocka_unit_test(a_step_of_more_than_an_eighth_begins_anew),
         cmocka_unit_test(the_longest_growth_of_a_place_counts),
         cmocka_unit_test(the_place_that_grew_most_is_told),
         cmocka_unit_test(growth_of_no_known_place_is_not_told),
+        cmocka_unit_test(growing_requests_are_found),
         cmocka_unit_test(longer_than_an_iteration_is_late),
         cmocka_unit_test(what_lives_for_most_of_the_run_can_be_late),
         cmocka_unit_test(a_twentieth_that_is_late_is_worth_telling),
         cmocka_unit_test(all_that_is_late_is_told_with_the_largest),
         cmocka_unit_test(of_a_run_that_is_not_steady_nothing_is_late),
+        cmocka_unit_test(late_frees_are_found),
         cmocka_unit_test(a_hundred_releases_are_told),
-        cmocka_unit_test(a_twentieth_that_is_unused_is_told),
-        cmocka_unit_test(what_waits_for_a_stream_is_not_unused),
-        cmocka_unit_test(free_segments_are_told_apart),
-        cmocka_unit_test(pages_that_are_joined_count_once),
-        cmocka_unit_test(no_more_is_entirely_free_than_is_unused),
-        cmocka_unit_test(a_twentieth_lost_to_rounding_is_told),
-        cmocka_unit_test(a_twentieth_in_temporaries_is_told),
-        cmocka_unit_test(temporaries_in_use_are_told_with_the_largest),
-        cmocka_unit_test(temporaries_are_counted_to_the_byte),
-        cmocka_unit_test(half_of_a_streams_memory_is_stranded),
-        cmocka_unit_test(the_first_stream_can_have_stranded_memory),
-        cmocka_unit_test(little_that_is_stranded_is_not_told),
-        cmocka_unit_test(nothing_is_stranded_on_a_single_stream),
-        cmocka_unit_test(what_is_used_or_waits_is_not_stranded),
-        cmocka_unit_test(a_twentieth_that_waits_is_told),
     };
 
     libc_guard(true);

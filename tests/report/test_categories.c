@@ -13,41 +13,42 @@
 #include "report/explain.h"
 #include "support/libc_faults.h"
 
-/* Of allocation `number`, in the order of their beginnings. */
-static enum report_category category_of(const char *lines, size_t number)
+/* Of the allocation that begins first. */
+static enum report_category category_of(const char *lines)
 {
     enum report_category category;
     struct made_run m;
 
     made_run(lines, NULL, &m);
-    assert_true(number < m.l.alloc_count);
-    category = (enum report_category)m.r.categories[number];
+    assert_true(m.l.alloc_count > 0);
+    category = (enum report_category)m.r.categories[0];
     made_run_free(&m);
     return category;
 }
 
-static void frames_and_lifetimes_tell_what_memory_is_for(void **state)
+static enum report_category made_by(const char *frames)
 {
-    static const char rest[] = "alloc 100 1MiB\nalloc 200 1MiB\n";
     char lines[512];
 
+    snprintf(lines, sizeof lines,
+             "alloc 0 1MiB 0 %s\nalloc 100 1MiB\nalloc 200 1MiB\n", frames);
+    return category_of(lines);
+}
+
+static void frames_and_lifetimes_tell_what_memory_is_for(void **state)
+{
     (void)state;
-#define MADE_BY(frames)                                                        \
-    (sprintf(lines, "alloc 0 1MiB 0 %s\n%s", frames, rest),                    \
-     category_of(lines, 0))
-    assert_int_equal(MADE_BY("m.py:1:__init__"), REPORT_WEIGHTS);
-    assert_int_equal(MADE_BY("torch/optim/adam.py:1:f|train.py:2:step"),
+    assert_int_equal(made_by("m.py:1:__init__"), REPORT_WEIGHTS);
+    assert_int_equal(made_by("torch/optim/adam.py:1:f|train.py:2:step"),
                      REPORT_OPTIMIZER);
-    assert_int_equal(MADE_BY("??:0:MmBackward0::apply()"), REPORT_GRADIENTS);
-    assert_int_equal(MADE_BY("m.py:1:forward"), REPORT_ACTIVATIONS);
+    assert_int_equal(made_by("??:0:MmBackward0::apply()"), REPORT_GRADIENTS);
+    assert_int_equal(made_by("m.py:1:forward"), REPORT_ACTIVATIONS);
     /* Memory recomputed by checkpointing. */
-    assert_int_equal(MADE_BY("m.py:1:forward|c.py:2:backward"),
+    assert_int_equal(made_by("m.py:1:forward|c.py:2:backward"),
                      REPORT_ACTIVATIONS);
-    assert_int_equal(MADE_BY("main.py:1:main"), REPORT_OTHER);
-#undef MADE_BY
+    assert_int_equal(made_by("main.py:1:main"), REPORT_OTHER);
     assert_int_equal(category_of("alloc 0 1MiB 0 m.py:1:forward\n"
-                                 "free_requested 0 1MiB\nalloc 1 1MiB\n",
-                                 0),
+                                 "free_requested 0 1MiB\nalloc 1 1MiB\n"),
                      REPORT_TEMPORARIES);
 }
 
@@ -62,27 +63,26 @@ static void old_memory_is_told_by_its_end(void **state)
     (void)state;
     /* Freed and recreated by the optimizer's step. */
     sprintf(lines, "%salloc 0 4MiB 0 p/optim/adam.py:8:step\n", optim);
-    assert_int_equal(category_of(lines, 0), REPORT_OPTIMIZER);
+    assert_int_equal(category_of(lines), REPORT_OPTIMIZER);
     /* The opposite order, from the first event on. */
     sprintf(lines, "alloc 8 4MiB 0 p/optim/adam.py:8:step\n%s", optim);
-    assert_int_equal(category_of(lines, 0), REPORT_OPTIMIZER);
+    assert_int_equal(category_of(lines), REPORT_OPTIMIZER);
     /* Freed there, and not recreated. */
     sprintf(lines, "%salloc 0 3MiB 0 p/optim/adam.py:8:step\nalloc 9 1MiB\n",
             optim);
-    assert_int_equal(category_of(lines, 0), REPORT_GRADIENTS);
+    assert_int_equal(category_of(lines), REPORT_GRADIENTS);
     sprintf(lines, "free_requested 0 4MiB 0 p/optim/o.py:7:zero_grad\n"
                    "alloc 9 1MiB\n");
-    assert_int_equal(category_of(lines, 0), REPORT_GRADIENTS);
+    assert_int_equal(category_of(lines), REPORT_GRADIENTS);
     sprintf(lines, "free_requested 0 4MiB 0 ??:0:MmBackward0::apply()\n"
                    "alloc 9 1MiB\nalloc 10 1MiB\n");
-    assert_int_equal(category_of(lines, 0), REPORT_ACTIVATIONS);
+    assert_int_equal(category_of(lines), REPORT_ACTIVATIONS);
     /* Never freed. */
     assert_int_equal(category_of("alloc 9 1MiB 0 m.py:1:f\n"
                                  "segment 0 20MiB\n"
                                  "block 4MiB active_allocated\n"
                                  "block 5MiB inactive\n"
-                                 "block 1MiB active_allocated m.py:1:f\n",
-                                 0),
+                                 "block 1MiB active_allocated m.py:1:f\n"),
                      REPORT_WEIGHTS);
 }
 
@@ -101,7 +101,7 @@ static void gradients_stay_for_the_optimizer(void **state)
                              : "??:0:AddBackward0::apply()");
         for (int i = 0; i < 90; i++)
             strcat(lines, "alloc 9 1MiB\n");
-        assert_int_equal(category_of(lines, 0),
+        assert_int_equal(category_of(lines),
                          by_optimizer ? REPORT_GRADIENTS : REPORT_TEMPORARIES);
     }
 }
@@ -115,7 +115,7 @@ static enum report_category freed_in(int end)
     for (int i = 1; i < 80; i++)
         strcat(lines,
                i == end ? "free_requested 0 4MiB\n" : "segment_alloc + 2MiB\n");
-    return category_of(lines, 0);
+    return category_of(lines);
 }
 
 /* Up to 32 events are a short life, and more than half of the run a long one. */

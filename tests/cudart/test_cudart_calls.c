@@ -48,7 +48,7 @@ static void a_device_says_what_it_is(void **state)
     assert_int_equal(cudaGetLastError(), RT_SUCCESS);
 }
 
-static void a_thread_has_the_device_it_chose(void **state)
+static void calls_go_to_the_device_that_was_set(void **state)
 {
     size_t before = free_now();
     int device = -1;
@@ -68,7 +68,7 @@ static void a_thread_has_the_device_it_chose(void **state)
     OK(cudaSetDevice(0));
 }
 
-static void memory_counts_and_runs_out(void **state)
+static void memory_is_counted_and_runs_out(void **state)
 {
     size_t before = free_now();
     void *a = NULL;
@@ -89,7 +89,7 @@ static void memory_counts_and_runs_out(void **state)
     assert_null(a);
 }
 
-static void bytes_come_back_as_they_went(void **state)
+static void copies_keep_their_bytes(void **state)
 {
     char from[4096];
     char to[4096] = "";
@@ -114,7 +114,7 @@ static void bytes_come_back_as_they_went(void **state)
     OK(cudaFree(b));
 }
 
-static void an_address_says_whose_it_is(void **state)
+static void an_address_is_of_device_pinned_or_unknown_memory(void **state)
 {
     struct rt_pointer_attributes p;
     char own[64];
@@ -152,7 +152,7 @@ static uint64_t pool_counter(void *pool, int which)
     return value;
 }
 
-static void a_pool_keeps_what_its_threshold_says(void **state)
+static void a_pool_keeps_memory_up_to_its_threshold(void **state)
 {
     size_t before = free_now();
     uint64_t all = UINT64_MAX;
@@ -211,7 +211,7 @@ static void a_pool_s_piece_waits_for_its_stream(void **state)
     OK(cudaDeviceSynchronize());
 }
 
-static void a_pool_of_one_s_own_goes(void **state)
+static void a_created_pool_is_destroyed_once_it_is_empty(void **state)
 {
     const struct {
         int kind;
@@ -399,13 +399,13 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_device_says_what_it_is),
-        cmocka_unit_test(a_thread_has_the_device_it_chose),
-        cmocka_unit_test(memory_counts_and_runs_out),
-        cmocka_unit_test(bytes_come_back_as_they_went),
-        cmocka_unit_test(an_address_says_whose_it_is),
-        cmocka_unit_test(a_pool_keeps_what_its_threshold_says),
+        cmocka_unit_test(calls_go_to_the_device_that_was_set),
+        cmocka_unit_test(memory_is_counted_and_runs_out),
+        cmocka_unit_test(copies_keep_their_bytes),
+        cmocka_unit_test(an_address_is_of_device_pinned_or_unknown_memory),
+        cmocka_unit_test(a_pool_keeps_memory_up_to_its_threshold),
         cmocka_unit_test(a_pool_s_piece_waits_for_its_stream),
-        cmocka_unit_test(a_pool_of_one_s_own_goes),
+        cmocka_unit_test(a_created_pool_is_destroyed_once_it_is_empty),
         cmocka_unit_test(registered_kernels_can_be_launched),
         cmocka_unit_test(a_pushed_launch_configuration_is_popped_unchanged),
         cmocka_unit_test(a_variable_has_memory_when_it_is_used),

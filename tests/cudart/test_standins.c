@@ -33,7 +33,7 @@ static call_fn *call_of(const char *library, const char *symbol)
 
 #define P(pointer) ((uintptr_t)(pointer))
 
-static void each_handle_is_another(void **state)
+static void every_handle_is_different(void **state)
 {
     call_fn *create = call_of("libcublas.so.13", "cublasCreate_v2");
     call_fn *destroy = call_of("libcublas.so.13", "cublasDestroy_v2");
@@ -51,7 +51,7 @@ static void each_handle_is_another(void **state)
 
 /* cuDNN's own benchmark records events on the stream it gets from the
  * handle. */
-static void a_handle_tells_the_stream_that_was_set(void **state)
+static void a_handle_returns_the_stream_that_was_set(void **state)
 {
     static const char *const calls[][5] = {
         {"libcublas.so.12", "cublasCreate_v2", "cublasSetStream_v2",
@@ -83,7 +83,7 @@ static void a_handle_tells_the_stream_that_was_set(void **state)
 }
 
 /* JAX refuses libraries older than those it was built with. */
-static void versions_are_late_ones(void **state)
+static void versions_are_recent_enough(void **state)
 {
     static const struct {
         const char *library, *symbol;
@@ -114,7 +114,7 @@ static void versions_are_late_ones(void **state)
     assert_int_equal(version, 12);
 }
 
-static void a_product_has_one_way_without_workspace(void **state)
+static void the_only_algorithm_needs_no_workspace(void **state)
 {
     call_fn *ask =
         call_of("libcublasLt.so.12", "cublasLtMatmulAlgoGetHeuristic");
@@ -135,7 +135,7 @@ static void a_product_has_one_way_without_workspace(void **state)
     assert_int_equal(found[1].workspace, SIZE_MAX);
 }
 
-static void a_size_that_is_asked_for_is_none(void **state)
+static void a_workspace_of_0_bytes_is_asked_for(void **state)
 {
     call_fn *ask = call_of("libcusolver.so.12", "cusolverDnSgetrf_bufferSize");
     int size = -1;
@@ -187,7 +187,7 @@ static void expect_weights(int cell, int both_ways, int type, size_t bytes)
     drop_network(network);
 }
 
-static void a_network_s_weights_are_all_there(void **state)
+static void all_weights_of_a_network_have_a_place(void **state)
 {
     const size_t of_lstm = 80 * (10 + 20) + 80 * (20 + 20) + 4 * 80;
     const size_t of_gru = 60 * (10 + 20) + 60 * (20 + 20) + 4 * 60;
@@ -256,7 +256,7 @@ static void weights_lie_one_after_the_other(void **state)
 }
 
 /* A program may need only the matrix, or only the bias. */
-static void a_place_may_be_asked_for_alone(void **state)
+static void matrix_and_bias_may_be_asked_for_alone(void **state)
 {
     static char space[32768];
     void *network = new_network(GRU, 0, FLOAT);
@@ -361,7 +361,7 @@ static void synchronize(void)
                      0);
 }
 
-static void all_gather_repeats_the_own_part_for_each_rank(void **state)
+static void all_gather_repeats_its_part_for_each_rank(void **state)
 {
     struct gathering g = gathering_of(NCCL_RANKS);
     call_fn *gather = call_of("libnccl.so.2", "ncclAllGather");
@@ -407,16 +407,16 @@ static void a_reduction_leaves_the_values_unchanged(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_handle_is_another),
-        cmocka_unit_test(a_handle_tells_the_stream_that_was_set),
-        cmocka_unit_test(versions_are_late_ones),
-        cmocka_unit_test(a_product_has_one_way_without_workspace),
-        cmocka_unit_test(a_size_that_is_asked_for_is_none),
-        cmocka_unit_test(a_network_s_weights_are_all_there),
+        cmocka_unit_test(every_handle_is_different),
+        cmocka_unit_test(a_handle_returns_the_stream_that_was_set),
+        cmocka_unit_test(versions_are_recent_enough),
+        cmocka_unit_test(the_only_algorithm_needs_no_workspace),
+        cmocka_unit_test(a_workspace_of_0_bytes_is_asked_for),
+        cmocka_unit_test(all_weights_of_a_network_have_a_place),
         cmocka_unit_test(weights_lie_one_after_the_other),
-        cmocka_unit_test(a_place_may_be_asked_for_alone),
+        cmocka_unit_test(matrix_and_bias_may_be_asked_for_alone),
         cmocka_unit_test(attributes_set_in_a_descriptor_are_read_back),
-        cmocka_unit_test(all_gather_repeats_the_own_part_for_each_rank),
+        cmocka_unit_test(all_gather_repeats_its_part_for_each_rank),
         cmocka_unit_test(a_reduction_leaves_the_values_unchanged),
     };
 

@@ -88,7 +88,7 @@ static larder_result make_and_destroy(void)
     return r;
 }
 
-static void test_making_fails_whole_and_destroying_not_at_all(void **state)
+static void test_creating_may_fail_and_destroying_never_does(void **state)
 {
     unsigned long n;
 
@@ -146,7 +146,7 @@ int main(void)
         TEST(test_every_request_may_fail_with_a_reserved_piece),
         TEST(test_every_request_may_fail_under_the_direct_policy),
         TEST(test_every_request_may_fail_while_history_is_recorded),
-        TEST(test_making_fails_whole_and_destroying_not_at_all),
+        TEST(test_creating_may_fail_and_destroying_never_does),
         TEST(test_destroying_needs_no_host_memory),
     };
 

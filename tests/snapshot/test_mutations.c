@@ -185,7 +185,7 @@ static bool read_one(const unsigned char *bytes, size_t count)
 
 /* ---- tests ---------------------------------------------------------------- */
 
-static void each_end_is_an_error(void **state)
+static void every_cut_file_is_an_error(void **state)
 {
     (void)state;
     for (size_t f = 0; f < file_count; f++) {
@@ -231,7 +231,7 @@ static void load(const char *pattern)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_end_is_an_error),
+        cmocka_unit_test(every_cut_file_is_an_error),
         cmocka_unit_test(changed_files_are_read_or_refused),
     };
     int failed;

@@ -85,7 +85,7 @@ static void deep_nesting_stops(void **state)
 }
 
 /* Each list contains the previous one: no mark is ever open. */
-static void a_chain_of_lists_is_no_recursion(void **state)
+static void a_chain_of_lists_takes_no_stack(void **state)
 {
     (void)state;
     PUT("\x80\x02]q\x00");
@@ -95,7 +95,7 @@ static void a_chain_of_lists_is_no_recursion(void **state)
     must("");
 }
 
-static void many_values_are_refused(void **state)
+static void too_many_values_are_refused(void **state)
 {
     (void)state;
     PUT("\x80\x04");
@@ -123,7 +123,7 @@ static void lengths_beyond_the_file_cost_nothing(void **state)
     must("beyond what this file can hold");
 }
 
-static void a_million_keys_are_fine(void **state)
+static void a_million_keys_cost_little(void **state)
 {
     (void)state;
     PUT("\x80\x02}(X\x01\x00\x00\x00x}(");
@@ -141,7 +141,7 @@ static void a_million_keys_are_fine(void **state)
     must(NULL);
 }
 
-static void a_million_appends_are_fine(void **state)
+static void a_million_appends_cost_little(void **state)
 {
     (void)state;
     PUT("\x80\x02}(X\x08\x00\x00\x00segments]X\x01\x00\x00\x00x]");
@@ -152,7 +152,7 @@ static void a_million_appends_are_fine(void **state)
 }
 
 /* A large dict that is used repeatedly is converted once. */
-static void a_dict_used_often_is_fine(void **state)
+static void a_dict_that_is_used_often_costs_little(void **state)
 {
     (void)state;
     PUT("\x80\x02}(X\x08\x00\x00\x00segments]X\x01\x00\x00\x00x]}q\x00");
@@ -170,7 +170,7 @@ static void a_dict_used_often_is_fine(void **state)
 }
 
 /* The memo changes before each list, so what was cached for it is dropped. */
-static void a_memo_that_changes_is_no_trap(void **state)
+static void a_changing_memo_costs_little(void **state)
 {
     (void)state;
     PUT("\x80\x02}(X\x08\x00\x00\x00filenameX\x01\x00\x00\x00\x61uq\x00");
@@ -189,7 +189,7 @@ static void a_memo_that_changes_is_no_trap(void **state)
     must("");
 }
 
-static void a_compressed_one_stops_at_the_limit(void **state)
+static void decompressing_stops_at_the_limit(void **state)
 {
     static struct tool_error error;
     struct snapshot_read_options options = {.max_input_bytes = 1 << 20};
@@ -218,14 +218,14 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(deep_nesting_stops),
-        TEST(a_chain_of_lists_is_no_recursion),
-        TEST(many_values_are_refused),
+        TEST(a_chain_of_lists_takes_no_stack),
+        TEST(too_many_values_are_refused),
         TEST(lengths_beyond_the_file_cost_nothing),
-        TEST(a_million_keys_are_fine),
-        TEST(a_million_appends_are_fine),
-        TEST(a_dict_used_often_is_fine),
-        TEST(a_memo_that_changes_is_no_trap),
-        TEST(a_compressed_one_stops_at_the_limit),
+        TEST(a_million_keys_cost_little),
+        TEST(a_million_appends_cost_little),
+        TEST(a_dict_that_is_used_often_costs_little),
+        TEST(a_changing_memo_costs_little),
+        TEST(decompressing_stops_at_the_limit),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
 

@@ -36,7 +36,7 @@ static void advice_is(const char *lines, const char *settings,
 
 /* What is missing, in parts of the request, the activations and the
  * temporaries; rounded up. */
-static void a_smaller_batch_is_told_in_hundredths(void **state)
+static void a_smaller_batch_is_given_in_percent(void **state)
 {
     (void)state;
     advice_is("segment_alloc 0 100MiB\nalloc 0 60MiB 0 m.py:1:__init__\n"
@@ -227,7 +227,7 @@ static void temporaries_are_those_of_a_line_or_of_the_backward_pass(
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_smaller_batch_is_told_in_hundredths),
+        cmocka_unit_test(a_smaller_batch_is_given_in_percent),
         cmocka_unit_test(where_nothing_scales_what_stays_has_to_shrink),
         cmocka_unit_test(what_was_freed_does_not_scale),
         cmocka_unit_test(each_cause_has_its_remedy),

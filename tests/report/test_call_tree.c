@@ -172,7 +172,7 @@ static void a_tree_leaves_frameworks_out(void **state)
 
 /* As many children as asked for, the largest first; of equal ones the first
  * seen. */
-static void of_many_calls_the_largest_are_shown(void **state)
+static void the_largest_calls_are_shown(void **state)
 {
     static const char run[] = "alloc 0 1MiB 0 a.py:1:f|main.py:1:main\n"
                               "alloc 1 3MiB 0 a.py:2:g|main.py:1:main\n"
@@ -287,7 +287,7 @@ int main(void)
         cmocka_unit_test(a_library_is_told_by_the_kind_of_its_frame),
         cmocka_unit_test(a_function_is_named_after_its_module),
         cmocka_unit_test(a_tree_leaves_frameworks_out),
-        cmocka_unit_test(of_many_calls_the_largest_are_shown),
+        cmocka_unit_test(the_largest_calls_are_shown),
         cmocka_unit_test(calls_below_a_hundredth_are_others),
         cmocka_unit_test(many_small_calls_are_left_to_their_caller),
         cmocka_unit_test(a_chain_of_calls_is_indented_once),

@@ -54,7 +54,7 @@ static void frames_and_lifetimes_tell_what_memory_is_for(void **state)
 
 /* The category of memory older than the recording depends on who released
  * it. */
-static void old_memory_is_told_by_its_end(void **state)
+static void memory_older_than_the_recording_is_known_by_its_free(void **state)
 {
     static const char optim[] = "free_requested 0 4MiB 0 p/optim/adam.py:7:step"
                                 "\nfree_completed 0 4MiB\n";
@@ -87,7 +87,7 @@ static void old_memory_is_told_by_its_end(void **state)
 }
 
 /* Allocated by the backward pass, and freed there or by the optimizer. */
-static void gradients_stay_for_the_optimizer(void **state)
+static void gradients_are_what_the_optimizer_frees(void **state)
 {
     char lines[16384];
 
@@ -119,7 +119,7 @@ static enum report_category freed_in(int end)
 }
 
 /* Up to 32 events are a short life, and more than half of the run a long one. */
-static void a_life_is_short_or_long_or_between(void **state)
+static void lives_are_short_medium_or_long(void **state)
 {
     (void)state;
     assert_int_equal(freed_in(1), REPORT_TEMPORARIES);
@@ -151,9 +151,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(frames_and_lifetimes_tell_what_memory_is_for),
-        cmocka_unit_test(old_memory_is_told_by_its_end),
-        cmocka_unit_test(gradients_stay_for_the_optimizer),
-        cmocka_unit_test(a_life_is_short_or_long_or_between),
+        cmocka_unit_test(memory_older_than_the_recording_is_known_by_its_free),
+        cmocka_unit_test(gradients_are_what_the_optimizer_frees),
+        cmocka_unit_test(lives_are_short_medium_or_long),
         cmocka_unit_test(pytorchs_categories_take_precedence_over_guesses),
     };
 

@@ -24,7 +24,7 @@ static void unused_memory_is_found(void **state)
                 "reserved but not in use");
 }
 
-static void a_twentieth_that_is_unused_is_told(void **state)
+static void unused_memory_is_reported_from_a_twentieth_on(void **state)
 {
     (void)state;
     is_told("segment_alloc 0 20MiB\nalloc 0 19MiB\n", "1.00 MiB " UNUSED,
@@ -46,7 +46,7 @@ static void what_waits_for_a_stream_is_not_unused(void **state)
     is_not_told("segment_alloc 0 16\nalloc 0 16\n", UNUSED);
 }
 
-static void free_segments_are_told_apart(void **state)
+static void entirely_free_segments_are_counted_apart(void **state)
 {
     static const char two[] = "segment_alloc 0 20MiB\nsegment_alloc 50 20MiB\n";
     char run[256];
@@ -101,7 +101,7 @@ static void no_more_is_entirely_free_than_is_unused(void **state)
 
 #define ROUNDING "lost to rounding at the peak"
 
-static void a_twentieth_lost_to_rounding_is_told(void **state)
+static void rounding_is_reported_from_a_twentieth_on(void **state)
 {
     static const char eighteen[] = "repeat 18\nalloc + 512\nend\n";
     char run[128];
@@ -118,7 +118,7 @@ static void a_twentieth_lost_to_rounding_is_told(void **state)
 
 #define TEMPORARIES "Temporaries make"
 
-static void a_twentieth_in_temporaries_is_told(void **state)
+static void temporaries_are_reported_from_a_twentieth_on(void **state)
 {
     (void)state;
     is_told(
@@ -133,7 +133,7 @@ static void a_twentieth_in_temporaries_is_told(void **state)
 }
 
 /* The largest of those in use: what waits for a stream is no longer one. */
-static void temporaries_in_use_are_told_with_the_largest(void **state)
+static void the_largest_temporary_in_use_is_named(void **state)
 {
     (void)state;
     is_told("alloc 0 9MiB 0 m.py:1:__init__\n"
@@ -199,7 +199,7 @@ static void the_first_stream_can_have_stranded_memory(void **state)
 }
 
 /* Half of its own memory, but less than a twentieth of all. */
-static void little_that_is_stranded_is_not_told(void **state)
+static void less_than_a_twentieth_stranded_is_not_reported(void **state)
 {
     (void)state;
     is_not_told("segment_alloc 0 182MiB 0\nalloc 0 182MiB 0\n"
@@ -224,7 +224,7 @@ static void what_is_used_or_waits_is_not_stranded(void **state)
                 STRANDED);
 }
 
-static void a_twentieth_that_waits_is_told(void **state)
+static void waiting_memory_is_reported_from_a_twentieth_on(void **state)
 {
     (void)state;
     is_told("segment_alloc 0 20MiB\nalloc 0 1MiB\nfree_requested 0 1MiB\n"
@@ -239,22 +239,22 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(unused_memory_is_found),
-        cmocka_unit_test(a_twentieth_that_is_unused_is_told),
+        cmocka_unit_test(unused_memory_is_reported_from_a_twentieth_on),
         cmocka_unit_test(what_waits_for_a_stream_is_not_unused),
-        cmocka_unit_test(free_segments_are_told_apart),
+        cmocka_unit_test(entirely_free_segments_are_counted_apart),
         cmocka_unit_test(pages_that_are_joined_count_once),
         cmocka_unit_test(no_more_is_entirely_free_than_is_unused),
-        cmocka_unit_test(a_twentieth_lost_to_rounding_is_told),
-        cmocka_unit_test(a_twentieth_in_temporaries_is_told),
-        cmocka_unit_test(temporaries_in_use_are_told_with_the_largest),
+        cmocka_unit_test(rounding_is_reported_from_a_twentieth_on),
+        cmocka_unit_test(temporaries_are_reported_from_a_twentieth_on),
+        cmocka_unit_test(the_largest_temporary_in_use_is_named),
         cmocka_unit_test(temporaries_are_counted_to_the_byte),
         cmocka_unit_test(a_stranded_stream_is_found),
         cmocka_unit_test(half_of_a_streams_memory_is_stranded),
         cmocka_unit_test(the_first_stream_can_have_stranded_memory),
-        cmocka_unit_test(little_that_is_stranded_is_not_told),
+        cmocka_unit_test(less_than_a_twentieth_stranded_is_not_reported),
         cmocka_unit_test(nothing_is_stranded_on_a_single_stream),
         cmocka_unit_test(what_is_used_or_waits_is_not_stranded),
-        cmocka_unit_test(a_twentieth_that_waits_is_told),
+        cmocka_unit_test(waiting_memory_is_reported_from_a_twentieth_on),
     };
 
     libc_guard(true);

@@ -102,7 +102,7 @@ static const char *twelve_iterations(bool leak)
     return lines;
 }
 
-static void a_leak_is_found_and_no_other_is(void **state)
+static void a_leak_needs_no_marks(void **state)
 {
     (void)state;
     is_told(twelve_iterations(true), LEAK " 3.00 MiB behind", "");
@@ -174,7 +174,7 @@ static void the_longest_growth_of_a_place_counts(void **state)
     is_told(lines, GROWTH ": from 19.5 MiB to 20.4 MiB", "9 times");
 }
 
-static void the_place_that_grew_most_is_told(void **state)
+static void the_place_that_grew_most_is_named(void **state)
 {
     (void)state;
     for (int larger = 0; larger < 2; larger++) {
@@ -186,7 +186,7 @@ static void the_place_that_grew_most_is_told(void **state)
     }
 }
 
-static void growth_of_no_known_place_is_not_told(void **state)
+static void growth_without_a_call_path_is_not_reported(void **state)
 {
     (void)state;
     lines[0] = '\0';
@@ -280,7 +280,7 @@ static void what_lives_for_most_of_the_run_can_be_late(void **state)
     is_not_told(three_of_40(&weights, 1, "50MiB"), LATE);
 }
 
-static void a_twentieth_that_is_late_is_worth_telling(void **state)
+static void late_frees_are_reported_from_a_twentieth_on(void **state)
 {
     static const struct keeper late = {45, 86, "3MiB", "a.py:1:f"};
 
@@ -289,7 +289,7 @@ static void a_twentieth_that_is_late_is_worth_telling(void **state)
     is_not_told(three_of_40(&late, 1, "59769856"), LATE);
 }
 
-static void all_that_is_late_is_told_with_the_largest(void **state)
+static void what_is_late_is_summed_and_the_largest_is_named(void **state)
 {
     static const struct keeper three[] = {{45, 86, "1MiB", "a.py:1:f"},
                                           {46, 88, "2MiB", "b.py:2:g"},
@@ -301,7 +301,7 @@ static void all_that_is_late_is_told_with_the_largest(void **state)
 }
 
 /* Then what repeats may be layers. */
-static void of_a_run_that_is_not_steady_nothing_is_late(void **state)
+static void nothing_is_late_in_a_run_that_is_not_steady(void **state)
 {
     static const struct keeper large = {45, 86, "20MiB", "a.py:1:f"};
 
@@ -331,7 +331,7 @@ static void late_frees_are_found(void **state)
 
 #define DRIVER "Memory was released to the driver"
 
-static void a_hundred_releases_are_told(void **state)
+static void a_hundred_releases_are_reported(void **state)
 {
     (void)state;
     is_not_told("repeat 99\nsegment_alloc 0 2MiB\nsegment_free 0 2MiB\nend\n",
@@ -351,21 +351,21 @@ int main(void)
         cmocka_unit_test(every_iteration_between_has_to_leak),
         cmocka_unit_test(a_fifth_that_stays_is_a_leak_and_more_is_not),
         cmocka_unit_test(the_largest_that_leaks_is_named),
-        cmocka_unit_test(a_leak_is_found_and_no_other_is),
+        cmocka_unit_test(a_leak_needs_no_marks),
         cmocka_unit_test(eight_steps_are_growth),
         cmocka_unit_test(a_request_of_the_same_size_changes_nothing),
         cmocka_unit_test(a_step_of_more_than_an_eighth_begins_anew),
         cmocka_unit_test(the_longest_growth_of_a_place_counts),
-        cmocka_unit_test(the_place_that_grew_most_is_told),
-        cmocka_unit_test(growth_of_no_known_place_is_not_told),
+        cmocka_unit_test(the_place_that_grew_most_is_named),
+        cmocka_unit_test(growth_without_a_call_path_is_not_reported),
         cmocka_unit_test(growing_requests_are_found),
         cmocka_unit_test(longer_than_an_iteration_is_late),
         cmocka_unit_test(what_lives_for_most_of_the_run_can_be_late),
-        cmocka_unit_test(a_twentieth_that_is_late_is_worth_telling),
-        cmocka_unit_test(all_that_is_late_is_told_with_the_largest),
-        cmocka_unit_test(of_a_run_that_is_not_steady_nothing_is_late),
+        cmocka_unit_test(late_frees_are_reported_from_a_twentieth_on),
+        cmocka_unit_test(what_is_late_is_summed_and_the_largest_is_named),
+        cmocka_unit_test(nothing_is_late_in_a_run_that_is_not_steady),
         cmocka_unit_test(late_frees_are_found),
-        cmocka_unit_test(a_hundred_releases_are_told),
+        cmocka_unit_test(a_hundred_releases_are_reported),
     };
 
     libc_guard(true);

@@ -278,7 +278,7 @@ static void a_long_function_is_cut(void **state)
 }
 
 /* Only the ends of a long name are read: there is nothing between them. */
-static void of_a_long_name_only_the_ends_are_read(void **state)
+static void only_the_ends_of_a_long_name_are_read(void **state)
 {
     enum { LENGTH = 10 << 20, END = 1 << 16 };
     char *bytes =
@@ -319,7 +319,7 @@ int main(void)
         cmocka_unit_test(a_frame_is_shown_in_brief_or_whole),
         cmocka_unit_test(a_function_of_c_has_no_parameters_in_brief),
         cmocka_unit_test(a_long_function_is_cut),
-        cmocka_unit_test(of_a_long_name_only_the_ends_are_read),
+        cmocka_unit_test(only_the_ends_of_a_long_name_are_read),
     };
 
     libc_guard(true);

@@ -117,7 +117,7 @@ static void marks_are_of_their_device(void **state)
 
 /* ---- repeats --------------------------------------------------------------- */
 
-static void three_times_are_a_repetition(void **state)
+static void three_times_make_a_repetition(void **state)
 {
     (void)state;
     assert_found("A....A....", "");
@@ -189,7 +189,7 @@ static void the_rarest_repeated_stack_marks_the_iterations(void **state)
 
 /* Of fifteen kinds a single repeating one is enough; of sixteen, three have to
  * agree. */
-static void of_many_kinds_several_have_to_agree(void **state)
+static void several_of_many_kinds_have_to_agree(void **state)
 {
     (void)state;
     assert_found("Aabcde..Afghij..Aklmn...", "0 8 16");
@@ -198,7 +198,7 @@ static void of_many_kinds_several_have_to_agree(void **state)
     assert_found("ABCabcd.ABCefgh.ABCijklm", "0 8 16");
 }
 
-static void a_run_without_events_has_none(void **state)
+static void a_run_without_events_has_no_iterations(void **state)
 {
     (void)state;
     assert_found("", "");
@@ -243,14 +243,14 @@ int main(void)
         cmocka_unit_test(fewer_than_three_marks_are_none),
         cmocka_unit_test(marks_of_one_event_count_once),
         cmocka_unit_test(marks_are_of_their_device),
-        cmocka_unit_test(three_times_are_a_repetition),
+        cmocka_unit_test(three_times_make_a_repetition),
         cmocka_unit_test(repeats_are_found),
         cmocka_unit_test(repeats_are_told_apart_by_size),
         cmocka_unit_test(distances_may_differ_a_little),
         cmocka_unit_test(half_of_the_run_is_covered),
         cmocka_unit_test(the_rarest_repeated_stack_marks_the_iterations),
-        cmocka_unit_test(of_many_kinds_several_have_to_agree),
-        cmocka_unit_test(a_run_without_events_has_none),
+        cmocka_unit_test(several_of_many_kinds_have_to_agree),
+        cmocka_unit_test(a_run_without_events_has_no_iterations),
         cmocka_unit_test(kinds_differ_by_any_byte_of_their_size),
         cmocka_unit_test(kinds_differ_by_any_byte_of_their_path),
     };

@@ -222,7 +222,7 @@ static void lines_hold_sums_of_what_is_in_use(void **state)
 
 /* 1536, 1024 and 512 bytes, in which the last two of the three are equal to the
  * last of the first. */
-static void of_equal_ones_the_first_is_the_largest(void **state)
+static void the_first_of_equals_is_the_largest(void **state)
 {
     static const struct wanted_group wanted[] = {
         {"a.py:1 f", 3072, 2100, 3, 4}};
@@ -298,7 +298,7 @@ int main(void)
         cmocka_unit_test(gaps_are_what_lies_between),
         cmocka_unit_test(what_overlaps_leaves_no_gap),
         cmocka_unit_test(lines_hold_sums_of_what_is_in_use),
-        cmocka_unit_test(of_equal_ones_the_first_is_the_largest),
+        cmocka_unit_test(the_first_of_equals_is_the_largest),
         cmocka_unit_test(the_main_line_is_of_one_category),
         cmocka_unit_test(as_many_holders_are_told_as_asked),
     };

@@ -87,7 +87,7 @@ static void what_does_not_fit_is_counted(void **state)
 }
 
 /* A failure alone, of a process that held nothing. */
-static void a_failure_is_told_where_nothing_was_held(void **state)
+static void a_failure_is_explained_where_nothing_was_held(void **state)
 {
     (void)state;
     has("oom 1MiB 4MiB\n", &usual, "Out of memory, event 0\n");
@@ -318,7 +318,7 @@ static void segments_come_in_order_of_what_is_free(void **state)
 
 /* ---- devices --------------------------------------------------------------- */
 
-static void a_device_with_twice_as_much_is_told(void **state)
+static void a_device_with_twice_as_much_is_reported(void **state)
 {
     (void)state;
     has("alloc 0 8MiB\ndevice 1\nalloc 0 4MiB\n", &usual,
@@ -400,7 +400,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_peak_says_when_it_was),
         cmocka_unit_test(what_does_not_fit_is_counted),
-        cmocka_unit_test(a_failure_is_told_where_nothing_was_held),
+        cmocka_unit_test(a_failure_is_explained_where_nothing_was_held),
         cmocka_unit_test(an_empty_device_has_no_verdict),
         cmocka_unit_test(the_peaks_of_iterations_are_listed_once),
         cmocka_unit_test(peaks_that_are_alike_are_not_listed),
@@ -412,7 +412,7 @@ int main(void)
         cmocka_unit_test(a_dozen_segments_are_shown),
         cmocka_unit_test(segments_that_are_alike_are_counted),
         cmocka_unit_test(segments_come_in_order_of_what_is_free),
-        cmocka_unit_test(a_device_with_twice_as_much_is_told),
+        cmocka_unit_test(a_device_with_twice_as_much_is_reported),
         cmocka_unit_test(the_device_to_look_at_comes_first),
         cmocka_unit_test(only_the_first_device_has_all_lists),
     };

@@ -84,7 +84,7 @@ static void times_have_the_unit_that_fits(void **state)
     }
 }
 
-static void times_too_far_apart_are_as_far_as_can_be(void **state)
+static void times_too_far_apart_differ_by_the_largest_number(void **state)
 {
     static const struct {
         int64_t from, to, apart;
@@ -105,7 +105,7 @@ static void times_too_far_apart_are_as_far_as_can_be(void **state)
                     times[i].apart);
 }
 
-static void a_time_no_clock_shows_is_cut_down(void **state)
+static void differences_of_times_do_not_overflow(void **state)
 {
     (void)state;
     assert_int_equal(report_elapsed(5, 9), 4);
@@ -114,7 +114,7 @@ static void a_time_no_clock_shows_is_cut_down(void **state)
     assert_int_equal(report_elapsed(INT64_MAX, INT64_MIN), -INT64_MAX);
 }
 
-static void one_alone_is_no_plural(void **state)
+static void only_one_is_singular(void **state)
 {
     (void)state;
     assert_string_equal(report_plural(0), "s");
@@ -190,7 +190,7 @@ static void put_name_is(const char *name, const char *want)
     free(text);
 }
 
-static void of_a_long_file_name_the_end_is_shown(void **state)
+static void a_long_file_name_is_shown_by_its_end(void **state)
 {
     char name[4097];
 
@@ -226,13 +226,13 @@ int main(void)
         cmocka_unit_test(bytes_have_three_digits),
         cmocka_unit_test(sizes_are_told_in_words),
         cmocka_unit_test(times_have_the_unit_that_fits),
-        cmocka_unit_test(times_too_far_apart_are_as_far_as_can_be),
-        cmocka_unit_test(a_time_no_clock_shows_is_cut_down),
-        cmocka_unit_test(one_alone_is_no_plural),
+        cmocka_unit_test(times_too_far_apart_differ_by_the_largest_number),
+        cmocka_unit_test(differences_of_times_do_not_overflow),
+        cmocka_unit_test(only_one_is_singular),
         cmocka_unit_test(a_text_is_cut_between_characters),
         cmocka_unit_test(control_characters_are_replaced),
         cmocka_unit_test(shown_text_has_no_escapes_or_broken_characters),
-        cmocka_unit_test(of_a_long_file_name_the_end_is_shown),
+        cmocka_unit_test(a_long_file_name_is_shown_by_its_end),
         cmocka_unit_test(a_files_name_is_harmless),
     };
 

@@ -198,7 +198,7 @@ static void columns_cover_the_run(void **state)
 }
 
 /* A column for each state: nothing is between them. */
-static void a_column_shows_its_state_alone_if_there_are_as_many(void **state)
+static void as_many_states_as_columns_have_one_each(void **state)
 {
     char lines[8192] = "";
     struct made_run m;
@@ -248,7 +248,7 @@ static void no_column_is_empty_for_want_of_a_state(void **state)
 
 /* Five states over sixty columns, twelve each: also of one in which nothing is
  * left. */
-static void with_few_states_each_has_several_columns(void **state)
+static void few_states_have_several_columns_each(void **state)
 {
     static const uint64_t reserved[] = {0, MIB(20), MIB(20), MIB(20), 0};
     static const uint64_t allocated[] = {0, 0, MIB(8), 0, 0};
@@ -330,7 +330,7 @@ static void iterations_that_need_nothing_are_not_steady(void **state)
 }
 
 /* From its first state to the first of the next, or to the end. */
-static void an_iterations_peak_is_of_all_its_events(void **state)
+static void an_iterations_peak_counts_all_its_events(void **state)
 {
     static const uint64_t peaks[] = {MIB(9), MIB(11), MIB(5), MIB(6)};
     struct made_run m;
@@ -359,14 +359,14 @@ int main(void)
         cmocka_unit_test(events_without_a_time_are_passed_over),
         cmocka_unit_test(each_peak_is_that_of_its_own_curve),
         cmocka_unit_test(columns_cover_the_run),
-        cmocka_unit_test(a_column_shows_its_state_alone_if_there_are_as_many),
+        cmocka_unit_test(as_many_states_as_columns_have_one_each),
         cmocka_unit_test(a_run_may_begin_at_its_peak),
         cmocka_unit_test(no_column_is_empty_for_want_of_a_state),
-        cmocka_unit_test(with_few_states_each_has_several_columns),
+        cmocka_unit_test(few_states_have_several_columns_each),
         cmocka_unit_test(iterations_that_begin_alike_are_steady),
         cmocka_unit_test(iterations_of_a_few_bytes_are_steady),
         cmocka_unit_test(iterations_that_need_nothing_are_not_steady),
-        cmocka_unit_test(an_iterations_peak_is_of_all_its_events),
+        cmocka_unit_test(an_iterations_peak_counts_all_its_events),
     };
 
     libc_guard(true);

@@ -37,7 +37,7 @@ static void verdict_is(const char *lines, const char *settings,
     made_run_free(&m);
 }
 
-static void too_little_is_told_with_what_is_missing(void **state)
+static void too_little_memory_is_told_with_what_is_missing(void **state)
 {
     (void)state;
     verdict_is("segment_alloc 0 100MiB\n"
@@ -71,7 +71,7 @@ static char *found(void *ctx, const struct snapshot *s, size_t device)
     return strdup("Set this.");
 }
 
-static void advice_in_pieces_is_a_cure_or_what_is_not_on(void **state)
+static void fragmentation_gets_a_cure_or_a_setting_that_is_off(void **state)
 {
     int asked = 0;
     struct report_cure cure = {found, &asked};
@@ -90,7 +90,7 @@ static void advice_in_pieces_is_a_cure_or_what_is_not_on(void **state)
     assert_int_equal(asked, 1);
 }
 
-static void where_nothing_was_in_use_nobody_holds_it(void **state)
+static void nobody_holds_memory_where_none_was_in_use(void **state)
 {
     (void)state;
     verdict_is("segment_alloc 0 2MiB\noom 0 4MiB\n", NULL, NULL,
@@ -149,7 +149,7 @@ static void the_advice_is_what_lowers_a_peak_most(void **state)
 }
 
 /* Not the line with the largest single allocation. */
-static void a_line_is_named_that_holds_most_in_all(void **state)
+static void the_line_that_holds_most_in_all_is_named(void **state)
 {
     (void)state;
     verdict_is("segment_alloc 0 60MiB\n"
@@ -164,7 +164,7 @@ static void a_line_is_named_that_holds_most_in_all(void **state)
 }
 
 /* A program that infers gets no advice that applies only to training. */
-static void inference_is_told_apart(void **state)
+static void inference_gets_no_advice_about_training(void **state)
 {
     char lines[16384] = "segment_alloc 0 100MiB\n"
                         "alloc 0 80MiB 0 m.py:2:forward\n";
@@ -196,13 +196,13 @@ static void inference_is_told_apart(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(too_little_is_told_with_what_is_missing),
-        cmocka_unit_test(advice_in_pieces_is_a_cure_or_what_is_not_on),
-        cmocka_unit_test(where_nothing_was_in_use_nobody_holds_it),
+        cmocka_unit_test(too_little_memory_is_told_with_what_is_missing),
+        cmocka_unit_test(fragmentation_gets_a_cure_or_a_setting_that_is_off),
+        cmocka_unit_test(nobody_holds_memory_where_none_was_in_use),
         cmocka_unit_test(a_snapshot_without_history_says_so),
         cmocka_unit_test(the_advice_is_what_lowers_a_peak_most),
-        cmocka_unit_test(a_line_is_named_that_holds_most_in_all),
-        cmocka_unit_test(inference_is_told_apart),
+        cmocka_unit_test(the_line_that_holds_most_in_all_is_named),
+        cmocka_unit_test(inference_gets_no_advice_about_training),
     };
 
     libc_guard(true);

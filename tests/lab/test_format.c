@@ -83,7 +83,7 @@ static void test_floats_share_a_width_and_a_style(void **state)
     printed_as(floats(0, NULL, (const float[]){3}), "tensor(3.)");
 }
 
-static void test_whole_numbers_and_truths(void **state)
+static void test_whole_numbers_and_truths_are_aligned(void **state)
 {
     const int64_t two = 2;
     lab_tensor *t;
@@ -245,7 +245,7 @@ static void test_long_tensors_are_shortened(void **state)
 
 /* ---- the suffix --------------------------------------------------------- */
 
-static void test_gradients_are_told_where_they_fit(void **state)
+static void test_gradient_notes_stand_where_they_fit(void **state)
 {
     const int64_t sizes[] = {2, 3};
     lab_tensor *x, *y;
@@ -279,7 +279,7 @@ static void test_gradients_are_told_where_they_fit(void **state)
 }
 
 /* A line has 80 columns, of which two stay free. */
-static void test_gradients_go_to_the_next_line_where_they_must(void **state)
+static void test_gradient_notes_go_to_the_next_line_if_they_must(void **state)
 {
     const int64_t twelve = 12, thirteen = 13;
     lab_tensor *t;
@@ -293,7 +293,7 @@ static void test_gradients_go_to_the_next_line_where_they_must(void **state)
                            "0., 0., 0.],\n       requires_grad=True)");
 }
 
-static void test_empty_ones_tell_what_cannot_be_seen(void **state)
+static void test_empty_tensors_show_their_size_and_type(void **state)
 {
     (void)state;
     printed_as(floats(SIZES(0, 3), NULL), "tensor([], size=(0, 3))");
@@ -301,7 +301,7 @@ static void test_empty_ones_tell_what_cannot_be_seen(void **state)
                "tensor([], dtype=torch.int64)");
 }
 
-static void test_the_device_is_told(void **state)
+static void test_the_device_is_shown(void **state)
 {
     const int64_t two = 2;
     lab_tensor *t;
@@ -311,7 +311,7 @@ static void test_the_device_is_told(void **state)
     printed_as(t, "tensor([0., 0.], device='cuda:0')");
 }
 
-static void test_without_memory_sizes_are_told(void **state)
+static void test_without_memory_sizes_are_shown(void **state)
 {
     lab *none = lab_rig_up("sim:1GiB,backing=none");
     const int64_t sizes[] = {2, 3};
@@ -357,14 +357,14 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_floats_share_a_width_and_a_style),
-        cmocka_unit_test(test_whole_numbers_and_truths),
+        cmocka_unit_test(test_whole_numbers_and_truths_are_aligned),
         cmocka_unit_test(test_long_rows_are_broken),
         cmocka_unit_test(test_long_tensors_are_shortened),
-        cmocka_unit_test(test_gradients_are_told_where_they_fit),
-        cmocka_unit_test(test_gradients_go_to_the_next_line_where_they_must),
-        cmocka_unit_test(test_empty_ones_tell_what_cannot_be_seen),
-        cmocka_unit_test(test_the_device_is_told),
-        cmocka_unit_test(test_without_memory_sizes_are_told),
+        cmocka_unit_test(test_gradient_notes_stand_where_they_fit),
+        cmocka_unit_test(test_gradient_notes_go_to_the_next_line_if_they_must),
+        cmocka_unit_test(test_empty_tensors_show_their_size_and_type),
+        cmocka_unit_test(test_the_device_is_shown),
+        cmocka_unit_test(test_without_memory_sizes_are_shown),
         cmocka_unit_test(test_text_beyond_the_buffer_is_cut_and_counted),
     };
 

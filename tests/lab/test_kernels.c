@@ -375,7 +375,8 @@ static void test_sums_of_very_many_stay_exact(void **state)
     lab_unref(out);
 }
 
-static void test_sums_of_nothing_and_of_whole_numbers(void **state)
+static void test_sums_of_nothing_are_0_and_of_integers_are_integers(
+    void **state)
 {
     const int64_t sizes[] = {2, 0}, two[] = {2}, grid[] = {2, 2};
     const int64_t values[] = {1, 2, 3, INT64_MAX};
@@ -486,7 +487,7 @@ int main(void)
         TEST(test_products_and_quotients_are_added),
         TEST(test_sums_over_any_dimensions),
         TEST(test_sums_of_very_many_stay_exact),
-        TEST(test_sums_of_nothing_and_of_whole_numbers),
+        TEST(test_sums_of_nothing_are_0_and_of_integers_are_integers),
         TEST(test_the_largest_is_the_first_of_equals_or_nan),
         cmocka_unit_test(test_nothing_is_touched_where_there_is_no_memory),
     };

@@ -47,7 +47,7 @@ static void test_steps_beyond_the_end_overflow_nothing(void **state)
     lab_unref(a);
 }
 
-static void test_chunks_of_nothing_are_as_many_as_asked(void **state)
+static void test_an_empty_tensor_has_as_many_chunks_as_asked(void **state)
 {
     lab *l = *state;
     lab_tensor *a, *out[3], *sum;
@@ -216,7 +216,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         EACH(test_sizes_that_cannot_be_counted_are_refused),
         EACH(test_steps_beyond_the_end_overflow_nothing),
-        EACH(test_chunks_of_nothing_are_as_many_as_asked),
+        EACH(test_an_empty_tensor_has_as_many_chunks_as_asked),
         EACH(test_argmax_of_a_number_is_0),
         EACH(test_powers_of_whole_numbers_are_whole),
         EACH(test_expanded_memory_is_not_written_to),

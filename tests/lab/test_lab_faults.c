@@ -140,7 +140,7 @@ static void test_any_call_of_the_device_may_fail(void **state)
 }
 
 /* The allocator keeps memory that the device does not take back. */
-static void test_memory_the_device_will_not_take_back_is_no_harm(void **state)
+static void test_memory_the_device_refuses_to_free_does_no_harm(void **state)
 {
     const int64_t size = 1000000;
     lab_options opt;
@@ -166,7 +166,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_any_request_for_host_memory_may_fail),
         cmocka_unit_test(test_any_call_of_the_device_may_fail),
-        cmocka_unit_test(test_memory_the_device_will_not_take_back_is_no_harm),
+        cmocka_unit_test(test_memory_the_device_refuses_to_free_does_no_harm),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -54,7 +54,7 @@ static void test_a_layer_asks_for_what_pytorchs_does(void **state)
 }
 
 /* Three dimensions are viewed as two. */
-static void test_a_layer_on_a_sequence_too(void **state)
+static void test_a_layer_on_a_sequence_asks_for_what_pytorchs_does(void **state)
 {
     lab_tensor *x = zeros_leaf_of(*state, DIMS(4, 20, 30)), *xx, *ww, *z;
     lab_tensor *w = zeros_leaf_of(*state, DIMS(50, 30));
@@ -76,7 +76,7 @@ static void test_a_layer_on_a_sequence_too(void **state)
 }
 
 /* Three dimensions, transposed: a copy, a product, the bias added in place. */
-static void test_a_layer_on_a_transposed_input_too(void **state)
+static void test_a_layer_on_a_transposed_input_asks_likewise(void **state)
 {
     lab_tensor *x = zeros_leaf_of(*state, DIMS(20, 4, 30)), *xx, *xt, *ww, *z;
     lab_tensor *w = zeros_leaf_of(*state, DIMS(50, 30));
@@ -102,7 +102,7 @@ static void test_a_layer_on_a_transposed_input_too(void **state)
 }
 
 /* A matrix times a batch: transposed, and made contiguous again. */
-static void test_a_matrix_times_a_batch_too(void **state)
+static void test_a_matrix_times_a_batch_asks_likewise(void **state)
 {
     lab_tensor *a = zeros_leaf_of(*state, DIMS(40, 50)), *z, *g;
     lab_tensor *b = zeros_leaf_of(*state, DIMS(4, 50, 60));
@@ -129,9 +129,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         T(test_a_layer_asks_for_what_pytorchs_does),
-        T(test_a_layer_on_a_sequence_too),
-        T(test_a_layer_on_a_transposed_input_too),
-        T(test_a_matrix_times_a_batch_too),
+        T(test_a_layer_on_a_sequence_asks_for_what_pytorchs_does),
+        T(test_a_layer_on_a_transposed_input_asks_likewise),
+        T(test_a_matrix_times_a_batch_asks_likewise),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -195,7 +195,7 @@ static void blocks_end_with_their_indentation(void **state)
              "(for i x (block (for j i (block (show a))))) (show b)");
 }
 
-static void more_is_wanted_of_what_has_not_ended(void **state)
+static void unfinished_statements_ask_for_more(void **state)
 {
     (void)state;
     assert_int_equal(prompt_wants_more("f(1,\n"), PROMPT_MORE_BRACKET);
@@ -210,7 +210,7 @@ static void more_is_wanted_of_what_has_not_ended(void **state)
 
 /* ---- errors ------------------------------------------------------------------ */
 
-static void mistakes_are_told_where_they_are(void **state)
+static void mistakes_are_reported_with_their_place(void **state)
 {
     (void)state;
     fails_at("a = ", 4, "expected a value, found the end of the line");
@@ -253,7 +253,7 @@ static void fill(char *text, size_t size, const char *part)
         memcpy(text + i, part, length);
 }
 
-static void no_text_nests_without_end(void **state)
+static void nesting_too_deeply_is_refused(void **state)
 {
     static const char *const parts[] = {"(",    "[",           "-",      "f(",
                                         "x[",   "2**",         "1+",     "a.",
@@ -307,9 +307,9 @@ int main(void)
         cmocka_unit_test(calls_and_indices_are_read),
         cmocka_unit_test(statements_are_read),
         cmocka_unit_test(blocks_end_with_their_indentation),
-        cmocka_unit_test(more_is_wanted_of_what_has_not_ended),
-        cmocka_unit_test(mistakes_are_told_where_they_are),
-        cmocka_unit_test(no_text_nests_without_end),
+        cmocka_unit_test(unfinished_statements_ask_for_more),
+        cmocka_unit_test(mistakes_are_reported_with_their_place),
+        cmocka_unit_test(nesting_too_deeply_is_refused),
         cmocka_unit_test(conditions_and_functions_are_read),
         cmocka_unit_test(else_goes_on_with_an_if_at_the_margin),
     };

@@ -242,7 +242,7 @@ static void test_the_words_are_those_of_the_generator(void **state)
     lab_assert_ok(lab_close(l));
 }
 
-static void test_another_seed_gives_others(void **state)
+static void test_different_seeds_give_different_numbers(void **state)
 {
     lab *a = session(1, 1), *b = session(2, 1);
 
@@ -282,7 +282,7 @@ int main(void)
         cmocka_unit_test(test_a_permutation_has_each_number_once),
         cmocka_unit_test(test_a_seed_gives_the_same_on_any_number_of_threads),
         cmocka_unit_test(test_the_words_are_those_of_the_generator),
-        cmocka_unit_test(test_another_seed_gives_others),
+        cmocka_unit_test(test_different_seeds_give_different_numbers),
         cmocka_unit_test(test_a_remembered_state_gives_the_same_again),
     };
 

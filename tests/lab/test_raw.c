@@ -333,7 +333,7 @@ static void mistakes_are_refused_in_words(void **state)
     lab_unref(b);
 }
 
-static void without_memory_behind_it_shapes_go_on(void **state)
+static void backing_none_computes_shapes_alone(void **state)
 {
     lab *l = lab_rig_up("sim:8GiB,backing=none");
     struct made m = {.count = 0};
@@ -518,7 +518,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_row_ends_where_its_length_says,
                                         small_session_open,
                                         small_session_close),
-        cmocka_unit_test(without_memory_behind_it_shapes_go_on),
+        cmocka_unit_test(backing_none_computes_shapes_alone),
         cmocka_unit_test(every_float_of_two_bytes_comes_back),
         cmocka_unit_test(floats_are_rounded_to_the_nearest),
         cmocka_unit_test_setup_teardown(values_are_read_and_written_as_the_type,

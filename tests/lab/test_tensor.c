@@ -63,7 +63,7 @@ static void test_a_session_with_tensors_stays_open(void **state)
     lab_assert_ok(lab_close(l));
 }
 
-static void test_recording_is_switched_and_tells_what_was(void **state)
+static void test_switching_recording_returns_what_it_was(void **state)
 {
     lab *l = lab_rig_up(SPEC);
 
@@ -95,7 +95,7 @@ static void test_the_context_comes_with_the_first_device_tensor(void **state)
     lab_assert_ok(lab_close(l));
 }
 
-static void test_memory_is_told_by_place(void **state)
+static void test_memory_is_counted_by_place(void **state)
 {
     lab *l = lab_rig_up(SPEC);
     lab_tensor *host = empty(l, LAB_INT64, LAB_HOST, 1000000);
@@ -474,9 +474,9 @@ int main(void)
         cmocka_unit_test(test_a_session_needs_no_options),
         cmocka_unit_test(test_only_a_simulated_device_will_do),
         cmocka_unit_test(test_a_session_with_tensors_stays_open),
-        cmocka_unit_test(test_recording_is_switched_and_tells_what_was),
+        cmocka_unit_test(test_switching_recording_returns_what_it_was),
         cmocka_unit_test(test_the_context_comes_with_the_first_device_tensor),
-        cmocka_unit_test(test_memory_is_told_by_place),
+        cmocka_unit_test(test_memory_is_counted_by_place),
         cmocka_unit_test(test_an_older_memory_struct_gets_what_it_has_room_for),
         cmocka_unit_test(test_out_of_memory_is_explained_and_changes_nothing),
         cmocka_unit_test(test_the_observer_sees_device_storages_alone),

@@ -142,7 +142,7 @@ static void test_clone_keeps_the_order_of_dimensions(void **state)
     lab_unref(t);
 }
 
-static void test_there_and_back_again(void **state)
+static void test_moving_between_places_keeps_values_and_gradients(void **state)
 {
     lab_tensor *t = leaf_of(*state, DIMS(3), NUMBERS(1, 2, 3));
     lab_tensor *host, *same, *back, *sum;
@@ -163,7 +163,7 @@ static void test_there_and_back_again(void **state)
     lab_unref(t);
 }
 
-static void test_joining(void **state)
+static void test_cat_and_stack_join_tensors(void **state)
 {
     lab_tensor *a = tensor_of(*state, DIMS(1, 2), NUMBERS(1, 2)), *out;
     lab_tensor *b = tensor_of(*state, DIMS(2, 2), NUMBERS(3, 4, 5, 6));
@@ -188,7 +188,7 @@ static void test_joining(void **state)
     lab_unref(a);
 }
 
-static void test_rows_by_index(void **state)
+static void test_index_rows_picks_rows_and_adds_gradients(void **state)
 {
     lab_tensor *t = leaf_of(*state, DIMS(3, 2), SIX), *index, *out, *sum;
     const int64_t rows[] = {2, 0, -1};
@@ -352,9 +352,9 @@ int main(void)
         T(test_reshape_copies_only_what_no_view_can_show),
         T(test_views_are_possible_where_pytorch_has_them),
         T(test_clone_keeps_the_order_of_dimensions),
-        T(test_there_and_back_again),
-        T(test_joining),
-        T(test_rows_by_index),
+        T(test_moving_between_places_keeps_values_and_gradients),
+        T(test_cat_and_stack_join_tensors),
+        T(test_index_rows_picks_rows_and_adds_gradients),
         T(test_gradients_go_back_through_views),
     };
 

@@ -104,7 +104,7 @@ static void *turn(void *arg)
     return NULL;
 }
 
-static void test_looking_while_others_allocate(void **state)
+static void test_snapshots_are_written_while_others_allocate(void **state)
 {
     const struct timespec run = {.tv_nsec = RUN_MS * 1000000L};
     struct shared s = {.rig = rig_up("sim:8GiB,backing=none", "history:500")};
@@ -129,7 +129,7 @@ static void test_looking_while_others_allocate(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_looking_while_others_allocate),
+        cmocka_unit_test(test_snapshots_are_written_while_others_allocate),
     };
 
     unsetenv("LARDER_CONF");

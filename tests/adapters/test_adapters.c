@@ -213,7 +213,7 @@ static void sessions_have_memory_of_their_own(void **state)
     assert_ok(larder_ort_functions_release(&two));
 }
 
-static void there_is_a_number_of_sets(void **state)
+static void as_many_sets_are_given_out_as_there_are(void **state)
 {
     larder_ort_functions sets[LARDER_ORT_SETS];
     larder_ort_functions more;
@@ -250,7 +250,7 @@ int main(void)
         ADAPTER_TEST(the_two_names_of_the_default_stream_are_one),
         ADAPTER_TEST(a_thread_s_own_stream_is_waited_for),
         ADAPTER_TEST(sessions_have_memory_of_their_own),
-        ADAPTER_TEST(there_is_a_number_of_sets),
+        ADAPTER_TEST(as_many_sets_are_given_out_as_there_are),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -160,7 +160,7 @@ static void a_stream_that_is_gone_is_unknown(void **state)
 }
 
 /* At its exit a program may make calls after the driver has shut down. */
-static void a_driver_that_has_gone_is_no_failure_of_giving_back(void **state)
+static void a_driver_that_has_shut_down_fails_no_free(void **state)
 {
     struct rig rig = {.dev = cuda_up("sim:64MiB", 0, "")};
     larder_addr p;
@@ -370,7 +370,7 @@ int main(void)
         cmocka_unit_test(errors_have_the_driver_s_name_and_words),
         cmocka_unit_test(host_memory_that_runs_out_is_the_host_s),
         cmocka_unit_test(a_stream_that_is_gone_is_unknown),
-        cmocka_unit_test(a_driver_that_has_gone_is_no_failure_of_giving_back),
+        cmocka_unit_test(a_driver_that_has_shut_down_fails_no_free),
         cmocka_unit_test(the_context_is_taken_when_it_is_needed),
         cmocka_unit_test(the_thread_s_own_context_stays_current),
         cmocka_unit_test(a_thread_without_a_context_needs_none),

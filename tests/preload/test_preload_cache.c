@@ -227,7 +227,7 @@ static void memory_freed_on_another_stream_waits_for_that(void **state)
     assert_int_equal(cuStreamDestroy_v2(other), CUD_SUCCESS);
 }
 
-static void the_default_stream_s_memory_is_not_anybody_s(void **state)
+static void memory_of_the_default_stream_stays_with_it(void **state)
 {
     cud_addr first = take_on(NULL, MIB(24));
     cud_addr second;
@@ -294,7 +294,7 @@ static void a_stream_lost_in_a_capture_is_waited_for_later(void **state)
     assert_int_equal(cuStreamDestroy_v2(captured), CUD_SUCCESS);
 }
 
-static void a_stream_that_is_none_is_refused(void **state)
+static void a_destroyed_stream_is_refused(void **state)
 {
     cud_stream stream = new_stream();
     cud_addr addr;
@@ -453,7 +453,7 @@ static void rows_are_aligned(void **state)
                      CUD_OUT_OF_MEMORY);
 }
 
-static void calls_without_sense_are_the_driver_s_to_refuse(void **state)
+static void the_driver_refuses_calls_that_make_no_sense(void **state)
 {
     cud_addr addr;
     cud_context own;
@@ -547,11 +547,11 @@ int main(void)
         PRELOAD_TEST(nothing_waits_while_a_stream_is_captured),
         PRELOAD_TEST(memory_of_a_stream_is_its_own_again_at_once),
         PRELOAD_TEST(memory_freed_on_another_stream_waits_for_that),
-        PRELOAD_TEST(the_default_stream_s_memory_is_not_anybody_s),
+        PRELOAD_TEST(memory_of_the_default_stream_stays_with_it),
         PRELOAD_TEST(memory_of_threads_own_streams_waits_for_the_device),
         PRELOAD_TEST(a_stream_s_work_ends_before_its_handle_is_another_s),
         PRELOAD_TEST(a_stream_lost_in_a_capture_is_waited_for_later),
-        PRELOAD_TEST(a_stream_that_is_none_is_refused),
+        PRELOAD_TEST(a_destroyed_stream_is_refused),
         PRELOAD_TEST(other_contexts_are_the_driver_s_and_counted),
         PRELOAD_TEST(memory_of_another_context_s_stream_is_the_driver_s),
         PRELOAD_TEST(memory_is_freed_in_any_context),
@@ -559,7 +559,7 @@ int main(void)
         PRELOAD_TEST(an_address_is_its_own_allocation),
         PRELOAD_TEST(cached_memory_counts_as_free),
         PRELOAD_TEST(rows_are_aligned),
-        PRELOAD_TEST(calls_without_sense_are_the_driver_s_to_refuse),
+        PRELOAD_TEST(the_driver_refuses_calls_that_make_no_sense),
         PRELOAD_TEST(threads_share_the_cache),
     };
 

@@ -79,7 +79,7 @@ static void a_reset_releases_the_cache(void **state)
     host_down();
 }
 
-static void a_fraction_limits(void **state)
+static void a_fraction_limits_what_is_held(void **state)
 {
     (void)state;
     up();
@@ -535,7 +535,7 @@ int main(void)
         cmocka_unit_test(memory_comes_and_goes),
         cmocka_unit_test(each_device_has_an_allocator),
         cmocka_unit_test(a_reset_releases_the_cache),
-        cmocka_unit_test(a_fraction_limits),
+        cmocka_unit_test(a_fraction_limits_what_is_held),
         cmocka_unit_test(the_base_is_the_segment),
         cmocka_unit_test(running_out_gives_null_without_cxx),
         cmocka_unit_test(bad_pointers_are_remembered),

@@ -57,7 +57,7 @@ static void numbers_are_the_published_ones(void **state)
     assert_int_equal(last(&s), UINT32_C(4123659995));
 }
 
-static void many_at_once_are_as_many_singly(void **state)
+static void passing_over_many_is_passing_over_each(void **state)
 {
     static const uint64_t counts[] = {0, 1, 622, 623, 624, 625, 1248, 100000};
     size_t i;
@@ -94,7 +94,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_are_the_published_ones),
-        cmocka_unit_test(many_at_once_are_as_many_singly),
+        cmocka_unit_test(passing_over_many_is_passing_over_each),
         cmocka_unit_test(invalid_generator_states_are_refused),
     };
 

@@ -41,7 +41,7 @@ static void not_parsed(const char *text, const char *words)
 
 /* ---- numbers --------------------------------------------------------------------- */
 
-static void numbers_are_taken_to_their_borders(void **state)
+static void numbers_are_accepted_up_to_their_limits(void **state)
 {
     (void)state;
     SETS("history:0", history_events, 0);
@@ -98,7 +98,7 @@ static void each_number_of_the_policy_is_from_1_to_1000000(void **state)
     }
 }
 
-static void sizes_are_taken_to_their_borders(void **state)
+static void sizes_are_accepted_up_to_their_limits(void **state)
 {
     (void)state;
     SETS("preallocate:0", preallocate_bytes, 0);
@@ -408,9 +408,9 @@ static void unnamed_settings_have_their_usual_values(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers_are_taken_to_their_borders),
+        cmocka_unit_test(numbers_are_accepted_up_to_their_limits),
         cmocka_unit_test(each_number_of_the_policy_is_from_1_to_1000000),
-        cmocka_unit_test(sizes_are_taken_to_their_borders),
+        cmocka_unit_test(sizes_are_accepted_up_to_their_limits),
         cmocka_unit_test(threads_are_a_power_of_2_up_to_128),
         cmocka_unit_test(fractions_are_read_to_the_last_digit),
         cmocka_unit_test(each_name_has_its_value),

@@ -108,7 +108,7 @@ static uint32_t expected_from(const struct fixture *f, uint64_t bytes)
     return count;
 }
 
-static void from_a_size_on_each_block_is_come_by_once(void **state)
+static void blocks_from_a_size_on_are_visited_once_each(void **state)
 {
     struct fixture *f = fixture_make();
 
@@ -169,7 +169,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_block_of_the_smallest_class_that_fits_is_found),
-        cmocka_unit_test(from_a_size_on_each_block_is_come_by_once),
+        cmocka_unit_test(blocks_from_a_size_on_are_visited_once_each),
         cmocka_unit_test(classes_grow_with_the_size),
         cmocka_unit_test(the_last_given_back_is_the_first_found),
     };

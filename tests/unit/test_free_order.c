@@ -49,7 +49,7 @@ static void assert_order(const char *release, const uint64_t *order)
     assert_ok(larder_device_close(rig.dev));
 }
 
-static void what_a_release_left_is_newer_than_what_was_there(void **state)
+static void the_block_whose_header_is_oldest_is_taken(void **state)
 {
     static const uint64_t order[PIECES] = {60, 40, 10};
 
@@ -57,7 +57,7 @@ static void what_a_release_left_is_newer_than_what_was_there(void **state)
     assert_order("2.12", order);
 }
 
-static void older_releases_take_the_lowest_address(void **state)
+static void releases_before_2_12_take_the_lowest_address(void **state)
 {
     static const char *const releases[] = {"2.4", "2.10", "2.11"};
     static const uint64_t order[PIECES] = {40, 60, 10};
@@ -70,8 +70,8 @@ static void older_releases_take_the_lowest_address(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_a_release_left_is_newer_than_what_was_there),
-        cmocka_unit_test(older_releases_take_the_lowest_address),
+        cmocka_unit_test(the_block_whose_header_is_oldest_is_taken),
+        cmocka_unit_test(releases_before_2_12_take_the_lowest_address),
     };
 
     unsetenv("LARDER_CONF");

@@ -291,7 +291,7 @@ static void the_places_found_miss_the_fewest_pages(void **state)
         compare(heaps[i]);
 }
 
-static void so_they_do_in_any_heap(void **state)
+static void random_heaps_agree_with_a_naive_search(void **state)
 {
     uint64_t seed = 20261123;
 
@@ -311,7 +311,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_places_found_miss_the_fewest_pages),
-        cmocka_unit_test(so_they_do_in_any_heap),
+        cmocka_unit_test(random_heaps_agree_with_a_naive_search),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -142,7 +142,7 @@ static void half_of_the_places_stay_empty(void **state)
     larder__stacks_destroy(&t);
 }
 
-static void a_table_that_gets_no_memory_holds_none(void **state)
+static void a_table_that_gets_no_memory_is_empty(void **state)
 {
     struct stack_table t;
 
@@ -182,7 +182,7 @@ static const char *text_of(unsigned number, size_t length)
 }
 
 /* With its NUL a text of 15 bytes takes one step, of 16 two. */
-static void texts_take_the_steps_they_need(void **state)
+static void texts_take_no_more_steps_than_they_need(void **state)
 {
     static const struct {
         size_t length;
@@ -257,7 +257,7 @@ static void a_text_is_cut_between_characters(void **state)
 }
 
 /* Bytes that begin no character at all leave nothing. */
-static void a_text_of_no_character_is_none(void **state)
+static void a_text_without_characters_is_not_kept(void **state)
 {
     struct text_table t = texts_up();
     char text[LARDER_ANNOTATION_MAX + 2];
@@ -357,7 +357,7 @@ static larder_result options_of(larder_history_options opt,
 #define OPTIONS(...)                                                           \
     options_of((larder_history_options){.size = 0, __VA_ARGS__}, &out)
 
-static void options_are_taken_to_their_borders(void **state)
+static void options_are_accepted_up_to_their_limits(void **state)
 {
     larder_history_options out;
 
@@ -430,17 +430,17 @@ int main(void)
         cmocka_unit_test(stacks_fill_the_words_to_the_last),
         cmocka_unit_test(words_are_left_for_just_the_stacks_that_fit),
         cmocka_unit_test(half_of_the_places_stay_empty),
-        cmocka_unit_test_teardown(a_table_that_gets_no_memory_holds_none,
+        cmocka_unit_test_teardown(a_table_that_gets_no_memory_is_empty,
                                   end_host_faults),
-        cmocka_unit_test(texts_take_the_steps_they_need),
+        cmocka_unit_test(texts_take_no_more_steps_than_they_need),
         cmocka_unit_test(texts_are_kept_to_the_last_number),
         cmocka_unit_test(a_text_is_cut_between_characters),
-        cmocka_unit_test(a_text_of_no_character_is_none),
+        cmocka_unit_test(a_text_without_characters_is_not_kept),
         cmocka_unit_test_teardown(a_table_of_texts_gets_its_memory_or_none,
                                   end_host_faults),
         cmocka_unit_test(texts_are_stacked_to_a_depth),
         cmocka_unit_test(each_table_has_numbers_of_its_own),
-        cmocka_unit_test(options_are_taken_to_their_borders),
+        cmocka_unit_test(options_are_accepted_up_to_their_limits),
         cmocka_unit_test(options_that_are_0_have_their_usual_values),
         cmocka_unit_test(options_say_how_long_they_are),
     };

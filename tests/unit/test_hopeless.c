@@ -52,7 +52,7 @@ static struct heap *heap_of(struct rig *rig, larder_addr addr)
     return heap;
 }
 
-static void live_memory_cannot_be_had_and_cached_can(void **state)
+static void cached_memory_can_be_had_and_live_memory_cannot(void **state)
 {
     struct rig rig = rig_up(SPEC, "");
     larder_addr one = rig_alloc(&rig, MIB(20));
@@ -116,7 +116,7 @@ static void memory_asleep_can_be_had(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(live_memory_cannot_be_had_and_cached_can),
+        cmocka_unit_test(cached_memory_can_be_had_and_live_memory_cannot),
         cmocka_unit_test(a_limit_counts_where_it_is_less_than_the_device),
         cmocka_unit_test(what_is_kept_for_others_cannot_be_had),
         cmocka_unit_test(memory_asleep_can_be_had),

@@ -39,7 +39,7 @@ static void a_handle_is_a_part_of_the_device(void **state)
     rig_down(&rig);
 }
 
-static void a_handle_has_one_page_in_the_end(void **state)
+static void the_last_handles_have_one_page_each(void **state)
 {
     struct rig rig = up("sim:2GiB,backing=none,events=immediate");
     uint64_t before;
@@ -252,7 +252,7 @@ static void trimming_reaches_its_target(void **state)
 
 /* The device has less than it reports because others use it: allocate as much
  * as there is. */
-static void others_may_have_taken_some(void **state)
+static void memory_taken_by_others_is_done_without(void **state)
 {
     struct rig rig = up(SPEC);
     larder_addr taken;
@@ -454,7 +454,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_handle_has_several_pages_where_there_is_room),
         cmocka_unit_test(a_handle_is_a_part_of_the_device),
-        cmocka_unit_test(a_handle_has_one_page_in_the_end),
+        cmocka_unit_test(the_last_handles_have_one_page_each),
         cmocka_unit_test(growth_is_mapped_ahead),
         cmocka_unit_test(memory_mapped_ahead_is_never_required),
         cmocka_unit_test(the_first_stream_has_one_range),
@@ -465,7 +465,7 @@ int main(void)
         cmocka_unit_test(a_handle_that_is_too_large_is_recreated),
         cmocka_unit_test(a_handle_in_use_stays),
         cmocka_unit_test(trimming_reaches_its_target),
-        cmocka_unit_test(others_may_have_taken_some),
+        cmocka_unit_test(memory_taken_by_others_is_done_without),
         cmocka_unit_test(each_failure_loses_nothing),
         cmocka_unit_test(pages_that_stay_mapped_are_not_lost),
         cmocka_unit_test(contents_survive),

@@ -704,7 +704,7 @@ static void test_a_fraction_outside_0_and_1_is_refused(void **state)
     rig_down(&rig);
 }
 
-static void test_a_policy_that_is_none_is_named(void **state)
+static void test_an_unknown_policy_is_named(void **state)
 {
     larder_policy policy = LARDER_POLICY_DIRECT;
 
@@ -789,7 +789,7 @@ int main(void)
         cmocka_unit_test(test_statistics_need_their_size),
         cmocka_unit_test(test_statistics_of_an_older_header_are_not_overrun),
         cmocka_unit_test(test_a_fraction_outside_0_and_1_is_refused),
-        cmocka_unit_test(test_a_policy_that_is_none_is_named),
+        cmocka_unit_test(test_an_unknown_policy_is_named),
         cmocka_unit_test(test_a_device_in_use_is_not_closed),
         cmocka_unit_test(test_every_result_has_a_name_and_words),
     };

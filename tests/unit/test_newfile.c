@@ -272,7 +272,7 @@ static void paths_that_cannot_be_written_are_refused(void **state)
 
 /* A file half written when a signal arrives is removed, whatever the signal,
  * and no other file is touched. */
-static void nothing_is_left_of_who_is_killed(void **state)
+static void a_killed_writer_leaves_nothing(void **state)
 {
     static const int signals[] = {SIGKILL, SIGTERM};
 
@@ -323,7 +323,7 @@ int main(void)
         TEST(a_pipe_that_is_read_is_written),
         TEST(prices_from_a_pipe_that_nobody_writes_are_refused),
         TEST(paths_that_cannot_be_written_are_refused),
-        TEST(nothing_is_left_of_who_is_killed),
+        TEST(a_killed_writer_leaves_nothing),
     };
 
     return cmocka_run_group_tests(tests, set_up, tear_down);

@@ -61,7 +61,7 @@ static void test_the_message_has_the_size_the_device_was_asked_for(void **state)
 }
 
 /* Then nothing counts as free, of what the device had when it was opened. */
-static void test_a_device_that_does_not_say_what_is_free_has_none(void **state)
+static void test_memory_counts_as_used_if_the_device_does_not_say(void **state)
 {
     static const larder_policy policies[] = {
         LARDER_POLICY_LARDER, LARDER_POLICY_PYTORCH, LARDER_POLICY_DIRECT};
@@ -644,7 +644,7 @@ int main(void)
         cmocka_unit_test(test_the_message_is_pytorch_s_with_our_name),
         cmocka_unit_test(
             test_the_message_has_the_size_the_device_was_asked_for),
-        cmocka_unit_test(test_a_device_that_does_not_say_what_is_free_has_none),
+        cmocka_unit_test(test_memory_counts_as_used_if_the_device_does_not_say),
         cmocka_unit_test(test_the_message_says_what_private_pools_hold),
         cmocka_unit_test(test_the_message_names_the_device),
         cmocka_unit_test(

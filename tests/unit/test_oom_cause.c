@@ -15,7 +15,7 @@ static void assert_cause(struct rig *rig, uint64_t bytes, larder_stream stream,
 }
 
 /* Free memory of a pool that is kept, on the stream of the request. */
-static void a_piece_of_a_private_pool_is_anothers(void **state)
+static void a_private_pools_free_block_is_of_no_use_to_others(void **state)
 {
     const larder_pool_id id = {1, 0};
     struct rig rig = rig_up_policy(SPEC, LARDER_POLICY_LARDER, "");
@@ -33,7 +33,8 @@ static void a_piece_of_a_private_pool_is_anothers(void **state)
 
 /* The opposite: a default pool's free memory, and a request in a private
  * one. */
-static void a_piece_of_a_default_pool_is_not_the_private_ones(void **state)
+static void a_default_pools_free_block_is_of_no_use_to_private_ones(
+    void **state)
 {
     const larder_pool_id id = {1, 0};
     struct rig rig = rig_up_policy(SPEC, LARDER_POLICY_LARDER, "");
@@ -57,8 +58,9 @@ static void a_piece_of_a_default_pool_is_not_the_private_ones(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_piece_of_a_private_pool_is_anothers),
-        cmocka_unit_test(a_piece_of_a_default_pool_is_not_the_private_ones),
+        cmocka_unit_test(a_private_pools_free_block_is_of_no_use_to_others),
+        cmocka_unit_test(
+            a_default_pools_free_block_is_of_no_use_to_private_ones),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

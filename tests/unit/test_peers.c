@@ -961,7 +961,7 @@ static void a_ledger_that_others_could_have_made_is_not_used(void **state)
     }
 }
 
-static void a_group_that_is_none_is_named(void **state)
+static void an_unknown_group_is_named(void **state)
 {
     larder_device *dev;
     larder_allocator *a;
@@ -1117,7 +1117,7 @@ int main(void)
         cmocka_unit_test(the_ledger_is_its_users_alone_and_goes_with_the_last),
         cmocka_unit_test(a_groups_ledger_is_open_to_the_group_alone),
         cmocka_unit_test(a_ledger_that_others_could_have_made_is_not_used),
-        cmocka_unit_test(a_group_that_is_none_is_named),
+        cmocka_unit_test(an_unknown_group_is_named),
         cmocka_unit_test(a_device_of_this_process_alone_has_no_ledger),
         cmocka_unit_test(a_device_that_does_not_say_who_it_is_has_no_ledger),
     };

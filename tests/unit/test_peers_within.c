@@ -249,7 +249,7 @@ static void a_group_is_a_number_or_a_name(void **state)
 /* ---- failures ---------------------------------------------------------------------- */
 
 /* A file that others could have made stands where the ledger would be. */
-static void a_ledger_is_missed_only_by_those_who_want_it(void **state)
+static void only_settings_that_need_a_ledger_fail_without(void **state)
 {
     static const char *const wanting[] = {"ledger:on", "minimum:1MiB",
                                           "process_limit:60MiB",
@@ -393,7 +393,7 @@ static void ask(struct rig *rigs, const char *path, uint64_t bytes)
     larder__peers_answer(entry_of(&rigs[0]));
 }
 
-static void what_one_has_given_the_next_need_not(void **state)
+static void what_one_gave_is_not_asked_of_the_next(void **state)
 {
     char path[SHARED_NAME_MAX + 1];
     struct rig rigs[2];
@@ -491,7 +491,7 @@ static uint64_t trimmed(struct rig *rig, uint64_t bytes)
     return gone;
 }
 
-static void as_many_pages_are_trimmed_as_have_the_bytes(void **state)
+static void trimming_rounds_up_to_whole_pages(void **state)
 {
     static const struct {
         uint64_t asked;
@@ -515,7 +515,7 @@ static void as_many_pages_are_trimmed_as_have_the_bytes(void **state)
 }
 
 /* Not even the device. */
-static void who_is_asked_for_nothing_disturbs_nobody(void **state)
+static void trimming_0_bytes_calls_nobody(void **state)
 {
     struct rig rig = cached_up();
     larder_addr pending = rig_alloc(&rig, MIB(2));
@@ -570,17 +570,17 @@ int main(void)
         cmocka_unit_test(each_device_has_an_entry_of_its_own),
         cmocka_unit_test(a_group_has_an_entry_of_its_own),
         cmocka_unit_test(a_group_is_a_number_or_a_name),
-        cmocka_unit_test(a_ledger_is_missed_only_by_those_who_want_it),
+        cmocka_unit_test(only_settings_that_need_a_ledger_fail_without),
         cmocka_unit_test(an_allocator_that_is_refused_leaves_no_trace),
         cmocka_unit_test_teardown(
             an_allocator_without_host_memory_leaves_no_trace, end_host_faults),
         cmocka_unit_test(the_process_tells_what_all_its_allocators_use),
-        cmocka_unit_test(what_one_has_given_the_next_need_not),
+        cmocka_unit_test(what_one_gave_is_not_asked_of_the_next),
         cmocka_unit_test(no_more_is_given_than_is_held_beyond_the_minimum),
         cmocka_unit_test(what_exceeds_a_limit_is_given),
         cmocka_unit_test(one_thread_answers_at_a_time),
-        cmocka_unit_test(as_many_pages_are_trimmed_as_have_the_bytes),
-        cmocka_unit_test(who_is_asked_for_nothing_disturbs_nobody),
+        cmocka_unit_test(trimming_rounds_up_to_whole_pages),
+        cmocka_unit_test(trimming_0_bytes_calls_nobody),
         cmocka_unit_test(nothing_is_trimmed_during_a_capture),
         cmocka_unit_test(one_thread_answers_for_all_allocators),
     };

@@ -181,7 +181,7 @@ static void check_everywhere(void (*change)(struct rig *, const struct addrs *))
     check_after("expandable_segments:True", change);
 }
 
-static void test_nothing_happened_and_nothing_changes(void **state)
+static void test_restoring_at_once_changes_nothing(void **state)
 {
     (void)state;
     check_everywhere(change_nothing);
@@ -205,7 +205,7 @@ static void test_blocks_allocated_after_the_checkpoint_are_freed(void **state)
     check_everywhere(fill_holes);
 }
 
-static void test_segments_cut_otherwise_are_cut_as_before(void **state)
+static void test_segments_split_since_are_split_as_before(void **state)
 {
     (void)state;
     check_everywhere(cut_otherwise);
@@ -609,11 +609,11 @@ static void test_live_is_counts_no_block_that_waits_for_a_stream(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nothing_happened_and_nothing_changes),
+        cmocka_unit_test(test_restoring_at_once_changes_nothing),
         cmocka_unit_test(test_a_block_freed_since_is_live_again),
         cmocka_unit_test(test_a_pool_emptied_since_is_full_again),
         cmocka_unit_test(test_blocks_allocated_after_the_checkpoint_are_freed),
-        cmocka_unit_test(test_segments_cut_otherwise_are_cut_as_before),
+        cmocka_unit_test(test_segments_split_since_are_split_as_before),
         cmocka_unit_test(test_a_hole_in_the_middle_comes_back),
         cmocka_unit_test(test_a_segment_got_since_stays_and_is_free),
         cmocka_unit_test(test_a_checkpoint_serves_again_and_again),

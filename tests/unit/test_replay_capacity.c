@@ -51,7 +51,7 @@ static void a_fraction_needs_a_larger_device(void **state)
         MIB(100));
 }
 
-static void a_limit_may_leave_no_capacity_that_does(void **state)
+static void no_capacity_suffices_above_a_limit(void **state)
 {
     (void)state;
     assert_int_equal(min_capacity("a 0 52428800\n", NULL, "limit:10MiB"), 0);
@@ -84,7 +84,7 @@ int main(void)
         cmocka_unit_test(the_smallest_capacity_does_not_depend_on_the_device),
         cmocka_unit_test(the_smallest_capacity_holds_the_context),
         cmocka_unit_test(a_fraction_needs_a_larger_device),
-        cmocka_unit_test(a_limit_may_leave_no_capacity_that_does),
+        cmocka_unit_test(no_capacity_suffices_above_a_limit),
         cmocka_unit_test(sizes_below_the_boundary_are_tried_one_by_one),
     };
 

@@ -115,7 +115,7 @@ static void traces_begin_with_an_operation(void **state)
 }
 
 /* Its reader names the line. */
-static void the_name_of_a_trace_is_believed(void **state)
+static void a_file_named_as_a_trace_is_read_as_one(void **state)
 {
     (void)state;
     is_taken("t.trace", "hello world\n", false);
@@ -142,7 +142,7 @@ static void other_text_is_shown_cut_short(void **state)
 }
 
 /* Bytes that no text has: the reader says what it finds. */
-static void bytes_are_no_text(void **state)
+static void binary_data_is_left_to_the_reader(void **state)
 {
     (void)state;
     is_taken("t.txt", "zz\x01\n", false);
@@ -258,9 +258,9 @@ int main(void)
         cmocka_unit_test(snapshots_are_known_by_their_first_byte),
         cmocka_unit_test(snapshots_are_known_by_their_name),
         cmocka_unit_test(traces_begin_with_an_operation),
-        cmocka_unit_test(the_name_of_a_trace_is_believed),
+        cmocka_unit_test(a_file_named_as_a_trace_is_read_as_one),
         cmocka_unit_test(other_text_is_shown_cut_short),
-        cmocka_unit_test(bytes_are_no_text),
+        cmocka_unit_test(binary_data_is_left_to_the_reader),
         cmocka_unit_test(files_of_other_programs_are_named),
         cmocka_unit_test(the_standard_input_may_be_any_trace),
         cmocka_unit_test(settings_that_cannot_be_used_are_named),

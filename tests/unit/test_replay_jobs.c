@@ -190,7 +190,7 @@ static void json_has_every_field_with_its_type(void **state)
     replay_result_free(&r);
 }
 
-static void json_says_null_for_what_is_not(void **state)
+static void json_says_null_for_what_there_is_not(void **state)
 {
     struct replay_options o = {.conf = NULL};
     struct replay_result r = run("", &o);
@@ -213,7 +213,7 @@ int main(void)
         cmocka_unit_test(as_many_jobs_run_at_once_as_there_are_threads),
         cmocka_unit_test(wrong_options_are_named_before_anything_runs),
         cmocka_unit_test(json_has_every_field_with_its_type),
-        cmocka_unit_test(json_says_null_for_what_is_not),
+        cmocka_unit_test(json_says_null_for_what_there_is_not),
     };
 
     return cmocka_run_group_tests_name("replay_jobs", tests, NULL, NULL);

@@ -24,7 +24,7 @@ static void expect_spec(const char *device, const struct trace *t,
     free(spec);
 }
 
-static void memory_is_accounted_for_only(void **state)
+static void memory_is_not_backed_unless_the_spec_says_so(void **state)
 {
     (void)state;
     expect_spec("sim:80GiB", &plain, 0,
@@ -94,7 +94,7 @@ static void other_devices_are_taken_as_they_are(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(memory_is_accounted_for_only),
+        cmocka_unit_test(memory_is_not_backed_unless_the_spec_says_so),
         cmocka_unit_test(parts_given_in_a_spec_are_kept),
         cmocka_unit_test(events_are_manual_where_the_trace_orders_work),
         cmocka_unit_test(automatic_events_are_chosen_by_the_trace),

@@ -489,7 +489,7 @@ static void descriptors_that_are_no_pages_are_refused(void **state)
     rig_down(&rig);
 }
 
-static void another_device_is_told_apart(void **state)
+static void an_import_on_another_device_is_refused(void **state)
 {
     struct rig rig = share_up(spec_of("64MiB"), "larder");
     struct pair p = pair_up(SOCK_STREAM);
@@ -582,7 +582,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(an_export_outlives_its_allocator_harmlessly),
         cmocka_unit_test(a_wrong_message_is_named),
         cmocka_unit_test(descriptors_that_are_no_pages_are_refused),
-        cmocka_unit_test(another_device_is_told_apart),
+        cmocka_unit_test(an_import_on_another_device_is_refused),
         cmocka_unit_test(a_socket_that_does_not_work_is_named),
         cmocka_unit_test(a_device_without_pages_cannot_import),
     };

@@ -157,7 +157,7 @@ static void memory_of_another_device_is_refused(void **state)
     assert_ok(read_header(sound, &unknown));
 }
 
-static void another_message_is_told(void **state)
+static void other_messages_and_versions_are_refused(void **state)
 {
     unsigned char bytes[SHARE_HEADER_BYTES];
     struct share_header got;
@@ -245,7 +245,7 @@ int main(void)
         cmocka_unit_test(the_last_byte_can_be_all_that_is_shared),
         cmocka_unit_test(handles_are_descriptors_or_of_a_fabric),
         cmocka_unit_test(memory_of_another_device_is_refused),
-        cmocka_unit_test(another_message_is_told),
+        cmocka_unit_test(other_messages_and_versions_are_refused),
         cmocka_unit_test(a_batch_has_no_more_pages_than_are_missing),
         cmocka_unit_test(a_batch_has_a_handle_and_64_at_most),
     };

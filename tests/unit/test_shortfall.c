@@ -75,7 +75,7 @@ static void sizes_are_written_as_pytorch_writes_them(void **state)
 
 /* ---- what is held ---------------------------------------------------------------- */
 
-static void nothing_held_is_said_too(void **state)
+static void an_empty_allocator_says_that_it_holds_nothing(void **state)
 {
     struct rig rig = up(SEGMENTS, "");
 
@@ -122,7 +122,7 @@ static void what_is_held_is_counted(void **state)
     rig_down(&rig);
 }
 
-static void memory_in_use_by_recorded_streams_is_told_apart(void **state)
+static void memory_in_use_by_recorded_streams_is_counted_apart(void **state)
 {
     struct rig rig = up(SEGMENTS, "");
     larder_addr pending = rig_alloc(&rig, MIB(12));
@@ -245,7 +245,7 @@ static void a_limit_of_a_pool_comes_first(void **state)
     rig_down(&rig);
 }
 
-static void a_limit_of_a_tag_was_told_before(void **state)
+static void a_limit_of_a_tag_is_the_whole_cause(void **state)
 {
     struct rig rig = up(PAGED, "");
     struct request q = {.size = MIB(20), .over_pool = true};
@@ -297,7 +297,7 @@ static void enough_in_pieces_is_fragmentation(void **state)
 }
 
 /* A limit makes room as the device does: the lesser counts. */
-static void the_room_is_the_limits_or_the_devices(void **state)
+static void the_room_is_the_lesser_of_limit_and_device(void **state)
 {
     struct rig rig = up(SEGMENTS, "limit:40MiB");
 
@@ -335,7 +335,7 @@ static void a_setting_that_forbids_moves_is_named(void **state)
     rig_down(&rig);
 }
 
-static void anothers_free_block_is_named_where_it_would_do(void **state)
+static void another_streams_free_block_that_fits_is_named(void **state)
 {
     struct rig rig = up(SEGMENTS, "");
     larder_addr other;
@@ -355,19 +355,19 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sizes_are_written_as_pytorch_writes_them),
-        cmocka_unit_test(nothing_held_is_said_too),
+        cmocka_unit_test(an_empty_allocator_says_that_it_holds_nothing),
         cmocka_unit_test(what_is_held_is_counted),
-        cmocka_unit_test(memory_in_use_by_recorded_streams_is_told_apart),
+        cmocka_unit_test(memory_in_use_by_recorded_streams_is_counted_apart),
         cmocka_unit_test(the_stream_that_holds_most_is_named),
         cmocka_unit_test(a_stream_is_named_only_if_no_other_can_hold_more),
         cmocka_unit_test(memory_asleep_is_not_held),
         cmocka_unit_test(a_limit_of_a_pool_comes_first),
-        cmocka_unit_test(a_limit_of_a_tag_was_told_before),
+        cmocka_unit_test(a_limit_of_a_tag_is_the_whole_cause),
         cmocka_unit_test(time_that_ran_out_comes_before_what_is_missing),
         cmocka_unit_test(enough_in_pieces_is_fragmentation),
-        cmocka_unit_test(the_room_is_the_limits_or_the_devices),
+        cmocka_unit_test(the_room_is_the_lesser_of_limit_and_device),
         cmocka_unit_test(a_setting_that_forbids_moves_is_named),
-        cmocka_unit_test(anothers_free_block_is_named_where_it_would_do),
+        cmocka_unit_test(another_streams_free_block_that_fits_is_named),
     };
 
     unsetenv("LARDER_CONF");

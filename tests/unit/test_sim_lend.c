@@ -53,7 +53,7 @@ static larder_page_handle export_page(larder_device *dev, uint64_t page)
 
 /* ---- requested handle types ------------------------------------------------- */
 
-static void a_spec_says_how_pages_leave(void **state)
+static void a_spec_chooses_the_kind_of_handle(void **state)
 {
     static const larder_handle_kind kinds[] = {
         LARDER_HANDLE_NONE, LARDER_HANDLE_FD, LARDER_HANDLE_FABRIC};
@@ -343,7 +343,7 @@ static void a_table_has_both_calls_or_none(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_spec_says_how_pages_leave),
+        cmocka_unit_test(a_spec_chooses_the_kind_of_handle),
         cmocka_unit_test(identities_are_those_of_the_shared_device),
         cmocka_unit_test(a_page_is_one_on_both_sides),
         cmocka_unit_test(a_handle_on_its_way_keeps_the_page),

@@ -240,7 +240,7 @@ static void the_context_is_charged_at_the_first_use(void **state)
     assert_ok(larder_device_close(dev));
 }
 
-static void any_call_but_questions_is_a_use(void **state)
+static void every_call_but_a_question_is_a_use(void **state)
 {
     larder_device *dev = open_with("4MiB", ",context=1MiB", "none");
     larder_device_props props = {.size = sizeof props};
@@ -505,7 +505,7 @@ int main(void)
         cmocka_unit_test(addresses_may_run_out_before_the_capacity),
         cmocka_unit_test(a_capacity_that_is_no_multiple_counts_to_the_byte),
         cmocka_unit_test(the_context_is_charged_at_the_first_use),
-        cmocka_unit_test(any_call_but_questions_is_a_use),
+        cmocka_unit_test(every_call_but_a_question_is_a_use),
         cmocka_unit_test(a_context_that_does_not_fit_fails_every_use),
         cmocka_unit_test(the_only_process_is_this_one),
         cmocka_unit_test(only_the_begin_of_an_allocation_is_freed),

@@ -181,7 +181,7 @@ static void real_regions_are_apart_and_far_enough(void **state)
         assert_ok(larder_device_close(dev[i]));
 }
 
-static void two_devices_opened_alike_are_two(void **state)
+static void a_spec_opened_twice_is_two_devices(void **state)
 {
     larder_device *a = open_one("sim:4MiB", 0);
     larder_device *b = open_one("sim:4MiB", 0);
@@ -207,7 +207,7 @@ int main(void)
         cmocka_unit_test(an_ordinal_is_below_the_count),
         cmocka_unit_test(devices_of_one_spec_never_share_an_address),
         cmocka_unit_test(real_regions_are_apart_and_far_enough),
-        cmocka_unit_test(two_devices_opened_alike_are_two),
+        cmocka_unit_test(a_spec_opened_twice_is_two_devices),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -421,7 +421,7 @@ static void work_on_pages_that_came_back_is_done(void **state)
     assert_ok(larder_device_close(dev));
 }
 
-static void work_on_memory_that_is_none_is_not_queued(void **state)
+static void work_on_addresses_without_memory_is_not_queued(void **state)
 {
     larder_device *dev = open_manual();
     larder_addr first, second;
@@ -479,7 +479,7 @@ static void a_stream_is_a_number_below_the_limit(void **state)
 }
 
 /* Like a driver, whose free waits for the whole device. */
-static void a_true_device_waits_where_a_driver_does(void **state)
+static void a_device_with_driver_events_waits_as_a_driver_does(void **state)
 {
     larder_device *dev = open_one("sim:64MiB,events=driver");
     larder_addr a, b;
@@ -501,7 +501,7 @@ static void a_true_device_waits_where_a_driver_does(void **state)
     assert_ok(larder_device_close(dev));
 }
 
-static void an_event_that_is_gone_is_known_for_it(void **state)
+static void a_destroyed_event_is_recognised(void **state)
 {
     larder_device *dev = open_manual();
     uint64_t event = event_on(dev, 0), later;
@@ -552,7 +552,7 @@ static void steering_needs_a_device_and_arguments(void **state)
 
 /* ---- capture -------------------------------------------------------------- */
 
-static void capture_forbids_what_a_driver_does(void **state)
+static void a_capture_forbids_what_a_driver_forbids(void **state)
 {
     larder_device *dev = open_manual();
     uint64_t event = event_on(dev, 1), page, other;
@@ -678,13 +678,13 @@ int main(void)
         TEST(work_that_comes_to_lost_memory_is_left_out_and_told),
         TEST(work_queued_on_pages_that_others_take_the_place_of_is_told),
         TEST(work_on_pages_that_came_back_is_done),
-        TEST(work_on_memory_that_is_none_is_not_queued),
+        TEST(work_on_addresses_without_memory_is_not_queued),
         TEST(an_event_never_recorded_is_complete),
         TEST(a_stream_is_a_number_below_the_limit),
-        TEST(a_true_device_waits_where_a_driver_does),
-        TEST(an_event_that_is_gone_is_known_for_it),
+        TEST(a_device_with_driver_events_waits_as_a_driver_does),
+        TEST(a_destroyed_event_is_recognised),
         TEST(steering_needs_a_device_and_arguments),
-        TEST(capture_forbids_what_a_driver_does),
+        TEST(a_capture_forbids_what_a_driver_forbids),
         TEST(a_stream_knows_whether_it_is_captured),
         TEST(threads_may_all_use_the_device),
     };

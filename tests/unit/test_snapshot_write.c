@@ -123,7 +123,7 @@ static void test_json_has_segments_blocks_and_events(void **state)
 }
 
 /* The n-th list of traces belongs to the n-th device. */
-static void test_traces_stand_at_the_device_s_number(void **state)
+static void test_events_are_in_the_list_of_their_device(void **state)
 {
     struct rig rig;
     larder_options opt;
@@ -302,7 +302,7 @@ static void test_settings_at_their_defaults_are_left_out(void **state)
 }
 
 /* The used and the free parts of a piece that is one event. */
-static void test_reserved_memory_is_there_whole(void **state)
+static void test_a_reserved_piece_is_written_whole(void **state)
 {
     struct rig rig = rig_up("sim:1GiB,backing=none", "history:9");
     struct bytes b;
@@ -816,12 +816,12 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_json_has_segments_blocks_and_events),
-        cmocka_unit_test(test_traces_stand_at_the_device_s_number),
+        cmocka_unit_test(test_events_are_in_the_list_of_their_device),
         cmocka_unit_test(test_without_history_there_are_segments_and_settings),
         cmocka_unit_test(test_settings_have_every_key),
         cmocka_unit_test(test_every_statistic_is_there),
         cmocka_unit_test(test_settings_at_their_defaults_are_left_out),
-        cmocka_unit_test(test_reserved_memory_is_there_whole),
+        cmocka_unit_test(test_a_reserved_piece_is_written_whole),
         cmocka_unit_test(test_json_has_events_and_marks_to_the_letter),
         cmocka_unit_test(test_text_is_escaped),
         cmocka_unit_test(test_empty_fields_are_written),

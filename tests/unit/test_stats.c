@@ -343,7 +343,7 @@ static void test_a_freed_block_that_is_waited_for_stays_active(void **state)
     rig_down(&rig);
 }
 
-static void test_oversize_is_what_max_split_size_says(void **state)
+static void test_oversize_counts_from_max_split_size_on(void **state)
 {
     struct rig rig = rig_up(SPEC, "max_split_size_mb:40");
     larder_addr large;
@@ -630,7 +630,7 @@ int main(void)
         cmocka_unit_test(test_resetting_peaks_makes_them_the_current_values),
         cmocka_unit_test(test_resetting_sums_zeroes_them_and_the_counters),
         cmocka_unit_test(test_a_freed_block_that_is_waited_for_stays_active),
-        cmocka_unit_test(test_oversize_is_what_max_split_size_says),
+        cmocka_unit_test(test_oversize_counts_from_max_split_size_on),
         cmocka_unit_test(test_the_summary_is_pytorch_s_table),
         cmocka_unit_test(test_the_abbreviated_summary_leaves_out_the_pools),
         cmocka_unit_test(test_the_summary_names_the_device_and_counts_failures),

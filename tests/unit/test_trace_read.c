@@ -400,7 +400,7 @@ static void a_line_may_have_65535_bytes_and_not_more(void **state)
                  "a line");
 }
 
-static void snapshots_are_told_apart(void **state)
+static void snapshots_are_recognised_and_refused(void **state)
 {
     (void)state;
     expect_error("\x80\x02}q\0", 5,
@@ -483,7 +483,7 @@ int main(void)
         cmocka_unit_test(a_freed_id_is_not_used_again),
         cmocka_unit_test(nul_bytes_are_refused),
         cmocka_unit_test(a_line_may_have_65535_bytes_and_not_more),
-        cmocka_unit_test(snapshots_are_told_apart),
+        cmocka_unit_test(snapshots_are_recognised_and_refused),
         cmocka_unit_test(a_missing_file_is_named),
         cmocka_unit_test(a_folder_is_named),
         cmocka_unit_test(an_unreadable_file_is_named),

@@ -156,7 +156,7 @@ static void a_compressed_file_is_read_whole(void **state)
     }
 }
 
-static void what_was_looked_at_is_read_all_the_same(void **state)
+static void bytes_that_were_peeked_at_are_read_again(void **state)
 {
     (void)state;
     for (size_t i = 0; i < COUNT(sizes); i++) {
@@ -199,7 +199,7 @@ static void frames_to_skip_are_skipped(void **state)
 }
 
 /* Three bytes of the magic number are text. */
-static void a_cut_magic_number_is_none(void **state)
+static void a_cut_magic_number_is_text(void **state)
 {
     static const unsigned char magic[] = {0x28, 0xb5, 0x2f, 0xfd};
     struct trace_source *s = open_bytes(magic, 3);
@@ -444,9 +444,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_file_is_read_whole),
         cmocka_unit_test(a_compressed_file_is_read_whole),
-        cmocka_unit_test(what_was_looked_at_is_read_all_the_same),
+        cmocka_unit_test(bytes_that_were_peeked_at_are_read_again),
         cmocka_unit_test(frames_to_skip_are_skipped),
-        cmocka_unit_test(a_cut_magic_number_is_none),
+        cmocka_unit_test(a_cut_magic_number_is_text),
         cmocka_unit_test(a_closed_source_leaves_no_descriptor),
         cmocka_unit_test(descriptor_0_is_closed_too),
         cmocka_unit_test(a_pipe_may_bring_a_byte_at_a_time),

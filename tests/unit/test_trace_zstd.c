@@ -76,7 +76,7 @@ static void read_file(struct trace *t)
         fail_msg("not read: %s", error.text);
 }
 
-static void a_compressed_file_is_told_by_its_bytes(void **state)
+static void a_compressed_file_is_recognised_by_its_bytes(void **state)
 {
     struct trace t;
 
@@ -198,7 +198,7 @@ static void a_full_disk_is_noticed_when_writing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_compressed_file_is_told_by_its_bytes),
+        cmocka_unit_test(a_compressed_file_is_recognised_by_its_bytes),
         cmocka_unit_test(frames_may_follow_one_another),
         cmocka_unit_test(a_compressed_empty_file_is_an_empty_trace),
         cmocka_unit_test(a_truncated_file_is_refused_wherever_it_was_cut),

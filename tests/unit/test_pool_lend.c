@@ -14,6 +14,14 @@ static struct rig up(const char *spec, const char *conf)
 
 static const char *const kinds[] = {"", "expandable_segments:True"};
 
+/* Where private pools are in segments, in pages, and all is in segments. */
+static struct rig up_kind(int kind)
+{
+    return up(kind < 2 ? "sim:400MiB,backing=none"
+                       : "sim:400MiB,backing=none,vmm=off",
+              kinds[kind % 2]);
+}
+
 static larder_addr pool_alloc(struct rig *rig, uint64_t bytes,
                               larder_stream stream)
 {
@@ -44,8 +52,8 @@ static void pool_done(struct rig *rig, int times)
 static void free_memory_of_a_pool_serves_others_and_returns(void **state)
 {
     (void)state;
-    for (int i = 0; i < 2; i++) {
-        struct rig rig = up("sim:400MiB,backing=none", kinds[i]);
+    for (int i = 0; i < 3; i++) {
+        struct rig rig = up_kind(i);
         larder_addr kept = pool_alloc(&rig, MIB(60), 0);
         larder_addr gone[4];
         larder_addr big;
@@ -210,10 +218,10 @@ static larder_addr capture(struct rig *rig, int lends, larder_addr *kept)
 static void a_graphs_scratch_is_lent_on_request(void **state)
 {
     (void)state;
-    for (int i = 0; i < 4; i++) {
-        struct rig rig = up("sim:400MiB,backing=none", kinds[i % 2]);
+    for (int i = 0; i < 6; i++) {
+        struct rig rig = up_kind(i / 2);
         larder_addr kept;
-        larder_addr scratch = capture(&rig, i / 2, &kept);
+        larder_addr scratch = capture(&rig, i % 2, &kept);
         larder_addr cached = rig_alloc_on(&rig, MIB(100), EAGER);
         larder_addr eager = 0;
 
@@ -293,28 +301,31 @@ static void the_smallest_block_that_fits_is_lent(void **state)
         {40, 20, 30, 0}, {0, 20, 30, 40}, {30, 0, 40, 20}, {20, 40, 0, 30}};
 
     (void)state;
-    for (int i = 0; i < STREAMS; i++) {
-        struct rig rig = up("sim:100MiB,backing=none", "");
+    for (int i = 0; i < STREAMS * 2; i++) {
+        struct rig rig = up(i < STREAMS ? "sim:100MiB,backing=none"
+                                        : "sim:100MiB,backing=none,vmm=off",
+                            "");
+        const uint64_t *sizes = mib[i % STREAMS];
         larder_addr at[STREAMS] = {0};
         larder_addr got;
 
         assert_ok(larder_pool_begin(rig.a, graphs, NULL, NULL));
         for (int k = 0; k < STREAMS; k++) {
-            if (mib[i][k] != 0)
-                at[k] = rig_alloc_on(&rig, MIB(mib[i][k]), (larder_stream)k);
+            if (sizes[k] != 0)
+                at[k] = rig_alloc_on(&rig, MIB(sizes[k]), (larder_stream)k);
             else
                 rig_free(&rig, rig_alloc_on(&rig, 512, (larder_stream)k));
         }
         assert_ok(larder_pool_end(rig.a, graphs));
         for (int k = 0; k < STREAMS; k++) {
-            if (mib[i][k] != 0)
+            if (sizes[k] != 0)
                 rig_free(&rig, at[k]);
         }
         assert_ok(larder_pool_lend(rig.a, graphs, EAGER));
         for (uint64_t size = 20; size <= 40; size += 10) {
             int k = 0;
 
-            while (mib[i][k] != size)
+            while (sizes[k] != size)
                 k++;
             got = rig_alloc_on(&rig, MIB(size) - KIB(900), EAGER);
             assert_int_equal(got, at[k]);

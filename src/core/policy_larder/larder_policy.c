@@ -87,18 +87,31 @@ static larder_result migrate_and_supply(struct allocator *a, struct request *q)
     return r == LARDER_OK ? larder__supply(a, q) : r;
 }
 
-/* Borrow from private pools: a free block where it is, else handles that can be
- * mapped here. */
-static larder_result borrow_and_supply(struct allocator *a, struct request *q)
+/* Borrow from private pools: a free block where it is, else `bytes` of their
+ * handles and segments that are entirely free, with which `grow` succeeds. */
+static larder_result borrow(struct allocator *a, struct request *q,
+                            uint64_t bytes,
+                            larder_result (*grow)(struct allocator *,
+                                                  struct request *))
 {
-    size_t pages = (q->size + PAGE_BYTES - 1) / PAGE_BYTES + 1;
+    size_t pages = (bytes + PAGE_BYTES - 1) / PAGE_BYTES;
 
     if (a->privates.first == NULL)
         return LARDER_ERR_OUT_OF_MEMORY;
     if (larder__lend_block(a, q))
         return LARDER_OK;
-    return larder__lend_pages(a, pages) > 0 ? larder__supply(a, q)
+    return larder__lend_pages(a, pages) > 0 ? grow(a, q)
                                             : LARDER_ERR_OUT_OF_MEMORY;
+}
+
+static larder_result borrow_and_supply(struct allocator *a, struct request *q)
+{
+    return borrow(a, q, q->size + PAGE_BYTES, larder__supply);
+}
+
+static larder_result borrow_and_grow(struct allocator *a, struct request *q)
+{
+    return borrow(a, q, q->segment_bytes, larder__pytorch_grow);
 }
 
 /* Other processes may have released memory since the device refused. */
@@ -179,6 +192,7 @@ const struct policy larder__policy_larder = {
     .id = LARDER_POLICY_LARDER,
     .is_paged = true,
     .find = larder_find,
+    .borrow = borrow_and_grow,
     .should_split = larder_should_split,
     .state = &larder__state,
     .explain_fully = true,

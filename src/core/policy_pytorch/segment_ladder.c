@@ -9,9 +9,10 @@
  * at a time, and the pool is searched after each.
  *
  * The policy larder (segment_ladder_find_alike) asks for what PyTorch asks for
- * and releases what it releases until PyTorch gives up.  Which segments a
- * program has decides how large a device it needs, in ways that no rule
- * foresees; done like this it never needs a larger one than under PyTorch. */
+ * and releases what it releases until PyTorch gives up, except that private
+ * pools lend before anything is waited for.  Which segments a program has
+ * decides how large a device it needs, in ways that no rule foresees; done like
+ * this it never needs a larger one than under PyTorch. */
 #include "base/bits.h"
 #include "base/fail.h"
 #include "core/policy_pytorch/ladder.h"
@@ -149,6 +150,8 @@ static larder_result climb_alike(struct allocator *a, struct request *q)
         return r;
     if (larder__release_available(a, q))
         r = larder__pytorch_grow(a, q);
+    if (r == LARDER_ERR_OUT_OF_MEMORY)
+        r = a->policy->borrow(a, q);
     if (r == LARDER_ERR_OUT_OF_MEMORY)
         r = wait_and_release(a, q);
     return r == LARDER_ERR_OUT_OF_MEMORY ? grow_smaller(a, q) : r;

@@ -78,6 +78,9 @@ struct policy {
     /* Find q->block, large enough, or return why not.  May drop and retake the
      * lock. */
     larder_result (*find)(struct allocator *a, struct request *q);
+    /* Serve a request to a default pool, which is in segments, from what private
+     * pools lend.  NULL: the policy has its own place for that. */
+    larder_result (*borrow)(struct allocator *a, struct request *q);
     /* Whether to split off what exceeds q->size from q->block. */
     bool (*should_split)(const struct allocator *a, const struct request *q);
     /* Called after a free block was inserted into its heap. */

@@ -6,15 +6,13 @@
 
 static void replay_as(const char *name, const struct replay_options *options)
 {
-    struct tool_error error = {.text = ""};
     struct replay_job job = {.path = name};
 
     replay_run_jobs(&job, 1, 1, options, NULL, NULL);
-    error = job.error;
     if (job.ok)
         replay_result_free(&job.result);
     else
-        REQUIRE(error.text[0] != '\0');
+        REQUIRE(job.error.text[0] != '\0');
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

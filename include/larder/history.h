@@ -46,7 +46,9 @@ LARDER_API const char *larder_action_name(larder_action action);
 
 /* ---- recording ----------------------------------------------------------- */
 
-/* How the call stack of an event is captured. */
+/* How the call stack of an event is captured.  It begins at the caller of the
+ * library's function.  What no call causes, but the thread of `trim_age` or
+ * another process (ledger.h), has none. */
 typedef enum larder_stacks {
     LARDER_STACKS_OFF = 0,
     /* Follow the chain of frame pointers: fast, but correct only as far as the

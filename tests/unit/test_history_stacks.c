@@ -1,8 +1,11 @@
 /* test_history_stacks.c - call stacks of events and of live blocks, by frame
  * pointers, by the unwinder and by a callback, each stored once. */
 #include "support/history_rig.h"
+#include "support/tag_rig.h"
 
 #include <pthread.h>
+
+#include <larder/account.h>
 
 static void history_with(struct rig *rig, larder_stacks stacks, uint32_t depth)
 {
@@ -85,17 +88,15 @@ static struct wanted stack_of(struct rig *rig, uint64_t bytes)
 }
 
 /* An address in the code of a function, which is short. */
-static int is_within(uint64_t address, caller_fn *fn)
+static int is_within(uint64_t address, uintptr_t begin)
 {
-    uint64_t begin = (uintptr_t)fn;
-
     return address > begin && address < begin + 1024;
 }
 
 static int position(const struct wanted *w, caller_fn *fn)
 {
     for (size_t i = 0; i < w->depth; i++) {
-        if (is_within(w->stack[i], fn))
+        if (is_within(w->stack[i], (uintptr_t)fn))
             return (int)i;
     }
     return -1;
@@ -172,6 +173,162 @@ static void test_a_release_is_its_callers(void **state)
     w = stack_of_action(&rig, LARDER_ACTION_segment_free, MIB(30));
     assert_int_equal(position(&w, releaser), 0);
     rig_down(&rig);
+}
+
+/* ---- every call that records ----------------------------------------------- */
+
+static const larder_pool_id graphs = {7, 1};
+
+static larder_checkpoint *saved;
+static larder_export *sent;
+
+static void pause_w(struct rig *rig)
+{
+    assert_ok(larder_pause(rig->a, "w", LARDER_PAUSE_DROP));
+}
+
+static void resume_w(struct rig *rig)
+{
+    assert_ok(larder_resume(rig->a, "w"));
+}
+
+static void keep_for_cache(struct rig *rig)
+{
+    assert_result(LARDER_ERR_OUT_OF_MEMORY, /* after releasing what it can */
+                  larder_cache_set_minimum(rig->a, MIB(60)));
+}
+
+static void keep_for_tag(struct rig *rig)
+{
+    assert_ok(larder_tag_set_minimum(rig->a, "v", MIB(30)));
+}
+
+static void keep_for_pool(struct rig *rig)
+{
+    assert_ok(larder_pool_set_minimum(rig->a, graphs, MIB(30)));
+}
+
+static void lend_to_another(struct rig *rig)
+{
+    assert_ok(larder_pool_lend(rig->a, graphs, 5));
+}
+
+static void recall(struct rig *rig)
+{
+    assert_ok(larder_pool_recall(rig->a, graphs));
+}
+
+static void begin_again(struct rig *rig)
+{
+    assert_ok(larder_pool_begin(rig->a, graphs, NULL, NULL));
+}
+
+static void save(struct rig *rig)
+{
+    assert_ok(larder_checkpoint_take(rig->a, graphs, &saved));
+}
+
+static void restore(struct rig *rig)
+{
+    assert_ok(
+        larder_checkpoint_restore(rig->a, saved, NULL, 0, NULL, NULL, 0, NULL));
+}
+
+static void close_sent(struct rig *rig)
+{
+    (void)rig;
+    assert_ok(larder_export_close(sent));
+}
+
+static void trim_all(struct rig *rig)
+{
+    assert_ok(larder_trim(rig->a, 0, NULL));
+}
+
+typedef void step_fn(struct rig *rig);
+
+static const struct step {
+    const char *name;
+    step_fn *volatile call; /* not inlined */
+} steps[] = {
+    {"larder_pause", pause_w},
+    {"larder_resume", resume_w},
+    {"larder_trim", trim_all},
+    {"larder_cache_set_minimum", keep_for_cache},
+    {"larder_tag_set_minimum", keep_for_tag},
+    {"larder_pool_set_minimum", keep_for_pool},
+    {"larder_pool_lend", lend_to_another},
+    {"larder_pool_recall", recall},
+    {"larder_pool_begin", begin_again},
+    {"larder_checkpoint_take", save},
+    {"larder_checkpoint_restore", restore},
+    {"larder_export_close", close_sent},
+};
+
+/* 20 MiB of the tag "w", a private pool that is lent, memory that was sent, and
+ * blocks that wait for stream 3, which has passed by now. */
+static void prepare(struct rig *rig, const struct step *step)
+{
+    larder_addr waiting, shared;
+
+    assert_int_not_equal(tagged(rig, "w", MIB(20)), 0);
+    if (step->call == resume_w)
+        pause_w(rig);
+    begin_again(rig);
+    if (step->call == restore)
+        save(rig);
+    assert_int_not_equal(rig_alloc(rig, 512), 0);
+    assert_ok(larder_pool_end(rig->a, graphs));
+    if (step->call != restore) /* which needs all blocks to be free */
+        assert_ok(larder_pool_lend(rig->a, graphs, 0));
+    shared = rig_alloc(rig, MIB(4));
+    sent = NULL;
+    assert_ok(larder_export_open(rig->a, shared, &sent));
+    rig_free(rig, shared);
+    waiting = rig_alloc(rig, MIB(30));
+    assert_ok(larder_record_stream(rig->a, waiting, 3));
+    rig_free(rig, waiting);
+    assert_ok(larder_sim_complete(rig->dev, 3));
+}
+
+/* Every event of one call. */
+struct call_events {
+    step_fn *caller;
+    int count;
+    int foreign; /* whose stack does not begin in the caller */
+};
+
+static int count_event(void *ctx, const larder_event *e)
+{
+    struct call_events *c = ctx;
+
+    c->count++;
+    c->foreign +=
+        e->depth == 0 || !is_within(e->stack[0], (uintptr_t)c->caller);
+    return 0;
+}
+
+static void test_no_calls_stack_shows_the_library(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
+        struct rig rig = rig_up_policy("sim:64MiB,events=manual,export=fd",
+                                       LARDER_POLICY_LARDER, "defrag:off");
+        struct call_events c = {.caller = steps[i].call};
+
+        prepare(&rig, &steps[i]);
+        history_with(&rig, LARDER_STACKS_FRAME_POINTERS, 0);
+        steps[i].call(&rig);
+        assert_ok(larder_history_walk(rig.a, count_event, &c));
+        if (c.count == 0 || c.foreign > 0)
+            fail_msg("%s: %d of %d events", steps[i].name, c.foreign, c.count);
+        larder_checkpoint_destroy(saved);
+        saved = NULL;
+        if (steps[i].call != close_sent)
+            close_sent(&rig);
+        assert_ok(larder_destroy(rig.a));
+        assert_ok(larder_device_close(rig.dev));
+    }
 }
 
 /* ---- bounds ---------------------------------------------------------------- */
@@ -404,6 +561,7 @@ int main(void)
         cmocka_unit_test(test_the_unwinder_finds_the_callers),
         cmocka_unit_test(test_other_threads_have_stacks_of_their_own),
         cmocka_unit_test(test_a_release_is_its_callers),
+        cmocka_unit_test(test_no_calls_stack_shows_the_library),
         cmocka_unit_test(test_a_depth_is_kept),
         cmocka_unit_test(test_equal_stacks_are_kept_once),
         cmocka_unit_test(test_equal_stacks_are_written_once),

@@ -1,7 +1,7 @@
 /* test_peers_within.c - what the allocators of one process share on a device
  * that others use too: an entry in its ledger, which comes with the first and
  * goes with the last of them, and answers for all. */
-#include "support/rig.h"
+#include "support/history_rig.h"
 
 #include <fcntl.h>
 #include <grp.h>
@@ -491,6 +491,26 @@ static uint64_t trimmed(struct rig *rig, uint64_t bytes)
     return gone;
 }
 
+/* What other processes make it release is nobody's call here. */
+static void what_others_ask_for_has_no_stack(void **state)
+{
+    struct rig rig = up("");
+    larder_history_options opt;
+    struct event_text events;
+
+    (void)state;
+    larder_history_options_init(&opt);
+    opt.stacks = LARDER_STACKS_FRAME_POINTERS;
+    assert_ok(larder_history_start(rig.a, &opt));
+    rig_free(&rig, rig_alloc(&rig, MIB(8)));
+    assert_ok(larder_history_clear(rig.a));
+    assert_true(trimmed(&rig, MIB(8)) > 0);
+    events = events_of(&rig);
+    assert_true(events.count > 0);
+    assert_int_equal(events.depth_max, 0);
+    down(&rig);
+}
+
 static void trimming_rounds_up_to_whole_pages(void **state)
 {
     static const struct {
@@ -579,6 +599,7 @@ int main(void)
         cmocka_unit_test(no_more_is_given_than_is_held_beyond_the_minimum),
         cmocka_unit_test(what_exceeds_a_limit_is_given),
         cmocka_unit_test(one_thread_answers_at_a_time),
+        cmocka_unit_test(what_others_ask_for_has_no_stack),
         cmocka_unit_test(trimming_rounds_up_to_whole_pages),
         cmocka_unit_test(trimming_0_bytes_calls_nobody),
         cmocka_unit_test(nothing_is_trimmed_during_a_capture),

@@ -6,7 +6,7 @@
 #include <larder/pinned.h>
 
 #include "support/clock.h"
-#include "support/rig.h"
+#include "support/history_rig.h"
 
 #include "base/host.h"
 
@@ -156,6 +156,25 @@ static void test_unused_memory_is_released(void **state)
     check_idle(PAGED, LARDER_POLICY_PYTORCH, "trim_age:0.04");
     check_idle(PAGED, LARDER_POLICY_PYTORCH,
                "trim_age:0.04,expandable_segments:True");
+}
+
+/* No call made the thread release it. */
+static void test_what_is_released_by_age_has_no_stack(void **state)
+{
+    struct rig rig =
+        rig_up_policy(PAGED, LARDER_POLICY_LARDER, "trim_age:0.04");
+    larder_history_options opt;
+    struct event_text events;
+
+    (void)state;
+    larder_history_options_init(&opt);
+    opt.stacks = LARDER_STACKS_FRAME_POINTERS;
+    rig_free(&rig, rig_alloc(&rig, MIB(10)));
+    assert_ok(larder_history_start(rig.a, &opt));
+    await_reserved(&rig, 0);
+    events = events_of(&rig);
+    assert_int_equal(events.depth_max, 0);
+    rig_down(&rig);
 }
 
 /* Allocate 10 MiB for a moment, `times` times.  Returns the longest pause: this
@@ -413,6 +432,7 @@ int main(void)
         cmocka_unit_test(test_memory_a_stream_may_still_use_stays),
         cmocka_unit_test(test_pools_in_use_keep_their_memory),
         cmocka_unit_test(test_unused_memory_is_released),
+        cmocka_unit_test(test_what_is_released_by_age_has_no_stack),
         cmocka_unit_test(test_used_memory_stays),
         cmocka_unit_test(test_memory_used_between_passes_stays),
         cmocka_unit_test(test_nothing_is_released_while_a_stream_is_captured),

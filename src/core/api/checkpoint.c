@@ -122,7 +122,7 @@ larder_result larder_checkpoint_take(larder_allocator *handle,
 
     if (out == NULL)
         return larder__fail_plain(LARDER_ERR_INVALID);
-    r = larder__handle_lock(handle, &a);
+    r = larder__handle_lock_for(handle, &a, __builtin_return_address(0));
     if (r != LARDER_OK)
         return r;
     r = checkpoint_take(a, id, out);
@@ -313,7 +313,7 @@ larder_result larder_checkpoint_restore(
 
     if (cp == NULL)
         return larder__fail_plain(LARDER_ERR_INVALID);
-    r = larder__handle_lock(handle, &a);
+    r = larder__handle_lock_for(handle, &a, __builtin_return_address(0));
     if (r != LARDER_OK)
         return r;
     r = restore_check(a, cp, &p);

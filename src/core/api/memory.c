@@ -384,11 +384,11 @@ static larder_result release_everything(struct allocator *a)
 larder_result larder_empty_cache(larder_allocator *handle)
 {
     struct allocator *a;
-    larder_result r = larder__handle_lock(handle, &a);
+    larder_result r =
+        larder__handle_lock_for(handle, &a, __builtin_return_address(0));
 
     if (r != LARDER_OK)
         return r;
-    history_enter(a, __builtin_return_address(0));
     r = larder__capturing_forbids(a, "memory cannot be released");
     if (r == LARDER_OK)
         r = release_everything(a);
@@ -399,11 +399,11 @@ larder_result larder_empty_cache(larder_allocator *handle)
 larder_result larder_reserve(larder_allocator *handle, uint64_t bytes)
 {
     struct allocator *a;
-    larder_result r = larder__handle_lock(handle, &a);
+    larder_result r =
+        larder__handle_lock_for(handle, &a, __builtin_return_address(0));
 
     if (r != LARDER_OK)
         return r;
-    history_enter(a, __builtin_return_address(0));
     r = larder__piece_take(a, bytes);
     larder__handle_unlock(a);
     return r;

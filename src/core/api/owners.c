@@ -215,7 +215,8 @@ larder_result larder_account(larder_allocator *handle, larder_account_fn *fn,
 larder_result larder_cache_set_minimum(larder_allocator *handle, uint64_t bytes)
 {
     struct allocator *a;
-    larder_result r = larder__handle_lock(handle, &a);
+    larder_result r =
+        larder__handle_lock_for(handle, &a, __builtin_return_address(0));
 
     if (r != LARDER_OK)
         return r;
@@ -229,7 +230,8 @@ larder_result larder_pool_set_minimum(larder_allocator *handle,
 {
     struct allocator *a;
     struct private_pool *p;
-    larder_result r = larder__private_lock(handle, id, &a, &p);
+    larder_result r =
+        larder__private_lock(handle, id, &a, &p, __builtin_return_address(0));
 
     if (r != LARDER_OK)
         return r;
@@ -243,7 +245,8 @@ larder_result larder_tag_set_minimum(larder_allocator *handle, const char *name,
 {
     struct allocator *a;
     struct tag *tag;
-    larder_result r = larder__handle_lock(handle, &a);
+    larder_result r =
+        larder__handle_lock_for(handle, &a, __builtin_return_address(0));
 
     if (r != LARDER_OK)
         return r;

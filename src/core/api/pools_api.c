@@ -13,7 +13,8 @@ larder_result larder_pool_begin(larder_allocator *handle, larder_pool_id id,
 {
     struct allocator *a;
     struct private_pool *p;
-    larder_result r = larder__handle_lock(handle, &a);
+    larder_result r =
+        larder__handle_lock_for(handle, &a, __builtin_return_address(0));
 
     if (r != LARDER_OK)
         return r;
@@ -55,7 +56,7 @@ static larder_result set_flag(larder_allocator *handle, larder_pool_id id,
 {
     struct allocator *a;
     struct private_pool *p;
-    larder_result r = larder__private_lock(handle, id, &a, &p);
+    larder_result r = larder__private_lock(handle, id, &a, &p, NULL);
 
     if (r != LARDER_OK)
         return r;
@@ -83,7 +84,8 @@ larder_result larder_pool_lend(larder_allocator *handle, larder_pool_id id,
 {
     struct allocator *a;
     struct private_pool *p;
-    larder_result r = larder__private_lock(handle, id, &a, &p);
+    larder_result r =
+        larder__private_lock(handle, id, &a, &p, __builtin_return_address(0));
 
     if (r != LARDER_OK)
         return r;
@@ -96,7 +98,8 @@ larder_result larder_pool_recall(larder_allocator *handle, larder_pool_id id)
 {
     struct allocator *a;
     struct private_pool *p;
-    larder_result r = larder__private_lock(handle, id, &a, &p);
+    larder_result r =
+        larder__private_lock(handle, id, &a, &p, __builtin_return_address(0));
 
     if (r != LARDER_OK)
         return r;
@@ -181,7 +184,7 @@ larder_result larder_pool_live_is(larder_allocator *handle, larder_pool_id id,
     if (count > 0)
         memcpy(sorted, addrs, count * sizeof *sorted);
     qsort(sorted, count, sizeof *sorted, addr_compare);
-    r = larder__private_lock(handle, id, &a, &p);
+    r = larder__private_lock(handle, id, &a, &p, NULL);
     if (r == LARDER_OK) {
         *same = live_is(a, p, sorted, count);
         larder__handle_unlock(a);

@@ -118,15 +118,22 @@ larder_result larder__handle_bad(larder_allocator *handle)
                         (void *)handle);
 }
 
-larder_result larder__handle_lock(larder_allocator *handle,
-                                  struct allocator **out)
+larder_result larder__handle_lock_for(larder_allocator *handle,
+                                      struct allocator **out,
+                                      const void *caller)
 {
     *out = larder__handle_enter(handle);
     if (*out == NULL)
         return larder__handle_bad(handle);
     allocator_lock(*out);
-    history_enter(*out, NULL);
+    history_enter(*out, caller);
     return LARDER_OK;
+}
+
+larder_result larder__handle_lock(larder_allocator *handle,
+                                  struct allocator **out)
+{
+    return larder__handle_lock_for(handle, out, NULL);
 }
 
 void larder__handle_unlock(struct allocator *a)

@@ -61,6 +61,12 @@ larder_result larder__handle_bad(larder_allocator *handle);
 /* Begin a call and lock the allocator; larder__handle_unlock() ends both. */
 larder_result larder__handle_lock(larder_allocator *handle,
                                   struct allocator **out);
+
+/* The same for a call that may record events: `caller` is the return address of
+ * the public function, where their stacks begin (recording.h). */
+larder_result larder__handle_lock_for(larder_allocator *handle,
+                                      struct allocator **out,
+                                      const void *caller);
 void larder__handle_unlock(struct allocator *a);
 
 /* Make a handle for a new allocator, watched if its settings say so.  NULL: no

@@ -155,7 +155,6 @@ static uint32_t capture(const struct allocator *a, struct history *h)
 {
     uint64_t frames[LARDER_STACK_DEPTH_MAX + OWN_FRAMES];
     size_t capacity = h->options.depth + OWN_FRAMES;
-    const void *caller = a->call.caller;
     size_t n;
 
     switch (h->options.stacks) {
@@ -167,14 +166,13 @@ static uint32_t capture(const struct allocator *a, struct history *h)
         break;
     case LARDER_STACKS_CALLBACK:
         n = h->options.stack_fn(h->options.stack_ctx, frames, h->options.depth);
-        caller = NULL;
         break;
     case LARDER_STACKS_OFF:
     default:
         return 0;
     }
-    if (caller != NULL)
-        n = drop_own_frames(frames, n, caller);
+    if (h->options.stacks != LARDER_STACKS_CALLBACK)
+        n = drop_own_frames(frames, n, a->call.caller);
     if (n > h->options.depth)
         n = h->options.depth;
     larder__assert(n <= LARDER_STACK_DEPTH_MAX);
@@ -184,7 +182,7 @@ static uint32_t capture(const struct allocator *a, struct history *h)
 /* The stack of the current public call, captured once. */
 static uint32_t call_stack(struct allocator *a, struct history *h)
 {
-    if (h->options.stacks == LARDER_STACKS_OFF)
+    if (h->options.stacks == LARDER_STACKS_OFF || a->call.caller == NULL)
         return 0;
     if (!a->call.captured) {
         a->call.stack = capture(a, h);

@@ -96,7 +96,8 @@ void larder__history_drop(struct history *h);
 /* ---- recording ------------------------------------------------------------ */
 
 /* Begin a public call: its events share one stack, without the library's own
- * frames above `caller`. */
+ * frames above `caller`, its return address.  NULL: what follows is no call's
+ * doing, and its events have no stack. */
 static inline void history_enter(struct allocator *a, const void *caller)
 {
     if (__builtin_expect(a->history != NULL, 0))

@@ -234,7 +234,8 @@ larder_result larder_pause(larder_allocator *handle, const char *name,
                            larder_pause_mode mode)
 {
     struct allocator *a;
-    larder_result r = larder__handle_lock(handle, &a);
+    larder_result r =
+        larder__handle_lock_for(handle, &a, __builtin_return_address(0));
 
     if (r != LARDER_OK)
         return r;
@@ -411,7 +412,8 @@ larder_result larder_resume(larder_allocator *handle, const char *name)
 {
     struct peers_search search;
     struct allocator *a;
-    larder_result r = larder__handle_lock(handle, &a);
+    larder_result r =
+        larder__handle_lock_for(handle, &a, __builtin_return_address(0));
 
     if (r != LARDER_OK)
         return r;

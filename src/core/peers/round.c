@@ -2,6 +2,7 @@
 #include <time.h>
 
 #include "base/ticks.h"
+#include "core/history/recording.h"
 #include "core/peers/company.h"
 #include "core/peers/peers.h"
 
@@ -130,6 +131,7 @@ static uint64_t lacking_of(struct allocator *a, uint64_t need)
 bool larder__peers_help(struct allocator *a, struct peers_search *s,
                         uint64_t need)
 {
+    const struct history_call call = a->call;
     uint64_t lacking;
     bool goes_on;
 
@@ -140,5 +142,6 @@ bool larder__peers_help(struct allocator *a, struct peers_search *s,
     allocator_unlock(a);
     goes_on = larder__peers_search_again(a->peers, s, lacking);
     allocator_lock(a);
+    history_reenter(a, call);
     return goes_on;
 }

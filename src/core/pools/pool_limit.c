@@ -71,7 +71,7 @@ larder_result larder_pool_set_limit(larder_allocator *handle, larder_pool_id id,
 {
     struct allocator *a;
     struct private_pool *p;
-    larder_result r = larder__private_lock(handle, id, &a, &p);
+    larder_result r = larder__private_lock(handle, id, &a, &p, NULL);
 
     if (r != LARDER_OK)
         return r;
@@ -99,7 +99,7 @@ larder_result larder_pool_info_get(larder_allocator *handle, larder_pool_id id,
     if (info == NULL || info->size < sizeof info->size)
         return larder__fail(LARDER_ERR_INVALID,
                             "larder_pool_info: use larder_pool_info_init()");
-    r = larder__private_lock(handle, id, &a, &p);
+    r = larder__private_lock(handle, id, &a, &p, NULL);
     if (r != LARDER_OK)
         return r;
     larder_pool_info_init(&own);

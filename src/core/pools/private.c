@@ -25,9 +25,10 @@ larder_result larder__private_find(struct allocator *a, larder_pool_id id,
 
 larder_result larder__private_lock(larder_allocator *handle, larder_pool_id id,
                                    struct allocator **a,
-                                   struct private_pool **out)
+                                   struct private_pool **out,
+                                   const void *caller)
 {
-    larder_result r = larder__handle_lock(handle, a);
+    larder_result r = larder__handle_lock_for(handle, a, caller);
 
     if (r != LARDER_OK)
         return r;

@@ -14,10 +14,12 @@ larder_result larder__private_release(struct allocator *a, larder_pool_id id);
 larder_result larder__private_find(struct allocator *a, larder_pool_id id,
                                    struct private_pool **out);
 
-/* The same, and lock the handle; it stays locked only on success. */
+/* The same, and lock the handle (larder__handle_lock_for(); `caller` may be NULL
+ * if no event is recorded); it stays locked only on success. */
 larder_result larder__private_lock(larder_allocator *handle, larder_pool_id id,
                                    struct allocator **a,
-                                   struct private_pool **out);
+                                   struct private_pool **out,
+                                   const void *caller);
 
 /* Decide anew whether the pools in effect may be used by captures.  Call it
  * when a pool is begun, ended, lent or captured. */

@@ -68,11 +68,10 @@ static larder_result region_api_make(struct larder_region *made, uint64_t bytes,
                                      const void *caller)
 {
     struct allocator *a;
-    larder_result r = larder__handle_lock(made->handle, &a);
+    larder_result r = larder__handle_lock_for(made->handle, &a, caller);
 
     if (r != LARDER_OK)
         return r;
-    history_enter(a, caller);
     r = check_device(a);
     if (r == LARDER_OK)
         r = larder__region_create(a, bytes, opt, &made->region);

@@ -227,7 +227,8 @@ larder_result larder_export_close(larder_export *e)
     if (e == NULL)
         return LARDER_OK;
     if (handle_allocator(e->handle) != NULL &&
-        larder__handle_lock(e->handle, &a) == LARDER_OK) {
+        larder__handle_lock_for(e->handle, &a, __builtin_return_address(0)) ==
+            LARDER_OK) {
         larder__events_unhold(a, e->hold);
         larder__handle_unlock(a);
     }

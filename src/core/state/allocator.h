@@ -311,7 +311,7 @@ struct dumps {
 
 /* The public call in progress, for the history: where it came from. */
 struct history_call {
-    const void *caller; /* return address; NULL: unknown */
+    const void *caller; /* return address; NULL: there is none */
     uint32_t stack;     /* set once it is captured */
     bool captured;
 };

@@ -72,6 +72,7 @@ uint64_t larder__trim_for_peer(struct allocator *a, uint64_t bytes)
     uint64_t gone;
 
     allocator_lock(a);
+    history_enter(a, NULL);
     before = a->held_bytes;
     if (bytes > 0)
         (void)allocator_make_room(a);
@@ -89,11 +90,11 @@ larder_result larder_trim(larder_allocator *handle, uint64_t target_bytes,
 {
     struct allocator *a;
     uint64_t before;
-    larder_result r = larder__handle_lock(handle, &a);
+    larder_result r =
+        larder__handle_lock_for(handle, &a, __builtin_return_address(0));
 
     if (r != LARDER_OK)
         return r;
-    history_enter(a, __builtin_return_address(0));
     r = larder__capturing_forbids(a, "memory cannot be released");
     if (r == LARDER_OK) {
         before = a->held_bytes;

@@ -12,6 +12,7 @@
 #include "base/ticks.h"
 #include "base/witness.h"
 #include "base/worker.h"
+#include "core/history/recording.h"
 #include "core/state/shard.h"
 #include "core/trim/trim_age.h"
 
@@ -136,6 +137,7 @@ static void trim_pages(struct trimmer *t)
         if (!is_put || !event_passes(t, event))
             continue;
         allocator_lock(a);
+        history_enter(a, NULL);
         if (!larder__trim_is_barred(a))
             larder__trim_heap(a, heap);
         allocator_unlock(a);
@@ -151,6 +153,7 @@ static void *trimmer_run(void *ctx)
         bool is_barred;
 
         allocator_lock(a);
+        history_enter(a, NULL);
         is_barred = larder__trim_is_barred(a);
         if (!is_barred)
             larder__trim_look(a);

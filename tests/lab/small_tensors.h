@@ -1,5 +1,4 @@
-/* small_tensors.h - tensors with values written in the test, and a log of the
- * device's allocations. */
+/* small_tensors.h - tensors with values written in the test. */
 #ifndef TESTS_LAB_SMALL_TENSORS_H
 #define TESTS_LAB_SMALL_TENSORS_H
 
@@ -30,10 +29,8 @@ void assert_elements(const char *what, lab_tensor *t, const float *values,
                      int64_t count);
 void assert_sizes(lab_tensor *t, int ndim, const int64_t *sizes);
 
-/* Log from now on: "+4000 -4000" for 4000 bytes allocated and freed; 512 bytes
- * or less are not logged. */
-void log_start(lab *l);
-/* Compares the log with `want`, and starts a new one. */
-void log_expect(lab *l, const char *want);
+lab_tensor *twice(lab_tensor *t);
+/* The sum's gradients; the graph is released with the sum. */
+void backward_from_sum(lab_tensor *t);
 
 #endif

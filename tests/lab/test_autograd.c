@@ -1,5 +1,6 @@
 /* test_autograd.c - what backward computes, in which order, and which memory it
  * keeps: the logs are PyTorch's for the same statements. */
+#include "lab/device_log.h"
 #include "lab/small_tensors.h"
 
 #include "tensor/host_memory.h"
@@ -12,24 +13,6 @@ static const float *all(float number)
     for (int i = 0; i < 1000; i++)
         numbers[i] = number;
     return numbers;
-}
-
-static lab_tensor *twice(lab_tensor *t)
-{
-    lab_tensor *out;
-
-    lab_assert_ok(lab_mul_scalar(t, 2, &out));
-    return out;
-}
-
-/* The sum's gradients; the graph is released with the sum. */
-static void backward_from_sum(lab_tensor *t)
-{
-    lab_tensor *sum;
-
-    lab_assert_ok(lab_sum(t, &sum));
-    lab_assert_ok(lab_backward(sum, NULL, false));
-    lab_unref(sum);
 }
 
 /* ---- owners of gradients ------------------------------------------------ */

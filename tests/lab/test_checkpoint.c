@@ -1,4 +1,5 @@
 /* test_checkpoint.c - checkpointing keeps less memory and changes no result. */
+#include "lab/device_log.h"
 #include "lab/small_tensors.h"
 
 /* A few times tanh, with a weight, like a segment of a model. */

@@ -1,6 +1,7 @@
 /* test_lab_edges.c - edge cases of tensors: extreme sizes, memory written
  * through several views, layouts of results, and the lifetime of two gradients
  * for one tensor. */
+#include "lab/device_log.h"
 #include "lab/small_tensors.h"
 
 #define HUGE_SIZE (INT64_C(1) << 62)

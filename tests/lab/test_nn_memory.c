@@ -6,52 +6,25 @@
 #include <stdint.h>
 #include <cmocka.h>
 
-#include <stdio.h>
-#include <string.h>
-
+#include "lab/device_log.h"
 #include "lab/nn_inputs.h"
 
 /* ---- memory --------------------------------------------------------------- */
 
-enum { EVENTS_MAX = 64 };
-
-/* "+8192 -4096 …" */
-struct events {
-    char text[EVENTS_MAX * 16];
-    size_t length;
-};
-
-static void events_note(void *context, const lab_event *event)
-{
-    struct events *e = context;
-
-    e->length += (size_t)snprintf(
-        e->text + e->length, sizeof e->text - e->length, "%c%llu ",
-        event->freed ? '-' : '+', (unsigned long long)event->bytes);
-}
-
-static void events_same(lab *l, struct events *e, const char *want)
-{
-    assert_string_equal(e->text, want);
-    memset(e, 0, sizeof *e);
-    lab_set_observer(l, events_note, e);
-}
-
 static void test_layer_norm_takes_what_pytorch_takes(void **state)
 {
-    struct events e = {.length = 0};
     lab_tensor *x = nn_wanted(*state, 2, SIZES(100, 10), 1);
     lab_tensor *w = nn_wanted(*state, 1, SIZES(10), 1);
     lab_tensor *b = nn_wanted(*state, 1, SIZES(10), 1), *y, *grad;
 
-    lab_set_observer(*state, events_note, &e);
+    log_start_all(*state);
     lab_assert_ok(lab_layer_norm(x, w, b, 1e-5, &y));
-    events_same(*state, &e, "+4000 +400 +400 ");
+    log_expect(*state, "+4000 +400 +400");
     grad = nn_numbers(*state, 2, SIZES(100, 10), 2);
-    memset(&e, 0, sizeof e);
+    log_start_all(*state);
     lab_assert_ok(lab_backward(y, grad, false));
-    events_same(*state, &e, "+4000 +40 +40 -400 -400 ");
-    lab_set_observer(*state, NULL, NULL);
+    log_expect(*state, "+4000 +40 +40 -400 -400");
+    log_end(*state);
     lab_unref(grad);
     lab_unref(y);
     lab_unref(b);
@@ -61,19 +34,18 @@ static void test_layer_norm_takes_what_pytorch_takes(void **state)
 
 static void test_gradients_that_nobody_needs_are_not_computed(void **state)
 {
-    struct events e = {.length = 0};
     lab_tensor *x = nn_numbers(*state, 4, SIZES(1, 2, 6, 6), 1);
     lab_tensor *w = nn_wanted(*state, 4, SIZES(3, 2, 3, 3), 1);
     lab_tensor *b = nn_wanted(*state, 1, SIZES(3), 1), *y, *grad;
 
-    lab_set_observer(*state, events_note, &e);
+    log_start_all(*state);
     lab_assert_ok(lab_conv2d(x, w, b, 1, 0, &y));
-    events_same(*state, &e, "+192 ");
+    log_expect(*state, "+192");
     grad = nn_numbers(*state, 4, lab_sizes(y), 2);
-    memset(&e, 0, sizeof e);
+    log_start_all(*state);
     lab_assert_ok(lab_backward(y, grad, false));
-    events_same(*state, &e, "+216 +12 ");
-    lab_set_observer(*state, NULL, NULL);
+    log_expect(*state, "+216 +12");
+    log_end(*state);
     lab_unref(grad);
     lab_unref(y);
     lab_unref(b);
@@ -83,27 +55,25 @@ static void test_gradients_that_nobody_needs_are_not_computed(void **state)
 
 static void test_dropout_takes_a_mask_of_a_byte_an_element(void **state)
 {
-    struct events e = {.length = 0};
     lab_tensor *x = nn_wanted(*state, 1, SIZES(1000), 1), *y;
 
-    lab_set_observer(*state, events_note, &e);
+    log_start_all(*state);
     lab_assert_ok(lab_dropout(x, 0.5, true, &y));
-    events_same(*state, &e, "+1000 +4000 ");
+    log_expect(*state, "+1000 +4000");
     lab_unref(y);
-    events_same(*state, &e, "-1000 -4000 ");
-    lab_set_observer(*state, NULL, NULL);
+    log_expect(*state, "-1000 -4000");
+    log_end(*state);
     lab_unref(x);
 }
 
 static void test_max_pool2d_saves_indices_of_eight_bytes(void **state)
 {
-    struct events e = {.length = 0};
     lab_tensor *x = nn_wanted(*state, 4, SIZES(1, 1, 20, 20), 1), *y;
 
-    lab_set_observer(*state, events_note, &e);
+    log_start_all(*state);
     lab_assert_ok(lab_max_pool2d(x, 2, 2, &y));
-    events_same(*state, &e, "+400 +800 ");
-    lab_set_observer(*state, NULL, NULL);
+    log_expect(*state, "+400 +800");
+    log_end(*state);
     lab_unref(y);
     lab_unref(x);
 }
@@ -112,19 +82,18 @@ static void test_max_pool2d_saves_indices_of_eight_bytes(void **state)
  * memory. */
 static void test_mse_loss_stays_as_large_as_its_input(void **state)
 {
-    struct events e = {.length = 0};
     lab_tensor *x = nn_wanted(*state, 1, SIZES(1000), 1);
     lab_tensor *t = nn_numbers(*state, 1, SIZES(1000), 2), *loss;
 
-    lab_set_observer(*state, events_note, &e);
+    log_start_all(*state);
     lab_assert_ok(lab_mse_loss(x, t, &loss));
-    events_same(*state, &e, "+4000 +4000 -4000 ");
+    log_expect(*state, "+4000 +4000 -4000");
     assert_int_equal(lab_storage_bytes(loss), 4000);
     lab_assert_ok(lab_backward(loss, NULL, false));
-    events_same(*state, &e, "+4 +4000 -4 ");
+    log_expect(*state, "+4 +4000 -4");
     lab_unref(loss);
-    events_same(*state, &e, "-4000 ");
-    lab_set_observer(*state, NULL, NULL);
+    log_expect(*state, "-4000");
+    log_end(*state);
     lab_unref(t);
     lab_unref(x);
 }

@@ -1,24 +1,7 @@
 /* test_product_memory.c - the device allocations of matrix products, forward
  * and backward: the logs are PyTorch's for the same statements. */
+#include "lab/device_log.h"
 #include "lab/small_tensors.h"
-
-static lab_tensor *twice(lab_tensor *t)
-{
-    lab_tensor *out;
-
-    lab_assert_ok(lab_mul_scalar(t, 2, &out));
-    return out;
-}
-
-/* The sum's gradients; the graph is released with the sum. */
-static void backward_from_sum(lab_tensor *t)
-{
-    lab_tensor *sum;
-
-    lab_assert_ok(lab_sum(t, &sum));
-    lab_assert_ok(lab_backward(sum, NULL, false));
-    lab_unref(sum);
-}
 
 static lab_tensor *zeros_leaf_of(lab *l, int ndim, const int64_t *sizes)
 {

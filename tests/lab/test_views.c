@@ -1,6 +1,7 @@
 /* test_views.c - views share memory, copies are made only where necessary, and
  * gradients flow back through both. */
 #include "lab/finite_differences.h"
+#include "lab/device_log.h"
 #include "lab/small_tensors.h"
 
 #define SIX NUMBERS(0, 1, 2, 3, 4, 5)

@@ -1,0 +1,17 @@
+/* device_log.h - what the device's memory was asked for, and given back, as text:
+ * "+4000 -4000".  One session at a time. */
+#ifndef TESTS_LAB_DEVICE_LOG_H
+#define TESTS_LAB_DEVICE_LOG_H
+
+#include "lab/lab_rig.h"
+
+/* Log from now on, all but blocks of 512 bytes or less. */
+void log_start(lab *l);
+void log_start_all(lab *l);
+
+/* Compares the log with `want`, and starts a new one. */
+void log_expect(lab *l, const char *want);
+
+void log_end(lab *l);
+
+#endif

@@ -1,10 +1,8 @@
 /* test_device.c - the device interface: tables, counters, prices, injected
  * faults. */
-#include "support/rig.h"
+#include "device_rig.h"
 
 #include <pthread.h>
-
-#include "device/device.h"
 
 /* ---- a device that does next to nothing ----------------------------------- */
 
@@ -115,14 +113,6 @@ static larder_device_counters counters_of(larder_device *dev)
 
     assert_ok(larder_device_get_counters(dev, &n));
     return n;
-}
-
-static larder_device *sim_open(const char *spec)
-{
-    larder_device *dev;
-
-    assert_ok(larder_device_open(spec, 0, &dev));
-    return dev;
 }
 
 /* ---- tables --------------------------------------------------------------- */
@@ -280,7 +270,7 @@ static void a_failure_is_told_in_the_devices_own_words(void **state)
 
 static void props_fit_older_and_newer_callers(void **state)
 {
-    larder_device *dev = sim_open("sim:4GiB,context=1MiB,backing=none");
+    larder_device *dev = open_one("sim:4GiB,context=1MiB,backing=none");
     struct {
         larder_device_props props;
         uint64_t newer;
@@ -308,7 +298,7 @@ static void props_fit_older_and_newer_callers(void **state)
 
 static void null_arguments_are_invalid(void **state)
 {
-    larder_device *dev = sim_open("sim:4GiB,backing=none");
+    larder_device *dev = open_one("sim:4GiB,backing=none");
     uint64_t out;
     int flag;
     void *ptr;
@@ -364,7 +354,7 @@ static void calls_have_their_names(void **state)
 
 static void calls_are_counted_by_how_they_ended(void **state)
 {
-    larder_device *dev = sim_open("sim:4MiB,backing=none");
+    larder_device *dev = open_one("sim:4MiB,backing=none");
     larder_device_counters n;
     larder_addr a;
 
@@ -388,7 +378,7 @@ static void calls_are_counted_by_how_they_ended(void **state)
 
 static void an_event_that_is_not_ready_is_an_answer(void **state)
 {
-    larder_device *dev = sim_open("sim:4MiB,backing=none,events=manual");
+    larder_device *dev = open_one("sim:4MiB,backing=none,events=manual");
     uint64_t event;
 
     (void)state;
@@ -413,7 +403,7 @@ static uint64_t time_of(larder_device *dev)
 
 static void memory_calls_cost_what_the_table_says(void **state)
 {
-    larder_device *dev = sim_open("sim:64MiB,backing=none");
+    larder_device *dev = open_one("sim:64MiB,backing=none");
     uint64_t free_bytes, total_bytes;
     larder_addr a, b;
 
@@ -437,7 +427,7 @@ static void memory_calls_cost_what_the_table_says(void **state)
 
 static void virtual_memory_calls_cost_what_the_table_says(void **state)
 {
-    larder_device *dev = sim_open("sim:64MiB,backing=none");
+    larder_device *dev = open_one("sim:64MiB,backing=none");
     larder_addr range;
     uint64_t page;
 
@@ -471,7 +461,7 @@ static void virtual_memory_calls_cost_what_the_table_says(void **state)
 
 static void waits_and_events_cost_what_the_table_says(void **state)
 {
-    larder_device *dev = sim_open("sim:64MiB,backing=none,events=manual");
+    larder_device *dev = open_one("sim:64MiB,backing=none,events=manual");
     uint64_t event;
 
     (void)state;
@@ -492,7 +482,7 @@ static void waits_and_events_cost_what_the_table_says(void **state)
 
 static void other_prices_are_charged_from_then_on(void **state)
 {
-    larder_device *dev = sim_open("sim:64MiB,backing=none");
+    larder_device *dev = open_one("sim:64MiB,backing=none");
     larder_prices p;
     larder_addr a;
 
@@ -552,7 +542,7 @@ static void threads_lose_no_count(void **state)
 
 static void the_nth_call_of_a_kind_fails_once(void **state)
 {
-    larder_device *dev = sim_open("sim:64MiB,backing=none");
+    larder_device *dev = open_one("sim:64MiB,backing=none");
     larder_addr a;
 
     (void)state;
@@ -570,7 +560,7 @@ static void the_nth_call_of_a_kind_fails_once(void **state)
 
 static void calls_fail_from_the_nth_on_until_the_plan_ends(void **state)
 {
-    larder_device *dev = sim_open("sim:64MiB,backing=none");
+    larder_device *dev = open_one("sim:64MiB,backing=none");
     larder_addr a, range;
 
     (void)state;
@@ -587,7 +577,7 @@ static void calls_fail_from_the_nth_on_until_the_plan_ends(void **state)
 
 static void a_plan_covers_its_times_and_no_more(void **state)
 {
-    larder_device *dev = sim_open("sim:64MiB,backing=none");
+    larder_device *dev = open_one("sim:64MiB,backing=none");
     larder_addr a;
 
     (void)state;
@@ -662,7 +652,7 @@ static larder_result call_any(larder_device *dev, larder_call call)
 
 static void every_kind_of_call_can_be_made_to_fail(void **state)
 {
-    larder_device *dev = sim_open("sim:64MiB,backing=none");
+    larder_device *dev = open_one("sim:64MiB,backing=none");
 
     (void)state;
     for (int i = 0; i < LARDER_CALL_COUNT; i++) {

@@ -1,30 +1,18 @@
 /* test_sim_lend.c - pages of simulated GPUs shared between processes: handles,
  * and which process is charged for how long. */
+#include "device_rig.h"
 #include "support/share_rig.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
 
-#include "device/device.h"
-
 static char spec[128];
 
 static larder_device *up(const char *settings)
 {
-    larder_device *dev;
-
     snprintf(spec, sizeof spec, "sim:64MiB,shared=test-lend-%ld,export=%s",
              (long)getpid(), settings);
-    assert_ok(larder_device_open(spec, 0, &dev));
-    return dev;
-}
-
-static uint64_t page_of(larder_device *dev, uint64_t bytes)
-{
-    uint64_t page;
-
-    assert_ok(larder__device_page_create(dev, bytes, &page));
-    return page;
+    return open_one(spec);
 }
 
 static larder_addr map_of(larder_device *dev, uint64_t page, uint64_t bytes)

@@ -1,6 +1,6 @@
 /* test_sim_memory.c - driver allocations of the simulated GPU: their addresses,
  * their accounting, and the memory behind them. */
-#include "support/rig.h"
+#include "device_rig.h"
 #include "support/sanitized.h"
 
 #include <signal.h>
@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "base/host.h"
-#include "device/device.h"
 
 /* Both kinds of backing must do the same. */
 static const char *const backings[] = {"memory", "none"};
@@ -16,12 +15,10 @@ static const char *const backings[] = {"memory", "none"};
 static larder_device *open_with(const char *size, const char *settings,
                                 const char *backing)
 {
-    larder_device *dev;
     char spec[128];
 
     snprintf(spec, sizeof spec, "sim:%s,backing=%s%s", size, backing, settings);
-    assert_ok(larder_device_open(spec, 0, &dev));
-    return dev;
+    return open_one(spec);
 }
 
 static larder_addr first_of(larder_device *dev)
@@ -44,14 +41,6 @@ static uint64_t allocate(larder_device *dev, uint64_t bytes)
 static void release(larder_device *dev, uint64_t offset)
 {
     assert_ok(larder__device_mem_free(dev, first_of(dev) + offset));
-}
-
-static uint64_t free_of(larder_device *dev)
-{
-    uint64_t free_bytes, total_bytes;
-
-    assert_ok(larder_device_mem_info(dev, &free_bytes, &total_bytes));
-    return free_bytes;
 }
 
 static unsigned char *bytes_at(larder_device *dev, uint64_t offset)

@@ -1,5 +1,5 @@
 /* test_sim_share.c - one simulated GPU for several processes. */
-#include "support/rig.h"
+#include "device_rig.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -9,7 +9,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "device/device.h"
 #include "device/sim_process.h"
 
 /* A name unique to this run. */
@@ -24,20 +23,9 @@ static char *spec_of(const char *size, const char *settings)
     return spec;
 }
 
-static larder_device *open_one(const char *size, const char *settings)
+static larder_device *open_shared(const char *size, const char *settings)
 {
-    larder_device *dev;
-
-    assert_ok(larder_device_open(spec_of(size, settings), 0, &dev));
-    return dev;
-}
-
-static uint64_t free_of(larder_device *dev)
-{
-    uint64_t free_bytes, total_bytes;
-
-    assert_ok(larder_device_mem_info(dev, &free_bytes, &total_bytes));
-    return free_bytes;
+    return open_one(spec_of(size, settings));
 }
 
 static void allocate(larder_device *dev, uint64_t bytes)
@@ -196,7 +184,7 @@ static struct seen processes_of(larder_device *dev)
 
 static void the_capacity_counts_over_processes(void **state)
 {
-    larder_device *dev = open_one("16MiB", ",context=1MiB");
+    larder_device *dev = open_shared("16MiB", ",context=1MiB");
     struct other o = other_start(spec_of("16MiB", ",context=1MiB"), MIB(4));
     larder_addr addr;
 
@@ -217,7 +205,7 @@ static void the_capacity_counts_over_processes(void **state)
 
 static void every_process_is_named_with_what_it_holds(void **state)
 {
-    larder_device *dev = open_one("16MiB", ",context=1MiB");
+    larder_device *dev = open_shared("16MiB", ",context=1MiB");
     struct other o = other_start(spec_of("16MiB", ",context=1MiB"), MIB(4));
     struct seen seen = processes_of(dev);
 
@@ -236,7 +224,7 @@ static void every_process_is_named_with_what_it_holds(void **state)
 
 static void memory_of_a_killed_process_is_reclaimed_when_needed(void **state)
 {
-    larder_device *dev = open_one("16MiB", "");
+    larder_device *dev = open_shared("16MiB", "");
     struct other o = other_start(spec_of("16MiB", ""), MIB(12));
     larder_addr addr;
 
@@ -251,7 +239,7 @@ static void memory_of_a_killed_process_is_reclaimed_when_needed(void **state)
 
 static void memory_of_a_killed_process_is_reclaimed(void **state)
 {
-    larder_device *dev = open_one("16MiB", "");
+    larder_device *dev = open_shared("16MiB", "");
     struct other o = other_start(spec_of("16MiB", ""), MIB(12));
 
     (void)state;
@@ -269,7 +257,7 @@ static void memory_of_a_killed_process_is_reclaimed(void **state)
 
 static void the_last_process_removes_the_shared_object(void **state)
 {
-    larder_device *dev = open_one("16MiB", "");
+    larder_device *dev = open_shared("16MiB", "");
     struct other o = other_start(spec_of("16MiB", ""), MIB(2));
 
     (void)state;
@@ -288,7 +276,7 @@ static void an_object_of_dead_processes_is_taken_over(void **state)
     (void)state;
     other_kill(o);
     assert_true(object_exists(0));
-    dev = open_one("32MiB", "");
+    dev = open_shared("32MiB", "");
     assert_int_equal(free_of(dev), MIB(32));
     other_wait(o);
     assert_ok(larder_device_close(dev));
@@ -297,7 +285,7 @@ static void an_object_of_dead_processes_is_taken_over(void **state)
 
 static void another_capacity_is_refused(void **state)
 {
-    larder_device *dev = open_one("16MiB", ""), *other = NULL;
+    larder_device *dev = open_shared("16MiB", ""), *other = NULL;
 
     (void)state;
     assert_refused(LARDER_ERR_INVALID,
@@ -311,8 +299,8 @@ static void another_capacity_is_refused(void **state)
 
 static void one_process_pays_one_context(void **state)
 {
-    larder_device *a = open_one("16MiB", ",context=1MiB");
-    larder_device *b = open_one("16MiB", ",context=1MiB");
+    larder_device *a = open_shared("16MiB", ",context=1MiB");
+    larder_device *b = open_shared("16MiB", ",context=1MiB");
 
     (void)state;
     allocate(a, MIB(14));
@@ -330,7 +318,7 @@ static void one_process_pays_one_context(void **state)
 
 static void a_shared_context_that_does_not_fit_fails(void **state)
 {
-    larder_device *dev = open_one("4MiB", ",context=1MiB");
+    larder_device *dev = open_shared("4MiB", ",context=1MiB");
     struct other o = other_start(spec_of("4MiB", ""), MIB(4));
     larder_addr addr;
 
@@ -361,7 +349,7 @@ static void devices_of_a_shared_set_are_apart(void **state)
 
 static void a_child_that_closes_leaves_its_parents_memory(void **state)
 {
-    larder_device *dev = open_one("16MiB", "");
+    larder_device *dev = open_shared("16MiB", "");
     int status;
     pid_t pid;
 
@@ -410,7 +398,7 @@ static void churn_main(void)
 
 static void no_byte_is_lost_when_processes_come_and_die(void **state)
 {
-    larder_device *dev = open_one("64MiB", ",context=512KiB");
+    larder_device *dev = open_shared("64MiB", ",context=512KiB");
 
     (void)state;
     allocate(dev, MIB(2));
@@ -475,7 +463,7 @@ static void signals_neither_fail_an_open_nor_let_two_have_too_much(void **state)
 
 static void memory_of_a_process_is_reclaimed_after_exec(void **state)
 {
-    larder_device *dev = open_one("8MiB", "");
+    larder_device *dev = open_shared("8MiB", "");
     int down[2], up[2];
     char word = 0;
     pid_t pid;
@@ -618,7 +606,7 @@ static void contend_main(void)
 
 static void the_lock_outlives_who_dies_with_it(void **state)
 {
-    larder_device *dev = open_one("8MiB", "");
+    larder_device *dev = open_shared("8MiB", "");
 
     (void)state;
     for (int i = 0; i < 10; i++) {
@@ -649,7 +637,7 @@ static void a_process_is_known_by_number_and_start(void **state)
     other_wait(o);
     assert_false(larder__sim_process_lives(o.pid, 0));
     assert_int_equal(larder__sim_process_start(o.pid), 0);
-    assert_ok(larder_device_close(open_one("16MiB", "")));
+    assert_ok(larder_device_close(open_shared("16MiB", "")));
 }
 
 int main(void)

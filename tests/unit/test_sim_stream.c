@@ -1,17 +1,7 @@
 /* test_sim_stream.c - streams, events and captures of the simulated GPU. */
-#include "support/rig.h"
+#include "device_rig.h"
 
 #include <pthread.h>
-
-#include "device/device.h"
-
-static larder_device *open_one(const char *spec)
-{
-    larder_device *dev;
-
-    assert_ok(larder_device_open(spec, 0, &dev));
-    return dev;
-}
 
 static larder_device *open_manual(void)
 {

@@ -1,25 +1,15 @@
 /* test_sim_vmm.c - virtual memory of the simulated GPU: reserved ranges, pages,
  * and the rules for mapping pages into ranges. */
-#include "support/rig.h"
+#include "device_rig.h"
 
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "device/device.h"
-
 #define PAGE MIB(2)
 
 /* Both kinds of backing must do the same. */
 static const char *const specs[] = {"sim:64MiB", "sim:64MiB,backing=none"};
-
-static larder_device *open_one(const char *spec)
-{
-    larder_device *dev;
-
-    assert_ok(larder_device_open(spec, 0, &dev));
-    return dev;
-}
 
 static larder_addr reserve(larder_device *dev, uint64_t bytes)
 {
@@ -27,14 +17,6 @@ static larder_addr reserve(larder_device *dev, uint64_t bytes)
 
     assert_ok(larder__device_address_reserve(dev, bytes, &addr));
     return addr;
-}
-
-static uint64_t page_of(larder_device *dev, uint64_t bytes)
-{
-    uint64_t page;
-
-    assert_ok(larder__device_page_create(dev, bytes, &page));
-    return page;
 }
 
 /* A mapped, usable page. */
@@ -45,14 +27,6 @@ static uint64_t put_page(larder_device *dev, larder_addr addr, uint64_t bytes)
     assert_ok(larder__device_map(dev, addr, bytes, page));
     assert_ok(larder__device_set_access(dev, addr, bytes));
     return page;
-}
-
-static uint64_t free_of(larder_device *dev)
-{
-    uint64_t free_bytes, total_bytes;
-
-    assert_ok(larder_device_mem_info(dev, &free_bytes, &total_bytes));
-    return free_bytes;
 }
 
 static unsigned char *at(larder_addr addr)

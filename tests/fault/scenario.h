@@ -84,6 +84,19 @@ static inline void fault_describe(const struct fault *f, const char *conf)
                 larder_result_name(f->with), conf);
 }
 
+static inline void fault_fail(const struct fault *f, larder_result r)
+{
+    fault_describe(f, "");
+    fail_msg("%s: %s", larder_result_name(r), larder_last_error());
+}
+
+/* It worked, or it failed as the fault makes it fail. */
+static inline void fault_expect(const struct fault *f, larder_result r)
+{
+    if (r != LARDER_OK && r != f->with)
+        fault_fail(f, r);
+}
+
 /* ---- the state of a run -------------------------------------------------- */
 
 enum {

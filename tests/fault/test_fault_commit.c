@@ -34,10 +34,8 @@ static bool is_explained(const struct fault *f, larder_result r)
 
 static void expect(const struct fault *f, larder_result r)
 {
-    if (is_explained(f, r))
-        return;
-    fault_describe(f, "");
-    fail_msg("%s: %s", larder_result_name(r), larder_last_error());
+    if (!is_explained(f, r))
+        fault_fail(f, r);
 }
 
 /* ---- pages ------------------------------------------------------------------- */

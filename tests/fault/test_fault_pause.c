@@ -67,10 +67,8 @@ static void run_down(struct run *run)
 /* The results that the fault can explain. */
 static void expect(const struct fault *f, larder_result r)
 {
-    if (r == LARDER_OK || r == f->with || r == LARDER_ERR_OUT_OF_MEMORY)
-        return;
-    fault_describe(f, "");
-    fail_msg("%s: %s", larder_result_name(r), larder_last_error());
+    if (r != LARDER_ERR_OUT_OF_MEMORY)
+        fault_expect(f, r);
 }
 
 /* Whether the fault struck. */

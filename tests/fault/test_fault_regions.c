@@ -66,14 +66,6 @@ static void verify(struct rig *rig, larder_region *kv)
     }
 }
 
-static void expect(const struct fault *f, larder_result r)
-{
-    if (r == LARDER_OK || r == f->with)
-        return;
-    fault_describe(f, "");
-    fail_msg("%s: %s", larder_result_name(r), larder_last_error());
-}
-
 /* Whether the fault struck. */
 static int run_once(const struct fault *f, const void *conf)
 {
@@ -85,11 +77,11 @@ static int run_once(const struct fault *f, const void *conf)
     assert_ok(larder_device_reset_counters(rig.dev));
     fault_plan(f, rig.dev, f->nth);
     r = larder_region_pause(kv, LARDER_PAUSE_KEEP);
-    expect(f, r);
+    fault_expect(f, r);
     verify(&rig, kv);
     if (is_paused(kv)) {
         r = larder_region_resume(kv);
-        expect(f, r);
+        fault_expect(f, r);
         assert_int_equal(is_paused(kv), r != LARDER_OK);
     }
     verify(&rig, kv);

@@ -9,14 +9,6 @@
 
 enum { BYTES = 5 << 20, SEED = 3 };
 
-static void expect(const struct fault *f, larder_result r)
-{
-    if (r == LARDER_OK || r == f->with)
-        return;
-    fault_describe(f, "");
-    fail_msg("%s: %s", larder_result_name(r), larder_last_error());
-}
-
 /* Send and receive; a failure leaves nothing behind except in the socket. */
 static larder_import *pass(const struct fault *f, struct rig *rig,
                            larder_export *e)
@@ -25,10 +17,10 @@ static larder_import *pass(const struct fault *f, struct rig *rig,
     larder_import *m = NULL;
     larder_result r = larder_export_send(e, p.near);
 
-    expect(f, r);
+    fault_expect(f, r);
     if (r == LARDER_OK) {
         r = larder_import_receive(rig->dev, p.far, &m);
-        expect(f, r);
+        fault_expect(f, r);
         assert_true((m != NULL) == (r == LARDER_OK));
     }
     pair_down(&p);
@@ -39,7 +31,7 @@ static larder_import *import_end(const struct fault *f, larder_import *m)
 {
     larder_result r = larder_import_close(m);
 
-    expect(f, r);
+    fault_expect(f, r);
     return r == LARDER_OK ? NULL : m;
 }
 
@@ -56,7 +48,7 @@ static int run_once(const struct fault *f, const void *setup)
     pattern_put(addr, BYTES, SEED);
     assert_ok(larder_device_reset_counters(rig.dev));
     fault_plan(f, rig.dev, f->nth);
-    expect(f, larder_export_open(rig.a, addr, &e));
+    fault_expect(f, larder_export_open(rig.a, addr, &e));
     if (e != NULL)
         m = pass(f, &rig, e);
     if (m != NULL)

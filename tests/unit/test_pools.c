@@ -389,14 +389,6 @@ static const larder_call forbidden[] = {
 
 enum { FORBIDDEN_COUNT = sizeof forbidden / sizeof forbidden[0] };
 
-static larder_device_counters counters_of(struct rig *rig)
-{
-    larder_device_counters counters = {.size = sizeof counters};
-
-    assert_ok(larder_device_get_counters(rig->dev, &counters));
-    return counters;
-}
-
 /* Failed attempts count too. */
 static void assert_no_forbidden_call(const larder_device_counters *before,
                                      const larder_device_counters *after)
@@ -462,9 +454,9 @@ static void capture_with(const char *conf)
     leave_cached_memory(&rig);
     assert_ok(larder_sim_capture_begin(rig.dev, 0));
     assert_ok(larder_pool_begin(rig.a, pool_a, only_stream_0, NULL));
-    before = counters_of(&rig);
+    before = rig_counters(&rig);
     run_out(&rig, live);
-    after = counters_of(&rig);
+    after = rig_counters(&rig);
     assert_no_forbidden_call(&before, &after);
     assert_ok(larder_pool_end(rig.a, pool_a));
     assert_ok(larder_sim_capture_end(rig.dev, 0));

@@ -11,7 +11,7 @@
 
 #include "made_run.h"
 #include "report/verdict.h"
-#include "support/libc_faults.h"
+#include "support/guarded.h"
 
 #define MIB(n) ((uint64_t)(n) << 20)
 
@@ -240,6 +240,5 @@ int main(void)
             temporaries_are_those_of_a_line_or_of_the_backward_pass),
     };
 
-    libc_guard(true);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_guarded_tests(tests);
 }

@@ -14,7 +14,7 @@
 #include "report/call_tree.h"
 #include "report/frame_groups.h"
 #include "report/report_words.h"
-#include "support/libc_faults.h"
+#include "support/guarded.h"
 
 static const char calls[] =
     "alloc 0 8MiB 0 /v/site-packages/tf/m/llama.py:9:mlp|"
@@ -294,6 +294,5 @@ int main(void)
         cmocka_unit_test(a_tree_grows_with_its_calls),
     };
 
-    libc_guard(true);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_guarded_tests(tests);
 }

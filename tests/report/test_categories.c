@@ -11,7 +11,7 @@
 #include "made_run.h"
 #include "made_snapshot.h"
 #include "report/explain.h"
-#include "support/libc_faults.h"
+#include "support/guarded.h"
 
 /* Of the allocation that begins first. */
 static enum report_category category_of(const char *lines)
@@ -157,6 +157,5 @@ int main(void)
         cmocka_unit_test(pytorchs_categories_take_precedence_over_guesses),
     };
 
-    libc_guard(true);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_guarded_tests(tests);
 }

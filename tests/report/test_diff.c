@@ -11,7 +11,7 @@
 #include "made_snapshot.h"
 #include "report/report.h"
 #include "report/report_words.h"
-#include "support/libc_faults.h"
+#include "support/guarded.h"
 
 /* The comparison of two runs; the caller frees it. */
 static char *compared(const char *a, const char *b, bool json, size_t top,
@@ -202,6 +202,5 @@ int main(void)
         cmocka_unit_test(a_device_of_either_run_is_compared),
     };
 
-    libc_guard(true);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_guarded_tests(tests);
 }

@@ -11,7 +11,7 @@
 #include "made_run.h"
 #include "report/explain.h"
 #include "report/shortage.h"
-#include "support/libc_faults.h"
+#include "support/guarded.h"
 
 #define MIB(n) ((uint64_t)(n) << 20)
 
@@ -243,6 +243,5 @@ int main(void)
         cmocka_unit_test(the_requesting_line_is_named),
     };
 
-    libc_guard(true);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_guarded_tests(tests);
 }

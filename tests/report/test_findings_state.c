@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "findings_rig.h"
-#include "support/libc_faults.h"
+#include "support/guarded.h"
 
 /* ---- unused memory --------------------------------------------------------- */
 
@@ -257,6 +257,5 @@ int main(void)
         cmocka_unit_test(waiting_memory_is_reported_from_a_twentieth_on),
     };
 
-    libc_guard(true);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_guarded_tests(tests);
 }

@@ -11,7 +11,7 @@
 
 #include "findings_rig.h"
 #include "put_lines.h"
-#include "support/libc_faults.h"
+#include "support/guarded.h"
 
 /* ---- leaks ----------------------------------------------------------------- */
 
@@ -368,6 +368,5 @@ int main(void)
         cmocka_unit_test(a_hundred_releases_are_reported),
     };
 
-    libc_guard(true);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_guarded_tests(tests);
 }

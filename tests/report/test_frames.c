@@ -12,7 +12,7 @@
 #include "made_snapshot.h"
 #include "report/frame_kind.h"
 #include "report/report_words.h"
-#include "support/libc_faults.h"
+#include "support/guarded.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -322,6 +322,5 @@ int main(void)
         cmocka_unit_test(only_the_ends_of_a_long_name_are_read),
     };
 
-    libc_guard(true);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_guarded_tests(tests);
 }

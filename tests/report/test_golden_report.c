@@ -19,7 +19,7 @@
 #include "made_snapshot.h"
 #include "report/report.h"
 #include "report/report_words.h"
-#include "support/libc_faults.h"
+#include "support/guarded.h"
 
 #define REPORTS "tests/data/reports/"
 
@@ -374,6 +374,5 @@ int main(void)
         cmocka_unit_test(failures_beyond_twenty_are_counted),
     };
 
-    libc_guard(true);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_guarded_tests(tests);
 }

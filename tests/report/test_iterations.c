@@ -16,7 +16,7 @@
 #include "made_snapshot.h"
 #include "put_lines.h"
 #include "report/iterations.h"
-#include "support/libc_faults.h"
+#include "support/guarded.h"
 
 static void draw(const char *run)
 {
@@ -255,6 +255,5 @@ int main(void)
         cmocka_unit_test(kinds_differ_by_any_byte_of_their_path),
     };
 
-    libc_guard(true);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_guarded_tests(tests);
 }

@@ -9,7 +9,7 @@
 
 #include "made_snapshot.h"
 #include "snapshot/address_map.h"
-#include "support/libc_faults.h"
+#include "support/guarded.h"
 #include "support/random.h"
 
 #define MIB(n) ((uint64_t)(n) << 20)
@@ -206,6 +206,5 @@ int main(void)
         cmocka_unit_test(the_address_map_keeps_what_it_is_told),
     };
 
-    libc_guard(true);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_guarded_tests(tests);
 }

@@ -12,7 +12,7 @@
 #include "made_snapshot.h"
 #include "report/report.h"
 #include "report/report_words.h"
-#include "support/libc_faults.h"
+#include "support/guarded.h"
 
 static const struct report_options usual = {0};
 static const struct report_options whole = {.all = true};
@@ -417,6 +417,5 @@ int main(void)
         cmocka_unit_test(only_the_first_device_has_all_lists),
     };
 
-    libc_guard(true);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_guarded_tests(tests);
 }

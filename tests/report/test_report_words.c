@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "report/report_words.h"
-#include "support/libc_faults.h"
+#include "support/guarded.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define MIB(n) ((uint64_t)(n) << 20)
@@ -236,6 +236,5 @@ int main(void)
         cmocka_unit_test(a_files_name_is_harmless),
     };
 
-    libc_guard(true);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_guarded_tests(tests);
 }

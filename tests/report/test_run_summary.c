@@ -13,7 +13,7 @@
 
 #include "made_run.h"
 #include "made_snapshot.h"
-#include "support/libc_faults.h"
+#include "support/guarded.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define MIB(n) ((uint64_t)(n) << 20)
@@ -369,6 +369,5 @@ int main(void)
         cmocka_unit_test(an_iterations_peak_counts_all_its_events),
     };
 
-    libc_guard(true);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_guarded_tests(tests);
 }

@@ -11,7 +11,7 @@
 
 #include "made_snapshot.h"
 #include "report/shortage.h"
-#include "support/libc_faults.h"
+#include "support/guarded.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define MIB(n) ((uint64_t)(n) << 20)
@@ -260,6 +260,5 @@ int main(void)
         cmocka_unit_test(an_overfull_segment_has_nothing_free),
     };
 
-    libc_guard(true);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_guarded_tests(tests);
 }

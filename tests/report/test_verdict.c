@@ -10,7 +10,7 @@
 
 #include "made_run.h"
 #include "report/verdict.h"
-#include "support/libc_faults.h"
+#include "support/guarded.h"
 
 static void has(const char *text, const char *words)
 {
@@ -205,6 +205,5 @@ int main(void)
         cmocka_unit_test(inference_gets_no_advice_about_training),
     };
 
-    libc_guard(true);
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_guarded_tests(tests);
 }

@@ -1,0 +1,38 @@
+/* guarded.h - runs a group of tests under libc_guard() (libc_faults.h): memory
+ * that they do not free makes the program fail.  For cmocka programs. */
+#ifndef LARDER_TESTS_SUPPORT_GUARDED_H
+#define LARDER_TESTS_SUPPORT_GUARDED_H
+
+#include "support/libc_faults.h"
+
+static long guarded_left;
+
+static inline int guarded_begin(void **state)
+{
+    (void)state;
+    libc_guard(true);
+    guarded_left = libc_faults.held;
+    return 0;
+}
+
+static inline int guarded_end(void **state)
+{
+    (void)state;
+    guarded_left = libc_faults.held - guarded_left;
+    libc_guard(false);
+    return 0;
+}
+
+/* cmocka ignores what a group's teardown returns, and a test that failed could
+ * not free its memory. */
+static inline int guarded_result(int failed)
+{
+    if (failed == 0 && guarded_left != 0)
+        print_error("%ld allocations were not freed\n", guarded_left);
+    return failed == 0 && guarded_left != 0 ? 1 : failed;
+}
+
+#define run_guarded_tests(tests)                                               \
+    guarded_result(cmocka_run_group_tests((tests), guarded_begin, guarded_end))
+
+#endif

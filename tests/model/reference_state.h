@@ -6,7 +6,6 @@
 
 #define REF_KIB UINT64_C(1024)
 #define REF_MIB (REF_KIB * 1024)
-#define REF_GIB (REF_MIB * 1024)
 
 /* ---- settings ----------------------------------------------------------- */
 

@@ -4,8 +4,8 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <time.h>
 
+#include "support/clock.h"
 #include "work.h"
 
 static void live_memory_moves_for_a_request(void **state)
@@ -93,14 +93,13 @@ static void a_move_waits_for_a_running_call(void **state)
     struct holes h = holes_make();
     uint64_t moves = stats_now().moves;
     bool is_entered = preload_work_enter(preload_driver());
-    struct timespec while_it_waits = {.tv_nsec = 50 * 1000 * 1000};
     pthread_t thread;
     cud_addr got = 0;
 
     (void)state;
     assert_true(is_entered);
     assert_int_equal(pthread_create(&thread, NULL, take_wanted, &got), 0);
-    nanosleep(&while_it_waits, NULL);
+    nap_ms(50); /* it waits */
     assert_int_equal(stats_now().moves, moves);
     preload_work_leave(is_entered);
     assert_int_equal(pthread_join(thread, NULL), 0);

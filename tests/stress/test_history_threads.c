@@ -1,13 +1,13 @@
 /* test_history_threads.c - threads allocate while others write snapshots, read
  * the events, and turn the history on and off. */
+#include "support/clock.h"
 #include "support/history_rig.h"
 #include "support/random.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <time.h>
 
-enum { ALLOCATORS = 3, LIVE = 32, RUN_MS = 400 };
+enum { LIVE = 32, RUN_MS = 400 };
 
 struct shared {
     struct rig rig;
@@ -83,7 +83,6 @@ static void *turn(void *arg)
 {
     static const larder_stacks stacks[] = {
         LARDER_STACKS_FRAME_POINTERS, LARDER_STACKS_OFF, LARDER_STACKS_UNWIND};
-    const struct timespec pause = {.tv_nsec = 3000000};
     struct shared *s = arg;
     larder_history_options opt;
 
@@ -92,7 +91,7 @@ static void *turn(void *arg)
         opt.max_events = 500;
         opt.stacks = stacks[i % 3];
         expect_ok(s, larder_history_start(s->rig.a, &opt));
-        nanosleep(&pause, NULL);
+        nap_ms(3);
         expect_ok(s, larder_history_mark(s->rig.a, "turn"));
         expect_ok(s, larder_history_walk(s->rig.a, look, s));
         if (i % 4 == 0)
@@ -106,7 +105,6 @@ static void *turn(void *arg)
 
 static void test_snapshots_are_written_while_others_allocate(void **state)
 {
-    const struct timespec run = {.tv_nsec = RUN_MS * 1000000L};
     struct shared s = {.rig = rig_up("sim:8GiB,backing=none", "history:500")};
     void *(*const mains[])(void *) = {
         allocate, allocate, allocate, write_snapshots, write_snapshots, turn};
@@ -116,7 +114,7 @@ static void test_snapshots_are_written_while_others_allocate(void **state)
     (void)state;
     for (int i = 0; i < THREADS; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, mains[i], &s), 0);
-    nanosleep(&run, NULL);
+    nap_ms(RUN_MS);
     atomic_store(&s.stop, 1);
     for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);

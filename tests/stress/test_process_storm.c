@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <time.h>
 
+#include "support/clock.h"
 #include "support/policies.h"
 #include "support/storm.h"
 
@@ -168,13 +169,6 @@ static void expect_well(int status)
         assert_true(WTERMSIG(status) == SIGKILL || WTERMSIG(status) == SIGALRM);
 }
 
-static void nap(void)
-{
-    const struct timespec t = {.tv_nsec = 10000000};
-
-    nanosleep(&t, NULL);
-}
-
 static unsigned long storm(larder_device *dev, pid_t *pids)
 {
     time_t end = time(NULL) + seconds;
@@ -187,7 +181,7 @@ static unsigned long storm(larder_device *dev, pid_t *pids)
         int status;
         pid_t gone;
 
-        nap();
+        nap_ms(10);
         if (below(4) == 0) {
             kill(pids[below(WORKERS)], SIGKILL);
             kills++;
@@ -221,7 +215,7 @@ static void the_card_outlives_the_storm(void **state)
         expect_well(status);
     }
     while (rig_usage(dev).used_bytes != 0)
-        nap(); /* children of killed processes end by themselves */
+        nap_ms(10); /* children of killed processes end by themselves */
     assert_ok(larder_device_close(dev));
     print_message("%ld s: %lu rounds, %lu kills, %lu forks, %lu programs, %lu "
                   "signals\n",

@@ -2,10 +2,10 @@
  * age: nobody's bytes change, and every rule holds afterwards. */
 #include <pthread.h>
 #include <stdatomic.h>
-#include <time.h>
 
 #include <larder/pinned.h>
 
+#include "support/clock.h"
 #include "support/rig.h"
 
 enum { THREADS = 3, SLOTS = 16, STEPS = 3000 };
@@ -72,11 +72,8 @@ static void *work(void *ctx)
         if (i % 64 == 0)
             w->wrong += larder_trim(w->a, MIB(next_random(&w->seed) % 64),
                                     NULL) != LARDER_OK;
-        if (i % 500 == 0) { /* time for a pass or two */
-            const struct timespec nap = {.tv_nsec = 3000000};
-
-            nanosleep(&nap, NULL);
-        }
+        if (i % 500 == 0)
+            nap_ms(3); /* time for a pass or two */
     }
     for (int i = 0; i < SLOTS; i++) {
         if (held[i].at != NULL)

@@ -2,8 +2,8 @@
  * examines: the settings own_looks and patience, to the exact request. */
 #include <pthread.h>
 #include <stdatomic.h>
-#include <time.h>
 
+#include "support/clock.h"
 #include "support/rig.h"
 
 #include "core/entry/handle.h"
@@ -37,10 +37,8 @@ static void *use_own_stream(void *ctx)
 
 static void await(const struct user *u)
 {
-    const struct timespec nap = {.tv_nsec = 1000000};
-
     for (int ms = 0; ms < PATIENCE_MS && !atomic_load(&u->is_done); ms++)
-        nanosleep(&nap, NULL);
+        nap_ms(1);
 }
 
 static void run_to_end(struct user *u)

@@ -1,5 +1,6 @@
 /* test_history.c - the ring of events: its contents, what is lost, and that
  * recording changes nothing else. */
+#include "support/clock.h"
 #include "support/history_rig.h"
 #include "support/random.h"
 
@@ -157,10 +158,9 @@ static void test_the_time_is_that_of_day(void **state)
     history_on(&rig, 100);
     clock_gettime(CLOCK_REALTIME, &t);
     before_us = (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
-    t = (struct timespec){.tv_nsec = 20000000};
-    nanosleep(&t, NULL);
+    nap_ms(20);
     rig_alloc(&rig, 1000);
-    nanosleep(&t, NULL);
+    nap_ms(20);
     clock_gettime(CLOCK_REALTIME, &t);
     after_us = (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
     event_us = events_of(&rig).last_us;

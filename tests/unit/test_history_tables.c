@@ -158,7 +158,7 @@ static void a_table_that_gets_no_memory_is_empty(void **state)
 
 /* ---- texts ------------------------------------------------------------------- */
 
-enum { STEP = 16, STEPS = 1 << 16 };
+enum { STEPS = 1 << 16 };
 
 static struct text_table texts_up(void)
 {

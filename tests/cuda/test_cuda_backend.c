@@ -131,7 +131,7 @@ static void errors_have_the_driver_s_name_and_words(void **state)
     cuda_down(dev, 0);
 }
 
-static void host_memory_that_runs_out_is_the_host_s(void **state)
+static void running_out_of_host_memory_is_named_as_such(void **state)
 {
     larder_device *dev = cuda_up("sim:64MiB", 0, "");
     void *ptr = NULL;
@@ -146,7 +146,7 @@ static void host_memory_that_runs_out_is_the_host_s(void **state)
     cuda_down(dev, 0);
 }
 
-static void a_stream_that_is_gone_is_unknown(void **state)
+static void an_unknown_stream_is_refused(void **state)
 {
     struct rig rig = {.dev = cuda_up("sim:64MiB", 0, "")};
     larder_addr p;
@@ -334,7 +334,7 @@ static int exported(larder_device *dev, int type, int *fd)
     return answer;
 }
 
-static void pages_can_leave_if_that_was_asked_for(void **state)
+static void pages_can_be_exported_if_the_spec_says_so(void **state)
 {
     larder_device *dev = cuda_up("sim:64MiB", 0, ",export=fd");
     cud_context own = NULL;
@@ -368,15 +368,15 @@ int main(void)
         cmocka_unit_test(devices_are_found_by_their_numbers),
         cmocka_unit_test(a_machine_with_one_memory_says_so),
         cmocka_unit_test(errors_have_the_driver_s_name_and_words),
-        cmocka_unit_test(host_memory_that_runs_out_is_the_host_s),
-        cmocka_unit_test(a_stream_that_is_gone_is_unknown),
+        cmocka_unit_test(running_out_of_host_memory_is_named_as_such),
+        cmocka_unit_test(an_unknown_stream_is_refused),
         cmocka_unit_test(a_driver_that_has_shut_down_fails_no_free),
         cmocka_unit_test(the_context_is_taken_when_it_is_needed),
         cmocka_unit_test(the_thread_s_own_context_stays_current),
         cmocka_unit_test(a_thread_without_a_context_needs_none),
         cmocka_unit_test(a_child_is_told_that_the_device_is_its_parent_s),
         cmocka_unit_test(mappings_are_opened_to_every_device_that_reaches_them),
-        cmocka_unit_test(pages_can_leave_if_that_was_asked_for),
+        cmocka_unit_test(pages_can_be_exported_if_the_spec_says_so),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

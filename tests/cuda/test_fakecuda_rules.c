@@ -299,7 +299,7 @@ static void pages_come_back_through_files(void **state)
     assert_int_equal(DRIVER(cuMemUnmap)(addr, MIB(2)), 0);
 }
 
-static void calls_fail_when_told_to(void **state)
+static void calls_fail_as_planned(void **state)
 {
     cud_addr addr;
 
@@ -381,7 +381,7 @@ int main(void)
         RULE(a_capture_refuses_memory_unless_the_thread_is_relaxed),
         RULE(calls_are_found_by_name),
         RULE(pages_come_back_through_files),
-        RULE(calls_fail_when_told_to),
+        RULE(calls_fail_as_planned),
         RULE(the_driver_does_not_survive_a_fork),
     };
 

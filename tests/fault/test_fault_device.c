@@ -236,7 +236,7 @@ static void test_direct_gives_what_was_refused_with_the_next_request(
     rig_down(&rig);
 }
 
-static void test_destroying_goes_on_past_refusals(void **state)
+static void test_destroying_continues_after_refusals(void **state)
 {
     static const larder_call calls[] = {
         LARDER_CALL_mem_free,   LARDER_CALL_page_release,
@@ -287,7 +287,7 @@ int main(void)
         cmocka_unit_test(test_a_segment_that_could_not_be_noted_is_not_lost),
         cmocka_unit_test(
             test_direct_gives_what_was_refused_with_the_next_request),
-        cmocka_unit_test(test_destroying_goes_on_past_refusals),
+        cmocka_unit_test(test_destroying_continues_after_refusals),
     };
 
     unsetenv("LARDER_CONF");

@@ -167,7 +167,8 @@ static void threads_share_an_allocator(void **state)
 
 /* A request for more than is free is refused, with the figures, and the
  * allocator stays usable. */
-static void running_out_is_explained_and_survived(void **state)
+static void running_out_is_explained_and_leaves_the_allocator_usable(
+    void **state)
 {
     struct rig rig = gpu_up(LARDER_POLICY_PYTORCH, "");
     uint64_t free_bytes = 0;
@@ -248,7 +249,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(memory_keeps_what_was_written),
         cmocka_unit_test(threads_share_an_allocator),
-        cmocka_unit_test(running_out_is_explained_and_survived),
+        cmocka_unit_test(
+            running_out_is_explained_and_leaves_the_allocator_usable),
         cmocka_unit_test(recorded_streams_are_waited_for),
         cmocka_unit_test(refused_calls_leave_memory_alone),
         cmocka_unit_test(host_memory_is_copied_from_and_to),

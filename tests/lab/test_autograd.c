@@ -537,7 +537,7 @@ static void test_a_hook_replaces_what_is_passed_on(void **state)
     lab_unref(x);
 }
 
-static void test_a_hook_goes_with_its_graph_or_its_leaf(void **state)
+static void test_a_hook_is_released_with_its_graph_or_leaf(void **state)
 {
     lab_tensor *x = zeros_leaf(*state, 1000), *y = twice(x);
     lab_tensor *moved = zeros_leaf(*state, 1000);
@@ -685,7 +685,7 @@ int main(void)
         T(test_a_retained_gradient_follows_its_tensor),
         T(test_a_hook_sees_a_gradient_and_keeps_none),
         T(test_a_hook_replaces_what_is_passed_on),
-        T(test_a_hook_goes_with_its_graph_or_its_leaf),
+        T(test_a_hook_is_released_with_its_graph_or_leaf),
         T(test_a_hook_removes_itself_and_others),
         T(test_a_hook_may_end_its_leaf_and_walk_its_graph),
         T(test_a_hook_that_fails_ends_the_walk),

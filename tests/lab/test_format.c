@@ -83,7 +83,7 @@ static void test_floats_share_a_width_and_a_style(void **state)
     printed_as(floats(0, NULL, (const float[]){3}), "tensor(3.)");
 }
 
-static void test_whole_numbers_and_truths_are_aligned(void **state)
+static void test_integers_and_booleans_are_aligned(void **state)
 {
     const int64_t two = 2;
     lab_tensor *t;
@@ -357,7 +357,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_floats_share_a_width_and_a_style),
-        cmocka_unit_test(test_whole_numbers_and_truths_are_aligned),
+        cmocka_unit_test(test_integers_and_booleans_are_aligned),
         cmocka_unit_test(test_long_rows_are_broken),
         cmocka_unit_test(test_long_tensors_are_shortened),
         cmocka_unit_test(test_gradient_notes_stand_where_they_fit),

@@ -144,7 +144,7 @@ static int threads_now(void)
     return n;
 }
 
-static void test_threads_come_with_the_first_long_loop_and_go(void **state)
+static void test_threads_start_with_the_first_long_loop_and_end(void **state)
 {
     int before = threads_now();
     lab *l = session(3);
@@ -169,7 +169,7 @@ int main(void)
         cmocka_unit_test(test_many_short_loops_follow_each_other),
         cmocka_unit_test(test_a_loop_within_a_piece_runs_where_it_is),
         cmocka_unit_test(test_a_child_process_does_without_threads),
-        cmocka_unit_test(test_threads_come_with_the_first_long_loop_and_go),
+        cmocka_unit_test(test_threads_start_with_the_first_long_loop_and_end),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

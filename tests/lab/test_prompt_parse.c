@@ -289,7 +289,7 @@ static void conditions_and_functions_are_read(void **state)
                                 "'def f(): return')");
 }
 
-static void else_goes_on_with_an_if_at_the_margin(void **state)
+static void else_continues_an_if_at_the_margin(void **state)
 {
     (void)state;
     assert_true(prompt_goes_on("if a:\n  b\n", "else:\n"));
@@ -311,7 +311,7 @@ int main(void)
         cmocka_unit_test(mistakes_are_reported_with_their_place),
         cmocka_unit_test(nesting_too_deeply_is_refused),
         cmocka_unit_test(conditions_and_functions_are_read),
-        cmocka_unit_test(else_goes_on_with_an_if_at_the_margin),
+        cmocka_unit_test(else_continues_an_if_at_the_margin),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -198,7 +198,7 @@ static void test_the_observer_sees_device_storages_alone(void **state)
 
 /* ---- lifetimes and windows ---------------------------------------------- */
 
-static void test_memory_goes_with_the_last_window_on_it(void **state)
+static void test_memory_is_freed_with_the_last_window_on_it(void **state)
 {
     lab *l = lab_rig_up(SPEC);
     lab_tensor *t = empty(l, LAB_FLOAT32, LAB_DEVICE, 100), *view;
@@ -480,7 +480,7 @@ int main(void)
         cmocka_unit_test(test_an_older_memory_struct_gets_what_it_has_room_for),
         cmocka_unit_test(test_out_of_memory_is_explained_and_changes_nothing),
         cmocka_unit_test(test_the_observer_sees_device_storages_alone),
-        cmocka_unit_test(test_memory_goes_with_the_last_window_on_it),
+        cmocka_unit_test(test_memory_is_freed_with_the_last_window_on_it),
         cmocka_unit_test(test_a_tensor_of_no_elements_takes_nothing),
         cmocka_unit_test(test_invalid_sizes_of_a_tensor_are_refused),
         cmocka_unit_test(test_tensors_hold_what_they_are_made_of),

@@ -183,7 +183,7 @@ static cud_addr take_on(cud_stream stream, size_t bytes)
     return addr;
 }
 
-static void memory_of_a_stream_is_its_own_again_at_once(void **state)
+static void a_stream_reuses_its_memory_at_once(void **state)
 {
     cud_stream stream = new_stream();
     cud_stream other = new_stream();
@@ -255,7 +255,7 @@ static void memory_of_threads_own_streams_waits_for_the_device(void **state)
     assert_int_equal(CALLS(cuCtxSynchronize), waits + 1);
 }
 
-static void a_stream_s_work_ends_before_its_handle_is_another_s(void **state)
+static void destroying_a_stream_waits_for_its_work(void **state)
 {
     cud_stream stream = new_stream();
     cud_addr first = take_on(stream, MIB(24));
@@ -545,11 +545,11 @@ int main(void)
         PRELOAD_TEST(freed_memory_waits_for_the_device),
         PRELOAD_TEST(a_device_that_refuses_to_wait_gives_nothing_up),
         PRELOAD_TEST(nothing_waits_while_a_stream_is_captured),
-        PRELOAD_TEST(memory_of_a_stream_is_its_own_again_at_once),
+        PRELOAD_TEST(a_stream_reuses_its_memory_at_once),
         PRELOAD_TEST(memory_freed_on_another_stream_waits_for_that),
         PRELOAD_TEST(memory_of_the_default_stream_stays_with_it),
         PRELOAD_TEST(memory_of_threads_own_streams_waits_for_the_device),
-        PRELOAD_TEST(a_stream_s_work_ends_before_its_handle_is_another_s),
+        PRELOAD_TEST(destroying_a_stream_waits_for_its_work),
         PRELOAD_TEST(a_stream_lost_in_a_capture_is_waited_for_later),
         PRELOAD_TEST(a_destroyed_stream_is_refused),
         PRELOAD_TEST(other_contexts_are_the_driver_s_and_counted),

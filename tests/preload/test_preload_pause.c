@@ -148,7 +148,7 @@ static void nonsense_is_refused(void **state)
 
 /* Each driver call refuses once: whatever failed, the contents are kept, and a
  * later attempt restores everything. */
-static void every_refusal_of_the_driver_is_survived(void **state)
+static void a_refusal_of_the_driver_loses_no_contents(void **state)
 {
     static const char *const calls[] = {"cuCtxSynchronize", "cuMemcpyDtoH_v2",
                                         "cuMemUnmap",       "cuMemRelease",
@@ -218,7 +218,7 @@ int main(void)
         PRELOAD_TEST(work_ends_before_its_memory_goes),
         PRELOAD_TEST(pausing_is_refused_during_a_capture),
         PRELOAD_TEST(nonsense_is_refused),
-        PRELOAD_TEST(every_refusal_of_the_driver_is_survived),
+        PRELOAD_TEST(a_refusal_of_the_driver_loses_no_contents),
         PRELOAD_TEST(a_copy_without_host_memory_changes_nothing),
     };
 

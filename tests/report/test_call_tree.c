@@ -101,7 +101,7 @@ static void a_module_has_the_name_that_python_gives_it(void **state)
     label_is("<ipython-input-3-a>:1:f", BY_MODULE, "cell 3", "cell 3");
 }
 
-static void a_library_is_told_by_the_kind_of_its_frame(void **state)
+static void a_library_is_known_by_the_kind_of_its_frame(void **state)
 {
     (void)state;
     label_is(PACKAGE "timm/a.py:1:f", BY_LIBRARY, "timm", "timm");
@@ -284,7 +284,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_are_put_together),
         cmocka_unit_test(a_module_has_the_name_that_python_gives_it),
-        cmocka_unit_test(a_library_is_told_by_the_kind_of_its_frame),
+        cmocka_unit_test(a_library_is_known_by_the_kind_of_its_frame),
         cmocka_unit_test(a_function_is_named_after_its_module),
         cmocka_unit_test(a_tree_leaves_frameworks_out),
         cmocka_unit_test(the_largest_calls_are_shown),

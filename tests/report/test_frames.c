@@ -110,7 +110,7 @@ static void the_line_is_the_programs_own(void **state)
 }
 
 /* A kernel names its cells by their content; the report numbers them. */
-static void cells_are_numbered_as_they_come(void **state)
+static void cells_are_numbered_in_order_of_appearance(void **state)
 {
     static const char *const expected[] = {"cell 1:5 <module>",
                                            "cell 2:6 <module>", "cell 1:9 f",
@@ -313,7 +313,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_line_that_is_named_says_most),
         cmocka_unit_test(the_line_is_the_programs_own),
-        cmocka_unit_test(cells_are_numbered_as_they_come),
+        cmocka_unit_test(cells_are_numbered_in_order_of_appearance),
         cmocka_unit_test(the_kind_of_a_frame_is_read_from_its_file_and_name),
         cmocka_unit_test(a_package_is_named_by_its_folder_or_file),
         cmocka_unit_test(a_frame_is_shown_in_brief_or_whole),

@@ -106,7 +106,7 @@ static void marks_of_one_event_count_once(void **state)
     assert_found(".<step START>.<step START>.<step START>", "");
 }
 
-static void marks_are_of_their_device(void **state)
+static void marks_count_for_their_device_only(void **state)
 {
     (void)state;
     draw(".<step START>.<step START>.<step START>.");
@@ -143,7 +143,7 @@ static void repeats_are_found(void **state)
 }
 
 /* One place requests many sizes: they are told apart by every bit. */
-static void repeats_are_told_apart_by_size(void **state)
+static void repeats_are_distinguished_by_size(void **state)
 {
     (void)state;
     lines[0] = '\0';
@@ -242,10 +242,10 @@ int main(void)
         cmocka_unit_test(ends_and_other_names_are_not_iteration_marks),
         cmocka_unit_test(fewer_than_three_marks_are_none),
         cmocka_unit_test(marks_of_one_event_count_once),
-        cmocka_unit_test(marks_are_of_their_device),
+        cmocka_unit_test(marks_count_for_their_device_only),
         cmocka_unit_test(three_times_make_a_repetition),
         cmocka_unit_test(repeats_are_found),
-        cmocka_unit_test(repeats_are_told_apart_by_size),
+        cmocka_unit_test(repeats_are_distinguished_by_size),
         cmocka_unit_test(distances_may_differ_a_little),
         cmocka_unit_test(half_of_the_run_is_covered),
         cmocka_unit_test(the_rarest_repeated_stack_marks_the_iterations),

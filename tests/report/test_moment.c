@@ -259,7 +259,7 @@ static void the_main_line_is_of_one_category(void **state)
 }
 
 /* No more than there is room for, largest first, in short. */
-static void as_many_holders_are_told_as_asked(void **state)
+static void as_many_holders_are_listed_as_asked(void **state)
 {
     struct made_run run;
     struct report_holder holders[4];
@@ -297,7 +297,7 @@ int main(void)
         cmocka_unit_test(lines_hold_sums_of_what_is_in_use),
         cmocka_unit_test(the_first_of_equals_is_the_largest),
         cmocka_unit_test(the_main_line_is_of_one_category),
-        cmocka_unit_test(as_many_holders_are_told_as_asked),
+        cmocka_unit_test(as_many_holders_are_listed_as_asked),
     };
 
     return run_guarded_tests(tests);

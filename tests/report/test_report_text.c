@@ -162,7 +162,7 @@ static void peaks_that_are_alike_are_not_listed(void **state)
 }
 
 /* What repeats without marks and leaves something behind may be layers. */
-static void a_pattern_is_told_apart_from_iterations(void **state)
+static void a_pattern_is_distinguished_from_iterations(void **state)
 {
     static const char alike[] = "repeat 4\nalloc 0 4MiB 0 a.py:1:f\n"
                                 "free_requested 0 4MiB\nalloc 9 1MiB\n"
@@ -404,7 +404,7 @@ int main(void)
         cmocka_unit_test(an_empty_device_has_no_verdict),
         cmocka_unit_test(the_peaks_of_iterations_are_listed_once),
         cmocka_unit_test(peaks_that_are_alike_are_not_listed),
-        cmocka_unit_test(a_pattern_is_told_apart_from_iterations),
+        cmocka_unit_test(a_pattern_is_distinguished_from_iterations),
         cmocka_unit_test(as_many_lines_are_listed_as_asked),
         cmocka_unit_test(as_many_paths_are_listed_as_asked),
         cmocka_unit_test(a_cell_is_full_from_nine_tenths_on),

@@ -119,7 +119,7 @@ static void what_waits_counts_if_it_had_been_enough(void **state)
     cause_is(waiting, "1MiB 12582913", SHORTAGE_TOO_MUCH);
 }
 
-static void memory_is_counted_by_whose_it_is(void **state)
+static void memory_is_counted_by_owner(void **state)
 {
     struct snapshot *s;
     struct lifetimes l;
@@ -252,7 +252,7 @@ int main(void)
         cmocka_unit_test(what_would_have_fitted_decides),
         cmocka_unit_test(a_small_segment_is_for_small_requests),
         cmocka_unit_test(what_waits_counts_if_it_had_been_enough),
-        cmocka_unit_test(memory_is_counted_by_whose_it_is),
+        cmocka_unit_test(memory_is_counted_by_owner),
         cmocka_unit_test(what_would_fit_is_the_larger_of_two),
         cmocka_unit_test(memory_in_unknown_segments_was_attainable),
         cmocka_unit_test(what_the_driver_had_may_be_unknown),

@@ -37,7 +37,7 @@ static void verdict_is(const char *lines, const char *settings,
     made_run_free(&m);
 }
 
-static void too_little_memory_is_told_with_what_is_missing(void **state)
+static void a_shortage_says_how_much_is_missing(void **state)
 {
     (void)state;
     verdict_is("segment_alloc 0 100MiB\n"
@@ -196,7 +196,7 @@ static void inference_gets_no_advice_about_training(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(too_little_memory_is_told_with_what_is_missing),
+        cmocka_unit_test(a_shortage_says_how_much_is_missing),
         cmocka_unit_test(fragmentation_gets_a_cure_or_a_setting_that_is_off),
         cmocka_unit_test(nobody_holds_memory_where_none_was_in_use),
         cmocka_unit_test(a_snapshot_without_history_says_so),

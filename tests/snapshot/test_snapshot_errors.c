@@ -214,7 +214,7 @@ static void a_changed_memo_changes_the_stacks(void **state)
 }
 
 /* A list of frames that begins like the expected one, but is longer. */
-static void stacks_that_begin_alike_are_told_apart(void **state)
+static void stacks_that_begin_alike_are_distinguished(void **state)
 {
     struct snapshot *s =
         must_read(BYTES("\x80\x02}("
@@ -334,7 +334,7 @@ int main(void)
         cmocka_unit_test(protocol_0_is_read),
         cmocka_unit_test(integers_are_exact_or_counted),
         cmocka_unit_test(a_changed_memo_changes_the_stacks),
-        cmocka_unit_test(stacks_that_begin_alike_are_told_apart),
+        cmocka_unit_test(stacks_that_begin_alike_are_distinguished),
         cmocka_unit_test(malformed_json_is_placed),
         cmocka_unit_test(wrong_types_are_placed),
         cmocka_unit_test(unknown_keys_are_counted),

@@ -140,7 +140,7 @@ static void every_request_for_host_memory_may_fail(void **state)
 }
 
 /* If there is no memory for a pool, no request goes to it by mistake. */
-static void a_pool_that_cannot_begin_is_told(void **state)
+static void a_pool_that_cannot_begin_is_reported(void **state)
 {
     (void)state;
     host_up(LARDER_POLICY_PYTORCH, NULL);
@@ -162,7 +162,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_request_for_host_memory_may_fail),
-        cmocka_unit_test(a_pool_that_cannot_begin_is_told),
+        cmocka_unit_test(a_pool_that_cannot_begin_is_reported),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,7 +17,7 @@ static void up(void)
 
 /* ---- memory --------------------------------------------------------------------- */
 
-static void memory_comes_and_goes(void **state)
+static void memory_is_allocated_and_freed(void **state)
 {
     void *small;
     void *large;
@@ -176,7 +176,7 @@ static void a_device_that_is_not_there_is_named(void **state)
     host_down();
 }
 
-static void settings_are_checked_and_come_first(void **state)
+static void settings_are_checked_and_refused_once_memory_is_used(void **state)
 {
     static char longer[5000];
     void *ptr;
@@ -532,7 +532,7 @@ static void a_child_waits_for_no_thread_of_its_parent(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(memory_comes_and_goes),
+        cmocka_unit_test(memory_is_allocated_and_freed),
         cmocka_unit_test(each_device_has_an_allocator),
         cmocka_unit_test(a_reset_releases_the_cache),
         cmocka_unit_test(a_fraction_limits_what_is_held),
@@ -540,7 +540,7 @@ int main(void)
         cmocka_unit_test(running_out_gives_null_without_cxx),
         cmocka_unit_test(bad_pointers_are_remembered),
         cmocka_unit_test(a_device_that_is_not_there_is_named),
-        cmocka_unit_test(settings_are_checked_and_come_first),
+        cmocka_unit_test(settings_are_checked_and_refused_once_memory_is_used),
         cmocka_unit_test(the_environment_names_a_device),
         cmocka_unit_test(refused_calls_are_reported),
         cmocka_unit_test(a_recorded_stream_holds_memory_back),

@@ -323,7 +323,7 @@ static void test_a_word_that_is_too_long_is_refused(void **state)
     assert_result(LARDER_ERR_CONF, larder_conf_check(value));
 }
 
-static void test_a_refused_setting_changes_none(void **state)
+static void test_one_refused_setting_changes_none_of_the_others(void **state)
 {
     struct rig rig = rig_up(SPEC, "max_split_size_mb:40,limit:1GiB");
     larder_addr p = 0;
@@ -638,7 +638,7 @@ int main(void)
         cmocka_unit_test(
             test_every_wrong_setting_is_named_with_what_is_accepted),
         cmocka_unit_test(test_a_word_that_is_too_long_is_refused),
-        cmocka_unit_test(test_a_refused_setting_changes_none),
+        cmocka_unit_test(test_one_refused_setting_changes_none_of_the_others),
         cmocka_unit_test(test_sizes_are_rounded_as_pytorch_rounds_them),
         cmocka_unit_test(test_requested_bytes_are_not_rounded),
         cmocka_unit_test(

@@ -393,7 +393,7 @@ static void writes_are_reported_before_memory_is_dropped(void **state)
 }
 
 /* A pause that fails drops nothing. */
-static void a_pause_that_fails_leaves_what_is_there(void **state)
+static void a_pause_that_fails_drops_nothing(void **state)
 {
     struct rig rig = rig_tagged(0, 2);
     larder_addr p = tagged(&rig, "t", 1000);
@@ -533,7 +533,7 @@ int main(void)
         cmocka_unit_test(a_write_outside_is_reported_in_tags),
         cmocka_unit_test(writes_before_a_kept_pause_are_reported_after_it),
         cmocka_unit_test(writes_are_reported_before_memory_is_dropped),
-        cmocka_unit_test(a_pause_that_fails_leaves_what_is_there),
+        cmocka_unit_test(a_pause_that_fails_drops_nothing),
         cmocka_unit_test(quarantined_memory_does_not_keep_a_tag_awake),
         cmocka_unit_test(a_stale_address_faults_in_tags),
         cmocka_unit_test(decommitted_memory_faults),

@@ -251,7 +251,7 @@ static void a_device_that_is_held_is_not_closed(void **state)
 
 /* ---- messages and structs ------------------------------------------------- */
 
-static void a_failure_is_told_in_the_devices_own_words(void **state)
+static void a_failure_is_reported_in_the_devices_own_words(void **state)
 {
     struct fake f = {.answer = LARDER_ERR_DEVICE, .text = "the fan is stuck"};
     larder_device *dev;
@@ -678,7 +678,7 @@ int main(void)
         cmocka_unit_test(a_device_without_a_call_says_so),
         cmocka_unit_test(a_table_of_the_same_name_is_not_a_simulated_device),
         cmocka_unit_test(a_device_that_is_held_is_not_closed),
-        cmocka_unit_test(a_failure_is_told_in_the_devices_own_words),
+        cmocka_unit_test(a_failure_is_reported_in_the_devices_own_words),
         cmocka_unit_test(props_fit_older_and_newer_callers),
         cmocka_unit_test(null_arguments_are_invalid),
         cmocka_unit_test(calls_have_their_names),

@@ -145,7 +145,7 @@ static void numbers_have_the_widths_of_protocol_4(void **state)
     }
 }
 
-static void numbers_above_what_a_sign_leaves_room_for_are_positive(void **state)
+static void numbers_above_the_signed_range_stay_positive(void **state)
 {
     (void)state;
     emit_to_memory(true);
@@ -156,7 +156,7 @@ static void numbers_above_what_a_sign_leaves_room_for_are_positive(void **state)
     assert_pickle_is("\x8A\x09\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\0");
 }
 
-static void reals_and_truths_are_written_as_such(void **state)
+static void reals_and_booleans_are_written_as_such(void **state)
 {
     (void)state;
     emit_to_memory(true);
@@ -301,7 +301,7 @@ static void nested_containers_are_closed_in_place(void **state)
                      "c}(h\0\x8A\x01\xFFuu");
 }
 
-static void items_in_json_are_parted_by_commas(void **state)
+static void items_in_json_are_separated_by_commas(void **state)
 {
     (void)state;
     emit_to_memory(true);
@@ -375,14 +375,13 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_long_list_is_appended_in_batches),
         cmocka_unit_test(numbers_have_the_widths_of_protocol_4),
-        cmocka_unit_test(
-            numbers_above_what_a_sign_leaves_room_for_are_positive),
-        cmocka_unit_test(reals_and_truths_are_written_as_such),
+        cmocka_unit_test(numbers_above_the_signed_range_stay_positive),
+        cmocka_unit_test(reals_and_booleans_are_written_as_such),
         cmocka_unit_test(invalid_utf8_is_replaced),
         cmocka_unit_test(json_escapes_quotes_backslashes_and_controls),
         cmocka_unit_test(a_text_of_256_bytes_has_a_long_length),
         cmocka_unit_test(nested_containers_are_closed_in_place),
-        cmocka_unit_test(items_in_json_are_parted_by_commas),
+        cmocka_unit_test(items_in_json_are_separated_by_commas),
         cmocka_unit_test(memoized_values_are_written_by_number),
         cmocka_unit_test(a_text_longer_than_the_buffer_arrives_whole),
         cmocka_unit_test(after_a_refused_write_nothing_more_is_written),

@@ -147,7 +147,7 @@ static void classes_grow_with_the_size(void **state)
     }
 }
 
-static void the_last_given_back_is_the_first_found(void **state)
+static void the_last_block_given_back_is_found_first(void **state)
 {
     struct fixture *f = fixture_make();
 
@@ -171,7 +171,7 @@ int main(void)
         cmocka_unit_test(a_block_of_the_smallest_class_that_fits_is_found),
         cmocka_unit_test(blocks_from_a_size_on_are_visited_once_each),
         cmocka_unit_test(classes_grow_with_the_size),
-        cmocka_unit_test(the_last_given_back_is_the_first_found),
+        cmocka_unit_test(the_last_block_given_back_is_found_first),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -74,7 +74,7 @@ static void test_pages_are_mapped_and_unmapped(void **state)
     rig_down(&rig);
 }
 
-static void test_a_failure_tells_what_the_device_had_free(void **state)
+static void test_a_failure_records_what_the_device_had_free(void **state)
 {
     struct rig rig = rig_up("sim:100MiB,backing=none", "");
     larder_addr p;
@@ -444,7 +444,7 @@ int main(void)
         cmocka_unit_test(test_an_allocation_and_its_free_make_events),
         cmocka_unit_test(test_a_free_is_completed_when_recorded_streams_are),
         cmocka_unit_test(test_pages_are_mapped_and_unmapped),
-        cmocka_unit_test(test_a_failure_tells_what_the_device_had_free),
+        cmocka_unit_test(test_a_failure_records_what_the_device_had_free),
         cmocka_unit_test(test_events_name_their_private_pool),
         cmocka_unit_test(test_a_reserved_piece_is_one_segment_of_the_driver),
         cmocka_unit_test(test_skipped_actions_are_not_recorded),

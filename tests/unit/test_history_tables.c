@@ -69,7 +69,7 @@ static void equal_stacks_have_one_number(void **state)
     larder__stacks_destroy(&t);
 }
 
-static void a_stack_without_frames_is_none(void **state)
+static void a_stack_without_frames_has_no_number(void **state)
 {
     struct stack_table t = stacks_up(0);
 
@@ -426,7 +426,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(equal_stacks_have_one_number),
-        cmocka_unit_test(a_stack_without_frames_is_none),
+        cmocka_unit_test(a_stack_without_frames_has_no_number),
         cmocka_unit_test(stacks_fill_the_words_to_the_last),
         cmocka_unit_test(words_are_left_for_just_the_stacks_that_fit),
         cmocka_unit_test(half_of_the_places_stay_empty),

@@ -322,7 +322,7 @@ static void test_a_pool_may_be_ended_during_a_request(void **state)
 
 /* Beyond the threshold what is cached goes before more is asked for; while a
  * stream is captured it stays. */
-static void test_garbage_goes_before_the_device_is_asked(void **state)
+static void test_garbage_is_collected_before_the_device_is_asked(void **state)
 {
     static const larder_policy policies[] = {LARDER_POLICY_PYTORCH,
                                              LARDER_POLICY_LARDER};
@@ -693,7 +693,7 @@ int main(void)
         cmocka_unit_test(test_callbacks_are_asked_before_anything_is_refused),
         cmocka_unit_test(test_a_pool_may_be_begun_during_a_request),
         cmocka_unit_test(test_a_pool_may_be_ended_during_a_request),
-        cmocka_unit_test(test_garbage_goes_before_the_device_is_asked),
+        cmocka_unit_test(test_garbage_is_collected_before_the_device_is_asked),
         cmocka_unit_test(test_a_request_waits_no_longer_than_its_budget),
         cmocka_unit_test(test_the_budget_applies_to_every_policy),
         cmocka_unit_test(test_pending_memory_stays_within_its_limit),

@@ -158,7 +158,7 @@ static void observe(void *ctx, const larder_oom_info *info)
         rig_free(o->rig, o->to_free);
 }
 
-static void test_each_observer_is_told_once_without_locks(void **state)
+static void test_each_observer_is_called_once_without_locks(void **state)
 {
     struct rig rig = rig_up("sim:64MiB,backing=none", "");
     struct observer first = {.rig = &rig};
@@ -204,7 +204,7 @@ static void test_an_observer_is_told_the_limit_if_that_is_lower(void **state)
     rig_down(&rig);
 }
 
-static void test_observers_are_not_told_of_other_failures(void **state)
+static void test_observers_are_not_called_for_other_failures(void **state)
 {
     struct rig rig = rig_up("sim:64MiB,backing=none", "");
     struct observer o = {.rig = &rig};
@@ -413,7 +413,7 @@ static void test_pages_move_from_one_stream_to_another_by_the_ladder(
 
 /* With max_split_size_mb, the smallest sufficient oversize segment is released
  * alone, before everything else. */
-static void test_an_oversize_segment_goes_alone(void **state)
+static void test_an_oversize_segment_is_released_alone(void **state)
 {
     struct rig rig = rig_up("sim:300MiB,backing=none", "max_split_size_mb:30");
     larder_addr p = rig_alloc(&rig, MIB(100));
@@ -433,7 +433,7 @@ static void test_an_oversize_segment_goes_alone(void **state)
 
 /* If no single one suffices, the largest ones are released first, and no more of
  * them than have as much. */
-static void test_several_oversize_segments_go_from_the_largest(void **state)
+static void test_oversize_segments_are_released_largest_first(void **state)
 {
     (void)state;
     for (uint64_t mib = 120; mib <= 130; mib += 10) {
@@ -649,9 +649,9 @@ int main(void)
         cmocka_unit_test(test_the_message_names_the_device),
         cmocka_unit_test(
             test_the_message_is_this_thread_s_until_its_next_failure),
-        cmocka_unit_test(test_each_observer_is_told_once_without_locks),
+        cmocka_unit_test(test_each_observer_is_called_once_without_locks),
         cmocka_unit_test(test_an_observer_is_told_the_limit_if_that_is_lower),
-        cmocka_unit_test(test_observers_are_not_told_of_other_failures),
+        cmocka_unit_test(test_observers_are_not_called_for_other_failures),
         cmocka_unit_test(test_callbacks_are_asked_before_the_device),
         cmocka_unit_test(
             test_the_cache_is_not_searched_again_for_a_callback_s_no),
@@ -662,8 +662,8 @@ int main(void)
         cmocka_unit_test(test_whole_pages_of_expandable_segments_are_released),
         cmocka_unit_test(
             test_pages_move_from_one_stream_to_another_by_the_ladder),
-        cmocka_unit_test(test_an_oversize_segment_goes_alone),
-        cmocka_unit_test(test_several_oversize_segments_go_from_the_largest),
+        cmocka_unit_test(test_an_oversize_segment_is_released_alone),
+        cmocka_unit_test(test_oversize_segments_are_released_largest_first),
         cmocka_unit_test(
             test_blocks_that_wait_for_a_stream_are_freed_by_the_ladder),
         cmocka_unit_test(test_nothing_is_released_while_a_pool_is_begun),

@@ -213,7 +213,7 @@ static void a_tag_without_memory_pauses_too(void **state)
     rig_down(&rig);
 }
 
-static void an_allocator_goes_with_its_tags_paused(void **state)
+static void an_allocator_is_destroyed_with_its_tags_paused(void **state)
 {
     struct rig rig = way_up("sim:512MiB", 2);
     larder_addr at[COUNT], other[COUNT];
@@ -514,7 +514,7 @@ int main(void)
         cmocka_unit_test(memory_behind_a_hole_is_resumed),
         cmocka_unit_test(nothing_is_allocated_for_a_paused_tag),
         cmocka_unit_test(a_tag_without_memory_pauses_too),
-        cmocka_unit_test(an_allocator_goes_with_its_tags_paused),
+        cmocka_unit_test(an_allocator_is_destroyed_with_its_tags_paused),
         cmocka_unit_test(pausing_waits_for_what_is_queued),
         cmocka_unit_test(pausing_waits_for_nothing_else),
         cmocka_unit_test(nothing_is_paused_during_a_capture),

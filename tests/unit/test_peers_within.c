@@ -323,7 +323,7 @@ static void an_allocator_without_host_memory_leaves_no_trace(void **state)
 
 /* ---- what is told ------------------------------------------------------------------- */
 
-static void the_process_tells_what_all_its_allocators_use(void **state)
+static void the_ledger_shows_what_all_allocators_use(void **state)
 {
     struct rig rigs[2] = {up(""), up("")};
     larder_addr at;
@@ -594,7 +594,7 @@ int main(void)
         cmocka_unit_test(an_allocator_that_is_refused_leaves_no_trace),
         cmocka_unit_test_teardown(
             an_allocator_without_host_memory_leaves_no_trace, end_host_faults),
-        cmocka_unit_test(the_process_tells_what_all_its_allocators_use),
+        cmocka_unit_test(the_ledger_shows_what_all_allocators_use),
         cmocka_unit_test(what_one_gave_is_not_asked_of_the_next),
         cmocka_unit_test(no_more_is_given_than_is_held_beyond_the_minimum),
         cmocka_unit_test(what_exceeds_a_limit_is_given),

@@ -248,7 +248,7 @@ static void test_a_refusal_releases_cached_memory(void **state)
     pinned_down(&rig);
 }
 
-static void test_a_limit_is_kept_and_said(void **state)
+static void test_a_limit_is_kept_and_named(void **state)
 {
     struct rig rig = pinned_up("pinned_limit:4MiB");
     void *ptr = &rig;
@@ -569,7 +569,7 @@ int main(void)
         cmocka_unit_test(test_a_copy_is_done_before_the_block_is_reused),
         cmocka_unit_test(test_unused_pieces_are_released),
         cmocka_unit_test(test_a_refusal_releases_cached_memory),
-        cmocka_unit_test(test_a_limit_is_kept_and_said),
+        cmocka_unit_test(test_a_limit_is_kept_and_named),
         cmocka_unit_test(test_the_limit_can_be_used_to_the_end),
         cmocka_unit_test(test_settings_of_device_memory_do_not_count),
         cmocka_unit_test(test_a_reserved_piece_is_used_first),

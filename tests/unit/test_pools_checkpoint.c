@@ -235,7 +235,7 @@ static void test_a_hole_in_the_middle_comes_back(void **state)
 }
 
 /* A segment allocated later stays in the pool, with nothing live in it. */
-static void test_a_segment_got_since_stays_and_is_free(void **state)
+static void test_a_segment_added_since_stays_and_is_free(void **state)
 {
     struct rig rig = rig_up(SPEC, "");
     larder_addr p = alloc(&rig, 4096);
@@ -256,7 +256,7 @@ static void test_a_segment_got_since_stays_and_is_free(void **state)
     rig_down(&rig);
 }
 
-static void test_a_checkpoint_serves_again_and_again(void **state)
+static void test_a_checkpoint_can_be_restored_many_times(void **state)
 {
     struct rig rig = rig_up(SPEC, "");
     struct addrs live = furnish(&rig);
@@ -615,8 +615,8 @@ int main(void)
         cmocka_unit_test(test_blocks_allocated_after_the_checkpoint_are_freed),
         cmocka_unit_test(test_segments_split_since_are_split_as_before),
         cmocka_unit_test(test_a_hole_in_the_middle_comes_back),
-        cmocka_unit_test(test_a_segment_got_since_stays_and_is_free),
-        cmocka_unit_test(test_a_checkpoint_serves_again_and_again),
+        cmocka_unit_test(test_a_segment_added_since_stays_and_is_free),
+        cmocka_unit_test(test_a_checkpoint_can_be_restored_many_times),
         cmocka_unit_test(test_current_statistics_come_back),
         cmocka_unit_test(test_memory_outside_of_the_pool_is_left_alone),
         cmocka_unit_test(test_restoring_works_while_the_pool_is_begun),

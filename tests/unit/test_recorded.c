@@ -177,7 +177,7 @@ static void a_free_that_waited_waits_again(void **state)
 
 /* The request could not be served, released another stream's segment and
  * waited; only then, too late, was the first place free. */
-static void waiting_for_room_is_told_in_its_place(void **state)
+static void a_wait_for_room_is_recorded_in_its_place(void **state)
 {
     static const char events[] =
         EVENT("segment_alloc", 140000000000000, 20971520) ","
@@ -251,7 +251,7 @@ int main(void)
         cmocka_unit_test(a_segment_that_is_not_taken_is_named),
         cmocka_unit_test(the_state_before_is_rebuilt),
         cmocka_unit_test(a_free_that_waited_waits_again),
-        cmocka_unit_test(waiting_for_room_is_told_in_its_place),
+        cmocka_unit_test(a_wait_for_room_is_recorded_in_its_place),
         cmocka_unit_test(a_block_outside_every_segment_is_a_reason),
         cmocka_unit_test(settings_become_a_configuration),
     };

@@ -493,7 +493,7 @@ static void a_wake_without_memory_leaves_the_region_asleep(void **state)
     rig_down(&rig);
 }
 
-static void a_paused_region_goes_with_its_allocator(void **state)
+static void a_paused_region_is_destroyed_with_its_allocator(void **state)
 {
     struct rig rig = up("sim:64MiB");
     larder_region *kv = region_of(&rig, 32);
@@ -691,7 +691,7 @@ int main(void)
         cmocka_unit_test(sleeping_waits_for_its_own_memory_alone),
         cmocka_unit_test(nothing_sleeps_or_wakes_during_a_capture),
         cmocka_unit_test(a_wake_without_memory_leaves_the_region_asleep),
-        cmocka_unit_test(a_paused_region_goes_with_its_allocator),
+        cmocka_unit_test(a_paused_region_is_destroyed_with_its_allocator),
         cmocka_unit_test(a_pause_that_fails_leaves_the_region_awake),
         cmocka_unit_test(kept_contents_are_released_when_the_region_goes),
         cmocka_unit_test(sleeping_takes_an_unmapping_for_a_run),

@@ -208,7 +208,7 @@ static void an_allocation_may_fail_in_a_later_pass_only(void **state)
     assert_true(st.num_ooms > 0);
 }
 
-static void statistics_come_every_so_often_and_at_the_end(void **state)
+static void statistics_are_written_at_intervals_and_at_the_end(void **state)
 {
     struct replay_options o = pytorch_on(NULL);
     struct replay_result r;
@@ -425,7 +425,7 @@ int main(void)
         cmocka_unit_test(every_pass_begins_with_nothing_live),
         cmocka_unit_test(every_pass_begins_with_all_work_done),
         cmocka_unit_test(an_allocation_may_fail_in_a_later_pass_only),
-        cmocka_unit_test(statistics_come_every_so_often_and_at_the_end),
+        cmocka_unit_test(statistics_are_written_at_intervals_and_at_the_end),
         cmocka_unit_test(the_last_statistics_are_written_once),
         cmocka_unit_test(statistics_are_written_in_order),
         cmocka_unit_test(progress_ends_with_all_done),

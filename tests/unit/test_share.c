@@ -131,7 +131,7 @@ static void two_processes_see_one_memory(void **state)
 }
 
 /* Descriptors come in batches. */
-static void memory_of_many_pages_comes_whole(void **state)
+static void memory_of_many_pages_arrives_whole(void **state)
 {
     struct rig rig = share_up(spec_of("256MiB"), "larder");
 
@@ -251,7 +251,7 @@ static void importing_twice_and_closing_once_leaves_the_other(void **state)
 }
 
 /* Two exports of one allocation, on a page shared with others. */
-static void each_export_holds_for_itself(void **state)
+static void each_export_holds_memory_on_its_own(void **state)
 {
     struct rig rig = share_up(spec_of("64MiB"), "larder");
     larder_addr addr = rig_alloc(&rig, 4096);
@@ -570,12 +570,12 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(two_processes_see_one_memory),
-        cmocka_unit_test(memory_of_many_pages_comes_whole),
+        cmocka_unit_test(memory_of_many_pages_arrives_whole),
         cmocka_unit_test(memory_freed_while_exported_stays),
         cmocka_unit_test(memory_is_held_as_long_as_the_importer_has_it),
         cmocka_unit_test(memory_outlives_who_exported_it),
         cmocka_unit_test(importing_twice_and_closing_once_leaves_the_other),
-        cmocka_unit_test(each_export_holds_for_itself),
+        cmocka_unit_test(each_export_holds_memory_on_its_own),
         cmocka_unit_test(an_export_ends_while_a_pool_is_begun),
         cmocka_unit_test(an_export_that_is_impossible_says_why),
         cmocka_unit_test(a_region_is_either_exported_or_asleep),

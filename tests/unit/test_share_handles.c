@@ -12,7 +12,7 @@ static struct rig large_up(void)
 
 /* On a large device memory comes in handles of many pages, and an allocation
  * begins and ends inside them. */
-static void handles_of_many_pages_come_whole(void **state)
+static void handles_of_many_pages_arrive_whole(void **state)
 {
     struct rig rig = large_up();
     struct pair p = pair_up(SOCK_STREAM);
@@ -82,7 +82,7 @@ static void a_handle_that_is_exported_stays(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(handles_of_many_pages_come_whole),
+        cmocka_unit_test(handles_of_many_pages_arrive_whole),
         cmocka_unit_test(a_handle_that_is_exported_stays),
     };
 

@@ -138,7 +138,7 @@ static void crosses(struct pair *p, const struct witness *w, size_t count)
     assert_int_equal(recv(p->far, bytes, 1, MSG_DONTWAIT), -1);
 }
 
-static void messages_in_pieces_come_whole_with_their_descriptors(void **state)
+static void messages_in_pieces_arrive_whole_with_their_descriptors(void **state)
 {
     struct pair p = pair_up(SOCK_STREAM);
     struct witness w[3] = {witness_up(), witness_up(), witness_up()};
@@ -163,7 +163,7 @@ static void messages_in_pieces_come_whole_with_their_descriptors(void **state)
 }
 
 /* With each of them the kernel would open a descriptor. */
-static void descriptors_go_with_the_first_byte_alone(void **state)
+static void descriptors_are_sent_with_the_first_byte_only(void **state)
 {
     struct pair p = pair_up(SOCK_STREAM);
     struct witness w = witness_up();
@@ -204,7 +204,7 @@ static void a_message_carries_253_descriptors(void **state)
     pair_down(&p);
 }
 
-static void nothing_is_closed_but_what_is_named(void **state)
+static void only_the_descriptors_given_are_closed(void **state)
 {
     struct witness w[2] = {witness_up(), witness_up()};
     int fds[3] = {dup(w[0].given), dup(w[1].given), w[0].given};
@@ -222,7 +222,7 @@ static void nothing_is_closed_but_what_is_named(void **state)
 }
 
 /* Who sends can say more than descriptors: its process and user. */
-static void what_comes_beside_the_descriptors_is_passed_over(void **state)
+static void other_control_messages_are_ignored(void **state)
 {
     struct pair p = pair_up(SOCK_STREAM);
     struct witness w = witness_up();
@@ -386,11 +386,12 @@ static void a_packet_that_is_too_long_is_no_message(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(messages_in_pieces_come_whole_with_their_descriptors),
-        cmocka_unit_test(descriptors_go_with_the_first_byte_alone),
+        cmocka_unit_test(
+            messages_in_pieces_arrive_whole_with_their_descriptors),
+        cmocka_unit_test(descriptors_are_sent_with_the_first_byte_only),
         cmocka_unit_test(a_message_carries_253_descriptors),
-        cmocka_unit_test(nothing_is_closed_but_what_is_named),
-        cmocka_unit_test(what_comes_beside_the_descriptors_is_passed_over),
+        cmocka_unit_test(only_the_descriptors_given_are_closed),
+        cmocka_unit_test(other_control_messages_are_ignored),
         cmocka_unit_test(each_error_is_named),
         cmocka_unit_test(an_early_end_says_what_is_missing),
         cmocka_unit_test(descriptors_beyond_those_expected_are_closed),

@@ -148,7 +148,7 @@ static void a_handle_on_its_way_keeps_the_page(void **state)
     assert_ok(larder_device_close(dev));
 }
 
-static void neighbours_are_told_apart(void **state)
+static void handles_of_neighbours_import_their_own_page(void **state)
 {
     larder_device *dev = up("fd");
     uint64_t pages[3] = {page_of(dev, MIB(2)), page_of(dev, MIB(4)),
@@ -335,7 +335,7 @@ int main(void)
         cmocka_unit_test(identities_are_those_of_the_shared_device),
         cmocka_unit_test(a_page_is_one_on_both_sides),
         cmocka_unit_test(a_handle_on_its_way_keeps_the_page),
-        cmocka_unit_test(neighbours_are_told_apart),
+        cmocka_unit_test(handles_of_neighbours_import_their_own_page),
         cmocka_unit_test(handles_that_are_not_pages_are_refused),
         cmocka_unit_test(an_imported_page_is_not_passed_on),
         cmocka_unit_test(a_table_has_both_calls_or_none),

@@ -298,7 +298,7 @@ static void the_only_process_is_this_one(void **state)
 
 /* ---- errors --------------------------------------------------------------- */
 
-static void only_the_begin_of_an_allocation_is_freed(void **state)
+static void only_the_address_of_an_allocation_frees_it(void **state)
 {
     (void)state;
     for (int b = 0; b < 2; b++) {
@@ -346,7 +346,7 @@ static void every_byte_can_be_written_and_read(void **state)
 }
 
 #ifndef IS_SANITIZED /* they leave no room for that much */
-static void memory_comes_with_its_first_touch(void **state)
+static void memory_is_backed_at_its_first_touch(void **state)
 {
     larder_device *dev = open_with("16TiB", "", "memory");
 
@@ -387,7 +387,7 @@ static void memory_that_was_freed_faults(void **state)
 
 /* Small allocations share host pages: a page is released with the last of
  * them. */
-static void a_page_of_small_allocations_goes_with_the_last(void **state)
+static void a_page_of_small_allocations_is_released_with_the_last(void **state)
 {
     larder_device *dev = open_with("64MiB", "", "memory");
     uint64_t a, b, c;
@@ -497,14 +497,14 @@ int main(void)
         cmocka_unit_test(every_call_but_a_question_is_a_use),
         cmocka_unit_test(a_context_that_does_not_fit_fails_every_use),
         cmocka_unit_test(the_only_process_is_this_one),
-        cmocka_unit_test(only_the_begin_of_an_allocation_is_freed),
+        cmocka_unit_test(only_the_address_of_an_allocation_frees_it),
         cmocka_unit_test(every_byte_can_be_written_and_read),
         cmocka_unit_test(copies_and_fills_stay_within_one_allocation),
         cmocka_unit_test(memory_that_was_freed_faults),
-        cmocka_unit_test(a_page_of_small_allocations_goes_with_the_last),
+        cmocka_unit_test(a_page_of_small_allocations_is_released_with_the_last),
         cmocka_unit_test(pinned_host_memory_is_aligned_and_usable),
 #ifndef IS_SANITIZED
-        cmocka_unit_test(memory_comes_with_its_first_touch),
+        cmocka_unit_test(memory_is_backed_at_its_first_touch),
 #endif
     };
 

@@ -325,7 +325,7 @@ static void copies_and_fills_happen_in_stream_order(void **state)
     assert_ok(larder_device_close(dev));
 }
 
-static void work_that_comes_to_lost_memory_is_left_out_and_told(void **state)
+static void work_on_memory_freed_meanwhile_is_skipped_and_reported(void **state)
 {
     larder_device *dev = open_manual();
     larder_addr a;
@@ -665,7 +665,7 @@ int main(void)
         TEST(long_chains_of_waits_need_no_stack),
         TEST(random_work_keeps_every_order),
         TEST(copies_and_fills_happen_in_stream_order),
-        TEST(work_that_comes_to_lost_memory_is_left_out_and_told),
+        TEST(work_on_memory_freed_meanwhile_is_skipped_and_reported),
         TEST(work_queued_on_pages_that_others_take_the_place_of_is_told),
         TEST(work_on_pages_that_came_back_is_done),
         TEST(work_on_addresses_without_memory_is_not_queued),

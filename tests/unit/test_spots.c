@@ -212,7 +212,7 @@ static void the_smallest_and_the_largest_are_the_first_of_their_size(
     free(l);
 }
 
-static void all_are_chosen_where_all_are_wanted(void **state)
+static void choosing_all_leaves_none_out(void **state)
 {
     struct lists *l = lists_make();
     uint64_t seed = 6;
@@ -234,7 +234,7 @@ int main(void)
         cmocka_unit_test(large_spots_are_added_where_nobody_else_is_waited_for),
         cmocka_unit_test(
             the_smallest_and_the_largest_are_the_first_of_their_size),
-        cmocka_unit_test(all_are_chosen_where_all_are_wanted),
+        cmocka_unit_test(choosing_all_leaves_none_out),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

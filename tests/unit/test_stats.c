@@ -214,7 +214,7 @@ static int visit_block(void *ctx, const larder_segment_info *s,
     return ++v->blocks == v->end_at_block;
 }
 
-static void test_a_walk_goes_up_the_addresses_and_ends_when_told(void **state)
+static void test_a_walk_ascends_and_ends_when_told(void **state)
 {
     struct rig rig = rig_up(SPEC, "");
     struct visits all = {0};
@@ -625,7 +625,7 @@ int main(void)
         cmocka_unit_test(test_statistics_are_the_sums_of_a_walk),
         cmocka_unit_test(
             test_statistics_are_the_sums_of_a_walk_with_expandable_segments),
-        cmocka_unit_test(test_a_walk_goes_up_the_addresses_and_ends_when_told),
+        cmocka_unit_test(test_a_walk_ascends_and_ends_when_told),
         cmocka_unit_test(test_a_peak_of_both_pools_is_no_sum_of_their_peaks),
         cmocka_unit_test(test_resetting_peaks_makes_them_the_current_values),
         cmocka_unit_test(test_resetting_sums_zeroes_them_and_the_counters),

@@ -180,7 +180,7 @@ static void bytes_that_were_peeked_at_are_read_again(void **state)
 }
 
 /* Each of the sixteen magic numbers of frames to skip, and none beside. */
-static void frames_to_skip_are_skipped(void **state)
+static void skippable_frames_are_skipped(void **state)
 {
     unsigned char frame[] = {0x50, 0x2a, 0x4d, 0x18, 2, 0, 0, 0, 'x', 'y'};
     struct tool_error error;
@@ -445,7 +445,7 @@ int main(void)
         cmocka_unit_test(a_file_is_read_whole),
         cmocka_unit_test(a_compressed_file_is_read_whole),
         cmocka_unit_test(bytes_that_were_peeked_at_are_read_again),
-        cmocka_unit_test(frames_to_skip_are_skipped),
+        cmocka_unit_test(skippable_frames_are_skipped),
         cmocka_unit_test(a_cut_magic_number_is_text),
         cmocka_unit_test(a_closed_source_leaves_no_descriptor),
         cmocka_unit_test(descriptor_0_is_closed_too),

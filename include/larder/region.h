@@ -139,8 +139,9 @@ LARDER_API larder_result larder_region_pause(larder_region *region,
 
 /* Acquire memory for the committed pages again, from the same sources as
  * larder_region_commit(), and restore their contents.  On failure the region
- * stays paused and complete.  ERR_INVALID if it is not paused; other errors as
- * for larder_region_commit(). */
+ * stays paused and complete; above a limit that was lowered meanwhile, until
+ * that is raised.  ERR_INVALID if it is not paused; other errors as for
+ * larder_region_commit(). */
 LARDER_API larder_result larder_region_resume(larder_region *region);
 
 typedef struct larder_region_info {

@@ -65,9 +65,9 @@ LARDER_API larder_result larder_tag_stats(larder_allocator *a, const char *tag,
 /* Limit the memory that the tag holds from the device; 0: no limit.  A request
  * that would exceed it releases the tag's cached memory and, if that does not
  * help, fails with ERR_OUT_OF_MEMORY without asking the device.  Memory already
- * held stays.  A tag grows by whole pages or segments: 2 MiB for small
- * requests, 20 MiB (large_segment_size_mb) for others.  Creates the tag if
- * there is none. */
+ * held stays, but once it is paused it cannot be resumed above the limit.  A tag
+ * grows by whole pages or segments: 2 MiB for small requests, 20 MiB
+ * (large_segment_size_mb) for others.  Creates the tag if there is none. */
 LARDER_API larder_result larder_tag_limit(larder_allocator *a, const char *tag,
                                           uint64_t bytes);
 
@@ -103,8 +103,11 @@ LARDER_API larder_result larder_pause(larder_allocator *a, const char *tag,
 /* Map memory for the allocations that are still live and restore their
  * contents.  Releases cached memory if it must.  On failure the tag stays
  * paused and keeps its contents; out-of-memory observers are not called.
- * ERR_OUT_OF_MEMORY, also if the tag held more than the limit that was set
- * since (larder_tag_limit()); ERR_INVALID: not paused; other errors as above. */
+ * A tag that would exceed its limit (larder_tag_limit()), lowered below what the
+ * tag held, stays paused until the limit is raised or enough of its allocations
+ * are freed.
+ * ERR_OUT_OF_MEMORY, also for that; ERR_INVALID: not paused; other errors as
+ * above. */
 LARDER_API larder_result larder_resume(larder_allocator *a, const char *tag);
 
 #ifdef __cplusplus

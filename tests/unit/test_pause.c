@@ -150,6 +150,34 @@ static void no_page_freed_while_paused_is_resumed(void **state)
     }
 }
 
+/* Neither the device nor what is cached can help. */
+static void a_tag_above_its_limit_stays_paused(void **state)
+{
+    (void)state;
+    for (int i = 0; i < WAYS * 2; i++) {
+        struct rig rig = way_up("sim:512MiB", i / 2);
+        larder_addr one = tagged(&rig, "weights", MIB(40));
+        uint64_t cached;
+
+        (void)tagged(&rig, "weights", MIB(40));
+        rig_free(&rig, rig_alloc(&rig, MIB(20)));
+        assert_ok(larder_pause(rig.a, "weights", LARDER_PAUSE_DROP));
+        cached = rig_reserved(&rig);
+        assert_ok(larder_tag_limit(rig.a, "weights", MIB(60)));
+        assert_refused(LARDER_ERR_OUT_OF_MEMORY,
+                       larder_resume(rig.a, "weights"),
+                       "'weights' may hold 62914560 bytes and needs 83886080");
+        assert_int_equal(rig_reserved(&rig), cached);
+        assert_true(usage_of(&rig, "weights").is_paused);
+        if (i % 2 == 0)
+            rig_free(&rig, one);
+        else
+            assert_ok(larder_tag_limit(rig.a, "weights", MIB(80)));
+        assert_ok(larder_resume(rig.a, "weights"));
+        rig_down(&rig);
+    }
+}
+
 /* Whole pages are missing between the memory that is kept. */
 static void memory_behind_a_hole_is_resumed(void **state)
 {
@@ -511,6 +539,7 @@ int main(void)
         cmocka_unit_test(dropped_memory_resumes_without_contents),
         cmocka_unit_test(memory_freed_while_paused_is_not_resumed),
         cmocka_unit_test(no_page_freed_while_paused_is_resumed),
+        cmocka_unit_test(a_tag_above_its_limit_stays_paused),
         cmocka_unit_test(memory_behind_a_hole_is_resumed),
         cmocka_unit_test(nothing_is_allocated_for_a_paused_tag),
         cmocka_unit_test(a_tag_without_memory_pauses_too),

@@ -306,14 +306,23 @@ static struct missing pause_count_missing(const struct allocator *a,
 static larder_result pause_supply(struct allocator *a, const struct tag *tag)
 {
     struct missing m = pause_count_missing(a, tag);
+    const struct holding *h = &tag->pool->holding;
     larder_result r;
+
+    if (!holding_is_within(h, m.bytes))
+        return larder__fail(LARDER_ERR_OUT_OF_MEMORY,
+                            "the tag '%s' may hold %llu bytes and needs %llu "
+                            "to resume: raise its limit, or free some of its "
+                            "allocations",
+                            tag->name, (unsigned long long)h->limit_bytes,
+                            (unsigned long long)(h->held_bytes + m.bytes));
 
     if (!larder__orphans_make_room(a, m.pages))
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
     (void)larder__orphans_release(a); /* may free memory */
-    if (!held_allows_owner(a, &tag->pool->holding, m.bytes))
+    if (!held_allows_owner(a, h, m.bytes))
         (void)larder__release_cached(a);
-    if (!held_allows_owner(a, &tag->pool->holding, m.bytes))
+    if (!held_allows_owner(a, h, m.bytes))
         return larder__fail(LARDER_ERR_OUT_OF_MEMORY,
                             "the tag '%s' needs %llu bytes to resume, more "
                             "than the limit allows",

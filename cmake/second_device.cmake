@@ -24,8 +24,9 @@ target_link_options(test_support INTERFACE -Wl,-u,__wrap_larder_device_open)
 
 # Left out: programs about the simulated GPU itself, files or locks alone, and
 # forks, which no driver survives.
-set(second_device_leaves_out
-    "^test_(sim|trace)_|^test_(fork|process_storm|peers|peer_storm|two_trainers|witness)$")
+string(CONCAT second_device_leaves_out
+    "^test_(sim|trace)_|^test_(fork|process_storm|peers|peer_limits|peer_storm)$"
+    "|^test_(ledger_access|two_trainers|witness)$")
 # What one test of a program says of the simulated GPU alone:
 #   the context's size is known beforehand;
 set(second_device_skip_test_account every_owner_has_a_line_and_they_add_up)

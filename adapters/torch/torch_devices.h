@@ -1,7 +1,7 @@
 /* torch_devices.h - an allocator for each of PyTorch's devices, created at
  * first use.  Private to the plug-in. */
-#ifndef LARDER_ADAPTERS_TORCH_DEVICES_H
-#define LARDER_ADAPTERS_TORCH_DEVICES_H
+#ifndef LARDER_ADAPTERS_TORCH_TORCH_DEVICES_H
+#define LARDER_ADAPTERS_TORCH_TORCH_DEVICES_H
 
 #include <larder/device.h>
 #include <larder/torch.h>

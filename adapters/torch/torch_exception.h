@@ -5,8 +5,8 @@
  * functions and types are looked up in the process's libraries, so that
  * building or loading this one needs nothing of C++ or PyTorch.  Private to the
  * plug-in. */
-#ifndef LARDER_ADAPTERS_TORCH_EXCEPTION_H
-#define LARDER_ADAPTERS_TORCH_EXCEPTION_H
+#ifndef LARDER_ADAPTERS_TORCH_TORCH_EXCEPTION_H
+#define LARDER_ADAPTERS_TORCH_TORCH_EXCEPTION_H
 
 #include <stdbool.h>
 #include <stddef.h>

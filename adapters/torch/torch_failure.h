@@ -1,7 +1,7 @@
 /* torch_failure.h - stores the last error, and raises errors as C++ exceptions.
  * Private to the plug-in. */
-#ifndef LARDER_ADAPTERS_TORCH_FAILURE_H
-#define LARDER_ADAPTERS_TORCH_FAILURE_H
+#ifndef LARDER_ADAPTERS_TORCH_TORCH_FAILURE_H
+#define LARDER_ADAPTERS_TORCH_TORCH_FAILURE_H
 
 #include <larder/torch.h>
 

@@ -3,8 +3,8 @@
  * A DataLoader's worker has copies of its parent's tensors, and drops them.
  * These calls must do no harm, although the GPU is the parent's and threads
  * that do not exist in the child may hold any lock.  Private to the plug-in. */
-#ifndef LARDER_ADAPTERS_TORCH_FORK_H
-#define LARDER_ADAPTERS_TORCH_FORK_H
+#ifndef LARDER_ADAPTERS_TORCH_TORCH_FORK_H
+#define LARDER_ADAPTERS_TORCH_TORCH_FORK_H
 
 #include <stdbool.h>
 

@@ -1,7 +1,7 @@
 /* torch_pools.h - decides which requests go to a pool in effect.  Private to
  * the plug-in. */
-#ifndef LARDER_ADAPTERS_TORCH_POOLS_H
-#define LARDER_ADAPTERS_TORCH_POOLS_H
+#ifndef LARDER_ADAPTERS_TORCH_TORCH_POOLS_H
+#define LARDER_ADAPTERS_TORCH_TORCH_POOLS_H
 
 #include <larder/torch.h>
 

@@ -1,7 +1,7 @@
 /* torch_python.h - Python's call stack, through the interpreter's stable
  * functions, which are looked up in the process.  Private to the plug-in. */
-#ifndef LARDER_ADAPTERS_TORCH_PYTHON_H
-#define LARDER_ADAPTERS_TORCH_PYTHON_H
+#ifndef LARDER_ADAPTERS_TORCH_TORCH_PYTHON_H
+#define LARDER_ADAPTERS_TORCH_TORCH_PYTHON_H
 
 #include <larder/torch.h>
 

@@ -3,8 +3,8 @@
  * The stack is captured before the allocator is called, because Python may run
  * other code meanwhile, and kept in a thread-local variable for the history.
  * Private to the plug-in. */
-#ifndef LARDER_ADAPTERS_TORCH_STACKS_H
-#define LARDER_ADAPTERS_TORCH_STACKS_H
+#ifndef LARDER_ADAPTERS_TORCH_TORCH_STACKS_H
+#define LARDER_ADAPTERS_TORCH_TORCH_STACKS_H
 
 #include <larder/torch.h>
 

@@ -1,7 +1,7 @@
 /* lab_history.h - the history of a session, so that its snapshots show events
  * and the statements that caused them. */
-#ifndef CLI_LAB_LAB_HISTORY_H
-#define CLI_LAB_LAB_HISTORY_H
+#ifndef LARDER_CLI_LAB_LAB_HISTORY_H
+#define LARDER_CLI_LAB_LAB_HISTORY_H
 
 #include <stdbool.h>
 

@@ -3,8 +3,8 @@
  * Hooks of an operation's output belong to the operation's node; hooks of a
  * leaf belong to the leaf itself, because a leaf's node is freed with each
  * graph. */
-#ifndef LAB_AUTOGRAD_HOOK_H
-#define LAB_AUTOGRAD_HOOK_H
+#ifndef LARDER_LAB_AUTOGRAD_HOOK_H
+#define LARDER_LAB_AUTOGRAD_HOOK_H
 
 #include "autograd/node.h"
 

@@ -14,8 +14,8 @@
  * N4  Backward runs a node's function, drops the gradients passed to it, then
  *     what it saved (unless retain_graph), then passes the results on:
  *     PyTorch's order, which determines which memory is reused. */
-#ifndef LAB_AUTOGRAD_NODE_H
-#define LAB_AUTOGRAD_NODE_H
+#ifndef LARDER_LAB_AUTOGRAD_NODE_H
+#define LARDER_LAB_AUTOGRAD_NODE_H
 
 #include "tensor/tensor.h"
 

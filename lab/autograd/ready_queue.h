@@ -4,8 +4,8 @@
  * It is a binary heap that moves its entries exactly as GCC's
  * std::priority_queue does, so that of two equal entries (two leaves) the one
  * comes first that PyTorch runs first. */
-#ifndef LAB_AUTOGRAD_READY_QUEUE_H
-#define LAB_AUTOGRAD_READY_QUEUE_H
+#ifndef LARDER_LAB_AUTOGRAD_READY_QUEUE_H
+#define LARDER_LAB_AUTOGRAD_READY_QUEUE_H
 
 #include "autograd/node.h"
 

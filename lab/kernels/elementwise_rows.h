@@ -4,8 +4,8 @@
  * Operand 0 is the result.  The context is a float: the factor of LAB__ADD and
  * of the two below; all others ignore it.  NULL in a table: there is no such
  * operation. */
-#ifndef LAB_KERNELS_ELEMENTWISE_ROWS_H
-#define LAB_KERNELS_ELEMENTWISE_ROWS_H
+#ifndef LARDER_LAB_KERNELS_ELEMENTWISE_ROWS_H
+#define LARDER_LAB_KERNELS_ELEMENTWISE_ROWS_H
 
 #include "kernels/kernels.h"
 #include "tensor/odometer.h"

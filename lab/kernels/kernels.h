@@ -6,8 +6,8 @@
  * any strides, and are broadcast where documented. `out` may have any strides
  * too, and in element-wise kernels it may be one of the inputs (exactly the
  * same window). */
-#ifndef LAB_KERNELS_KERNELS_H
-#define LAB_KERNELS_KERNELS_H
+#ifndef LARDER_LAB_KERNELS_KERNELS_H
+#define LARDER_LAB_KERNELS_KERNELS_H
 
 #include "tensor/parallel.h"
 #include "tensor/tensor.h"

@@ -1,7 +1,7 @@
 /* map_kernels.h - element-wise operations, each a function of one element:
  * slower than those of kernels.h, but for operands of any kinds. */
-#ifndef LAB_KERNELS_MAP_KERNELS_H
-#define LAB_KERNELS_MAP_KERNELS_H
+#ifndef LARDER_LAB_KERNELS_MAP_KERNELS_H
+#define LARDER_LAB_KERNELS_MAP_KERNELS_H
 
 #include "tensor/tensor.h"
 

@@ -1,6 +1,6 @@
 /* matmul_tile.h - the innermost part of a product, for matmul.c only. */
-#ifndef LAB_KERNELS_MATMUL_TILE_H
-#define LAB_KERNELS_MATMUL_TILE_H
+#ifndef LARDER_LAB_KERNELS_MATMUL_TILE_H
+#define LARDER_LAB_KERNELS_MATMUL_TILE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -3,8 +3,8 @@
  * As in kernels.h: no tensors are created, nothing is done if one of the
  * tensors cannot be read, and the caller has checked shapes.  Unlike there,
  * every tensor is contiguous: the operations ensure this, as PyTorch's do. */
-#ifndef LAB_KERNELS_NN_KERNELS_H
-#define LAB_KERNELS_NN_KERNELS_H
+#ifndef LARDER_LAB_KERNELS_NN_KERNELS_H
+#define LARDER_LAB_KERNELS_NN_KERNELS_H
 
 #include "tensor/tensor.h"
 

@@ -1,7 +1,7 @@
 /* raw_element.h - access to one element of a tensor of any kind, and to the
  * lines of a contiguous tensor along one dimension. */
-#ifndef LAB_KERNELS_RAW_ELEMENT_H
-#define LAB_KERNELS_RAW_ELEMENT_H
+#ifndef LARDER_LAB_KERNELS_RAW_ELEMENT_H
+#define LARDER_LAB_KERNELS_RAW_ELEMENT_H
 
 #include "tensor/numbers.h"
 #include "tensor/tensor.h"

@@ -3,8 +3,8 @@
  * As in nn_kernels.h: no tensors are created, nothing is done if one of the
  * tensors cannot be read, shapes were checked, and every tensor is contiguous
  * unless documented otherwise. */
-#ifndef LAB_KERNELS_RAW_KERNELS_H
-#define LAB_KERNELS_RAW_KERNELS_H
+#ifndef LARDER_LAB_KERNELS_RAW_KERNELS_H
+#define LARDER_LAB_KERNELS_RAW_KERNELS_H
 
 #include <larder/lab_raw.h>
 

@@ -1,6 +1,6 @@
 /* rnn_kernels.h - one direction of one recurrent layer, over all its steps. */
-#ifndef LAB_KERNELS_RNN_KERNELS_H
-#define LAB_KERNELS_RNN_KERNELS_H
+#ifndef LARDER_LAB_KERNELS_RNN_KERNELS_H
+#define LARDER_LAB_KERNELS_RNN_KERNELS_H
 
 #include <larder/lab_raw.h>
 

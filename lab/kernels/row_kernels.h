@@ -2,8 +2,8 @@
  *
  * As in kernels.h.  All tensors are contiguous; negative indices count from the
  * end; the caller has checked the indices. */
-#ifndef LAB_KERNELS_ROW_KERNELS_H
-#define LAB_KERNELS_ROW_KERNELS_H
+#ifndef LARDER_LAB_KERNELS_ROW_KERNELS_H
+#define LARDER_LAB_KERNELS_ROW_KERNELS_H
 
 #include "tensor/tensor.h"
 

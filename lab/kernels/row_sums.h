@@ -1,7 +1,7 @@
 /* row_sums.h - sums over a row of floats, in several lanes for vectorisation,
  * and in double so that long rows stay exact. */
-#ifndef LAB_KERNELS_ROW_SUMS_H
-#define LAB_KERNELS_ROW_SUMS_H
+#ifndef LARDER_LAB_KERNELS_ROW_SUMS_H
+#define LARDER_LAB_KERNELS_ROW_SUMS_H
 
 #include <stdint.h>
 

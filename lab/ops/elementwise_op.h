@@ -1,7 +1,7 @@
 /* elementwise_op.h - converts operands of element-wise operations to a common
  * type, and creates results. */
-#ifndef LAB_OPS_ELEMENTWISE_OP_H
-#define LAB_OPS_ELEMENTWISE_OP_H
+#ifndef LARDER_LAB_OPS_ELEMENTWISE_OP_H
+#define LARDER_LAB_OPS_ELEMENTWISE_OP_H
 
 #include "kernels/kernels.h"
 #include "ops/op.h"

@@ -1,6 +1,6 @@
 /* matrix_op.h - matrix products, the basis of matmul and linear. */
-#ifndef LAB_OPS_MATRIX_OP_H
-#define LAB_OPS_MATRIX_OP_H
+#ifndef LARDER_LAB_OPS_MATRIX_OP_H
+#define LARDER_LAB_OPS_MATRIX_OP_H
 
 #include "ops/op.h"
 

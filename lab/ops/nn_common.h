@@ -1,6 +1,6 @@
 /* nn_common.h - what the operations of layers and losses share. */
-#ifndef LAB_OPS_NN_COMMON_H
-#define LAB_OPS_NN_COMMON_H
+#ifndef LARDER_LAB_OPS_NN_COMMON_H
+#define LARDER_LAB_OPS_NN_COMMON_H
 
 #include "ops/op.h"
 

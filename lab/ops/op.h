@@ -1,6 +1,6 @@
 /* op.h - functions that operations share. */
-#ifndef LAB_OPS_OP_H
-#define LAB_OPS_OP_H
+#ifndef LARDER_LAB_OPS_OP_H
+#define LARDER_LAB_OPS_OP_H
 
 #include "autograd/node.h"
 

@@ -1,6 +1,6 @@
 /* raw_common.h - functions shared by operations that are not recorded. */
-#ifndef LAB_OPS_RAW_COMMON_H
-#define LAB_OPS_RAW_COMMON_H
+#ifndef LARDER_LAB_OPS_RAW_COMMON_H
+#define LARDER_LAB_OPS_RAW_COMMON_H
 
 #include <larder/lab_raw.h>
 

@@ -3,8 +3,8 @@
  * The steps are PyTorch's for one tensor at a time, including temporaries: a
  * variable in a Python loop holds its tensor until the next iteration rebinds
  * it, and at that moment two tensors are live. */
-#ifndef LAB_OPTIM_OPTIMIZER_H
-#define LAB_OPTIM_OPTIMIZER_H
+#ifndef LARDER_LAB_OPTIM_OPTIMIZER_H
+#define LARDER_LAB_OPTIM_OPTIMIZER_H
 
 #include "tensor/tensor.h"
 

@@ -4,8 +4,8 @@
  * Relative errors are a few 1e-7.  NaN gives NaN, and infinities give the
  * functions' limits.  The polynomials are minimax fits over the reduced range;
  * results below 2^-126 are 0. */
-#ifndef LAB_TENSOR_FLOAT_MATH_H
-#define LAB_TENSOR_FLOAT_MATH_H
+#ifndef LARDER_LAB_TENSOR_FLOAT_MATH_H
+#define LARDER_LAB_TENSOR_FLOAT_MATH_H
 
 #include <stdint.h>
 #include <string.h>

@@ -1,7 +1,7 @@
 /* host_memory.h - host memory: every allocation of the lab goes through here,
  * so that a test can make any one of them fail. */
-#ifndef LAB_TENSOR_HOST_MEMORY_H
-#define LAB_TENSOR_HOST_MEMORY_H
+#ifndef LARDER_LAB_TENSOR_HOST_MEMORY_H
+#define LARDER_LAB_TENSOR_HOST_MEMORY_H
 
 #include <stddef.h>
 

@@ -1,7 +1,7 @@
 /* narrow.h - types whose values loops access in another type (T3 in tensor.h):
  * rounding and packing. */
-#ifndef LAB_TENSOR_NARROW_H
-#define LAB_TENSOR_NARROW_H
+#ifndef LARDER_LAB_TENSOR_NARROW_H
+#define LARDER_LAB_TENSOR_NARROW_H
 
 #include "tensor/tensor.h"
 

@@ -1,6 +1,6 @@
 /* numbers.h - conversions between kinds of numbers, defined for every value. */
-#ifndef LAB_TENSOR_NUMBERS_H
-#define LAB_TENSOR_NUMBERS_H
+#ifndef LARDER_LAB_TENSOR_NUMBERS_H
+#define LARDER_LAB_TENSOR_NUMBERS_H
 
 #include <stdint.h>
 

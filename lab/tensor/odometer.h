@@ -4,8 +4,8 @@
  * first one's memory; the others are broadcast to its sizes.  Dimensions that
  * are adjacent in memory in all of them are joined, so contiguous tensors are a
  * single row. */
-#ifndef LAB_TENSOR_ODOMETER_H
-#define LAB_TENSOR_ODOMETER_H
+#ifndef LARDER_LAB_TENSOR_ODOMETER_H
+#define LARDER_LAB_TENSOR_ODOMETER_H
 
 #include "tensor/parallel.h"
 

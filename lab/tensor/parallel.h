@@ -3,8 +3,8 @@
  * A pool's threads start with the first loop that is long enough.  If threads
  * cannot be created, and in a forked child, loops run on the calling thread
  * alone. */
-#ifndef LAB_TENSOR_PARALLEL_H
-#define LAB_TENSOR_PARALLEL_H
+#ifndef LARDER_LAB_TENSOR_PARALLEL_H
+#define LARDER_LAB_TENSOR_PARALLEL_H
 
 #include "tensor/tensor.h"
 

@@ -3,8 +3,8 @@
  * They come in blocks of LAB__RANDOM_BLOCK, each from a generator of its own
  * seeded with (seed, block number): the numbers do not depend on the number of
  * threads, and a copy of this struct is enough to repeat them. */
-#ifndef LAB_TENSOR_RNG_H
-#define LAB_TENSOR_RNG_H
+#ifndef LARDER_LAB_TENSOR_RNG_H
+#define LARDER_LAB_TENSOR_RNG_H
 
 #include "tensor/parallel.h"
 

@@ -1,7 +1,7 @@
 /* sized_struct.h - structs that begin with their own size and grow at the
  * end, so that old and new callers both work. */
-#ifndef LAB_TENSOR_SIZED_STRUCT_H
-#define LAB_TENSOR_SIZED_STRUCT_H
+#ifndef LARDER_LAB_TENSOR_SIZED_STRUCT_H
+#define LARDER_LAB_TENSOR_SIZED_STRUCT_H
 
 #include <string.h>
 

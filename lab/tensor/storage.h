@@ -1,6 +1,6 @@
 /* storage.h - creates and counts storages, for tensors only. */
-#ifndef LAB_TENSOR_STORAGE_H
-#define LAB_TENSOR_STORAGE_H
+#ifndef LARDER_LAB_TENSOR_STORAGE_H
+#define LARDER_LAB_TENSOR_STORAGE_H
 
 #include "tensor/tensor.h"
 

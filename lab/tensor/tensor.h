@@ -14,8 +14,8 @@
  *     parent of a forked process.  The latter is also an error, from
  *     lab__check_process(), unless a request for memory has failed before.
  */
-#ifndef LAB_TENSOR_TENSOR_H
-#define LAB_TENSOR_TENSOR_H
+#ifndef LARDER_LAB_TENSOR_TENSOR_H
+#define LARDER_LAB_TENSOR_TENSOR_H
 
 #include <stdarg.h>
 #include <sys/types.h>

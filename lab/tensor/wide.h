@@ -3,8 +3,8 @@
  *
  * Write the loop as `LAB__BODY name##_body(...)`, then LAB__TWICE(name,
  * parameters, arguments): name(...) runs the better version. */
-#ifndef LAB_TENSOR_WIDE_H
-#define LAB_TENSOR_WIDE_H
+#ifndef LARDER_LAB_TENSOR_WIDE_H
+#define LARDER_LAB_TENSOR_WIDE_H
 
 #include <stdbool.h>
 

@@ -4,8 +4,8 @@
  * the price table, lets an injected fault replace it, then calls the table's
  * function.  On failure the thread's last error names the call and, if the
  * device has a message, the reason. */
-#ifndef LARDER_DEVICE_PRIVATE_H
-#define LARDER_DEVICE_PRIVATE_H
+#ifndef LARDER_DEVICE_DEVICE_H
+#define LARDER_DEVICE_DEVICE_H
 
 #include <stdbool.h>
 

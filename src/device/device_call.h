@@ -1,8 +1,8 @@
 /* device_call.h - what surrounds every call to a device: an injected fault may
  * replace it; then it is counted and charged, and described if it failed.
  * Private to the device layer. */
-#ifndef LARDER_DEVICE_CALL_H
-#define LARDER_DEVICE_CALL_H
+#ifndef LARDER_DEVICE_DEVICE_CALL_H
+#define LARDER_DEVICE_DEVICE_CALL_H
 
 #include "device/device_object.h"
 

@@ -3,8 +3,8 @@
  *
  * Counters, prices and the mask of planned faults are relaxed atomics: they are
  * independent of each other, and nothing is published through them. */
-#ifndef LARDER_DEVICE_OBJECT_H
-#define LARDER_DEVICE_OBJECT_H
+#ifndef LARDER_DEVICE_DEVICE_OBJECT_H
+#define LARDER_DEVICE_DEVICE_OBJECT_H
 
 #include <pthread.h>
 #include <stdatomic.h>

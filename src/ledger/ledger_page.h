@@ -5,8 +5,8 @@
  * index, an address or a length; sums saturate; and what a process knows about
  * itself it keeps elsewhere, and only writes here.  Every word is written by a
  * single store, so a process that dies leaves no change half done. */
-#ifndef LARDER_LEDGER_PAGE_H
-#define LARDER_LEDGER_PAGE_H
+#ifndef LARDER_LEDGER_LEDGER_PAGE_H
+#define LARDER_LEDGER_LEDGER_PAGE_H
 
 #include <stdatomic.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 /* faults.h - injects one failure, or two of different kinds at a time; the
  * second can hit the code that undoes the first. */
-#ifndef TESTS_FAULT_FAULTS_H
-#define TESTS_FAULT_FAULTS_H
+#ifndef LARDER_TESTS_FAULT_FAULTS_H
+#define LARDER_TESTS_FAULT_FAULTS_H
 
 #include <stdbool.h>
 

@@ -1,7 +1,7 @@
 /* device_log.h - what the device's memory was asked for, and given back, as text:
  * "+4000 -4000".  One session at a time. */
-#ifndef TESTS_LAB_DEVICE_LOG_H
-#define TESTS_LAB_DEVICE_LOG_H
+#ifndef LARDER_TESTS_LAB_DEVICE_LOG_H
+#define LARDER_TESTS_LAB_DEVICE_LOG_H
 
 #include "lab/lab_rig.h"
 

@@ -1,6 +1,6 @@
 /* finite_differences.h - gradients checked against differences of values. */
-#ifndef TESTS_LAB_FINITE_DIFFERENCES_H
-#define TESTS_LAB_FINITE_DIFFERENCES_H
+#ifndef LARDER_TESTS_LAB_FINITE_DIFFERENCES_H
+#define LARDER_TESTS_LAB_FINITE_DIFFERENCES_H
 
 #include <larder/lab.h>
 

@@ -1,7 +1,7 @@
 /* lab_rig.h - shared by tests of the lab's internals: sessions, and checks that
  * report what failed.  Header only, for cmocka programs. */
-#ifndef TESTS_LAB_LAB_RIG_H
-#define TESTS_LAB_LAB_RIG_H
+#ifndef LARDER_TESTS_LAB_LAB_RIG_H
+#define LARDER_TESTS_LAB_LAB_RIG_H
 
 #include "../support/rig.h"
 

@@ -104,8 +104,8 @@ def optimizers():
 
 print("/* nn_expected.h - PyTorch " + torch.__version__.split("+")[0] +
       "'s numbers: written by make_expected.py. */")
-print("#ifndef TESTS_LAB_NN_EXPECTED_H")
-print("#define TESTS_LAB_NN_EXPECTED_H")
+print("#ifndef LARDER_TESTS_LAB_NN_EXPECTED_H")
+print("#define LARDER_TESTS_LAB_NN_EXPECTED_H")
 print()
 layers()
 losses()

@@ -2,8 +2,8 @@
  * Python code does: a local of forward() is released on return, a temporary
  * after its use, and `x = f(x)` binds the new value before it releases the old
  * one. */
-#ifndef TESTS_LAB_MODELS_H
-#define TESTS_LAB_MODELS_H
+#ifndef LARDER_TESTS_LAB_MODELS_H
+#define LARDER_TESTS_LAB_MODELS_H
 
 #include <larder/lab.h>
 

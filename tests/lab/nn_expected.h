@@ -1,6 +1,6 @@
 /* nn_expected.h - PyTorch 1.13.0a0's numbers: written by make_expected.py. */
-#ifndef TESTS_LAB_NN_EXPECTED_H
-#define TESTS_LAB_NN_EXPECTED_H
+#ifndef LARDER_TESTS_LAB_NN_EXPECTED_H
+#define LARDER_TESTS_LAB_NN_EXPECTED_H
 
 static const float nn_softmax_out[] = {
     1.98674258e-02f, 4.16408479e-02f, 8.72765258e-02f, 2.42661312e-02f,

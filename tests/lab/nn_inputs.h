@@ -1,7 +1,7 @@
 /* nn_inputs.h - sessions, the same inputs as in make_expected.py, and
  * comparisons. */
-#ifndef TESTS_LAB_NN_INPUTS_H
-#define TESTS_LAB_NN_INPUTS_H
+#ifndef LARDER_TESTS_LAB_NN_INPUTS_H
+#define LARDER_TESTS_LAB_NN_INPUTS_H
 
 #include "lab/lab_rig.h"
 

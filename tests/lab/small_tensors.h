@@ -1,6 +1,6 @@
 /* small_tensors.h - tensors with values written in the test. */
-#ifndef TESTS_LAB_SMALL_TENSORS_H
-#define TESTS_LAB_SMALL_TENSORS_H
+#ifndef LARDER_TESTS_LAB_SMALL_TENSORS_H
+#define LARDER_TESTS_LAB_SMALL_TENSORS_H
 
 #include "lab/lab_rig.h"
 

@@ -1,7 +1,7 @@
 /* windows.h - tensors in every memory layout, and plain access to their
  * elements: for tests of the kernels.  Header only. */
-#ifndef TESTS_LAB_WINDOWS_H
-#define TESTS_LAB_WINDOWS_H
+#ifndef LARDER_TESTS_LAB_WINDOWS_H
+#define LARDER_TESTS_LAB_WINDOWS_H
 
 #include <math.h>
 

@@ -1,7 +1,7 @@
 /* findings_rig.h - what stands out in a made-up run.  Header only, for cmocka
  * programs. */
-#ifndef TESTS_REPORT_FINDINGS_RIG_H
-#define TESTS_REPORT_FINDINGS_RIG_H
+#ifndef LARDER_TESTS_REPORT_FINDINGS_RIG_H
+#define LARDER_TESTS_REPORT_FINDINGS_RIG_H
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* made_run.h - the summary of a made-up run (made_snapshot.h), of device 0. */
-#ifndef TESTS_REPORT_MADE_RUN_H
-#define TESTS_REPORT_MADE_RUN_H
+#ifndef LARDER_TESTS_REPORT_MADE_RUN_H
+#define LARDER_TESTS_REPORT_MADE_RUN_H
 
 #include "report/summary_of_run.h"
 

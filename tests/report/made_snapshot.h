@@ -16,8 +16,8 @@
  *
  * Lines between "repeat N" and "end" count N times; "#" begins a comment.  The
  * address "+" stands for an address that no other line has. */
-#ifndef TESTS_REPORT_MADE_SNAPSHOT_H
-#define TESTS_REPORT_MADE_SNAPSHOT_H
+#ifndef LARDER_TESTS_REPORT_MADE_SNAPSHOT_H
+#define LARDER_TESTS_REPORT_MADE_SNAPSHOT_H
 
 #include "snapshot/lifetimes.h"
 

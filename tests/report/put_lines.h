@@ -1,7 +1,7 @@
 /* put_lines.h - the lines of a made-up snapshot (made_snapshot.h), written one
  * after the other.  Header only, for cmocka programs. */
-#ifndef TESTS_REPORT_PUT_LINES_H
-#define TESTS_REPORT_PUT_LINES_H
+#ifndef LARDER_TESTS_REPORT_PUT_LINES_H
+#define LARDER_TESTS_REPORT_PUT_LINES_H
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,6 +1,6 @@
 /* host_faults.h - for tests that plan failures of host memory. */
-#ifndef LARDER_TESTS_HOST_FAULTS_H
-#define LARDER_TESTS_HOST_FAULTS_H
+#ifndef LARDER_TESTS_SUPPORT_HOST_FAULTS_H
+#define LARDER_TESTS_SUPPORT_HOST_FAULTS_H
 
 #include "base/host.h"
 

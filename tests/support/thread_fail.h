@@ -1,7 +1,7 @@
 /* thread_fail.h - failing in a thread: cmocka's own asserts work only in the
  * main thread. */
-#ifndef LARDER_TESTS_THREAD_FAIL_H
-#define LARDER_TESTS_THREAD_FAIL_H
+#ifndef LARDER_TESTS_SUPPORT_THREAD_FAIL_H
+#define LARDER_TESTS_SUPPORT_THREAD_FAIL_H
 
 #include <pthread.h>
 #include <stdatomic.h>

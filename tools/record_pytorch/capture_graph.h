@@ -2,8 +2,8 @@
  * and for each stream the nodes that its next one will depend on.
  *
  * One thread; nodes live as long as the process. */
-#ifndef RECORD_PYTORCH_CAPTURE_GRAPH_H
-#define RECORD_PYTORCH_CAPTURE_GRAPH_H
+#ifndef LARDER_TOOLS_RECORD_PYTORCH_CAPTURE_GRAPH_H
+#define LARDER_TOOLS_RECORD_PYTORCH_CAPTURE_GRAPH_H
 
 #include <stddef.h>
 

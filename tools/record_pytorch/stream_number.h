@@ -3,8 +3,8 @@
  *
  * It keeps its own streams apart from others by the lowest bit, and orders free
  * blocks by the pointer, so that numbers have to grow with pointers. */
-#ifndef RECORD_PYTORCH_STREAM_NUMBER_H
-#define RECORD_PYTORCH_STREAM_NUMBER_H
+#ifndef LARDER_TOOLS_RECORD_PYTORCH_STREAM_NUMBER_H
+#define LARDER_TOOLS_RECORD_PYTORCH_STREAM_NUMBER_H
 
 #include <stdint.h>
 

@@ -12,8 +12,8 @@
  * so that it ends at the first failure: e->error has the reason, and
  * exp_close() drops all remaining tensors.  A figure that differs from its
  * expectation does not end it. */
-#ifndef LARDER_CLI_LAB_EXPERIMENT_H
-#define LARDER_CLI_LAB_EXPERIMENT_H
+#ifndef LARDER_CLI_LAB_EXPERIMENTS_EXPERIMENT_H
+#define LARDER_CLI_LAB_EXPERIMENTS_EXPERIMENT_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* experiment_backward.h - the backward pass of the experiments 3. */
-#ifndef LARDER_CLI_LAB_EXPERIMENT_BACKWARD_H
-#define LARDER_CLI_LAB_EXPERIMENT_BACKWARD_H
+#ifndef LARDER_CLI_LAB_EXPERIMENTS_EXPERIMENT_BACKWARD_H
+#define LARDER_CLI_LAB_EXPERIMENTS_EXPERIMENT_BACKWARD_H
 
 #include "experiment.h"
 

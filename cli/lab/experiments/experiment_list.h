@@ -1,6 +1,6 @@
 /* experiment_list.h - all experiments, each in the file of its subject. */
-#ifndef LARDER_CLI_LAB_EXPERIMENT_LIST_H
-#define LARDER_CLI_LAB_EXPERIMENT_LIST_H
+#ifndef LARDER_CLI_LAB_EXPERIMENTS_EXPERIMENT_LIST_H
+#define LARDER_CLI_LAB_EXPERIMENTS_EXPERIMENT_LIST_H
 
 #include "experiment.h"
 

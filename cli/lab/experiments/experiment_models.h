@@ -1,6 +1,6 @@
 /* experiment_models.h - the models that experiments train. */
-#ifndef LARDER_CLI_LAB_EXPERIMENT_MODELS_H
-#define LARDER_CLI_LAB_EXPERIMENT_MODELS_H
+#ifndef LARDER_CLI_LAB_EXPERIMENTS_EXPERIMENT_MODELS_H
+#define LARDER_CLI_LAB_EXPERIMENTS_EXPERIMENT_MODELS_H
 
 #include <larder/lab.h>
 

@@ -1,6 +1,6 @@
 /* experiment_neighbour.h - another process on the same device. */
-#ifndef LARDER_CLI_LAB_EXPERIMENT_NEIGHBOUR_H
-#define LARDER_CLI_LAB_EXPERIMENT_NEIGHBOUR_H
+#ifndef LARDER_CLI_LAB_EXPERIMENTS_EXPERIMENT_NEIGHBOUR_H
+#define LARDER_CLI_LAB_EXPERIMENTS_EXPERIMENT_NEIGHBOUR_H
 
 #include <sys/types.h>
 

@@ -1,7 +1,7 @@
 /* experiment_training.h - a training loop: a perceptron for images of 784
  * numbers, batches as from a shuffling DataLoader, SGD with momentum. */
-#ifndef LARDER_CLI_LAB_EXPERIMENT_TRAINING_H
-#define LARDER_CLI_LAB_EXPERIMENT_TRAINING_H
+#ifndef LARDER_CLI_LAB_EXPERIMENTS_EXPERIMENT_TRAINING_H
+#define LARDER_CLI_LAB_EXPERIMENTS_EXPERIMENT_TRAINING_H
 
 #include "experiment.h"
 #include "experiment_models.h"

@@ -1,6 +1,6 @@
 /* experiments.h - the built-in experiments of `larder lab`. */
-#ifndef LARDER_CLI_LAB_EXPERIMENTS_H
-#define LARDER_CLI_LAB_EXPERIMENTS_H
+#ifndef LARDER_CLI_LAB_EXPERIMENTS_EXPERIMENTS_H
+#define LARDER_CLI_LAB_EXPERIMENTS_EXPERIMENTS_H
 
 #include <stdbool.h>
 #include <stddef.h>

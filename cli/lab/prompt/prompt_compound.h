@@ -1,7 +1,7 @@
 /* prompt_compound.h - the interface between compound and simple statements in
  * the parser. */
-#ifndef LARDER_CLI_LAB_PROMPT_COMPOUND_H
-#define LARDER_CLI_LAB_PROMPT_COMPOUND_H
+#ifndef LARDER_CLI_LAB_PROMPT_PROMPT_COMPOUND_H
+#define LARDER_CLI_LAB_PROMPT_PROMPT_COMPOUND_H
 
 #include "prompt_parser.h"
 

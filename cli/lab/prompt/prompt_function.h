@@ -1,6 +1,6 @@
 /* prompt_function.h - functions used by rows of several tables. */
-#ifndef LARDER_CLI_LAB_PROMPT_FUNCTION_H
-#define LARDER_CLI_LAB_PROMPT_FUNCTION_H
+#ifndef LARDER_CLI_LAB_PROMPT_PROMPT_FUNCTION_H
+#define LARDER_CLI_LAB_PROMPT_PROMPT_FUNCTION_H
 
 #include "prompt_session.h"
 

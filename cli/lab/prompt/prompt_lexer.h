@@ -1,6 +1,6 @@
 /* prompt_lexer.h - splits the prompt's text into tokens. */
-#ifndef LARDER_CLI_LAB_PROMPT_LEXER_H
-#define LARDER_CLI_LAB_PROMPT_LEXER_H
+#ifndef LARDER_CLI_LAB_PROMPT_PROMPT_LEXER_H
+#define LARDER_CLI_LAB_PROMPT_PROMPT_LEXER_H
 
 #include <stdbool.h>
 #include <stddef.h>

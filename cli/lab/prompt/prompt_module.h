@@ -1,6 +1,6 @@
 /* prompt_module.h - layers with their own parameters, as in torch.nn. */
-#ifndef LARDER_CLI_LAB_PROMPT_MODULE_H
-#define LARDER_CLI_LAB_PROMPT_MODULE_H
+#ifndef LARDER_CLI_LAB_PROMPT_PROMPT_MODULE_H
+#define LARDER_CLI_LAB_PROMPT_PROMPT_MODULE_H
 
 #include "prompt_value.h"
 

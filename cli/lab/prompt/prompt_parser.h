@@ -1,6 +1,6 @@
 /* prompt_parser.h - functions shared by the two halves of the parser. */
-#ifndef LARDER_CLI_LAB_PROMPT_PARSER_H
-#define LARDER_CLI_LAB_PROMPT_PARSER_H
+#ifndef LARDER_CLI_LAB_PROMPT_PROMPT_PARSER_H
+#define LARDER_CLI_LAB_PROMPT_PROMPT_PARSER_H
 
 #include "prompt_tree.h"
 

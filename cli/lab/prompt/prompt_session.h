@@ -1,7 +1,7 @@
 /* prompt_session.h - a session of the prompt: a lab, its variables, and its
  * limits. */
-#ifndef LARDER_CLI_LAB_PROMPT_SESSION_H
-#define LARDER_CLI_LAB_PROMPT_SESSION_H
+#ifndef LARDER_CLI_LAB_PROMPT_PROMPT_SESSION_H
+#define LARDER_CLI_LAB_PROMPT_PROMPT_SESSION_H
 
 #include <signal.h>
 #include <stdio.h>

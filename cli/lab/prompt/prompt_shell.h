@@ -1,7 +1,7 @@
 /* prompt_shell.h - the shell around a session: reads lines, runs them, shows
  * their effects. */
-#ifndef LARDER_CLI_LAB_PROMPT_SHELL_H
-#define LARDER_CLI_LAB_PROMPT_SHELL_H
+#ifndef LARDER_CLI_LAB_PROMPT_PROMPT_SHELL_H
+#define LARDER_CLI_LAB_PROMPT_PROMPT_SHELL_H
 
 #include <stdio.h>
 

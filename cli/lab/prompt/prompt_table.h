@@ -2,8 +2,8 @@
  *
  * One set of tables drives calls, help, completion and the list in the
  * manual. */
-#ifndef LARDER_CLI_LAB_PROMPT_TABLE_H
-#define LARDER_CLI_LAB_PROMPT_TABLE_H
+#ifndef LARDER_CLI_LAB_PROMPT_PROMPT_TABLE_H
+#define LARDER_CLI_LAB_PROMPT_PROMPT_TABLE_H
 
 #include "prompt_value.h"
 

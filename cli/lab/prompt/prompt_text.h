@@ -1,6 +1,6 @@
 /* prompt_text.h - a growing text. */
-#ifndef LARDER_CLI_LAB_PROMPT_TEXT_H
-#define LARDER_CLI_LAB_PROMPT_TEXT_H
+#ifndef LARDER_CLI_LAB_PROMPT_PROMPT_TEXT_H
+#define LARDER_CLI_LAB_PROMPT_PROMPT_TEXT_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* prompt_tree.h - the syntax tree of a statement. */
-#ifndef LARDER_CLI_LAB_PROMPT_TREE_H
-#define LARDER_CLI_LAB_PROMPT_TREE_H
+#ifndef LARDER_CLI_LAB_PROMPT_PROMPT_TREE_H
+#define LARDER_CLI_LAB_PROMPT_PROMPT_TREE_H
 
 #include "prompt_lexer.h"
 

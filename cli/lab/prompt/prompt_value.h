@@ -1,7 +1,7 @@
 /* prompt_value.h - values, with reference counts, so that a tensor lives as
  * long as it does in Python. */
-#ifndef LARDER_CLI_LAB_PROMPT_VALUE_H
-#define LARDER_CLI_LAB_PROMPT_VALUE_H
+#ifndef LARDER_CLI_LAB_PROMPT_PROMPT_VALUE_H
+#define LARDER_CLI_LAB_PROMPT_PROMPT_VALUE_H
 
 #include <larder/lab.h>
 

@@ -1,6 +1,6 @@
 /* keep.h - reserves memory for one of a device's owners.  Private to core. */
-#ifndef LARDER_CORE_KEEP_H
-#define LARDER_CORE_KEEP_H
+#ifndef LARDER_CORE_ACCOUNT_KEEP_H
+#define LARDER_CORE_ACCOUNT_KEEP_H
 
 #include "core/state/allocator.h"
 

@@ -1,6 +1,6 @@
 /* lifecycle.h - creates allocators.  Private to core. */
-#ifndef LARDER_CORE_LIFECYCLE_H
-#define LARDER_CORE_LIFECYCLE_H
+#ifndef LARDER_CORE_API_LIFECYCLE_H
+#define LARDER_CORE_API_LIFECYCLE_H
 
 #include "core/state/allocator.h"
 

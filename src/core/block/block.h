@@ -15,8 +15,8 @@
  *
  * A header is one cache line.  When two blocks merge, the lower one's header
  * stays. */
-#ifndef LARDER_CORE_BLOCK_H
-#define LARDER_CORE_BLOCK_H
+#ifndef LARDER_CORE_BLOCK_BLOCK_H
+#define LARDER_CORE_BLOCK_BLOCK_H
 
 #include <assert.h>
 #include <stdbool.h>

@@ -4,8 +4,8 @@
  * entries take four bytes.  Headers live in chunks that double in size and
  * never move: a header found without a lock stays valid.  Growing costs one
  * host allocation of as many headers as there already are. */
-#ifndef LARDER_CORE_SLAB_H
-#define LARDER_CORE_SLAB_H
+#ifndef LARDER_CORE_BLOCK_SLAB_H
+#define LARDER_CORE_BLOCK_SLAB_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -6,8 +6,8 @@
  * data (the priority is a hash of the header's number), no parent links and
  * only about twenty lines.  Every call costs O(log n) on average; the bins keep
  * n small (bins.h). */
-#ifndef LARDER_CORE_TREE_H
-#define LARDER_CORE_TREE_H
+#ifndef LARDER_CORE_BLOCK_TREE_H
+#define LARDER_CORE_BLOCK_TREE_H
 
 #include <stdbool.h>
 #include <stddef.h>

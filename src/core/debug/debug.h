@@ -20,8 +20,8 @@
  *
  * Nothing is written or read while a stream may be capturing, because it would
  * become part of the graph. */
-#ifndef LARDER_CORE_DEBUG_H
-#define LARDER_CORE_DEBUG_H
+#ifndef LARDER_CORE_DEBUG_DEBUG_H
+#define LARDER_CORE_DEBUG_DEBUG_H
 
 #include "base/fail.h"
 #include "core/state/allocator.h"

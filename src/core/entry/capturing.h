@@ -1,6 +1,6 @@
 /* capturing.h - refuses operations that a capture forbids.  Private to core. */
-#ifndef LARDER_CORE_CAPTURING_H
-#define LARDER_CORE_CAPTURING_H
+#ifndef LARDER_CORE_ENTRY_CAPTURING_H
+#define LARDER_CORE_ENTRY_CAPTURING_H
 
 #include "core/state/allocator.h"
 

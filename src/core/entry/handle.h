@@ -10,8 +10,8 @@
  * during one fails.  Such a handle stores its allocator in `watched` instead of
  * `allocator`, so that the fast paths, which read only `allocator`, fall back
  * to the slow ones. */
-#ifndef LARDER_CORE_HANDLE_H
-#define LARDER_CORE_HANDLE_H
+#ifndef LARDER_CORE_ENTRY_HANDLE_H
+#define LARDER_CORE_ENTRY_HANDLE_H
 
 #include <stdatomic.h>
 

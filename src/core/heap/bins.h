@@ -9,8 +9,8 @@
  * that all bins together are one ordered set.  This finds exactly the block
  * that PyTorch's policy picks: the smallest sufficient one, and among equals
  * the one of lowest address, or the oldest. */
-#ifndef LARDER_CORE_BINS_H
-#define LARDER_CORE_BINS_H
+#ifndef LARDER_CORE_HEAP_BINS_H
+#define LARDER_CORE_HEAP_BINS_H
 
 #include "base/bits.h"
 #include "core/block/tree.h"

@@ -9,8 +9,8 @@
  * Blocks of a class are not ordered: exact best fit with the lowest address,
  * which trees of blocks give, was no better on any of forty programs
  * (docs/POLICY.md). */
-#ifndef LARDER_CORE_FIT_H
-#define LARDER_CORE_FIT_H
+#ifndef LARDER_CORE_HEAP_FIT_H
+#define LARDER_CORE_HEAP_FIT_H
 
 #include "base/bits.h"
 #include "core/block/block.h"

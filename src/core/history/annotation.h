@@ -4,8 +4,8 @@
  * Each thread has a stack of texts.  A history keeps each different text once,
  * under a 16-bit number, and the thread caches the number that its text has in
  * the history used last. */
-#ifndef LARDER_CORE_ANNOTATION_H
-#define LARDER_CORE_ANNOTATION_H
+#ifndef LARDER_CORE_HISTORY_ANNOTATION_H
+#define LARDER_CORE_HISTORY_ANNOTATION_H
 
 #include <stdbool.h>
 #include <stdint.h>

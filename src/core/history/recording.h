@@ -4,8 +4,8 @@
  * Without a history the allocator's pointer is NULL, and every place that would
  * record something tests it.  A snapshot that is being written keeps the texts
  * and stacks of a history that was stopped meanwhile. */
-#ifndef LARDER_CORE_RECORDING_H
-#define LARDER_CORE_RECORDING_H
+#ifndef LARDER_CORE_HISTORY_RECORDING_H
+#define LARDER_CORE_HISTORY_RECORDING_H
 
 #include <stdatomic.h>
 

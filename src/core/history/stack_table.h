@@ -4,8 +4,8 @@
  * A stack's number is its index in one array of words: its depth, then its
  * frames.  Stored stacks never change or move, so a number obtained under the
  * lock can be read without it. */
-#ifndef LARDER_CORE_STACK_TABLE_H
-#define LARDER_CORE_STACK_TABLE_H
+#ifndef LARDER_CORE_HISTORY_STACK_TABLE_H
+#define LARDER_CORE_HISTORY_STACK_TABLE_H
 
 #include <stdbool.h>
 #include <stddef.h>

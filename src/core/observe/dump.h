@@ -1,6 +1,6 @@
 /* dump.h - writes a snapshot when memory runs out.  Private to core. */
-#ifndef LARDER_CORE_DUMP_H
-#define LARDER_CORE_DUMP_H
+#ifndef LARDER_CORE_OBSERVE_DUMP_H
+#define LARDER_CORE_OBSERVE_DUMP_H
 
 #include "core/state/allocator.h"
 

@@ -4,8 +4,8 @@
  * Pickles have protocol 4 and use only opcodes that PyTorch's MemoryViz.js
  * knows.  Errors are remembered: after the first one nothing more is written,
  * so it is enough to check at the end. */
-#ifndef LARDER_CORE_EMIT_H
-#define LARDER_CORE_EMIT_H
+#ifndef LARDER_CORE_OBSERVE_EMIT_H
+#define LARDER_CORE_OBSERVE_EMIT_H
 
 #include <stdbool.h>
 #include <stddef.h>

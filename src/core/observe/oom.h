@@ -1,6 +1,6 @@
 /* oom.h - explains and reports a failed request.  Private to core. */
-#ifndef LARDER_CORE_OOM_H
-#define LARDER_CORE_OOM_H
+#ifndef LARDER_CORE_OBSERVE_OOM_H
+#define LARDER_CORE_OBSERVE_OOM_H
 
 #include "core/state/allocator.h"
 

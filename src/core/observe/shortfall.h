@@ -1,7 +1,7 @@
 /* shortfall.h - explains from the current state why a request failed.  Private
  * to core. */
-#ifndef LARDER_CORE_SHORTFALL_H
-#define LARDER_CORE_SHORTFALL_H
+#ifndef LARDER_CORE_OBSERVE_SHORTFALL_H
+#define LARDER_CORE_OBSERVE_SHORTFALL_H
 
 #include "base/text.h"
 #include "core/state/allocator.h"

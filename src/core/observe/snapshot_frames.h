@@ -1,7 +1,7 @@
 /* snapshot_frames.h - writes stacks with their functions' names.  Private to
  * core. */
-#ifndef LARDER_CORE_SNAPSHOT_FRAMES_H
-#define LARDER_CORE_SNAPSHOT_FRAMES_H
+#ifndef LARDER_CORE_OBSERVE_SNAPSHOT_FRAMES_H
+#define LARDER_CORE_OBSERVE_SNAPSHOT_FRAMES_H
 
 #include "core/observe/snapshot_state.h"
 

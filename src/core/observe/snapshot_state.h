@@ -4,8 +4,8 @@
  * Taking a snapshot copies what changes (blocks, events) under the lock.  The
  * stacks and texts that they refer to are not copied because they never change.
  * Writing needs no lock. */
-#ifndef LARDER_CORE_SNAPSHOT_STATE_H
-#define LARDER_CORE_SNAPSHOT_STATE_H
+#ifndef LARDER_CORE_OBSERVE_SNAPSHOT_STATE_H
+#define LARDER_CORE_OBSERVE_SNAPSHOT_STATE_H
 
 #include "core/history/recording.h"
 #include "core/observe/emit.h"

@@ -1,6 +1,6 @@
 /* summary.h - the table of a device's statistics.  Private to core. */
-#ifndef LARDER_CORE_SUMMARY_H
-#define LARDER_CORE_SUMMARY_H
+#ifndef LARDER_CORE_OBSERVE_SUMMARY_H
+#define LARDER_CORE_OBSERVE_SUMMARY_H
 
 #include "core/state/stats.h"
 

@@ -1,6 +1,6 @@
 /* walk.h - finds and visits blocks, slowly.  Private to core. */
-#ifndef LARDER_CORE_WALK_H
-#define LARDER_CORE_WALK_H
+#ifndef LARDER_CORE_OBSERVE_WALK_H
+#define LARDER_CORE_OBSERVE_WALK_H
 
 #include "core/state/allocator.h"
 

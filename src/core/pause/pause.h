@@ -10,8 +10,8 @@
  *
  * Rule P3, checked by larder_check(): a page of a paused segment has a handle
  * if and only if it is held or mapped. */
-#ifndef LARDER_CORE_PAUSE_H
-#define LARDER_CORE_PAUSE_H
+#ifndef LARDER_CORE_PAUSE_PAUSE_H
+#define LARDER_CORE_PAUSE_PAUSE_H
 
 #include "core/segments/kept.h"
 

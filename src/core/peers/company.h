@@ -1,7 +1,7 @@
 /* company.h - the implementation behind peers.h: the allocators of this process
  * on one shared device.  Private to these files. */
-#ifndef LARDER_CORE_COMPANY_H
-#define LARDER_CORE_COMPANY_H
+#ifndef LARDER_CORE_PEERS_COMPANY_H
+#define LARDER_CORE_PEERS_COMPANY_H
 
 #include <pthread.h>
 

@@ -3,8 +3,8 @@
  *
  * A refusal by the ledger looks like one by the device: ERR_OUT_OF_MEMORY.  All
  * locks are held. */
-#ifndef LARDER_CORE_DRAW_H
-#define LARDER_CORE_DRAW_H
+#ifndef LARDER_CORE_PEERS_DRAW_H
+#define LARDER_CORE_PEERS_DRAW_H
 
 #include "core/state/allocator.h"
 

@@ -8,8 +8,8 @@
  * has none, and skips all of this.
  *
  * Locks: the list's before the allocators'; the ledger's own last. */
-#ifndef LARDER_CORE_PEERS_H
-#define LARDER_CORE_PEERS_H
+#ifndef LARDER_CORE_PEERS_PEERS_H
+#define LARDER_CORE_PEERS_PEERS_H
 
 #include "core/state/shard.h"
 

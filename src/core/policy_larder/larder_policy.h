@@ -1,6 +1,6 @@
 /* larder_policy.h - Larder's own policy (docs/POLICY.md).  Private to core. */
-#ifndef LARDER_CORE_LARDER_POLICY_H
-#define LARDER_CORE_LARDER_POLICY_H
+#ifndef LARDER_CORE_POLICY_LARDER_LARDER_POLICY_H
+#define LARDER_CORE_POLICY_LARDER_LARDER_POLICY_H
 
 #include "core/state/policy.h"
 

@@ -1,7 +1,7 @@
 /* ladder.h - steps that the policies' ladders share, for when neither the cache
  * nor the device has room.  Private to core. */
-#ifndef LARDER_CORE_LADDER_H
-#define LARDER_CORE_LADDER_H
+#ifndef LARDER_CORE_POLICY_PYTORCH_LADDER_H
+#define LARDER_CORE_POLICY_PYTORCH_LADDER_H
 
 #include "core/state/allocator.h"
 

@@ -1,7 +1,7 @@
 /* pytorch.h - PyTorch's policy, and the steps of it that others use.  Private
  * to core. */
-#ifndef LARDER_CORE_PYTORCH_H
-#define LARDER_CORE_PYTORCH_H
+#ifndef LARDER_CORE_POLICY_PYTORCH_PYTORCH_H
+#define LARDER_CORE_POLICY_PYTORCH_PYTORCH_H
 
 #include "core/state/allocator.h"
 

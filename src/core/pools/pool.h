@@ -1,6 +1,6 @@
 /* pool.h - pools and their heaps.  Private to core. */
-#ifndef LARDER_CORE_POOL_H
-#define LARDER_CORE_POOL_H
+#ifndef LARDER_CORE_POOLS_POOL_H
+#define LARDER_CORE_POOLS_POOL_H
 
 #include "core/pools/stocked.h"
 #include "core/pools/tags.h"

@@ -1,7 +1,7 @@
 /* private.h - private pools: for graph captures and for users.  Private to
  * core. */
-#ifndef LARDER_CORE_PRIVATE_H
-#define LARDER_CORE_PRIVATE_H
+#ifndef LARDER_CORE_POOLS_PRIVATE_H
+#define LARDER_CORE_POOLS_PRIVATE_H
 
 #include "core/state/allocator.h"
 

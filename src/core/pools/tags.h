@@ -2,8 +2,8 @@
  *
  * A tag has a private pool without users: it shares no memory with others, and
  * what it has cached may be released. */
-#ifndef LARDER_CORE_TAGS_H
-#define LARDER_CORE_TAGS_H
+#ifndef LARDER_CORE_POOLS_TAGS_H
+#define LARDER_CORE_POOLS_TAGS_H
 
 #include <larder/tag.h>
 

@@ -1,6 +1,6 @@
 /* limits.h - the limits of private pools and tags.  Private to core. */
-#ifndef LARDER_CORE_LIMITS_H
-#define LARDER_CORE_LIMITS_H
+#ifndef LARDER_CORE_REQUEST_LIMITS_H
+#define LARDER_CORE_REQUEST_LIMITS_H
 
 #include "core/state/allocator.h"
 

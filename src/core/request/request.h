@@ -1,7 +1,7 @@
 /* request.h - the part of a request's path that all policies share (alloc.c).
  * Private to core. */
-#ifndef LARDER_CORE_REQUEST_H
-#define LARDER_CORE_REQUEST_H
+#ifndef LARDER_CORE_REQUEST_REQUEST_H
+#define LARDER_CORE_REQUEST_REQUEST_H
 
 #include "core/state/allocator.h"
 

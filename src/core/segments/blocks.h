@@ -1,7 +1,7 @@
 /* blocks.h - splits, merges, allocates and frees blocks, and counts that.
  * Private to core. */
-#ifndef LARDER_CORE_BLOCKS_H
-#define LARDER_CORE_BLOCKS_H
+#ifndef LARDER_CORE_SEGMENTS_BLOCKS_H
+#define LARDER_CORE_SEGMENTS_BLOCKS_H
 
 #include "core/state/allocator.h"
 

@@ -1,6 +1,6 @@
 /* cached.h - releases everything cached.  Private to core. */
-#ifndef LARDER_CORE_CACHED_H
-#define LARDER_CORE_CACHED_H
+#ifndef LARDER_CORE_SEGMENTS_CACHED_H
+#define LARDER_CORE_SEGMENTS_CACHED_H
 
 #include "core/state/allocator.h"
 

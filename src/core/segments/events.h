@@ -7,8 +7,8 @@
  * PyTorch 2.4; a stream capture forbids both).  Then a use on a stream that was
  * being captured is dropped, because the capture's end orders it; every other
  * use is kept. */
-#ifndef LARDER_CORE_EVENTS_H
-#define LARDER_CORE_EVENTS_H
+#ifndef LARDER_CORE_SEGMENTS_EVENTS_H
+#define LARDER_CORE_SEGMENTS_EVENTS_H
 
 #include "core/state/allocator.h"
 

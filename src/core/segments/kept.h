@@ -1,7 +1,7 @@
 /* kept.h - host memory that holds the contents of pages while they are
  * released.  Private to core. */
-#ifndef LARDER_CORE_KEPT_H
-#define LARDER_CORE_KEPT_H
+#ifndef LARDER_CORE_SEGMENTS_KEPT_H
+#define LARDER_CORE_SEGMENTS_KEPT_H
 
 #include "core/state/allocator.h"
 

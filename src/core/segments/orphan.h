@@ -3,8 +3,8 @@
  * It is remembered, and released again before the next page is created, at
  * every larder_empty_cache() and when the allocator is destroyed, so that an
  * error leaks nothing. */
-#ifndef LARDER_CORE_ORPHAN_H
-#define LARDER_CORE_ORPHAN_H
+#ifndef LARDER_CORE_SEGMENTS_ORPHAN_H
+#define LARDER_CORE_SEGMENTS_ORPHAN_H
 
 #include "core/state/allocator.h"
 

@@ -3,8 +3,8 @@
  *
  * The pages of a handle are adjacent, and each has the handle in its entry of
  * segment.pages.  In expandable segments every page has its own handle. */
-#ifndef LARDER_CORE_PAGE_SPAN_H
-#define LARDER_CORE_PAGE_SPAN_H
+#ifndef LARDER_CORE_SEGMENTS_PAGE_SPAN_H
+#define LARDER_CORE_SEGMENTS_PAGE_SPAN_H
 
 #include "core/state/allocator.h"
 

@@ -1,7 +1,7 @@
 /* release.h - the path from a free by the caller to a release to the device.
  * Private to core. */
-#ifndef LARDER_CORE_RELEASE_H
-#define LARDER_CORE_RELEASE_H
+#ifndef LARDER_CORE_SEGMENTS_RELEASE_H
+#define LARDER_CORE_SEGMENTS_RELEASE_H
 
 #include "core/state/allocator.h"
 

@@ -1,7 +1,7 @@
 /* segment.h - memory from the device: segments, reserved pieces, expandable
  * ranges.  Private to core. */
-#ifndef LARDER_CORE_SEGMENT_H
-#define LARDER_CORE_SEGMENT_H
+#ifndef LARDER_CORE_SEGMENTS_SEGMENT_H
+#define LARDER_CORE_SEGMENTS_SEGMENT_H
 
 #include "core/state/allocator.h"
 

@@ -2,8 +2,8 @@
  *
  * With trim_age each page of a range has the number of the last look
  * (trim_age.h) at or after which it was in use. */
-#ifndef LARDER_CORE_STAMP_H
-#define LARDER_CORE_STAMP_H
+#ifndef LARDER_CORE_SEGMENTS_STAMP_H
+#define LARDER_CORE_SEGMENTS_STAMP_H
 
 #include "core/segments/page_span.h"
 

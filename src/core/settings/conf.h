@@ -2,8 +2,8 @@
  *
  * The grammar and keys are those of PYTORCH_CUDA_ALLOC_CONF, plus Larder's own;
  * larder-conf(5) describes each. */
-#ifndef LARDER_CORE_CONF_H
-#define LARDER_CORE_CONF_H
+#ifndef LARDER_CORE_SETTINGS_CONF_H
+#define LARDER_CORE_SETTINGS_CONF_H
 
 #include <stdbool.h>
 #include <stdint.h>

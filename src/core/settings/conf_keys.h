@@ -1,6 +1,6 @@
 /* conf_keys.h - the keys of settings, grouped by topic.  Private to core. */
-#ifndef LARDER_CORE_CONF_KEYS_H
-#define LARDER_CORE_CONF_KEYS_H
+#ifndef LARDER_CORE_SETTINGS_CONF_KEYS_H
+#define LARDER_CORE_SETTINGS_CONF_KEYS_H
 
 #include "core/settings/conf.h"
 #include "core/settings/conf_read.h"

@@ -2,8 +2,8 @@
  *
  * Each function reads one value of the key r->key and advances to the mark
  * after it.  ERR_CONF names the key, what was found and what is accepted. */
-#ifndef LARDER_CORE_CONF_READ_H
-#define LARDER_CORE_CONF_READ_H
+#ifndef LARDER_CORE_SETTINGS_CONF_READ_H
+#define LARDER_CORE_SETTINGS_CONF_READ_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -3,8 +3,8 @@
  *
  * No other code tests for a version.  Each field was verified with that
  * release's own library (docs/FIDELITY.md). */
-#ifndef LARDER_CORE_PYTORCH_RULES_H
-#define LARDER_CORE_PYTORCH_RULES_H
+#ifndef LARDER_CORE_SETTINGS_PYTORCH_RULES_H
+#define LARDER_CORE_SETTINGS_PYTORCH_RULES_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -6,8 +6,8 @@
  * Numbers are little-endian.  A batch says how many pages each of its handles
  * has.  Descriptors are sent along with the bytes of their batch; fabric
  * handles follow them.  Nothing received is used before it was checked here. */
-#ifndef LARDER_CORE_SHARE_MESSAGE_H
-#define LARDER_CORE_SHARE_MESSAGE_H
+#ifndef LARDER_CORE_SHARE_SHARE_MESSAGE_H
+#define LARDER_CORE_SHARE_SHARE_MESSAGE_H
 
 #include <stdint.h>
 

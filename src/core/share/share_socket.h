@@ -1,7 +1,7 @@
 /* share_socket.h - sends bytes and descriptors over a UNIX socket.  Private to
  * core. */
-#ifndef LARDER_CORE_SHARE_SOCKET_H
-#define LARDER_CORE_SHARE_SOCKET_H
+#ifndef LARDER_CORE_SHARE_SHARE_SOCKET_H
+#define LARDER_CORE_SHARE_SHARE_SOCKET_H
 
 #include <stddef.h>
 

@@ -1,7 +1,7 @@
 /* held.h - the memory held from the device: its count and its limit.  Private
  * to core. */
-#ifndef LARDER_CORE_HELD_H
-#define LARDER_CORE_HELD_H
+#ifndef LARDER_CORE_STATE_HELD_H
+#define LARDER_CORE_STATE_HELD_H
 
 #include "core/state/usage.h"
 

@@ -1,7 +1,7 @@
 /* policy.h - the interface of a policy to the rest of core.  Private to
  * core. */
-#ifndef LARDER_CORE_POLICY_H
-#define LARDER_CORE_POLICY_H
+#ifndef LARDER_CORE_STATE_POLICY_H
+#define LARDER_CORE_STATE_POLICY_H
 
 #include <stdbool.h>
 

@@ -12,8 +12,8 @@
  * counts are added up whenever a call takes all locks, at the latest when a
  * shard exceeds shards.allowance.  Reported current values are always exact;
  * peaks are exact to within the allowance for each shard. */
-#ifndef LARDER_CORE_SHARD_H
-#define LARDER_CORE_SHARD_H
+#ifndef LARDER_CORE_STATE_SHARD_H
+#define LARDER_CORE_STATE_SHARD_H
 
 #include <pthread.h>
 

@@ -4,8 +4,8 @@
  * of both pools together is kept as well, because it is not the sum of their
  * peaks.  The sum of increases follows from these.  All calls need the
  * allocator's lock. */
-#ifndef LARDER_CORE_STATS_H
-#define LARDER_CORE_STATS_H
+#ifndef LARDER_CORE_STATE_STATS_H
+#define LARDER_CORE_STATE_STATS_H
 
 #include <stdint.h>
 

@@ -1,7 +1,7 @@
 /* tally.h - counts of blocks that are added to the statistics later.  Private
  * to core. */
-#ifndef LARDER_CORE_TALLY_H
-#define LARDER_CORE_TALLY_H
+#ifndef LARDER_CORE_STATE_TALLY_H
+#define LARDER_CORE_STATE_TALLY_H
 
 #include <stdbool.h>
 

@@ -1,7 +1,7 @@
 /* usage.h - counts what each private pool has allocated.  Private to core.  For
  * default pools, which have no owner, this costs one branch. */
-#ifndef LARDER_CORE_USAGE_H
-#define LARDER_CORE_USAGE_H
+#ifndef LARDER_CORE_STATE_USAGE_H
+#define LARDER_CORE_STATE_USAGE_H
 
 #include "core/block/block.h"
 #include "core/state/allocator.h"

@@ -6,8 +6,8 @@
  *
  * Each block says whether it has them; without, the program knows the block's
  * own address. */
-#ifndef LARDER_CORE_ZONE_H
-#define LARDER_CORE_ZONE_H
+#ifndef LARDER_CORE_STATE_ZONE_H
+#define LARDER_CORE_STATE_ZONE_H
 
 #include "core/state/allocator.h"
 

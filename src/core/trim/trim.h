@@ -1,6 +1,6 @@
 /* trim.h - releases part of the cached memory.  Private to core. */
-#ifndef LARDER_CORE_TRIM_H
-#define LARDER_CORE_TRIM_H
+#ifndef LARDER_CORE_TRIM_TRIM_H
+#define LARDER_CORE_TRIM_TRIM_H
 
 #include "core/state/allocator.h"
 

@@ -6,8 +6,8 @@
  * looks reads a clock (trimmer.c): a free block has the number of searches
  * before it became free, which each look advances, and a page of a range has
  * the number of the last look at or after which it was in use. */
-#ifndef LARDER_CORE_TRIM_AGE_H
-#define LARDER_CORE_TRIM_AGE_H
+#ifndef LARDER_CORE_TRIM_TRIM_AGE_H
+#define LARDER_CORE_TRIM_TRIM_AGE_H
 
 #include "core/state/allocator.h"
 

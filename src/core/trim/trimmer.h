@@ -1,6 +1,6 @@
 /* trimmer.h - the thread behind trim_age.  Private to core. */
-#ifndef LARDER_CORE_TRIMMER_H
-#define LARDER_CORE_TRIMMER_H
+#ifndef LARDER_CORE_TRIM_TRIMMER_H
+#define LARDER_CORE_TRIM_TRIMMER_H
 
 #include "core/state/allocator.h"
 

@@ -35,7 +35,7 @@ set(second_device_skip_test_device props_fit_older_and_newer_callers)
 #   unmap them before;
 set(second_device_skip_test_migrate a_move_under_undeclared_work_is_reported)
 #   what each process holds is known.
-set(second_device_skip_test_oom test_the_message_is_pytorch_s_with_our_name)
+set(second_device_skip_test_oom the_message_is_pytorch_s_with_our_name)
 
 # Fewer rounds, for time.
 set(second_device_arguments_test_model --runs 1000)

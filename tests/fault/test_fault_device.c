@@ -40,7 +40,7 @@ static void sweep_kind(const struct kind *kind, larder_result with)
     assert_true(points >= kind->least);
 }
 
-static void test_every_driver_call_may_be_refused(void **state)
+static void every_driver_call_may_be_refused(void **state)
 {
     (void)state;
     for (int i = 0; i < KINDS; i++)
@@ -48,7 +48,7 @@ static void test_every_driver_call_may_be_refused(void **state)
 }
 
 /* Calls that allocate memory or addresses: there may be none left. */
-static void test_every_driver_call_may_run_out_of_memory(void **state)
+static void every_driver_call_may_run_out_of_memory(void **state)
 {
     (void)state;
     for (int i = 0; i < KINDS; i++) {
@@ -73,7 +73,7 @@ static void allow(struct rig *rig, larder_call call)
     assert_ok(larder_device_fail(rig->dev, call, 0, 0, LARDER_OK));
 }
 
-static void test_one_refusal_for_lack_of_memory_is_tried_again(void **state)
+static void one_refusal_for_lack_of_memory_is_tried_again(void **state)
 {
     struct rig rig = rig_up("sim:64MiB,backing=none", "");
 
@@ -88,7 +88,7 @@ static void test_one_refusal_for_lack_of_memory_is_tried_again(void **state)
     rig_down(&rig);
 }
 
-static void test_the_last_error_names_the_refused_call(void **state)
+static void the_last_error_names_the_refused_call(void **state)
 {
     struct rig rig = rig_up("sim:64MiB,backing=none", "");
     larder_addr p;
@@ -103,8 +103,7 @@ static void test_the_last_error_names_the_refused_call(void **state)
     rig_down(&rig);
 }
 
-static void test_pages_the_device_does_not_take_back_are_not_forgotten(
-    void **state)
+static void pages_the_device_does_not_take_back_are_not_forgotten(void **state)
 {
     struct rig rig =
         rig_up("sim:64MiB,backing=none", "expandable_segments:True");
@@ -121,7 +120,7 @@ static void test_pages_the_device_does_not_take_back_are_not_forgotten(
     rig_down(&rig);
 }
 
-static void test_a_free_without_an_event_is_not_lost(void **state)
+static void a_free_without_an_event_is_not_lost(void **state)
 {
     struct rig rig = rig_up("sim:64MiB,backing=none,events=manual", "");
     larder_addr p = rig_alloc(&rig, 4096);
@@ -137,8 +136,7 @@ static void test_a_free_without_an_event_is_not_lost(void **state)
     rig_down(&rig);
 }
 
-static void test_one_block_without_an_event_does_not_hold_up_the_next(
-    void **state)
+static void one_block_without_an_event_does_not_hold_up_the_next(void **state)
 {
     struct rig rig = rig_up("sim:64MiB,backing=none,events=manual", "");
     larder_addr first = rig_alloc(&rig, 4096);
@@ -159,7 +157,7 @@ static void test_one_block_without_an_event_does_not_hold_up_the_next(
     rig_down(&rig);
 }
 
-static void test_one_page_that_stays_does_not_keep_the_others(void **state)
+static void one_page_that_stays_does_not_keep_the_others(void **state)
 {
     struct rig rig =
         rig_up("sim:64MiB,backing=none", "expandable_segments:True");
@@ -173,7 +171,7 @@ static void test_one_page_that_stays_does_not_keep_the_others(void **state)
     rig_down(&rig);
 }
 
-static void test_addresses_go_back_though_a_page_was_refused(void **state)
+static void addresses_go_back_though_a_page_was_refused(void **state)
 {
     struct rig rig =
         rig_up("sim:64MiB,backing=none", "expandable_segments:True");
@@ -188,7 +186,7 @@ static void test_addresses_go_back_though_a_page_was_refused(void **state)
 
 /* The segment was allocated, the host has no memory to record it, and the
  * device does not take it back at once. */
-static void test_a_segment_that_could_not_be_noted_is_not_lost(void **state)
+static void a_segment_that_could_not_be_noted_is_not_lost(void **state)
 {
     unsigned long stranded = 0;
 
@@ -218,8 +216,7 @@ static void test_a_segment_that_could_not_be_noted_is_not_lost(void **state)
 }
 
 /* The direct policy caches nothing except what the device did not take back. */
-static void test_direct_gives_what_was_refused_with_the_next_request(
-    void **state)
+static void direct_gives_what_was_refused_with_the_next_request(void **state)
 {
     struct rig rig =
         rig_up_policy("sim:64MiB,backing=none", LARDER_POLICY_DIRECT, "");
@@ -236,7 +233,7 @@ static void test_direct_gives_what_was_refused_with_the_next_request(
     rig_down(&rig);
 }
 
-static void test_destroying_continues_after_refusals(void **state)
+static void destroying_continues_after_refusals(void **state)
 {
     static const larder_call calls[] = {
         LARDER_CALL_mem_free,   LARDER_CALL_page_release,
@@ -273,21 +270,18 @@ static void test_destroying_continues_after_refusals(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_driver_call_may_be_refused),
-        cmocka_unit_test(test_every_driver_call_may_run_out_of_memory),
-        cmocka_unit_test(test_one_refusal_for_lack_of_memory_is_tried_again),
-        cmocka_unit_test(test_the_last_error_names_the_refused_call),
-        cmocka_unit_test(
-            test_pages_the_device_does_not_take_back_are_not_forgotten),
-        cmocka_unit_test(test_a_free_without_an_event_is_not_lost),
-        cmocka_unit_test(
-            test_one_block_without_an_event_does_not_hold_up_the_next),
-        cmocka_unit_test(test_one_page_that_stays_does_not_keep_the_others),
-        cmocka_unit_test(test_addresses_go_back_though_a_page_was_refused),
-        cmocka_unit_test(test_a_segment_that_could_not_be_noted_is_not_lost),
-        cmocka_unit_test(
-            test_direct_gives_what_was_refused_with_the_next_request),
-        cmocka_unit_test(test_destroying_continues_after_refusals),
+        cmocka_unit_test(every_driver_call_may_be_refused),
+        cmocka_unit_test(every_driver_call_may_run_out_of_memory),
+        cmocka_unit_test(one_refusal_for_lack_of_memory_is_tried_again),
+        cmocka_unit_test(the_last_error_names_the_refused_call),
+        cmocka_unit_test(pages_the_device_does_not_take_back_are_not_forgotten),
+        cmocka_unit_test(a_free_without_an_event_is_not_lost),
+        cmocka_unit_test(one_block_without_an_event_does_not_hold_up_the_next),
+        cmocka_unit_test(one_page_that_stays_does_not_keep_the_others),
+        cmocka_unit_test(addresses_go_back_though_a_page_was_refused),
+        cmocka_unit_test(a_segment_that_could_not_be_noted_is_not_lost),
+        cmocka_unit_test(direct_gives_what_was_refused_with_the_next_request),
+        cmocka_unit_test(destroying_continues_after_refusals),
     };
 
     unsetenv("LARDER_CONF");

@@ -9,7 +9,7 @@
 #include "support/host_faults.h"
 
 /* There is no memory for the list of pools' names. */
-static void test_an_event_without_memory_is_lost_and_counted(void **state)
+static void an_event_without_memory_is_lost_and_counted(void **state)
 {
     struct rig rig = rig_up("sim:1GiB,backing=none", "");
     larder_pool_id id = {3, 0};
@@ -30,7 +30,7 @@ static void test_an_event_without_memory_is_lost_and_counted(void **state)
     rig_down(&rig);
 }
 
-static void test_a_note_without_memory_is_lost_and_counted(void **state)
+static void a_note_without_memory_is_lost_and_counted(void **state)
 {
     struct rig rig = rig_up("sim:1GiB,backing=none", "");
     larder_addr p;
@@ -57,7 +57,7 @@ static void test_a_note_without_memory_is_lost_and_counted(void **state)
     rig_down(&rig);
 }
 
-static void test_starting_without_memory_changes_nothing(void **state)
+static void starting_without_memory_changes_nothing(void **state)
 {
     struct rig rig = rig_up("sim:1GiB,backing=none", "history:5");
     larder_history_options opt;
@@ -86,7 +86,7 @@ static void test_starting_without_memory_changes_nothing(void **state)
 }
 
 /* The other settings of the same text do not change either. */
-static void test_a_setting_without_memory_changes_nothing(void **state)
+static void a_setting_without_memory_changes_nothing(void **state)
 {
     larder_result r = LARDER_ERR_NO_HOST_MEMORY;
 
@@ -110,7 +110,7 @@ static void test_a_setting_without_memory_changes_nothing(void **state)
 }
 
 /* Each request of a snapshot may fail: then there is no file. */
-static void test_a_snapshot_without_memory_leaves_no_file(void **state)
+static void a_snapshot_without_memory_leaves_no_file(void **state)
 {
     struct rig rig =
         rig_up("sim:1GiB,backing=none", "history:50,history_stacks:unwind");
@@ -141,7 +141,7 @@ static void test_a_snapshot_without_memory_leaves_no_file(void **state)
     rig_down(&rig);
 }
 
-static void test_a_dump_without_memory_is_counted(void **state)
+static void a_dump_without_memory_is_counted(void **state)
 {
     struct rig rig = rig_up("sim:1GiB,backing=none",
                             "history:50,dump_on_oom:/dev/null.%n.not/x");
@@ -173,12 +173,12 @@ static int end_faults(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_an_event_without_memory_is_lost_and_counted),
-        TEST(test_a_note_without_memory_is_lost_and_counted),
-        TEST(test_starting_without_memory_changes_nothing),
-        cmocka_unit_test(test_a_setting_without_memory_changes_nothing),
-        TEST(test_a_snapshot_without_memory_leaves_no_file),
-        TEST(test_a_dump_without_memory_is_counted),
+        TEST(an_event_without_memory_is_lost_and_counted),
+        TEST(a_note_without_memory_is_lost_and_counted),
+        TEST(starting_without_memory_changes_nothing),
+        cmocka_unit_test(a_setting_without_memory_changes_nothing),
+        TEST(a_snapshot_without_memory_leaves_no_file),
+        TEST(a_dump_without_memory_is_counted),
     };
 
     unsetenv("LARDER_CONF");

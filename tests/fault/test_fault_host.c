@@ -4,7 +4,7 @@
 
 static const struct fault no_fault = {.is_host = 1, .times = 1};
 
-static void test_the_scenario_runs_through_without_a_fault(void **state)
+static void the_scenario_runs_through_without_a_fault(void **state)
 {
     (void)state;
     for (int i = 0; i < SETUPS; i++)
@@ -23,31 +23,31 @@ static void sweep_setup(int i)
     assert_true(sweep.failures > 40);
 }
 
-static void test_every_request_may_fail(void **state)
+static void every_request_may_fail(void **state)
 {
     (void)state;
     sweep_setup(0);
 }
 
-static void test_every_request_may_fail_with_expandable_segments(void **state)
+static void every_request_may_fail_with_expandable_segments(void **state)
 {
     (void)state;
     sweep_setup(1);
 }
 
-static void test_every_request_may_fail_with_a_reserved_piece(void **state)
+static void every_request_may_fail_with_a_reserved_piece(void **state)
 {
     (void)state;
     sweep_setup(2);
 }
 
-static void test_every_request_may_fail_under_the_direct_policy(void **state)
+static void every_request_may_fail_under_the_direct_policy(void **state)
 {
     (void)state;
     sweep_setup(3);
 }
 
-static void test_every_request_may_fail_while_history_is_recorded(void **state)
+static void every_request_may_fail_while_history_is_recorded(void **state)
 {
     (void)state;
     sweep_setup(4);
@@ -88,7 +88,7 @@ static larder_result make_and_destroy(void)
     return r;
 }
 
-static void test_creating_may_fail_and_destroying_never_does(void **state)
+static void creating_may_fail_and_destroying_never_does(void **state)
 {
     unsigned long n;
 
@@ -108,7 +108,7 @@ static void test_creating_may_fail_and_destroying_never_does(void **state)
 }
 
 /* With live objects of every kind, and no host memory left. */
-static void test_destroying_needs_no_host_memory(void **state)
+static void destroying_needs_no_host_memory(void **state)
 {
     (void)state;
     for (int i = 0; i < SETUPS; i++) {
@@ -140,14 +140,14 @@ static void test_destroying_needs_no_host_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_the_scenario_runs_through_without_a_fault),
-        TEST(test_every_request_may_fail),
-        TEST(test_every_request_may_fail_with_expandable_segments),
-        TEST(test_every_request_may_fail_with_a_reserved_piece),
-        TEST(test_every_request_may_fail_under_the_direct_policy),
-        TEST(test_every_request_may_fail_while_history_is_recorded),
-        TEST(test_creating_may_fail_and_destroying_never_does),
-        TEST(test_destroying_needs_no_host_memory),
+        TEST(the_scenario_runs_through_without_a_fault),
+        TEST(every_request_may_fail),
+        TEST(every_request_may_fail_with_expandable_segments),
+        TEST(every_request_may_fail_with_a_reserved_piece),
+        TEST(every_request_may_fail_under_the_direct_policy),
+        TEST(every_request_may_fail_while_history_is_recorded),
+        TEST(creating_may_fail_and_destroying_never_does),
+        TEST(destroying_needs_no_host_memory),
     };
 
     unsetenv("LARDER_CONF");

@@ -137,7 +137,7 @@ static int run_with_host_fault(unsigned long nth, unsigned long times)
     return run.failures;
 }
 
-static void test_any_request_for_host_memory_may_fail(void **state)
+static void any_request_for_host_memory_may_fail(void **state)
 {
     (void)state;
     assert_int_equal(run_with_host_fault(0, 0), 0);
@@ -183,7 +183,7 @@ static void sweep(larder_call call, int at_least)
     assert_true(failures >= at_least);
 }
 
-static void test_any_call_of_the_driver_may_fail(void **state)
+static void any_call_of_the_driver_may_fail(void **state)
 {
     (void)state;
     sweep(LARDER_CALL_host_alloc, 10);
@@ -221,7 +221,7 @@ static void trim_pages_once(larder_call call, uint64_t nth)
     rig_down(&rig);
 }
 
-static void test_a_trim_that_fails_half_way_loses_nothing(void **state)
+static void a_trim_that_fails_half_way_loses_nothing(void **state)
 {
     static const larder_call calls[] = {
         LARDER_CALL_unmap,        LARDER_CALL_page_release,
@@ -240,9 +240,9 @@ static void test_a_trim_that_fails_half_way_loses_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_any_request_for_host_memory_may_fail),
-        TEST(test_any_call_of_the_driver_may_fail),
-        TEST(test_a_trim_that_fails_half_way_loses_nothing),
+        TEST(any_request_for_host_memory_may_fail),
+        TEST(any_call_of_the_driver_may_fail),
+        TEST(a_trim_that_fails_half_way_loses_nothing),
     };
 
     unsetenv("LARDER_CONF");

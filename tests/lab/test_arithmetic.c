@@ -59,7 +59,7 @@ static void check_two(lab *l, const struct two_case *c)
     lab_unref(a);
 }
 
-static void test_two_tensors_are_broadcast_and_differentiated(void **state)
+static void two_tensors_are_broadcast_and_differentiated(void **state)
 {
     for (size_t i = 0; i < sizeof twos / sizeof twos[0]; i++)
         check_two(*state, &twos[i]);
@@ -165,7 +165,7 @@ static void check_one(lab *l, const struct one_case *c)
     lab_unref(a);
 }
 
-static void test_one_tensor_is_mapped_and_differentiated(void **state)
+static void one_tensor_is_mapped_and_differentiated(void **state)
 {
     for (size_t i = 0; i < sizeof ones / sizeof ones[0]; i++)
         check_one(*state, &ones[i]);
@@ -173,7 +173,7 @@ static void test_one_tensor_is_mapped_and_differentiated(void **state)
 
 /* ---- reductions --------------------------------------------------------- */
 
-static void test_sums_and_means(void **state)
+static void sums_and_means(void **state)
 {
     lab_tensor *a = leaf_of(*state, DIMS(2, 3), A), *out;
 
@@ -203,7 +203,7 @@ static void test_sums_and_means(void **state)
     lab_unref(a);
 }
 
-static void test_equal_elements_are_counted(void **state)
+static void equal_elements_are_counted(void **state)
 {
     lab_tensor *a = tensor_of(*state, DIMS(4), NUMBERS(1, 2, 3, 4));
     lab_tensor *b = tensor_of(*state, DIMS(4), NUMBERS(1, 0, 3, 4));
@@ -222,7 +222,7 @@ static void test_equal_elements_are_counted(void **state)
 
 /* ---- products ----------------------------------------------------------- */
 
-static void test_products_of_matrices_and_vectors(void **state)
+static void products_of_matrices_and_vectors(void **state)
 {
     lab_tensor *a = leaf_of(*state, DIMS(2, 3), A);
     lab_tensor *b = leaf_of(*state, DIMS(3), B), *out;
@@ -248,7 +248,7 @@ static void test_products_of_matrices_and_vectors(void **state)
     lab_unref(a);
 }
 
-static void test_linear_is_pytorchs(void **state)
+static void linear_is_pytorchs(void **state)
 {
     lab_tensor *a = leaf_of(*state, DIMS(2, 3), A), *out, *sum;
     lab_tensor *w =
@@ -319,7 +319,7 @@ static void check_and_drop(lab *l, output_fn fn, void *context,
         lab_unref(inputs[i]);
 }
 
-static void test_gradients_of_products_of_every_shape(void **state)
+static void gradients_of_products_of_every_shape(void **state)
 {
     lab_tensor *shapes[][2] = {
         {LEAF(1, 3, 4), LEAF(2, 4, 2)},
@@ -338,7 +338,7 @@ static void test_gradients_of_products_of_every_shape(void **state)
         check_and_drop(*state, product, NULL, shapes[i], 2);
 }
 
-static void test_gradients_of_layers_of_every_shape(void **state)
+static void gradients_of_layers_of_every_shape(void **state)
 {
     lab_tensor *shapes[][3] = {
         {LEAF(1, 3, 4), LEAF(2, 2, 4), LEAF(3, 2)},
@@ -351,7 +351,7 @@ static void test_gradients_of_layers_of_every_shape(void **state)
         check_and_drop(*state, layer, NULL, shapes[i], 3);
 }
 
-static void test_gradients_of_attention(void **state)
+static void gradients_of_attention(void **state)
 {
     static bool causal[] = {false, true};
 
@@ -364,7 +364,7 @@ static void test_gradients_of_attention(void **state)
 }
 
 /* The first position attends to itself only, the last one to all. */
-static void test_causal_attention_sees_nothing_later(void **state)
+static void causal_attention_sees_nothing_later(void **state)
 {
     const float values[] = {1, 2, 3, 4};
     lab_tensor *t = tensor_of(*state, DIMS(2, 2), values), *free_to, *causal;
@@ -382,7 +382,7 @@ static void test_causal_attention_sees_nothing_later(void **state)
     lab_unref(t);
 }
 
-static void test_gradients_of_a_chain_with_broadcasting(void **state)
+static void gradients_of_a_chain_with_broadcasting(void **state)
 {
     lab_tensor *in[] = {LEAF(1, 2, 3), LEAF(2, 3)};
 
@@ -391,7 +391,7 @@ static void test_gradients_of_a_chain_with_broadcasting(void **state)
 
 /* ---- dtypes, places, refusals ------------------------------------------- */
 
-static void test_dtypes_meet_in_the_wider_one(void **state)
+static void dtypes_meet_in_the_wider_one(void **state)
 {
     lab_tensor *whole, *half, *out;
 
@@ -413,7 +413,7 @@ static void test_dtypes_meet_in_the_wider_one(void **state)
     lab_unref(whole);
 }
 
-static void test_arithmetic_that_fails_says_why(void **state)
+static void arithmetic_that_fails_says_why(void **state)
 {
     lab_tensor *a = tensor_of(*state, DIMS(2, 3), A), *out, *far;
     lab_tensor *b = tensor_of(*state, DIMS(2), NUMBERS(1, 2));
@@ -437,7 +437,7 @@ static void test_arithmetic_that_fails_says_why(void **state)
     lab_unref(a);
 }
 
-static void test_a_number_in_host_memory_meets_the_device(void **state)
+static void a_number_in_host_memory_meets_the_device(void **state)
 {
     lab_tensor *a = leaf_of(*state, DIMS(2), NUMBERS(1, 2)), *n, *out, *sum;
 
@@ -463,20 +463,20 @@ static void test_a_number_in_host_memory_meets_the_device(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(test_two_tensors_are_broadcast_and_differentiated),
-        T(test_one_tensor_is_mapped_and_differentiated),
-        T(test_sums_and_means),
-        T(test_equal_elements_are_counted),
-        T(test_products_of_matrices_and_vectors),
-        T(test_linear_is_pytorchs),
-        T(test_gradients_of_products_of_every_shape),
-        T(test_gradients_of_layers_of_every_shape),
-        T(test_gradients_of_attention),
-        T(test_causal_attention_sees_nothing_later),
-        T(test_gradients_of_a_chain_with_broadcasting),
-        T(test_dtypes_meet_in_the_wider_one),
-        T(test_arithmetic_that_fails_says_why),
-        T(test_a_number_in_host_memory_meets_the_device),
+        T(two_tensors_are_broadcast_and_differentiated),
+        T(one_tensor_is_mapped_and_differentiated),
+        T(sums_and_means),
+        T(equal_elements_are_counted),
+        T(products_of_matrices_and_vectors),
+        T(linear_is_pytorchs),
+        T(gradients_of_products_of_every_shape),
+        T(gradients_of_layers_of_every_shape),
+        T(gradients_of_attention),
+        T(causal_attention_sees_nothing_later),
+        T(gradients_of_a_chain_with_broadcasting),
+        T(dtypes_meet_in_the_wider_one),
+        T(arithmetic_that_fails_says_why),
+        T(a_number_in_host_memory_meets_the_device),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,7 +17,7 @@ static const float *all(float number)
 
 /* ---- owners of gradients ------------------------------------------------ */
 
-static void test_the_first_gradient_is_taken_over_the_next_added(void **state)
+static void the_first_gradient_is_taken_over_the_next_added(void **state)
 {
     lab_tensor *x = zeros_leaf(*state, 1000), *y = twice(x);
 
@@ -34,7 +34,7 @@ static void test_the_first_gradient_is_taken_over_the_next_added(void **state)
     lab_unref(x);
 }
 
-static void test_an_expanded_gradient_is_copied(void **state)
+static void an_expanded_gradient_is_copied(void **state)
 {
     lab_tensor *x = zeros_leaf(*state, 1000);
 
@@ -45,7 +45,7 @@ static void test_an_expanded_gradient_is_copied(void **state)
     lab_unref(x);
 }
 
-static void test_a_gradient_of_two_leaves_is_copied_for_one(void **state)
+static void a_gradient_of_two_leaves_is_copied_for_one(void **state)
 {
     lab_tensor *x = zeros_leaf(*state, 1000), *y = zeros_leaf(*state, 1000);
     lab_tensor *sum, *z;
@@ -62,7 +62,7 @@ static void test_a_gradient_of_two_leaves_is_copied_for_one(void **state)
     lab_unref(x);
 }
 
-static void test_the_gradient_given_is_not_taken_over(void **state)
+static void the_gradient_given_is_not_taken_over(void **state)
 {
     lab_tensor *x = zeros_leaf(*state, 1000), *g = zeros_of(*state, 1000);
 
@@ -94,7 +94,7 @@ static lab_tensor *add_up(lab_tensor *a, lab_tensor *b)
 
 /* Three gradients meet: each sum is a new tensor; the latest operation comes
  * first. */
-static void test_gradients_that_meet_make_new_ones(void **state)
+static void gradients_that_meet_make_new_ones(void **state)
 {
     lab_tensor *x = zeros_leaf(*state, 1000), *y = twice(x), *z, *other;
 
@@ -114,7 +114,7 @@ static void test_gradients_that_meet_make_new_ones(void **state)
     lab_unref(x);
 }
 
-static void test_a_retained_gradient_is_a_copy_made_first(void **state)
+static void a_retained_gradient_is_a_copy_made_first(void **state)
 {
     lab_tensor *x = zeros_leaf(*state, 1000), *y = twice(x), *m;
 
@@ -131,7 +131,7 @@ static void test_a_retained_gradient_is_a_copy_made_first(void **state)
     lab_unref(x);
 }
 
-static void test_without_retain_grad_only_leaves_keep_theirs(void **state)
+static void without_retain_grad_only_leaves_keep_theirs(void **state)
 {
     lab_tensor *x = zeros_leaf(*state, 1000), *y = twice(x), *gone;
 
@@ -154,7 +154,7 @@ static void test_without_retain_grad_only_leaves_keep_theirs(void **state)
 
 /* ---- what operations save ----------------------------------------------- */
 
-static void test_only_what_a_gradient_needs_is_saved(void **state)
+static void only_what_a_gradient_needs_is_saved(void **state)
 {
     lab_tensor *w = zeros_leaf(*state, 1000), *x = zeros_of(*state, 1000), *y;
 
@@ -177,7 +177,7 @@ static void test_only_what_a_gradient_needs_is_saved(void **state)
     lab_unref(w);
 }
 
-static void test_saved_tensors_are_freed_during_backward(void **state)
+static void saved_tensors_are_freed_during_backward(void **state)
 {
     lab_tensor *x = zeros_leaf(*state, 1000), *y, *z;
 
@@ -199,7 +199,7 @@ static void test_saved_tensors_are_freed_during_backward(void **state)
 
 /* ---- recording or not --------------------------------------------------- */
 
-static void test_nothing_is_recorded_where_it_is_off(void **state)
+static void nothing_is_recorded_where_it_is_off(void **state)
 {
     lab_tensor *x = zeros_leaf(*state, 10), *y, *d;
 
@@ -219,7 +219,7 @@ static void test_nothing_is_recorded_where_it_is_off(void **state)
     lab_unref(x);
 }
 
-static void test_gradients_can_be_given_and_dropped(void **state)
+static void gradients_can_be_given_and_dropped(void **state)
 {
     lab_tensor *x = zeros_leaf(*state, 1000), *g = zeros_of(*state, 1000);
     lab_tensor *wrong = zeros_of(*state, 10);
@@ -238,7 +238,7 @@ static void test_gradients_can_be_given_and_dropped(void **state)
 
 /* ---- in place ----------------------------------------------------------- */
 
-static void test_in_place_operations_go_on_the_record(void **state)
+static void in_place_operations_go_on_the_record(void **state)
 {
     lab_tensor *x = leaf_of(*state, DIMS(3), NUMBERS(1, -2, 3));
     lab_tensor *b = leaf_of(*state, DIMS(3), NUMBERS(1, 1, 2)), *y = twice(x);
@@ -257,7 +257,7 @@ static void test_in_place_operations_go_on_the_record(void **state)
     lab_unref(x);
 }
 
-static void test_a_running_total_takes_up_the_history(void **state)
+static void a_running_total_takes_up_the_history(void **state)
 {
     lab_tensor *x = leaf_of(*state, DIMS(2), NUMBERS(1, 2));
     lab_tensor *total = zeros_of(*state, 2), *y = twice(x);
@@ -272,7 +272,7 @@ static void test_a_running_total_takes_up_the_history(void **state)
     lab_unref(x);
 }
 
-static void test_writing_over_cuts_the_history(void **state)
+static void writing_over_cuts_the_history(void **state)
 {
     lab_tensor *x = leaf_of(*state, DIMS(2), NUMBERS(1, 2)), *y = twice(x);
     lab_tensor *w = leaf_of(*state, DIMS(2), NUMBERS(5, 6));
@@ -287,7 +287,7 @@ static void test_writing_over_cuts_the_history(void **state)
     lab_unref(x);
 }
 
-static void test_writing_where_it_would_go_wrong_is_refused(void **state)
+static void writing_where_it_would_go_wrong_is_refused(void **state)
 {
     lab_tensor *x = zeros_leaf(*state, 4), *y = twice(x), *v, *e;
 
@@ -312,7 +312,7 @@ static void test_writing_where_it_would_go_wrong_is_refused(void **state)
     lab_unref(x);
 }
 
-static void test_a_retained_gradient_follows_its_tensor(void **state)
+static void a_retained_gradient_follows_its_tensor(void **state)
 {
     lab_tensor *x = leaf_of(*state, DIMS(1), NUMBERS(1)), *y = twice(x);
 
@@ -327,7 +327,7 @@ static void test_a_retained_gradient_follows_its_tensor(void **state)
 
 /* ---- refusals ----------------------------------------------------------- */
 
-static void test_a_backward_that_is_refused_says_why(void **state)
+static void a_backward_that_is_refused_says_why(void **state)
 {
     lab_tensor *x = zeros_leaf(*state, 10), *y = twice(x), *n, *g;
 
@@ -352,7 +352,7 @@ static void test_a_backward_that_is_refused_says_why(void **state)
 
 /* ---- long chains, failures ---------------------------------------------- */
 
-static void test_a_chain_of_a_million_operations(void **state)
+static void a_chain_of_a_million_operations(void **state)
 {
     lab_tensor *x = zeros_leaf(*state, 1), *y = lab_ref(x), *next;
 
@@ -404,7 +404,7 @@ static larder_result small_step(lab *l, lab_tensor *w, lab_tensor *b)
 
 /* Each request for host memory fails once; nothing leaks, and the session stays
  * usable. */
-static void test_failing_host_memory_leaves_nothing_behind(void **state)
+static void failing_host_memory_leaves_nothing_behind(void **state)
 {
     const float *ones = all(1);
     lab_tensor *w = leaf_of(*state, DIMS(4, 4), ones);
@@ -428,7 +428,7 @@ static void test_failing_host_memory_leaves_nothing_behind(void **state)
     lab_unref(w);
 }
 
-static void test_running_out_in_backward_leaves_the_session_usable(void **state)
+static void running_out_in_backward_leaves_the_session_usable(void **state)
 {
     const int64_t count = 64 << 20; /* 256 MiB of a device of 1 GiB */
     lab_tensor *x = zeros_leaf(*state, count), *y, *e, *sum;
@@ -497,7 +497,7 @@ static lab_hook *watched(lab_tensor *t, struct watch *w)
     return hook;
 }
 
-static void test_a_hook_sees_a_gradient_and_keeps_none(void **state)
+static void a_hook_sees_a_gradient_and_keeps_none(void **state)
 {
     lab_tensor *x = zeros_leaf(*state, 1000), *y = twice(x);
     struct watch of_x = {.calls = 0}, of_y = {.calls = 0};
@@ -518,7 +518,7 @@ static void test_a_hook_sees_a_gradient_and_keeps_none(void **state)
     assert_int_equal(1, of_x.released);
 }
 
-static void test_a_hook_replaces_what_is_passed_on(void **state)
+static void a_hook_replaces_what_is_passed_on(void **state)
 {
     lab_tensor *x = zeros_leaf(*state, 1000), *y = twice(x), *z = twice(y);
     struct watch first = {.factor = 3}, second = {.calls = 0};
@@ -537,7 +537,7 @@ static void test_a_hook_replaces_what_is_passed_on(void **state)
     lab_unref(x);
 }
 
-static void test_a_hook_is_released_with_its_graph_or_leaf(void **state)
+static void a_hook_is_released_with_its_graph_or_leaf(void **state)
 {
     lab_tensor *x = zeros_leaf(*state, 1000), *y = twice(x);
     lab_tensor *moved = zeros_leaf(*state, 1000);
@@ -562,7 +562,7 @@ static void test_a_hook_is_released_with_its_graph_or_leaf(void **state)
     assert_int_equal(1, of_x.released);
 }
 
-static void test_a_hook_removes_itself_and_others(void **state)
+static void a_hook_removes_itself_and_others(void **state)
 {
     lab_tensor *x = zeros_leaf(*state, 1000);
     struct watch one = {.calls = 0}, two = {.calls = 0}, three = {.calls = 0};
@@ -615,7 +615,7 @@ static larder_result meddle(void *context, lab_tensor *grad,
 /* A nested backward pass sees the new hook, and the outer one continues with
  * the hooks it began with.  The leaf lives as long as its graph, and a hook
  * that was moved belongs to the other leaf. */
-static void test_a_hook_may_end_its_leaf_and_walk_its_graph(void **state)
+static void a_hook_may_end_its_leaf_and_walk_its_graph(void **state)
 {
     for (int moves = 0; moves < 2; moves++) {
         lab_tensor *x = zeros_leaf(*state, 1000);
@@ -636,7 +636,7 @@ static void test_a_hook_may_end_its_leaf_and_walk_its_graph(void **state)
     }
 }
 
-static void test_a_hook_that_fails_ends_the_walk(void **state)
+static void a_hook_that_fails_ends_the_walk(void **state)
 {
     lab_tensor *x = zeros_leaf(*state, 1000), *plain, *sum;
     struct watch w = {.fails = true};
@@ -667,32 +667,32 @@ static void test_a_hook_that_fails_ends_the_walk(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(test_the_first_gradient_is_taken_over_the_next_added),
-        T(test_an_expanded_gradient_is_copied),
-        T(test_a_gradient_of_two_leaves_is_copied_for_one),
-        T(test_the_gradient_given_is_not_taken_over),
-        T(test_gradients_that_meet_make_new_ones),
-        T(test_a_retained_gradient_is_a_copy_made_first),
-        T(test_without_retain_grad_only_leaves_keep_theirs),
-        T(test_only_what_a_gradient_needs_is_saved),
-        T(test_saved_tensors_are_freed_during_backward),
-        T(test_nothing_is_recorded_where_it_is_off),
-        T(test_gradients_can_be_given_and_dropped),
-        T(test_in_place_operations_go_on_the_record),
-        T(test_a_running_total_takes_up_the_history),
-        T(test_writing_over_cuts_the_history),
-        T(test_writing_where_it_would_go_wrong_is_refused),
-        T(test_a_retained_gradient_follows_its_tensor),
-        T(test_a_hook_sees_a_gradient_and_keeps_none),
-        T(test_a_hook_replaces_what_is_passed_on),
-        T(test_a_hook_is_released_with_its_graph_or_leaf),
-        T(test_a_hook_removes_itself_and_others),
-        T(test_a_hook_may_end_its_leaf_and_walk_its_graph),
-        T(test_a_hook_that_fails_ends_the_walk),
-        T(test_a_backward_that_is_refused_says_why),
-        T(test_a_chain_of_a_million_operations),
-        T(test_failing_host_memory_leaves_nothing_behind),
-        T(test_running_out_in_backward_leaves_the_session_usable),
+        T(the_first_gradient_is_taken_over_the_next_added),
+        T(an_expanded_gradient_is_copied),
+        T(a_gradient_of_two_leaves_is_copied_for_one),
+        T(the_gradient_given_is_not_taken_over),
+        T(gradients_that_meet_make_new_ones),
+        T(a_retained_gradient_is_a_copy_made_first),
+        T(without_retain_grad_only_leaves_keep_theirs),
+        T(only_what_a_gradient_needs_is_saved),
+        T(saved_tensors_are_freed_during_backward),
+        T(nothing_is_recorded_where_it_is_off),
+        T(gradients_can_be_given_and_dropped),
+        T(in_place_operations_go_on_the_record),
+        T(a_running_total_takes_up_the_history),
+        T(writing_over_cuts_the_history),
+        T(writing_where_it_would_go_wrong_is_refused),
+        T(a_retained_gradient_follows_its_tensor),
+        T(a_hook_sees_a_gradient_and_keeps_none),
+        T(a_hook_replaces_what_is_passed_on),
+        T(a_hook_is_released_with_its_graph_or_leaf),
+        T(a_hook_removes_itself_and_others),
+        T(a_hook_may_end_its_leaf_and_walk_its_graph),
+        T(a_hook_that_fails_ends_the_walk),
+        T(a_backward_that_is_refused_says_why),
+        T(a_chain_of_a_million_operations),
+        T(failing_host_memory_leaves_nothing_behind),
+        T(running_out_in_backward_leaves_the_session_usable),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -109,17 +109,17 @@ static void compare(lab *l, bool draws)
     lab_unref(x);
 }
 
-static void test_gradients_are_the_same(void **state)
+static void gradients_are_the_same(void **state)
 {
     compare(*state, false);
 }
 
-static void test_random_numbers_are_the_same_the_second_time(void **state)
+static void random_numbers_are_the_same_the_second_time(void **state)
 {
     compare(*state, true);
 }
 
-static void test_only_the_input_is_kept(void **state)
+static void only_the_input_is_kept(void **state)
 {
     lab_tensor *x = input_of(*state), *y;
     struct segment s = {.w = input_of(*state)};
@@ -142,7 +142,7 @@ static larder_result nested(void *context, lab_tensor *input, lab_tensor **out)
     return lab_checkpoint(run, context, NULL, input, out);
 }
 
-static void test_segments_nest_and_share_their_leaves(void **state)
+static void segments_nest_and_share_their_leaves(void **state)
 {
     lab_tensor *x = input_of(*state), *y, *z, *sum;
     struct segment s = {.w = input_of(*state)};
@@ -166,7 +166,7 @@ static void test_segments_nest_and_share_their_leaves(void **state)
 
 /* The leaf is also used before the segment: the outer pass waits for that while
  * the inner one adds gradients to it.  The log is PyTorch's. */
-static void test_a_walk_in_a_walk_leaves_the_outer_alone(void **state)
+static void a_walk_in_a_walk_leaves_the_outer_alone(void **state)
 {
     lab_tensor *x = input_of(*state), *p, *y, *sum;
     struct segment s = {.w = input_of(*state), .steps = 2};
@@ -187,7 +187,7 @@ static void test_a_walk_in_a_walk_leaves_the_outer_alone(void **state)
     lab_unref(x);
 }
 
-static void test_a_segment_that_fails_leaves_nothing_behind(void **state)
+static void a_segment_that_fails_leaves_nothing_behind(void **state)
 {
     lab_tensor *x = input_of(*state), *y, *sum;
     struct segment s = {.w = input_of(*state), .fails = true};
@@ -207,7 +207,7 @@ static void test_a_segment_that_fails_leaves_nothing_behind(void **state)
     lab_unref(x);
 }
 
-static void test_an_input_without_gradient_makes_an_output_without(void **state)
+static void an_input_without_gradient_makes_an_output_without(void **state)
 {
     lab_tensor *x = zeros_of(*state, 1000), *y;
     struct segment s = {.w = input_of(*state)};
@@ -227,13 +227,13 @@ static void test_an_input_without_gradient_makes_an_output_without(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(test_gradients_are_the_same),
-        T(test_random_numbers_are_the_same_the_second_time),
-        T(test_only_the_input_is_kept),
-        T(test_segments_nest_and_share_their_leaves),
-        T(test_a_walk_in_a_walk_leaves_the_outer_alone),
-        T(test_a_segment_that_fails_leaves_nothing_behind),
-        T(test_an_input_without_gradient_makes_an_output_without),
+        T(gradients_are_the_same),
+        T(random_numbers_are_the_same_the_second_time),
+        T(only_the_input_is_kept),
+        T(segments_nest_and_share_their_leaves),
+        T(a_walk_in_a_walk_leaves_the_outer_alone),
+        T(a_segment_that_fails_leaves_nothing_behind),
+        T(an_input_without_gradient_makes_an_output_without),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -106,7 +106,7 @@ static bool only_shown(struct exp *e)
 
 /* ---- tests ---- */
 
-static void test_an_experiment_as_expected_exits_0(void **state)
+static void an_experiment_as_expected_exits_0(void **state)
 {
     struct report r = report_of(as_expected, (struct lab_run_options){0});
 
@@ -133,7 +133,7 @@ static void check_difference(bool (*run)(struct exp *e), const char *seen)
     free(r.text);
 }
 
-static void test_each_kind_of_difference_exits_1(void **state)
+static void each_kind_of_difference_exits_1(void **state)
 {
     (void)state;
     check_difference(wrong_figure, "\"what\":\"reserved after `x = randn(1)`\","
@@ -145,7 +145,7 @@ static void test_each_kind_of_difference_exits_1(void **state)
                                   "\"unit\":\"yes\",\"ok\":false");
 }
 
-static void test_other_policies_and_settings_are_not_judged(void **state)
+static void other_policies_and_settings_are_not_judged(void **state)
 {
     struct lab_run_options opt = {.policy = LARDER_POLICY_DIRECT};
     struct report r = report_of(wrong_figure, opt);
@@ -164,7 +164,7 @@ static void test_other_policies_and_settings_are_not_judged(void **state)
     free(r.text);
 }
 
-static void test_an_experiment_that_cannot_run_exits_2(void **state)
+static void an_experiment_that_cannot_run_exits_2(void **state)
 {
     struct lab_run_options opt = {.json = true};
     struct report r = report_of(out_of_memory, opt);
@@ -180,7 +180,7 @@ static void test_an_experiment_that_cannot_run_exits_2(void **state)
     free(r.text);
 }
 
-static void test_an_expected_refusal_is_checked(void **state)
+static void an_expected_refusal_is_checked(void **state)
 {
     struct report r = report_of(refused, (struct lab_run_options){0});
 
@@ -192,7 +192,7 @@ static void test_an_expected_refusal_is_checked(void **state)
     free(r.text);
 }
 
-static void test_shown_numbers_are_not_checked(void **state)
+static void shown_numbers_are_not_checked(void **state)
 {
     struct report r =
         report_of(only_shown, (struct lab_run_options){.json = true});
@@ -214,7 +214,7 @@ static void check_spec(const char *given, struct exp_device want,
     assert_string_equal(spec, expected);
 }
 
-static void test_a_device_keeps_what_the_experiment_leaves_open(void **state)
+static void a_device_keeps_what_the_experiment_leaves_open(void **state)
 {
     (void)state;
     check_spec(NULL, (struct exp_device){0}, LAB_DEVICE_DEFAULT);
@@ -228,7 +228,7 @@ static void test_a_device_keeps_what_the_experiment_leaves_open(void **state)
                "sim:1GiB,backing=memory");
 }
 
-static void test_a_device_that_is_too_long_is_refused(void **state)
+static void a_device_that_is_too_long_is_refused(void **state)
 {
     char given[2 * EXP_SPEC_MAX];
     const struct lab_run_options opt = {.device = given};
@@ -242,7 +242,7 @@ static void test_a_device_that_is_too_long_is_refused(void **state)
     assert_false(exp_spec(&e, &want, spec));
 }
 
-static void test_lines_keep_to_the_width(void **state)
+static void lines_keep_to_the_width(void **state)
 {
     const struct lab_run_options opt = {.width = 80};
     struct report r = report_of(as_expected, opt);
@@ -258,7 +258,7 @@ static void test_lines_keep_to_the_width(void **state)
     free(r.text);
 }
 
-static void test_names_and_numbers_are_known(void **state)
+static void names_and_numbers_are_known(void **state)
 {
     (void)state;
     assert_true(experiments_known("all"));
@@ -273,16 +273,16 @@ static void test_names_and_numbers_are_known(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_an_experiment_as_expected_exits_0),
-        cmocka_unit_test(test_each_kind_of_difference_exits_1),
-        cmocka_unit_test(test_other_policies_and_settings_are_not_judged),
-        cmocka_unit_test(test_an_experiment_that_cannot_run_exits_2),
-        cmocka_unit_test(test_an_expected_refusal_is_checked),
-        cmocka_unit_test(test_shown_numbers_are_not_checked),
-        cmocka_unit_test(test_a_device_keeps_what_the_experiment_leaves_open),
-        cmocka_unit_test(test_a_device_that_is_too_long_is_refused),
-        cmocka_unit_test(test_lines_keep_to_the_width),
-        cmocka_unit_test(test_names_and_numbers_are_known),
+        cmocka_unit_test(an_experiment_as_expected_exits_0),
+        cmocka_unit_test(each_kind_of_difference_exits_1),
+        cmocka_unit_test(other_policies_and_settings_are_not_judged),
+        cmocka_unit_test(an_experiment_that_cannot_run_exits_2),
+        cmocka_unit_test(an_expected_refusal_is_checked),
+        cmocka_unit_test(shown_numbers_are_not_checked),
+        cmocka_unit_test(a_device_keeps_what_the_experiment_leaves_open),
+        cmocka_unit_test(a_device_that_is_too_long_is_refused),
+        cmocka_unit_test(lines_keep_to_the_width),
+        cmocka_unit_test(names_and_numbers_are_known),
     };
 
     unsetenv("LARDER_CONF");

@@ -207,7 +207,7 @@ static void goes_on(lab *l)
     step_free(&s);
 }
 
-static void test_every_device_allocation_may_fail(void **state)
+static void every_device_allocation_may_fail(void **state)
 {
     lab *l = open_direct();
     int i = 1;
@@ -254,7 +254,7 @@ static void host_sweep(void (*plan)(long passes))
     lab_assert_ok(lab_close(l));
 }
 
-static void test_every_host_allocation_may_fail(void **state)
+static void every_host_allocation_may_fail(void **state)
 {
     (void)state;
     host_sweep(lab__host_fail_after);
@@ -264,8 +264,8 @@ static void test_every_host_allocation_may_fail(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_device_allocation_may_fail),
-        cmocka_unit_test(test_every_host_allocation_may_fail),
+        cmocka_unit_test(every_device_allocation_may_fail),
+        cmocka_unit_test(every_host_allocation_may_fail),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

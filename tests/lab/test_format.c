@@ -67,7 +67,7 @@ static lab_tensor *wanting(lab_tensor *t)
 
 /* ---- elements ----------------------------------------------------------- */
 
-static void test_floats_share_a_width_and_a_style(void **state)
+static void floats_share_a_width_and_a_style(void **state)
 {
     (void)state;
     printed_as(floats(SIZES(2, 2), (const float[]){1, 2, 3, 4.5f}),
@@ -83,7 +83,7 @@ static void test_floats_share_a_width_and_a_style(void **state)
     printed_as(floats(0, NULL, (const float[]){3}), "tensor(3.)");
 }
 
-static void test_integers_and_booleans_are_aligned(void **state)
+static void integers_and_booleans_are_aligned(void **state)
 {
     const int64_t two = 2;
     lab_tensor *t;
@@ -103,7 +103,7 @@ static void test_integers_and_booleans_are_aligned(void **state)
 
 /* ---- lines -------------------------------------------------------------- */
 
-static void test_long_rows_are_broken(void **state)
+static void long_rows_are_broken(void **state)
 {
     const int64_t sizes[] = {2, 2, 2};
     lab_tensor *t;
@@ -139,7 +139,7 @@ static void test_long_rows_are_broken(void **state)
                   "         [0., 0.]]])");
 }
 
-static void test_long_tensors_are_shortened(void **state)
+static void long_tensors_are_shortened(void **state)
 {
     (void)state;
     printed_as(counted(LAB_FLOAT32, 1, SIZES(1200)),
@@ -245,7 +245,7 @@ static void test_long_tensors_are_shortened(void **state)
 
 /* ---- the suffix --------------------------------------------------------- */
 
-static void test_gradient_notes_stand_where_they_fit(void **state)
+static void gradient_notes_stand_where_they_fit(void **state)
 {
     const int64_t sizes[] = {2, 3};
     lab_tensor *x, *y;
@@ -279,7 +279,7 @@ static void test_gradient_notes_stand_where_they_fit(void **state)
 }
 
 /* A line has 80 columns, of which two stay free. */
-static void test_gradient_notes_go_to_the_next_line_if_they_must(void **state)
+static void gradient_notes_go_to_the_next_line_if_they_must(void **state)
 {
     const int64_t twelve = 12, thirteen = 13;
     lab_tensor *t;
@@ -293,7 +293,7 @@ static void test_gradient_notes_go_to_the_next_line_if_they_must(void **state)
                            "0., 0., 0.],\n       requires_grad=True)");
 }
 
-static void test_empty_tensors_show_their_size_and_type(void **state)
+static void empty_tensors_show_their_size_and_type(void **state)
 {
     (void)state;
     printed_as(floats(SIZES(0, 3), NULL), "tensor([], size=(0, 3))");
@@ -301,7 +301,7 @@ static void test_empty_tensors_show_their_size_and_type(void **state)
                "tensor([], dtype=torch.int64)");
 }
 
-static void test_the_device_is_shown(void **state)
+static void the_device_is_shown(void **state)
 {
     const int64_t two = 2;
     lab_tensor *t;
@@ -311,7 +311,7 @@ static void test_the_device_is_shown(void **state)
     printed_as(t, "tensor([0., 0.], device='cuda:0')");
 }
 
-static void test_without_memory_sizes_are_shown(void **state)
+static void without_memory_sizes_are_shown(void **state)
 {
     lab *none = lab_rig_up("sim:1GiB,backing=none");
     const int64_t sizes[] = {2, 3};
@@ -326,7 +326,7 @@ static void test_without_memory_sizes_are_shown(void **state)
     lab_assert_ok(lab_close(none));
 }
 
-static void test_text_beyond_the_buffer_is_cut_and_counted(void **state)
+static void text_beyond_the_buffer_is_cut_and_counted(void **state)
 {
     lab_tensor *t = ROW(1, 2);
     char text[10];
@@ -356,16 +356,16 @@ static int down(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_floats_share_a_width_and_a_style),
-        cmocka_unit_test(test_integers_and_booleans_are_aligned),
-        cmocka_unit_test(test_long_rows_are_broken),
-        cmocka_unit_test(test_long_tensors_are_shortened),
-        cmocka_unit_test(test_gradient_notes_stand_where_they_fit),
-        cmocka_unit_test(test_gradient_notes_go_to_the_next_line_if_they_must),
-        cmocka_unit_test(test_empty_tensors_show_their_size_and_type),
-        cmocka_unit_test(test_the_device_is_shown),
-        cmocka_unit_test(test_without_memory_sizes_are_shown),
-        cmocka_unit_test(test_text_beyond_the_buffer_is_cut_and_counted),
+        cmocka_unit_test(floats_share_a_width_and_a_style),
+        cmocka_unit_test(integers_and_booleans_are_aligned),
+        cmocka_unit_test(long_rows_are_broken),
+        cmocka_unit_test(long_tensors_are_shortened),
+        cmocka_unit_test(gradient_notes_stand_where_they_fit),
+        cmocka_unit_test(gradient_notes_go_to_the_next_line_if_they_must),
+        cmocka_unit_test(empty_tensors_show_their_size_and_type),
+        cmocka_unit_test(the_device_is_shown),
+        cmocka_unit_test(without_memory_sizes_are_shown),
+        cmocka_unit_test(text_beyond_the_buffer_is_cut_and_counted),
     };
 
     return cmocka_run_group_tests(tests, up, down);

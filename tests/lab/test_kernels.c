@@ -53,7 +53,7 @@ static void unary_round(lab *l, lab__unary_op op, bool in_place)
     lab_unref(out);
 }
 
-static void test_operations_on_one_tensor(void **state)
+static void operations_on_one_tensor(void **state)
 {
     (void)state;
     for (int op = LAB__NEG; op <= LAB__SIGMOID; op++) {
@@ -63,7 +63,7 @@ static void test_operations_on_one_tensor(void **state)
 }
 
 /* Over all magnitudes, and for NaN and infinities. */
-static void test_functions_are_right_everywhere(void **state)
+static void functions_are_right_everywhere(void **state)
 {
     enum { COUNT = 1 << 18, SPECIAL = 8 };
     static const float special[SPECIAL] = {0,        -0.0f,     1,   -1,
@@ -183,7 +183,7 @@ static void binary_round(lab *l, lab__binary_op op, bool in_place)
     lab_unref(out);
 }
 
-static void test_operations_on_two_tensors(void **state)
+static void operations_on_two_tensors(void **state)
 {
     for (int op = LAB__ADD; op <= LAB__GELU_BACK; op++) {
         for (int i = 0; i < ROUNDS; i++)
@@ -212,7 +212,7 @@ static void scalar_round(lab *l, lab__binary_op op, double b)
     lab_unref(out);
 }
 
-static void test_operations_with_a_number(void **state)
+static void operations_with_a_number(void **state)
 {
     static const lab__binary_op ops[] = {LAB__ADD, LAB__SUB, LAB__MUL,
                                          LAB__DIV, LAB__POW, LAB__EQ};
@@ -226,7 +226,7 @@ static void test_operations_with_a_number(void **state)
     }
 }
 
-static void test_whole_numbers_and_masks(void **state)
+static void whole_numbers_and_masks(void **state)
 {
     const int64_t sizes[] = {3, 4}, row[] = {4};
     const int64_t b_of[] = {2, INT64_MAX, -1, 0};
@@ -268,7 +268,7 @@ static void test_whole_numbers_and_masks(void **state)
     lab_unref(kept);
 }
 
-static void test_products_and_quotients_are_added(void **state)
+static void products_and_quotients_are_added(void **state)
 {
     for (int round = 0; round < ROUNDS; round++) {
         int64_t sizes[LAB_MAX_DIMS];
@@ -346,13 +346,13 @@ static void sum_round(lab *l)
     lab_unref(out);
 }
 
-static void test_sums_over_any_dimensions(void **state)
+static void sums_over_any_dimensions(void **state)
 {
     for (int i = 0; i < 10 * ROUNDS; i++)
         sum_round(*state);
 }
 
-static void test_sums_of_very_many_stay_exact(void **state)
+static void sums_of_very_many_stay_exact(void **state)
 {
     const int64_t size = 3000017, columns[] = {3000, 1000}, few[] = {1000};
     lab_tensor *a = windows_plain(*state, LAB_FLOAT32, 1, &size), *grid, *row;
@@ -375,8 +375,7 @@ static void test_sums_of_very_many_stay_exact(void **state)
     lab_unref(out);
 }
 
-static void test_sums_of_nothing_are_0_and_of_integers_are_integers(
-    void **state)
+static void sums_of_nothing_are_0_and_of_integers_are_integers(void **state)
 {
     const int64_t sizes[] = {2, 0}, two[] = {2}, grid[] = {2, 2};
     const int64_t values[] = {1, 2, 3, INT64_MAX};
@@ -406,7 +405,7 @@ static void test_sums_of_nothing_are_0_and_of_integers_are_integers(
     lab_unref(out);
 }
 
-static void test_the_largest_is_the_first_of_equals_or_nan(void **state)
+static void the_largest_is_the_first_of_equals_or_nan(void **state)
 {
     const int64_t sizes[] = {3, 4}, rows[] = {3}, columns[] = {1, 4};
     const float values[] = {1, 5, 5, 2, NAN, 9, NAN, 1, -3, -2, -1, -1};
@@ -437,7 +436,7 @@ static void test_the_largest_is_the_first_of_equals_or_nan(void **state)
 
 /* ---- without memory ----------------------------------------------------- */
 
-static void test_nothing_is_touched_where_there_is_no_memory(void **state)
+static void nothing_is_touched_where_there_is_no_memory(void **state)
 {
     lab *l = lab_rig_up("sim:1GiB,backing=none");
     const int64_t sizes[] = {4, 4}, four[] = {4};
@@ -479,17 +478,17 @@ static int down(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(test_operations_on_one_tensor),
-        TEST(test_functions_are_right_everywhere),
-        TEST(test_operations_on_two_tensors),
-        TEST(test_operations_with_a_number),
-        TEST(test_whole_numbers_and_masks),
-        TEST(test_products_and_quotients_are_added),
-        TEST(test_sums_over_any_dimensions),
-        TEST(test_sums_of_very_many_stay_exact),
-        TEST(test_sums_of_nothing_are_0_and_of_integers_are_integers),
-        TEST(test_the_largest_is_the_first_of_equals_or_nan),
-        cmocka_unit_test(test_nothing_is_touched_where_there_is_no_memory),
+        TEST(operations_on_one_tensor),
+        TEST(functions_are_right_everywhere),
+        TEST(operations_on_two_tensors),
+        TEST(operations_with_a_number),
+        TEST(whole_numbers_and_masks),
+        TEST(products_and_quotients_are_added),
+        TEST(sums_over_any_dimensions),
+        TEST(sums_of_very_many_stay_exact),
+        TEST(sums_of_nothing_are_0_and_of_integers_are_integers),
+        TEST(the_largest_is_the_first_of_equals_or_nan),
+        cmocka_unit_test(nothing_is_touched_where_there_is_no_memory),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

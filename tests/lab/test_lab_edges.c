@@ -8,7 +8,7 @@
 
 /* ---- sizes -------------------------------------------------------------- */
 
-static void test_sizes_that_cannot_be_counted_are_refused(void **state)
+static void sizes_that_cannot_be_counted_are_refused(void **state)
 {
     lab *l = *state;
     const int64_t empty[] = {0, HUGE_SIZE, HUGE_SIZE};
@@ -35,7 +35,7 @@ static void test_sizes_that_cannot_be_counted_are_refused(void **state)
     lab_unref(one);
 }
 
-static void test_steps_beyond_the_end_overflow_nothing(void **state)
+static void steps_beyond_the_end_overflow_nothing(void **state)
 {
     lab *l = *state;
     const float values[] = {1, 2, 3, 4, 5, 6};
@@ -48,7 +48,7 @@ static void test_steps_beyond_the_end_overflow_nothing(void **state)
     lab_unref(a);
 }
 
-static void test_an_empty_tensor_has_as_many_chunks_as_asked(void **state)
+static void an_empty_tensor_has_as_many_chunks_as_asked(void **state)
 {
     lab *l = *state;
     lab_tensor *a, *out[3], *sum;
@@ -71,7 +71,7 @@ static void test_an_empty_tensor_has_as_many_chunks_as_asked(void **state)
 
 /* ---- numbers ------------------------------------------------------------ */
 
-static void test_argmax_of_a_number_is_0(void **state)
+static void argmax_of_a_number_is_0(void **state)
 {
     lab *l = *state;
     lab_tensor *a = tensor_of(l, 0, NULL, NUMBERS(7)), *out;
@@ -82,7 +82,7 @@ static void test_argmax_of_a_number_is_0(void **state)
     lab_unref(a);
 }
 
-static void test_powers_of_whole_numbers_are_whole(void **state)
+static void powers_of_whole_numbers_are_whole(void **state)
 {
     lab *l = *state;
     lab_tensor *a, *out;
@@ -102,7 +102,7 @@ static void test_powers_of_whole_numbers_are_whole(void **state)
 
 /* ---- one memory, two windows -------------------------------------------- */
 
-static void test_expanded_memory_is_not_written_to(void **state)
+static void expanded_memory_is_not_written_to(void **state)
 {
     lab *l = *state;
     const float values[] = {1, 2, 3, 4, 5, 6};
@@ -126,7 +126,7 @@ static void test_expanded_memory_is_not_written_to(void **state)
     lab_unref(row);
 }
 
-static void test_windows_that_overlap_are_not_added(void **state)
+static void windows_that_overlap_are_not_added(void **state)
 {
     lab *l = *state;
     const float values[] = {1, 2, 3, 4, 5, 6};
@@ -160,7 +160,7 @@ static void assert_strides(lab_tensor *t, int ndim, const int64_t *strides)
 }
 
 /* A broadcast dimension does not affect the layout of the result. */
-static void test_the_operand_with_an_order_decides_the_layout(void **state)
+static void the_operand_with_an_order_decides_the_layout(void **state)
 {
     lab *l = *state;
     lab_tensor *one, *wide, *plain, *turned, *part, *out;
@@ -187,8 +187,7 @@ static void test_the_operand_with_an_order_decides_the_layout(void **state)
 
 /* z = y·y + y: both gradients of the product stay until both are added, as in
  * PyTorch (observed with 1.13). */
-static void test_gradients_that_are_added_stay_until_all_are_passed_on(
-    void **state)
+static void gradients_that_are_added_stay_until_all_are_passed_on(void **state)
 {
     lab *l = *state;
     lab_tensor *x = zeros_leaf(l, 1000), *y, *square, *z, *sum;
@@ -215,15 +214,15 @@ static void test_gradients_that_are_added_stay_until_all_are_passed_on(
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        EACH(test_sizes_that_cannot_be_counted_are_refused),
-        EACH(test_steps_beyond_the_end_overflow_nothing),
-        EACH(test_an_empty_tensor_has_as_many_chunks_as_asked),
-        EACH(test_argmax_of_a_number_is_0),
-        EACH(test_powers_of_whole_numbers_are_whole),
-        EACH(test_expanded_memory_is_not_written_to),
-        EACH(test_windows_that_overlap_are_not_added),
-        EACH(test_the_operand_with_an_order_decides_the_layout),
-        EACH(test_gradients_that_are_added_stay_until_all_are_passed_on),
+        EACH(sizes_that_cannot_be_counted_are_refused),
+        EACH(steps_beyond_the_end_overflow_nothing),
+        EACH(an_empty_tensor_has_as_many_chunks_as_asked),
+        EACH(argmax_of_a_number_is_0),
+        EACH(powers_of_whole_numbers_are_whole),
+        EACH(expanded_memory_is_not_written_to),
+        EACH(windows_that_overlap_are_not_added),
+        EACH(the_operand_with_an_order_decides_the_layout),
+        EACH(gradients_that_are_added_stay_until_all_are_passed_on),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

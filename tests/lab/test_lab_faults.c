@@ -95,7 +95,7 @@ static int host_sweep(void (*plan)(long passes))
     return PLACES_MAX;
 }
 
-static void test_any_request_for_host_memory_may_fail(void **state)
+static void any_request_for_host_memory_may_fail(void **state)
 {
     int places = host_sweep(lab__host_fail_after);
 
@@ -129,7 +129,7 @@ static int device_sweep(larder_call call, larder_result with)
     return PLACES_MAX;
 }
 
-static void test_any_call_of_the_device_may_fail(void **state)
+static void any_call_of_the_device_may_fail(void **state)
 {
     (void)state;
     assert_true(device_sweep(LARDER_CALL_mem_alloc, LARDER_ERR_DEVICE) >= 2);
@@ -140,7 +140,7 @@ static void test_any_call_of_the_device_may_fail(void **state)
 }
 
 /* The allocator keeps memory that the device does not take back. */
-static void test_memory_the_device_refuses_to_free_does_no_harm(void **state)
+static void memory_the_device_refuses_to_free_does_no_harm(void **state)
 {
     const int64_t size = 1000000;
     lab_options opt;
@@ -164,9 +164,9 @@ static void test_memory_the_device_refuses_to_free_does_no_harm(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_any_request_for_host_memory_may_fail),
-        cmocka_unit_test(test_any_call_of_the_device_may_fail),
-        cmocka_unit_test(test_memory_the_device_refuses_to_free_does_no_harm),
+        cmocka_unit_test(any_request_for_host_memory_may_fail),
+        cmocka_unit_test(any_call_of_the_device_may_fail),
+        cmocka_unit_test(memory_the_device_refuses_to_free_does_no_harm),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

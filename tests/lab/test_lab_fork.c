@@ -126,7 +126,7 @@ static int use_the_host(struct things *t)
     return number == 3 * COUNT ? 0 : __LINE__;
 }
 
-static void test_a_child_is_refused_its_parents_tensors(void **state)
+static void a_child_is_refused_its_parents_tensors(void **state)
 {
     struct things t;
 
@@ -138,7 +138,7 @@ static void test_a_child_is_refused_its_parents_tensors(void **state)
     things_drop(&t);
 }
 
-static void test_tensors_on_the_host_are_copies_of_the_childs(void **state)
+static void tensors_on_the_host_are_copies_of_the_childs(void **state)
 {
     struct things t;
 
@@ -154,8 +154,8 @@ int main(void)
     cmocka_unit_test_setup_teardown(test, small_session_open,                  \
                                     small_session_close)
     const struct CMUnitTest tests[] = {
-        ON_SESSION(test_a_child_is_refused_its_parents_tensors),
-        ON_SESSION(test_tensors_on_the_host_are_copies_of_the_childs),
+        ON_SESSION(a_child_is_refused_its_parents_tensors),
+        ON_SESSION(tensors_on_the_host_are_copies_of_the_childs),
     };
 
     unsetenv("LARDER_CONF");

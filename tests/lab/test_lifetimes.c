@@ -256,35 +256,35 @@ static void compare(const char *name, enum model model, const char *device,
 #define COMPUTING "sim:1GiB,backing=memory"
 #define COUNTING "sim:1GiB,backing=none"
 
-static void test_backward_is_as_recorded(void **state)
+static void backward_is_as_recorded(void **state)
 {
     (void)state;
     compare("lab_backward", BACKWARD, COMPUTING, 0, MIB(64));
     compare("lab_backward", BACKWARD, COUNTING, 0, MIB(64));
 }
 
-static void test_retained_gradient_is_as_recorded(void **state)
+static void retained_gradient_is_as_recorded(void **state)
 {
     (void)state;
     compare("lab_retain", RETAIN, COMPUTING, 0, MIB(80));
     compare("lab_retain", RETAIN, COUNTING, 0, MIB(80));
 }
 
-static void test_perceptron_is_as_recorded(void **state)
+static void perceptron_is_as_recorded(void **state)
 {
     (void)state;
     compare("lab_mlp", MLP, COMPUTING, 0, 7238656);
     compare("lab_mlp", MLP, COUNTING, 0, 7238656);
 }
 
-static void test_transformer_is_as_recorded(void **state)
+static void transformer_is_as_recorded(void **state)
 {
     (void)state;
     compare("lab_block", BLOCK, COMPUTING, 0, 40991744);
     compare("lab_block", BLOCK, COUNTING, 0, 40991744);
 }
 
-static void test_checkpointed_transformer_is_as_recorded(void **state)
+static void checkpointed_transformer_is_as_recorded(void **state)
 {
     (void)state;
     compare("lab_block_ckpt", BLOCK_CKPT, COMPUTING, 8, 35753984);
@@ -299,7 +299,7 @@ static void mark_nothing(void *context, const char *label)
     (void)label;
 }
 
-static void test_checkpointing_changes_no_number(void **state)
+static void checkpointing_changes_no_number(void **state)
 {
     double losses[2][2];
 
@@ -315,7 +315,7 @@ static void test_checkpointing_changes_no_number(void **state)
     assert_true(losses[0][1] == losses[1][1]);
 }
 
-static void test_training_makes_the_loss_smaller(void **state)
+static void training_makes_the_loss_smaller(void **state)
 {
     lab *l = lab_rig_up(COMPUTING);
     double losses[3];
@@ -330,13 +330,13 @@ static void test_training_makes_the_loss_smaller(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_backward_is_as_recorded),
-        cmocka_unit_test(test_retained_gradient_is_as_recorded),
-        cmocka_unit_test(test_perceptron_is_as_recorded),
-        cmocka_unit_test(test_transformer_is_as_recorded),
-        cmocka_unit_test(test_checkpointed_transformer_is_as_recorded),
-        cmocka_unit_test(test_checkpointing_changes_no_number),
-        cmocka_unit_test(test_training_makes_the_loss_smaller),
+        cmocka_unit_test(backward_is_as_recorded),
+        cmocka_unit_test(retained_gradient_is_as_recorded),
+        cmocka_unit_test(perceptron_is_as_recorded),
+        cmocka_unit_test(transformer_is_as_recorded),
+        cmocka_unit_test(checkpointed_transformer_is_as_recorded),
+        cmocka_unit_test(checkpointing_changes_no_number),
+        cmocka_unit_test(training_makes_the_loss_smaller),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

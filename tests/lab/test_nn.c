@@ -270,7 +270,7 @@ static void numbers_check(lab *l, const struct numbers_case *c)
     inputs_free(in);
 }
 
-static void test_values_and_gradients_are_pytorchs(void **state)
+static void values_and_gradients_are_pytorchs(void **state)
 {
     for (size_t i = 0; i < COUNT(numbers_cases); i++)
         numbers_check(*state, &numbers_cases[i]);
@@ -295,7 +295,7 @@ static larder_result run_checked(void *context, lab_tensor **inputs,
     return c->numbers->run(in, out);
 }
 
-static void test_gradients_are_those_of_finite_differences(void **state)
+static void gradients_are_those_of_finite_differences(void **state)
 {
     for (size_t i = 0; i < COUNT(numbers_cases); i++) {
         struct checked c = {.numbers = &numbers_cases[i]};
@@ -363,7 +363,7 @@ static void backward_failing(lab *l, const struct numbers_case *c)
     }
 }
 
-static void test_without_host_memory_nothing_changes(void **state)
+static void without_host_memory_nothing_changes(void **state)
 {
     for (size_t i = 0; i < COUNT(numbers_cases); i++) {
         forward_failing(*state, &numbers_cases[i]);
@@ -375,7 +375,7 @@ static void test_without_host_memory_nothing_changes(void **state)
 
 enum { MANY = 200000 };
 
-static void test_dropout_keeps_its_share_and_scales_it(void **state)
+static void dropout_keeps_its_share_and_scales_it(void **state)
 {
     static float values[MANY], grads[MANY];
     const int64_t size = MANY;
@@ -400,7 +400,7 @@ static void test_dropout_keeps_its_share_and_scales_it(void **state)
     lab_unref(x);
 }
 
-static void test_dropout_without_effect_is_the_same_tensor(void **state)
+static void dropout_without_effect_is_the_same_tensor(void **state)
 {
     lab_tensor *x = nn_numbers(*state, 1, SIZES(5), 1), *y;
 
@@ -413,7 +413,7 @@ static void test_dropout_without_effect_is_the_same_tensor(void **state)
     lab_unref(x);
 }
 
-static void test_dropout_of_everything_is_zero(void **state)
+static void dropout_of_everything_is_zero(void **state)
 {
     static const float zeros[5];
     lab_tensor *x = nn_numbers(*state, 1, SIZES(5), 1), *y;
@@ -428,7 +428,7 @@ static void test_dropout_of_everything_is_zero(void **state)
 
 /* The maximum is not the last element, and there are more elements than lanes
  * of a vector. */
-static void test_softmax_of_large_numbers_does_not_overflow(void **state)
+static void softmax_of_large_numbers_does_not_overflow(void **state)
 {
     float large[19], want[19];
     lab_tensor *x = nn_numbers(*state, 1, SIZES(19), 1), *y;
@@ -446,7 +446,7 @@ static void test_softmax_of_large_numbers_does_not_overflow(void **state)
 
 /* With weights of 1, no bias and gradients of 1 the weights' gradient is the
  * sum of the rows of the result. */
-static void test_layer_norm_of_long_rows_sums_each_column(void **state)
+static void layer_norm_of_long_rows_sums_each_column(void **state)
 {
     enum { ROWS = 3, WIDTH = 130 };
     const int64_t width = WIDTH;
@@ -476,7 +476,7 @@ static void test_layer_norm_of_long_rows_sums_each_column(void **state)
     lab_unref(x);
 }
 
-static void test_nan_goes_through_softmax_and_pooling(void **state)
+static void nan_goes_through_softmax_and_pooling(void **state)
 {
     const float odd[] = {1, NAN, 3, 4};
     lab_tensor *x = nn_numbers(*state, 4, SIZES(1, 1, 2, 2), 1), *y;
@@ -498,7 +498,7 @@ static void test_nan_goes_through_softmax_and_pooling(void **state)
     lab_unref(x);
 }
 
-static void test_tensors_without_elements_are_served(void **state)
+static void tensors_without_elements_are_served(void **state)
 {
     lab_tensor *x = nn_wanted(*state, 2, SIZES(0, 4), 1), *y, *loss;
     double value;
@@ -520,16 +520,16 @@ int main(void)
 #define IN_SESSION(test)                                                       \
     cmocka_unit_test_setup_teardown(test, nn_session_open, nn_session_close)
     const struct CMUnitTest tests[] = {
-        IN_SESSION(test_values_and_gradients_are_pytorchs),
-        IN_SESSION(test_gradients_are_those_of_finite_differences),
-        IN_SESSION(test_without_host_memory_nothing_changes),
-        IN_SESSION(test_dropout_keeps_its_share_and_scales_it),
-        IN_SESSION(test_dropout_without_effect_is_the_same_tensor),
-        IN_SESSION(test_dropout_of_everything_is_zero),
-        IN_SESSION(test_softmax_of_large_numbers_does_not_overflow),
-        IN_SESSION(test_layer_norm_of_long_rows_sums_each_column),
-        IN_SESSION(test_nan_goes_through_softmax_and_pooling),
-        IN_SESSION(test_tensors_without_elements_are_served),
+        IN_SESSION(values_and_gradients_are_pytorchs),
+        IN_SESSION(gradients_are_those_of_finite_differences),
+        IN_SESSION(without_host_memory_nothing_changes),
+        IN_SESSION(dropout_keeps_its_share_and_scales_it),
+        IN_SESSION(dropout_without_effect_is_the_same_tensor),
+        IN_SESSION(dropout_of_everything_is_zero),
+        IN_SESSION(softmax_of_large_numbers_does_not_overflow),
+        IN_SESSION(layer_norm_of_long_rows_sums_each_column),
+        IN_SESSION(nan_goes_through_softmax_and_pooling),
+        IN_SESSION(tensors_without_elements_are_served),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -11,7 +11,7 @@
 
 /* ---- memory --------------------------------------------------------------- */
 
-static void test_layer_norm_takes_what_pytorch_takes(void **state)
+static void layer_norm_takes_what_pytorch_takes(void **state)
 {
     lab_tensor *x = nn_wanted(*state, 2, SIZES(100, 10), 1);
     lab_tensor *w = nn_wanted(*state, 1, SIZES(10), 1);
@@ -32,7 +32,7 @@ static void test_layer_norm_takes_what_pytorch_takes(void **state)
     lab_unref(x);
 }
 
-static void test_gradients_that_nobody_needs_are_not_computed(void **state)
+static void gradients_that_nobody_needs_are_not_computed(void **state)
 {
     lab_tensor *x = nn_numbers(*state, 4, SIZES(1, 2, 6, 6), 1);
     lab_tensor *w = nn_wanted(*state, 4, SIZES(3, 2, 3, 3), 1);
@@ -53,7 +53,7 @@ static void test_gradients_that_nobody_needs_are_not_computed(void **state)
     lab_unref(x);
 }
 
-static void test_dropout_takes_a_mask_of_a_byte_an_element(void **state)
+static void dropout_takes_a_mask_of_a_byte_an_element(void **state)
 {
     lab_tensor *x = nn_wanted(*state, 1, SIZES(1000), 1), *y;
 
@@ -66,7 +66,7 @@ static void test_dropout_takes_a_mask_of_a_byte_an_element(void **state)
     lab_unref(x);
 }
 
-static void test_max_pool2d_saves_indices_of_eight_bytes(void **state)
+static void max_pool2d_saves_indices_of_eight_bytes(void **state)
 {
     lab_tensor *x = nn_wanted(*state, 4, SIZES(1, 1, 20, 20), 1), *y;
 
@@ -80,7 +80,7 @@ static void test_max_pool2d_saves_indices_of_eight_bytes(void **state)
 
 /* PyTorch shrinks a tensor of all the squares to one element, which keeps the
  * memory. */
-static void test_mse_loss_stays_as_large_as_its_input(void **state)
+static void mse_loss_stays_as_large_as_its_input(void **state)
 {
     lab_tensor *x = nn_wanted(*state, 1, SIZES(1000), 1);
     lab_tensor *t = nn_numbers(*state, 1, SIZES(1000), 2), *loss;
@@ -100,7 +100,7 @@ static void test_mse_loss_stays_as_large_as_its_input(void **state)
 
 /* ---- what is refused ------------------------------------------------------ */
 
-static void test_a_class_out_of_range_is_named(void **state)
+static void a_class_out_of_range_is_named(void **state)
 {
     lab_tensor *x = nn_wanted(*state, 2, SIZES(2, 4), 1), *y;
     lab_tensor *t = nn_indices(*state, 1, SIZES(2), SIZES(1, 4));
@@ -115,7 +115,7 @@ static void test_a_class_out_of_range_is_named(void **state)
     lab_unref(x);
 }
 
-static void test_an_index_out_of_range_is_named(void **state)
+static void an_index_out_of_range_is_named(void **state)
 {
     lab_tensor *w = nn_wanted(*state, 2, SIZES(5, 2), 1), *y;
     lab_tensor *i = nn_indices(*state, 1, SIZES(2), SIZES(4, -1));
@@ -128,7 +128,7 @@ static void test_an_index_out_of_range_is_named(void **state)
     lab_unref(w);
 }
 
-static void test_shapes_that_do_not_fit_are_named(void **state)
+static void shapes_that_do_not_fit_are_named(void **state)
 {
     lab_tensor *x = nn_numbers(*state, 4, SIZES(1, 2, 3, 3), 1), *y;
     lab_tensor *w = nn_numbers(*state, 4, SIZES(2, 3, 2, 2), 1);
@@ -160,7 +160,7 @@ static void test_shapes_that_do_not_fit_are_named(void **state)
 
 /* ---- out of memory -------------------------------------------------------- */
 
-static void test_a_layer_that_does_not_fit_leaves_nothing(void **state)
+static void a_layer_that_does_not_fit_leaves_nothing(void **state)
 {
     enum { ROWS = 2 << 20 };
     lab *l = *state;
@@ -185,15 +185,15 @@ int main(void)
 #define IN_SESSION(test)                                                       \
     cmocka_unit_test_setup_teardown(test, nn_session_open, nn_session_close)
     const struct CMUnitTest tests[] = {
-        IN_SESSION(test_layer_norm_takes_what_pytorch_takes),
-        IN_SESSION(test_gradients_that_nobody_needs_are_not_computed),
-        IN_SESSION(test_dropout_takes_a_mask_of_a_byte_an_element),
-        IN_SESSION(test_max_pool2d_saves_indices_of_eight_bytes),
-        IN_SESSION(test_mse_loss_stays_as_large_as_its_input),
-        IN_SESSION(test_a_class_out_of_range_is_named),
-        IN_SESSION(test_an_index_out_of_range_is_named),
-        IN_SESSION(test_shapes_that_do_not_fit_are_named),
-        IN_SESSION(test_a_layer_that_does_not_fit_leaves_nothing),
+        IN_SESSION(layer_norm_takes_what_pytorch_takes),
+        IN_SESSION(gradients_that_nobody_needs_are_not_computed),
+        IN_SESSION(dropout_takes_a_mask_of_a_byte_an_element),
+        IN_SESSION(max_pool2d_saves_indices_of_eight_bytes),
+        IN_SESSION(mse_loss_stays_as_large_as_its_input),
+        IN_SESSION(a_class_out_of_range_is_named),
+        IN_SESSION(an_index_out_of_range_is_named),
+        IN_SESSION(shapes_that_do_not_fit_are_named),
+        IN_SESSION(a_layer_that_does_not_fit_leaves_nothing),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -90,7 +90,7 @@ static void steps_check(lab *l, const struct steps_case *c)
     lab_unref(p);
 }
 
-static void test_steps_are_pytorchs(void **state)
+static void steps_are_pytorchs(void **state)
 {
     for (size_t i = 0; i < COUNT(steps_cases); i++)
         steps_check(*state, &steps_cases[i]);
@@ -119,7 +119,7 @@ static void memory_check(lab *l, lab_optimizer_kind kind,
     lab_unref(params[1]);
 }
 
-static void test_sgd_takes_no_memory_but_momentum(void **state)
+static void sgd_takes_no_memory_but_momentum(void **state)
 {
     lab_optimizer_options opt;
 
@@ -132,7 +132,7 @@ static void test_sgd_takes_no_memory_but_momentum(void **state)
 
 /* The decayed gradient is released when its name is rebound to the momentum,
  * otherwise at the next parameter. */
-static void test_sgd_decay_makes_a_temporary(void **state)
+static void sgd_decay_makes_a_temporary(void **state)
 {
     lab_optimizer_options opt;
 
@@ -147,7 +147,7 @@ static void test_sgd_decay_makes_a_temporary(void **state)
 }
 
 /* The divisor of one parameter lives until the next one's exists. */
-static void test_adam_keeps_two_means_and_one_divisor(void **state)
+static void adam_keeps_two_means_and_one_divisor(void **state)
 {
     static const char temporaries[] =
         "+4000 +4000 -4000 +2000 +2000 -2000 -4000 -2000";
@@ -158,7 +158,7 @@ static void test_adam_keeps_two_means_and_one_divisor(void **state)
     memory_check(*state, LAB_ADAMW, NULL, first, temporaries);
 }
 
-static void test_a_parameter_without_gradient_is_left_alone(void **state)
+static void a_parameter_without_gradient_is_left_alone(void **state)
 {
     lab_tensor *p = nn_wanted(*state, 1, (const int64_t[]){ELEMENTS}, 1);
     lab_tensor *before = vector(*state, ELEMENTS, 1);
@@ -178,7 +178,7 @@ static void test_a_parameter_without_gradient_is_left_alone(void **state)
     lab_unref(p);
 }
 
-static void test_zero_grad_zeroes_or_drops(void **state)
+static void zero_grad_zeroes_or_drops(void **state)
 {
     static const float zeros[ELEMENTS];
     lab_tensor *p = parameter(*state, ELEMENTS);
@@ -193,7 +193,7 @@ static void test_zero_grad_zeroes_or_drops(void **state)
     lab_unref(p);
 }
 
-static void test_a_step_leaves_recording_as_it_was(void **state)
+static void a_step_leaves_recording_as_it_was(void **state)
 {
     lab_tensor *p = parameter(*state, ELEMENTS);
     lab_optimizer *o;
@@ -222,7 +222,7 @@ static double first_of(lab_tensor *t)
 
 /* Parameter and gradient take 16 MiB, the first mean the last 8 of 64: there is
  * no room for the second. */
-static void test_a_step_that_does_not_fit_can_be_made_later(void **state)
+static void a_step_that_does_not_fit_can_be_made_later(void **state)
 {
     lab *l = *state;
     lab_tensor *p = parameter(l, 2 << 20), *hog;
@@ -274,7 +274,7 @@ static void step_failing(lab *l, lab_optimizer_kind kind,
     }
 }
 
-static void test_without_host_memory_nothing_leaks(void **state)
+static void without_host_memory_nothing_leaks(void **state)
 {
     lab_optimizer_options opt;
 
@@ -289,7 +289,7 @@ static void test_without_host_memory_nothing_leaks(void **state)
 
 /* ---- settings ------------------------------------------------------------- */
 
-static void test_the_learning_rate_can_be_changed(void **state)
+static void the_learning_rate_can_be_changed(void **state)
 {
     lab_tensor *p = parameter(*state, ELEMENTS);
     lab_optimizer *o;
@@ -302,7 +302,7 @@ static void test_the_learning_rate_can_be_changed(void **state)
     lab_unref(p);
 }
 
-static void test_settings_that_make_no_sense_are_refused(void **state)
+static void settings_that_make_no_sense_are_refused(void **state)
 {
     lab_tensor *p = parameter(*state, ELEMENTS), *product;
     lab_optimizer_options opt;
@@ -338,17 +338,17 @@ int main(void)
 #define IN_SESSION(test)                                                       \
     cmocka_unit_test_setup_teardown(test, nn_session_open, nn_session_close)
     const struct CMUnitTest tests[] = {
-        IN_SESSION(test_steps_are_pytorchs),
-        IN_SESSION(test_sgd_takes_no_memory_but_momentum),
-        IN_SESSION(test_sgd_decay_makes_a_temporary),
-        IN_SESSION(test_adam_keeps_two_means_and_one_divisor),
-        IN_SESSION(test_a_parameter_without_gradient_is_left_alone),
-        IN_SESSION(test_zero_grad_zeroes_or_drops),
-        IN_SESSION(test_a_step_leaves_recording_as_it_was),
-        IN_SESSION(test_a_step_that_does_not_fit_can_be_made_later),
-        IN_SESSION(test_without_host_memory_nothing_leaks),
-        IN_SESSION(test_the_learning_rate_can_be_changed),
-        IN_SESSION(test_settings_that_make_no_sense_are_refused),
+        IN_SESSION(steps_are_pytorchs),
+        IN_SESSION(sgd_takes_no_memory_but_momentum),
+        IN_SESSION(sgd_decay_makes_a_temporary),
+        IN_SESSION(adam_keeps_two_means_and_one_divisor),
+        IN_SESSION(a_parameter_without_gradient_is_left_alone),
+        IN_SESSION(zero_grad_zeroes_or_drops),
+        IN_SESSION(a_step_leaves_recording_as_it_was),
+        IN_SESSION(a_step_that_does_not_fit_can_be_made_later),
+        IN_SESSION(without_host_memory_nothing_leaks),
+        IN_SESSION(the_learning_rate_can_be_changed),
+        IN_SESSION(settings_that_make_no_sense_are_refused),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -65,7 +65,7 @@ static void run(struct work *w, lab *l, int64_t count, int64_t grain)
     }
 }
 
-static void test_every_element_is_done_once(void **state)
+static void every_element_is_done_once(void **state)
 {
     static struct work w;
     static const int64_t counts[] = {0, 1, 7, 999, 1000, 1999, 2000, 99999};
@@ -86,7 +86,7 @@ static void test_every_element_is_done_once(void **state)
     }
 }
 
-static void test_many_short_loops_follow_each_other(void **state)
+static void many_short_loops_follow_each_other(void **state)
 {
     static struct work w;
     lab *l = session(4);
@@ -101,7 +101,7 @@ static void test_many_short_loops_follow_each_other(void **state)
     lab_assert_ok(lab_close(l));
 }
 
-static void test_a_loop_within_a_piece_runs_where_it_is(void **state)
+static void a_loop_within_a_piece_runs_where_it_is(void **state)
 {
     static struct work w = {.nests = true};
     lab *l = session(3);
@@ -112,7 +112,7 @@ static void test_a_loop_within_a_piece_runs_where_it_is(void **state)
     lab_assert_ok(lab_close(l));
 }
 
-static void test_a_child_process_does_without_threads(void **state)
+static void a_child_process_does_without_threads(void **state)
 {
     static struct work w;
     lab *l = session(3);
@@ -144,7 +144,7 @@ static int threads_now(void)
     return n;
 }
 
-static void test_threads_start_with_the_first_long_loop_and_end(void **state)
+static void threads_start_with_the_first_long_loop_and_end(void **state)
 {
     int before = threads_now();
     lab *l = session(3);
@@ -165,11 +165,11 @@ static void test_threads_start_with_the_first_long_loop_and_end(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_element_is_done_once),
-        cmocka_unit_test(test_many_short_loops_follow_each_other),
-        cmocka_unit_test(test_a_loop_within_a_piece_runs_where_it_is),
-        cmocka_unit_test(test_a_child_process_does_without_threads),
-        cmocka_unit_test(test_threads_start_with_the_first_long_loop_and_end),
+        cmocka_unit_test(every_element_is_done_once),
+        cmocka_unit_test(many_short_loops_follow_each_other),
+        cmocka_unit_test(a_loop_within_a_piece_runs_where_it_is),
+        cmocka_unit_test(a_child_process_does_without_threads),
+        cmocka_unit_test(threads_start_with_the_first_long_loop_and_end),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

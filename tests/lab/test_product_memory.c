@@ -14,7 +14,7 @@ static lab_tensor *zeros_leaf_of(lab *l, int ndim, const int64_t *sizes)
 
 /* The sum's gradient is one number with stride 0; the matrix product cannot
  * read that, so it is copied for each product. */
-static void test_a_layer_asks_for_what_pytorchs_does(void **state)
+static void a_layer_asks_for_what_pytorchs_does(void **state)
 {
     lab_tensor *x = zeros_leaf_of(*state, DIMS(20, 30));
     lab_tensor *w = zeros_leaf_of(*state, DIMS(50, 30));
@@ -37,7 +37,7 @@ static void test_a_layer_asks_for_what_pytorchs_does(void **state)
 }
 
 /* Three dimensions are viewed as two. */
-static void test_a_layer_on_a_sequence_asks_for_what_pytorchs_does(void **state)
+static void a_layer_on_a_sequence_asks_for_what_pytorchs_does(void **state)
 {
     lab_tensor *x = zeros_leaf_of(*state, DIMS(4, 20, 30)), *xx, *ww, *z;
     lab_tensor *w = zeros_leaf_of(*state, DIMS(50, 30));
@@ -59,7 +59,7 @@ static void test_a_layer_on_a_sequence_asks_for_what_pytorchs_does(void **state)
 }
 
 /* Three dimensions, transposed: a copy, a product, the bias added in place. */
-static void test_a_layer_on_a_transposed_input_asks_likewise(void **state)
+static void a_layer_on_a_transposed_input_asks_likewise(void **state)
 {
     lab_tensor *x = zeros_leaf_of(*state, DIMS(20, 4, 30)), *xx, *xt, *ww, *z;
     lab_tensor *w = zeros_leaf_of(*state, DIMS(50, 30));
@@ -85,7 +85,7 @@ static void test_a_layer_on_a_transposed_input_asks_likewise(void **state)
 }
 
 /* A matrix times a batch: transposed, and made contiguous again. */
-static void test_a_matrix_times_a_batch_asks_likewise(void **state)
+static void a_matrix_times_a_batch_asks_likewise(void **state)
 {
     lab_tensor *a = zeros_leaf_of(*state, DIMS(40, 50)), *z, *g;
     lab_tensor *b = zeros_leaf_of(*state, DIMS(4, 50, 60));
@@ -111,10 +111,10 @@ static void test_a_matrix_times_a_batch_asks_likewise(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(test_a_layer_asks_for_what_pytorchs_does),
-        T(test_a_layer_on_a_sequence_asks_for_what_pytorchs_does),
-        T(test_a_layer_on_a_transposed_input_asks_likewise),
-        T(test_a_matrix_times_a_batch_asks_likewise),
+        T(a_layer_asks_for_what_pytorchs_does),
+        T(a_layer_on_a_sequence_asks_for_what_pytorchs_does),
+        T(a_layer_on_a_transposed_input_asks_likewise),
+        T(a_matrix_times_a_batch_asks_likewise),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -50,7 +50,7 @@ static void product_round(lab *l, int leading, const int64_t *sizes,
     lab_unref(out);
 }
 
-static void test_products_of_any_size_and_stride(void **state)
+static void products_of_any_size_and_stride(void **state)
 {
     static const int64_t shapes[][3] = {
         {1, 1, 1},   {1, 7, 1},      {6, 3, 16},    {7, 300, 17},
@@ -70,7 +70,7 @@ static void test_products_of_any_size_and_stride(void **state)
     }
 }
 
-static void test_nothing_times_nan_is_nan(void **state)
+static void nothing_times_nan_is_nan(void **state)
 {
     const int64_t sizes[] = {2, 2};
     const float zeros[] = {0, 0, 0, 0}, nans[] = {NAN, 1, INFINITY, 1};
@@ -103,8 +103,8 @@ static int down(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_products_of_any_size_and_stride),
-        cmocka_unit_test(test_nothing_times_nan_is_nan),
+        cmocka_unit_test(products_of_any_size_and_stride),
+        cmocka_unit_test(nothing_times_nan_is_nan),
     };
 
     return cmocka_run_group_tests(tests, up, down);

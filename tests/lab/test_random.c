@@ -60,7 +60,7 @@ static void counted(const char *what, double got, double want)
     near(what, got, want, 5 * sqrt(want));
 }
 
-static void test_normal_numbers_are_normal(void **state)
+static void normal_numbers_are_normal(void **state)
 {
     lab *l = session(3, 0);
     lab_tensor *t = normal(l, COUNT);
@@ -91,7 +91,7 @@ static void test_normal_numbers_are_normal(void **state)
     lab_assert_ok(lab_close(l));
 }
 
-static void test_uniform_numbers_are_uniform(void **state)
+static void uniform_numbers_are_uniform(void **state)
 {
     const int64_t n = COUNT;
     lab *l = session(4, 0);
@@ -108,7 +108,7 @@ static void test_uniform_numbers_are_uniform(void **state)
     lab_assert_ok(lab_close(l));
 }
 
-static void test_whole_numbers_fall_in_their_range(void **state)
+static void whole_numbers_fall_in_their_range(void **state)
 {
     enum { N = 70000 };
     const int64_t n = N;
@@ -143,7 +143,7 @@ static void test_whole_numbers_fall_in_their_range(void **state)
     lab_assert_ok(lab_close(l));
 }
 
-static void test_a_permutation_has_each_number_once(void **state)
+static void a_permutation_has_each_number_once(void **state)
 {
     enum { N = 1000, TIMES = 400 };
     lab *l = session(6, 0);
@@ -182,7 +182,7 @@ static bool same(lab *a, lab *b, int64_t n)
     return is_same;
 }
 
-static void test_a_seed_gives_the_same_on_any_number_of_threads(void **state)
+static void a_seed_gives_the_same_on_any_number_of_threads(void **state)
 {
     lab *one = session(7, 1), *three = session(7, 3);
 
@@ -220,7 +220,7 @@ static uint32_t next(uint32_t s[4])
     return result;
 }
 
-static void test_the_words_are_those_of_the_generator(void **state)
+static void the_words_are_those_of_the_generator(void **state)
 {
     lab *l = session(11, 1);
     uint64_t seed = mixed(mixed(11));
@@ -242,7 +242,7 @@ static void test_the_words_are_those_of_the_generator(void **state)
     lab_assert_ok(lab_close(l));
 }
 
-static void test_different_seeds_give_different_numbers(void **state)
+static void different_seeds_give_different_numbers(void **state)
 {
     lab *a = session(1, 1), *b = session(2, 1);
 
@@ -252,7 +252,7 @@ static void test_different_seeds_give_different_numbers(void **state)
     lab_assert_ok(lab_close(b));
 }
 
-static void test_a_remembered_state_gives_the_same_again(void **state)
+static void a_remembered_state_gives_the_same_again(void **state)
 {
     lab *a = session(8, 1), *b = session(8, 1);
     struct lab__rng kept;
@@ -276,14 +276,14 @@ static void test_a_remembered_state_gives_the_same_again(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_normal_numbers_are_normal),
-        cmocka_unit_test(test_uniform_numbers_are_uniform),
-        cmocka_unit_test(test_whole_numbers_fall_in_their_range),
-        cmocka_unit_test(test_a_permutation_has_each_number_once),
-        cmocka_unit_test(test_a_seed_gives_the_same_on_any_number_of_threads),
-        cmocka_unit_test(test_the_words_are_those_of_the_generator),
-        cmocka_unit_test(test_different_seeds_give_different_numbers),
-        cmocka_unit_test(test_a_remembered_state_gives_the_same_again),
+        cmocka_unit_test(normal_numbers_are_normal),
+        cmocka_unit_test(uniform_numbers_are_uniform),
+        cmocka_unit_test(whole_numbers_fall_in_their_range),
+        cmocka_unit_test(a_permutation_has_each_number_once),
+        cmocka_unit_test(a_seed_gives_the_same_on_any_number_of_threads),
+        cmocka_unit_test(the_words_are_those_of_the_generator),
+        cmocka_unit_test(different_seeds_give_different_numbers),
+        cmocka_unit_test(a_remembered_state_gives_the_same_again),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -278,7 +278,7 @@ static uint64_t in_a_session(const char *device, unsigned threads,
     return digest;
 }
 
-static void test_random_programs_leave_nothing(void **state)
+static void random_programs_leave_nothing(void **state)
 {
     (void)state;
     for (uint64_t seed = 1; seed <= PROGRAMS; seed++) {
@@ -293,7 +293,7 @@ static void test_random_programs_leave_nothing(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_random_programs_leave_nothing),
+        cmocka_unit_test(random_programs_leave_nothing),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

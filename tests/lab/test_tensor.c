@@ -19,7 +19,7 @@ static lab_tensor *empty(lab *l, lab_dtype dtype, lab_place place, int64_t n)
 
 /* ---- sessions ----------------------------------------------------------- */
 
-static void test_a_session_needs_no_options(void **state)
+static void a_session_needs_no_options(void **state)
 {
     lab *l = NULL;
 
@@ -32,7 +32,7 @@ static void test_a_session_needs_no_options(void **state)
     lab_assert_ok(lab_close(NULL));
 }
 
-static void test_only_a_simulated_device_will_do(void **state)
+static void only_a_simulated_device_will_do(void **state)
 {
     lab_options opt;
     lab *l = NULL;
@@ -52,7 +52,7 @@ static void test_only_a_simulated_device_will_do(void **state)
     assert_null(l);
 }
 
-static void test_a_session_with_tensors_stays_open(void **state)
+static void a_session_with_tensors_stays_open(void **state)
 {
     lab *l = lab_rig_up(SPEC);
     lab_tensor *t = empty(l, LAB_FLOAT32, LAB_HOST, 0);
@@ -63,7 +63,7 @@ static void test_a_session_with_tensors_stays_open(void **state)
     lab_assert_ok(lab_close(l));
 }
 
-static void test_switching_recording_returns_what_it_was(void **state)
+static void switching_recording_returns_what_it_was(void **state)
 {
     lab *l = lab_rig_up(SPEC);
 
@@ -76,7 +76,7 @@ static void test_switching_recording_returns_what_it_was(void **state)
 
 /* ---- memory ------------------------------------------------------------- */
 
-static void test_the_context_comes_with_the_first_device_tensor(void **state)
+static void the_context_comes_with_the_first_device_tensor(void **state)
 {
     lab *l = lab_rig_up(SPEC);
     lab_tensor *t;
@@ -95,7 +95,7 @@ static void test_the_context_comes_with_the_first_device_tensor(void **state)
     lab_assert_ok(lab_close(l));
 }
 
-static void test_memory_is_counted_by_place(void **state)
+static void memory_is_counted_by_place(void **state)
 {
     lab *l = lab_rig_up(SPEC);
     lab_tensor *host = empty(l, LAB_INT64, LAB_HOST, 1000000);
@@ -121,7 +121,7 @@ static void test_memory_is_counted_by_place(void **state)
     lab_assert_ok(lab_close(l));
 }
 
-static void test_an_older_memory_struct_gets_what_it_has_room_for(void **state)
+static void an_older_memory_struct_gets_what_it_has_room_for(void **state)
 {
     lab *l = lab_rig_up(SPEC);
     lab_tensor *t = empty(l, LAB_FLOAT32, LAB_HOST, 1);
@@ -137,7 +137,7 @@ static void test_an_older_memory_struct_gets_what_it_has_room_for(void **state)
     lab_assert_ok(lab_close(l));
 }
 
-static void test_out_of_memory_is_explained_and_changes_nothing(void **state)
+static void out_of_memory_is_explained_and_changes_nothing(void **state)
 {
     lab *l = lab_rig_up(SPEC);
     lab_tensor *t = empty(l, LAB_FLOAT32, LAB_DEVICE, 100), *none = NULL;
@@ -172,7 +172,7 @@ static void log_event(void *context, const lab_event *e)
              e->freed ? 'f' : 'a', (int)e->id, (int)e->bytes);
 }
 
-static void test_the_observer_sees_device_storages_alone(void **state)
+static void the_observer_sees_device_storages_alone(void **state)
 {
     lab *l = lab_rig_up(SPEC);
     struct log log = {""};
@@ -198,7 +198,7 @@ static void test_the_observer_sees_device_storages_alone(void **state)
 
 /* ---- lifetimes and windows ---------------------------------------------- */
 
-static void test_memory_is_freed_with_the_last_window_on_it(void **state)
+static void memory_is_freed_with_the_last_window_on_it(void **state)
 {
     lab *l = lab_rig_up(SPEC);
     lab_tensor *t = empty(l, LAB_FLOAT32, LAB_DEVICE, 100), *view;
@@ -220,7 +220,7 @@ static void test_memory_is_freed_with_the_last_window_on_it(void **state)
     lab_assert_ok(lab_close(l));
 }
 
-static void test_a_tensor_of_no_elements_takes_nothing(void **state)
+static void a_tensor_of_no_elements_takes_nothing(void **state)
 {
     lab *l = lab_rig_up(SPEC);
     const int64_t sizes[] = {0, 3};
@@ -237,7 +237,7 @@ static void test_a_tensor_of_no_elements_takes_nothing(void **state)
     lab_assert_ok(lab_close(l));
 }
 
-static void test_invalid_sizes_of_a_tensor_are_refused(void **state)
+static void invalid_sizes_of_a_tensor_are_refused(void **state)
 {
     lab *l = lab_rig_up(SPEC);
     const int64_t huge[] = {INT64_MAX, INT64_MAX, 2}, less[] = {2, -1};
@@ -279,7 +279,7 @@ static void assert_floats(lab_tensor *t, const float *want, size_t n)
     }
 }
 
-static void test_tensors_hold_what_they_are_made_of(void **state)
+static void tensors_hold_what_they_are_made_of(void **state)
 {
     lab *l = lab_rig_up(SPEC);
     lab_tensor *t;
@@ -317,7 +317,7 @@ static void test_tensors_hold_what_they_are_made_of(void **state)
 }
 
 /* A reused block is dirty: the zeros are written all the same. */
-static void test_zeros_are_zero_in_reused_memory(void **state)
+static void zeros_are_zero_in_reused_memory(void **state)
 {
     lab *l = lab_rig_up(SPEC);
     lab_tensor *t;
@@ -335,7 +335,7 @@ static void test_zeros_are_zero_in_reused_memory(void **state)
     lab_assert_ok(lab_close(l));
 }
 
-static void test_reading_and_writing_go_in_row_major_order(void **state)
+static void reading_and_writing_go_in_row_major_order(void **state)
 {
     lab *l = lab_rig_up(SPEC);
     const float numbers[] = {1, 2, 3, 4, 5, 6};
@@ -359,7 +359,7 @@ static void test_reading_and_writing_go_in_row_major_order(void **state)
     lab_assert_ok(lab_close(l));
 }
 
-static void test_copies_convert(void **state)
+static void copies_convert_between_types(void **state)
 {
     lab *l = lab_rig_up(SPEC);
     const float numbers[] = {-1.75f, 0, 9.3e18f};
@@ -383,7 +383,7 @@ static void test_copies_convert(void **state)
     lab_assert_ok(lab_close(l));
 }
 
-static void test_an_item_is_one_element(void **state)
+static void an_item_is_one_element(void **state)
 {
     lab *l = lab_rig_up(SPEC);
     lab_tensor *t;
@@ -402,7 +402,7 @@ static void test_an_item_is_one_element(void **state)
 
 /* ---- accounting only ---------------------------------------------------- */
 
-static void test_without_memory_numbers_are_nan(void **state)
+static void without_memory_numbers_are_nan(void **state)
 {
     lab *l = lab_rig_up("sim:80GiB,backing=none");
     const int64_t n = (int64_t)GIB(8);
@@ -434,7 +434,7 @@ static void test_without_memory_numbers_are_nan(void **state)
 
 /* ---- shapes ------------------------------------------------------------- */
 
-static void test_shapes_broadcast_from_the_end(void **state)
+static void shapes_broadcast_from_the_end(void **state)
 {
     lab *l = lab_rig_up(SPEC);
     const int64_t left[] = {4, 1, 3}, right[] = {5, 1}, wrong[] = {2};
@@ -471,25 +471,25 @@ static void test_shapes_broadcast_from_the_end(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_session_needs_no_options),
-        cmocka_unit_test(test_only_a_simulated_device_will_do),
-        cmocka_unit_test(test_a_session_with_tensors_stays_open),
-        cmocka_unit_test(test_switching_recording_returns_what_it_was),
-        cmocka_unit_test(test_the_context_comes_with_the_first_device_tensor),
-        cmocka_unit_test(test_memory_is_counted_by_place),
-        cmocka_unit_test(test_an_older_memory_struct_gets_what_it_has_room_for),
-        cmocka_unit_test(test_out_of_memory_is_explained_and_changes_nothing),
-        cmocka_unit_test(test_the_observer_sees_device_storages_alone),
-        cmocka_unit_test(test_memory_is_freed_with_the_last_window_on_it),
-        cmocka_unit_test(test_a_tensor_of_no_elements_takes_nothing),
-        cmocka_unit_test(test_invalid_sizes_of_a_tensor_are_refused),
-        cmocka_unit_test(test_tensors_hold_what_they_are_made_of),
-        cmocka_unit_test(test_zeros_are_zero_in_reused_memory),
-        cmocka_unit_test(test_reading_and_writing_go_in_row_major_order),
-        cmocka_unit_test(test_copies_convert),
-        cmocka_unit_test(test_an_item_is_one_element),
-        cmocka_unit_test(test_without_memory_numbers_are_nan),
-        cmocka_unit_test(test_shapes_broadcast_from_the_end),
+        cmocka_unit_test(a_session_needs_no_options),
+        cmocka_unit_test(only_a_simulated_device_will_do),
+        cmocka_unit_test(a_session_with_tensors_stays_open),
+        cmocka_unit_test(switching_recording_returns_what_it_was),
+        cmocka_unit_test(the_context_comes_with_the_first_device_tensor),
+        cmocka_unit_test(memory_is_counted_by_place),
+        cmocka_unit_test(an_older_memory_struct_gets_what_it_has_room_for),
+        cmocka_unit_test(out_of_memory_is_explained_and_changes_nothing),
+        cmocka_unit_test(the_observer_sees_device_storages_alone),
+        cmocka_unit_test(memory_is_freed_with_the_last_window_on_it),
+        cmocka_unit_test(a_tensor_of_no_elements_takes_nothing),
+        cmocka_unit_test(invalid_sizes_of_a_tensor_are_refused),
+        cmocka_unit_test(tensors_hold_what_they_are_made_of),
+        cmocka_unit_test(zeros_are_zero_in_reused_memory),
+        cmocka_unit_test(reading_and_writing_go_in_row_major_order),
+        cmocka_unit_test(copies_convert_between_types),
+        cmocka_unit_test(an_item_is_one_element),
+        cmocka_unit_test(without_memory_numbers_are_nan),
+        cmocka_unit_test(shapes_broadcast_from_the_end),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -17,7 +17,7 @@ static void expect_view(lab_tensor *base, lab_tensor *view, int ndim,
     lab_unref(view);
 }
 
-static void test_views_share_their_base(void **state)
+static void views_share_their_base(void **state)
 {
     lab_tensor *t = tensor_of(*state, DIMS(2, 3), SIX), *v;
 
@@ -40,7 +40,7 @@ static void test_views_share_their_base(void **state)
     lab_unref(t);
 }
 
-static void test_expanded_dimensions_take_no_memory(void **state)
+static void expanded_dimensions_take_no_memory(void **state)
 {
     lab_tensor *t = tensor_of(*state, DIMS(2, 1), NUMBERS(1, 2)), *v;
 
@@ -50,7 +50,7 @@ static void test_expanded_dimensions_take_no_memory(void **state)
     lab_unref(t);
 }
 
-static void test_a_base_lives_as_long_as_its_views(void **state)
+static void a_base_lives_as_long_as_its_views(void **state)
 {
     lab_tensor *t = zeros_of(*state, 1000), *v;
 
@@ -62,7 +62,7 @@ static void test_a_base_lives_as_long_as_its_views(void **state)
     log_expect(*state, "-4000");
 }
 
-static void test_pieces_are_views(void **state)
+static void pieces_are_views(void **state)
 {
     lab_tensor *t = tensor_of(*state, DIMS(5), SIX), *pieces[5];
     int made;
@@ -80,7 +80,7 @@ static void test_pieces_are_views(void **state)
 
 /* ---- copies ------------------------------------------------------------- */
 
-static void test_reshape_copies_only_what_no_view_can_show(void **state)
+static void reshape_copies_only_what_no_view_can_show(void **state)
 {
     lab_tensor *t = tensor_of(*state, DIMS(2, 3), SIX), *turned, *flat, *same;
 
@@ -102,7 +102,7 @@ static void test_reshape_copies_only_what_no_view_can_show(void **state)
 }
 
 /* As in torch: in each row, whether that view is possible. */
-static void test_views_are_possible_where_pytorch_has_them(void **state)
+static void views_are_possible_where_pytorch_has_them(void **state)
 {
     lab_tensor *t, *p, *v;
     int64_t count = 24;
@@ -129,7 +129,7 @@ static void test_views_are_possible_where_pytorch_has_them(void **state)
     lab_unref(t);
 }
 
-static void test_clone_keeps_the_order_of_dimensions(void **state)
+static void clone_keeps_the_order_of_dimensions(void **state)
 {
     lab_tensor *t = tensor_of(*state, DIMS(2, 3), SIX), *turned, *copy;
 
@@ -143,7 +143,7 @@ static void test_clone_keeps_the_order_of_dimensions(void **state)
     lab_unref(t);
 }
 
-static void test_moving_between_places_keeps_values_and_gradients(void **state)
+static void moving_between_places_keeps_values_and_gradients(void **state)
 {
     lab_tensor *t = leaf_of(*state, DIMS(3), NUMBERS(1, 2, 3));
     lab_tensor *host, *same, *back, *sum;
@@ -164,7 +164,7 @@ static void test_moving_between_places_keeps_values_and_gradients(void **state)
     lab_unref(t);
 }
 
-static void test_cat_and_stack_join_tensors(void **state)
+static void cat_and_stack_join_tensors(void **state)
 {
     lab_tensor *a = tensor_of(*state, DIMS(1, 2), NUMBERS(1, 2)), *out;
     lab_tensor *b = tensor_of(*state, DIMS(2, 2), NUMBERS(3, 4, 5, 6));
@@ -189,7 +189,7 @@ static void test_cat_and_stack_join_tensors(void **state)
     lab_unref(a);
 }
 
-static void test_index_rows_picks_rows_and_adds_gradients(void **state)
+static void index_rows_picks_rows_and_adds_gradients(void **state)
 {
     lab_tensor *t = leaf_of(*state, DIMS(3, 2), SIX), *index, *out, *sum;
     const int64_t rows[] = {2, 0, -1};
@@ -327,7 +327,7 @@ static larder_result then_square(void *context, lab_tensor **in,
     return r;
 }
 
-static void test_gradients_go_back_through_views(void **state)
+static void gradients_go_back_through_views(void **state)
 {
     static step_fn steps[] = {by_transpose, by_permute, by_slice,     by_select,
                               by_reshape,   by_expand,  by_squeezing, by_chunk,
@@ -346,17 +346,17 @@ static void test_gradients_go_back_through_views(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(test_views_share_their_base),
-        T(test_expanded_dimensions_take_no_memory),
-        T(test_a_base_lives_as_long_as_its_views),
-        T(test_pieces_are_views),
-        T(test_reshape_copies_only_what_no_view_can_show),
-        T(test_views_are_possible_where_pytorch_has_them),
-        T(test_clone_keeps_the_order_of_dimensions),
-        T(test_moving_between_places_keeps_values_and_gradients),
-        T(test_cat_and_stack_join_tensors),
-        T(test_index_rows_picks_rows_and_adds_gradients),
-        T(test_gradients_go_back_through_views),
+        T(views_share_their_base),
+        T(expanded_dimensions_take_no_memory),
+        T(a_base_lives_as_long_as_its_views),
+        T(pieces_are_views),
+        T(reshape_copies_only_what_no_view_can_show),
+        T(views_are_possible_where_pytorch_has_them),
+        T(clone_keeps_the_order_of_dimensions),
+        T(moving_between_places_keeps_values_and_gradients),
+        T(cat_and_stack_join_tensors),
+        T(index_rows_picks_rows_and_adds_gradients),
+        T(gradients_go_back_through_views),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

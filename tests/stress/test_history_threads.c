@@ -103,7 +103,7 @@ static void *turn(void *arg)
     return NULL;
 }
 
-static void test_snapshots_are_written_while_others_allocate(void **state)
+static void snapshots_are_written_while_others_allocate(void **state)
 {
     struct shared s = {.rig = rig_up("sim:8GiB,backing=none", "history:500")};
     void *(*const mains[])(void *) = {
@@ -127,7 +127,7 @@ static void test_snapshots_are_written_while_others_allocate(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_snapshots_are_written_while_others_allocate),
+        cmocka_unit_test(snapshots_are_written_while_others_allocate),
     };
 
     unsetenv("LARDER_CONF");

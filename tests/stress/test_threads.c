@@ -184,26 +184,26 @@ static void churn_all(const char *spec, larder_policy policy, const char *conf,
     end_empty(&rig);
 }
 
-static void test_threads_with_streams_of_their_own_do_not_meet(void **state)
+static void threads_with_streams_of_their_own_do_not_meet(void **state)
 {
     (void)state;
     churn_all("sim:2GiB", LARDER_POLICY_PYTORCH, "", churn_own_stream);
 }
 
-static void test_threads_share_a_stream(void **state)
+static void threads_share_a_stream(void **state)
 {
     (void)state;
     churn_all("sim:2GiB", LARDER_POLICY_PYTORCH, "", churn_one_stream);
 }
 
-static void test_threads_share_expandable_segments(void **state)
+static void threads_share_expandable_segments(void **state)
 {
     (void)state;
     churn_all("sim:2GiB", LARDER_POLICY_PYTORCH, "expandable_segments:True",
               churn_one_stream);
 }
 
-static void test_threads_share_a_device_that_is_too_small(void **state)
+static void threads_share_a_device_that_is_too_small(void **state)
 {
     (void)state;
     churn_all("sim:64MiB", LARDER_POLICY_PYTORCH, "", churn_own_stream);
@@ -211,7 +211,7 @@ static void test_threads_share_a_device_that_is_too_small(void **state)
               churn_own_stream);
 }
 
-static void test_threads_share_the_direct_policy(void **state)
+static void threads_share_the_direct_policy(void **state)
 {
     (void)state;
     churn_all("sim:64MiB", LARDER_POLICY_DIRECT, "", churn_one_stream);
@@ -307,8 +307,7 @@ static void *complete_streams(void *worker)
     return NULL;
 }
 
-static void test_blocks_are_freed_by_other_threads_on_other_streams(
-    void **state)
+static void blocks_are_freed_by_other_threads_on_other_streams(void **state)
 {
     struct rig rig = rig_up("sim:1GiB,events=manual", "");
     struct ring ring = {.lock = PTHREAD_MUTEX_INITIALIZER, .producers = 2};
@@ -418,7 +417,7 @@ static void *churn_recording(void *worker)
     return NULL;
 }
 
-static void test_every_call_runs_beside_every_other(void **state)
+static void every_call_runs_beside_every_other(void **state)
 {
     struct rig rig = rig_up("sim:1GiB,events=manual", "");
     worker_main *const mains[] = {churn_recording, churn_recording,
@@ -461,7 +460,7 @@ static void *capture(void *worker)
     return NULL;
 }
 
-static void test_pools_come_and_go_beside_other_work(void **state)
+static void pools_come_and_go_beside_other_work(void **state)
 {
     struct rig rig = rig_up("sim:1GiB", "");
     worker_main *const mains[] = {capture, capture, churn_recording,
@@ -509,7 +508,7 @@ static void *restore_contested(void *worker)
     return NULL;
 }
 
-static void test_a_pool_is_restored_while_its_blocks_are_freed(void **state)
+static void a_pool_is_restored_while_its_blocks_are_freed(void **state)
 {
     struct rig rig = rig_up("sim:1GiB", "");
     struct contest c = {.id = {1, 0}};
@@ -600,7 +599,7 @@ static void race_on(const char *conf)
     end_empty(&rig);
 }
 
-static void test_only_one_of_two_concurrent_frees_succeeds(void **state)
+static void only_one_of_two_concurrent_frees_succeeds(void **state)
 {
     (void)state;
     race_on("");
@@ -626,7 +625,7 @@ static void *fail_with_own_number(void *worker)
     return NULL;
 }
 
-static void test_each_thread_reads_its_own_last_error(void **state)
+static void each_thread_reads_its_own_last_error(void **state)
 {
     struct rig rig = rig_up("sim:64MiB,backing=none", "");
     worker_main *const mains[] = {fail_with_own_number, fail_with_own_number,
@@ -662,7 +661,7 @@ static void *make_and_destroy(void *worker)
     return NULL;
 }
 
-static void test_allocators_of_one_device_come_and_go(void **state)
+static void allocators_of_one_device_come_and_go(void **state)
 {
     struct rig rig = rig_up("sim:1GiB", "");
     worker_main *const mains[] = {make_and_destroy, make_and_destroy,
@@ -676,19 +675,18 @@ static void test_allocators_of_one_device_come_and_go(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_threads_with_streams_of_their_own_do_not_meet),
-        cmocka_unit_test(test_threads_share_a_stream),
-        cmocka_unit_test(test_threads_share_expandable_segments),
-        cmocka_unit_test(test_threads_share_a_device_that_is_too_small),
-        cmocka_unit_test(test_threads_share_the_direct_policy),
-        cmocka_unit_test(
-            test_blocks_are_freed_by_other_threads_on_other_streams),
-        cmocka_unit_test(test_every_call_runs_beside_every_other),
-        cmocka_unit_test(test_pools_come_and_go_beside_other_work),
-        cmocka_unit_test(test_a_pool_is_restored_while_its_blocks_are_freed),
-        cmocka_unit_test(test_only_one_of_two_concurrent_frees_succeeds),
-        cmocka_unit_test(test_each_thread_reads_its_own_last_error),
-        cmocka_unit_test(test_allocators_of_one_device_come_and_go),
+        cmocka_unit_test(threads_with_streams_of_their_own_do_not_meet),
+        cmocka_unit_test(threads_share_a_stream),
+        cmocka_unit_test(threads_share_expandable_segments),
+        cmocka_unit_test(threads_share_a_device_that_is_too_small),
+        cmocka_unit_test(threads_share_the_direct_policy),
+        cmocka_unit_test(blocks_are_freed_by_other_threads_on_other_streams),
+        cmocka_unit_test(every_call_runs_beside_every_other),
+        cmocka_unit_test(pools_come_and_go_beside_other_work),
+        cmocka_unit_test(a_pool_is_restored_while_its_blocks_are_freed),
+        cmocka_unit_test(only_one_of_two_concurrent_frees_succeeds),
+        cmocka_unit_test(each_thread_reads_its_own_last_error),
+        cmocka_unit_test(allocators_of_one_device_come_and_go),
     };
 
     unsetenv("LARDER_CONF");

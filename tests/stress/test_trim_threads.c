@@ -109,7 +109,7 @@ static void check_policy(const char *spec, larder_policy policy)
     rig_down(&rig);
 }
 
-static void test_trimming_beside_threads_changes_no_bytes(void **state)
+static void trimming_beside_threads_changes_no_bytes(void **state)
 {
     (void)state;
     check_policy("sim:256MiB", LARDER_POLICY_LARDER);
@@ -117,7 +117,7 @@ static void test_trimming_beside_threads_changes_no_bytes(void **state)
     check_policy("sim:256MiB", LARDER_POLICY_PYTORCH);
 }
 
-static void test_pinned_memory_is_safe_for_threads(void **state)
+static void pinned_memory_is_safe_for_threads(void **state)
 {
     struct rig rig = {0};
     larder_options opt;
@@ -134,8 +134,8 @@ static void test_pinned_memory_is_safe_for_threads(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_trimming_beside_threads_changes_no_bytes),
-        cmocka_unit_test(test_pinned_memory_is_safe_for_threads),
+        cmocka_unit_test(trimming_beside_threads_changes_no_bytes),
+        cmocka_unit_test(pinned_memory_is_safe_for_threads),
     };
 
     unsetenv("LARDER_CONF");

@@ -7,7 +7,7 @@
 
 /* ---- accepted ------------------------------------------------------------ */
 
-static void test_every_key_is_accepted_with_its_values(void **state)
+static void every_key_is_accepted_with_its_values(void **state)
 {
     static const char *const accepted[] = {
         "minimum:8GiB,process_limit:8GiB,group_limit:8GiB",
@@ -87,7 +87,7 @@ static void test_every_key_is_accepted_with_its_values(void **state)
     }
 }
 
-static void test_settings_are_joined_by_commas(void **state)
+static void settings_are_joined_by_commas(void **state)
 {
     (void)state;
     assert_ok(larder_conf_check("max_split_size_mb:40,"
@@ -105,7 +105,7 @@ static void test_settings_are_joined_by_commas(void **state)
     assert_result(LARDER_ERR_CONF, larder_conf_check("limit:1g;limit:1g"));
 }
 
-static void test_blanks_do_not_count(void **state)
+static void blanks_do_not_count(void **state)
 {
     struct rig rig = rig_up(SPEC, " \t\n");
 
@@ -120,7 +120,7 @@ static void test_blanks_do_not_count(void **state)
     rig_down(&rig);
 }
 
-static void test_the_last_of_two_values_applies(void **state)
+static void the_last_of_two_values_applies(void **state)
 {
     struct rig rig = rig_up(SPEC, "max_split_size_mb:40,max_split_size_mb:50");
 
@@ -291,8 +291,7 @@ static const struct refusal {
     {"pinned_limit:0", "pinned_limit", "above 0"},
 };
 
-static void test_every_wrong_setting_is_named_with_what_is_accepted(
-    void **state)
+static void every_wrong_setting_is_named_with_what_is_accepted(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof refusals / sizeof refusals[0]; i++) {
@@ -308,7 +307,7 @@ static void test_every_wrong_setting_is_named_with_what_is_accepted(
     }
 }
 
-static void test_a_word_that_is_too_long_is_refused(void **state)
+static void a_word_that_is_too_long_is_refused(void **state)
 {
     char key[4096];
     char value[4096];
@@ -323,7 +322,7 @@ static void test_a_word_that_is_too_long_is_refused(void **state)
     assert_result(LARDER_ERR_CONF, larder_conf_check(value));
 }
 
-static void test_one_refused_setting_changes_none_of_the_others(void **state)
+static void one_refused_setting_changes_none_of_the_others(void **state)
 {
     struct rig rig = rig_up(SPEC, "max_split_size_mb:40,limit:1GiB");
     larder_addr p = 0;
@@ -412,7 +411,7 @@ static const struct rounding {
     {"", MIB(1), MIB(1)},
 };
 
-static void test_sizes_are_rounded_as_pytorch_rounds_them(void **state)
+static void sizes_are_rounded_as_pytorch_rounds_them(void **state)
 {
     struct rig rig = rig_up(SPEC, "");
 
@@ -431,7 +430,7 @@ static void test_sizes_are_rounded_as_pytorch_rounds_them(void **state)
     rig_down(&rig);
 }
 
-static void test_requested_bytes_are_not_rounded(void **state)
+static void requested_bytes_are_not_rounded(void **state)
 {
     struct rig rig = rig_up(SPEC, "roundup_power2_divisions:4");
 
@@ -457,8 +456,7 @@ static uint64_t reserved_after_a_miss(struct rig *rig)
     return reserved;
 }
 
-static void test_each_parse_resets_three_settings_and_keeps_the_others(
-    void **state)
+static void each_parse_resets_three_settings_and_keeps_the_others(void **state)
 {
     struct rig rig = rig_up("sim:1GiB,backing=none",
                             "max_split_size_mb:40,roundup_power2_divisions:2,"
@@ -489,7 +487,7 @@ static void test_each_parse_resets_three_settings_and_keeps_the_others(
     rig_down(&rig);
 }
 
-static void test_expandable_segments_can_be_switched_while_running(void **state)
+static void expandable_segments_can_be_switched_while_running(void **state)
 {
     struct rig rig = rig_up(SPEC, "expandable_segments:True");
     larder_addr p = rig_alloc(&rig, MIB(30));
@@ -509,8 +507,7 @@ static void test_expandable_segments_can_be_switched_while_running(void **state)
 }
 
 /* As PyTorch does on platforms without support. */
-static void test_expandable_segments_are_off_without_virtual_memory(
-    void **state)
+static void expandable_segments_are_off_without_virtual_memory(void **state)
 {
     struct rig rig =
         rig_up("sim:1GiB,backing=none,vmm=off", "expandable_segments:True");
@@ -523,8 +520,7 @@ static void test_expandable_segments_are_off_without_virtual_memory(
     rig_down(&rig);
 }
 
-static void test_large_segment_size_is_what_requests_below_10_mib_take(
-    void **state)
+static void large_segment_size_is_what_requests_below_10_mib_take(void **state)
 {
     struct rig rig = rig_up(SPEC, "large_segment_size_mb:64");
 
@@ -538,7 +534,7 @@ static void test_large_segment_size_is_what_requests_below_10_mib_take(
     rig_down(&rig);
 }
 
-static void test_max_non_split_rounding_bounds_what_an_oversize_request_takes(
+static void max_non_split_rounding_bounds_what_an_oversize_request_takes(
     void **state)
 {
     struct rig rig = rig_up(SPEC, "max_split_size_mb:40");
@@ -562,7 +558,7 @@ static void test_max_non_split_rounding_bounds_what_an_oversize_request_takes(
     rig_down(&rig);
 }
 
-static void test_a_limit_is_of_reserved_bytes(void **state)
+static void a_limit_is_of_reserved_bytes(void **state)
 {
     struct rig rig = rig_up(SPEC, "limit:44MiB");
     larder_addr p = 0;
@@ -594,7 +590,7 @@ static int64_t max_split_with(larder_device *dev, const char *conf)
     return bytes;
 }
 
-static void test_the_environment_is_read_if_no_settings_are_given(void **state)
+static void the_environment_is_read_if_no_settings_are_given(void **state)
 {
     struct rig rig = {0};
     larder_device *dev;
@@ -617,7 +613,7 @@ static void test_the_environment_is_read_if_no_settings_are_given(void **state)
     assert_ok(larder_device_close(dev));
 }
 
-static void test_the_text_of_settings_is_copied(void **state)
+static void the_text_of_settings_is_copied(void **state)
 {
     char conf[] = "max_split_size_mb:40";
     struct rig rig = rig_up(SPEC, conf);
@@ -631,29 +627,24 @@ static void test_the_text_of_settings_is_copied(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_every_key_is_accepted_with_its_values),
-        cmocka_unit_test(test_settings_are_joined_by_commas),
-        cmocka_unit_test(test_blanks_do_not_count),
-        cmocka_unit_test(test_the_last_of_two_values_applies),
+        cmocka_unit_test(every_key_is_accepted_with_its_values),
+        cmocka_unit_test(settings_are_joined_by_commas),
+        cmocka_unit_test(blanks_do_not_count),
+        cmocka_unit_test(the_last_of_two_values_applies),
+        cmocka_unit_test(every_wrong_setting_is_named_with_what_is_accepted),
+        cmocka_unit_test(a_word_that_is_too_long_is_refused),
+        cmocka_unit_test(one_refused_setting_changes_none_of_the_others),
+        cmocka_unit_test(sizes_are_rounded_as_pytorch_rounds_them),
+        cmocka_unit_test(requested_bytes_are_not_rounded),
+        cmocka_unit_test(each_parse_resets_three_settings_and_keeps_the_others),
+        cmocka_unit_test(expandable_segments_can_be_switched_while_running),
+        cmocka_unit_test(expandable_segments_are_off_without_virtual_memory),
+        cmocka_unit_test(large_segment_size_is_what_requests_below_10_mib_take),
         cmocka_unit_test(
-            test_every_wrong_setting_is_named_with_what_is_accepted),
-        cmocka_unit_test(test_a_word_that_is_too_long_is_refused),
-        cmocka_unit_test(test_one_refused_setting_changes_none_of_the_others),
-        cmocka_unit_test(test_sizes_are_rounded_as_pytorch_rounds_them),
-        cmocka_unit_test(test_requested_bytes_are_not_rounded),
-        cmocka_unit_test(
-            test_each_parse_resets_three_settings_and_keeps_the_others),
-        cmocka_unit_test(
-            test_expandable_segments_can_be_switched_while_running),
-        cmocka_unit_test(
-            test_expandable_segments_are_off_without_virtual_memory),
-        cmocka_unit_test(
-            test_large_segment_size_is_what_requests_below_10_mib_take),
-        cmocka_unit_test(
-            test_max_non_split_rounding_bounds_what_an_oversize_request_takes),
-        cmocka_unit_test(test_a_limit_is_of_reserved_bytes),
-        cmocka_unit_test(test_the_environment_is_read_if_no_settings_are_given),
-        cmocka_unit_test(test_the_text_of_settings_is_copied),
+            max_non_split_rounding_bounds_what_an_oversize_request_takes),
+        cmocka_unit_test(a_limit_is_of_reserved_bytes),
+        cmocka_unit_test(the_environment_is_read_if_no_settings_are_given),
+        cmocka_unit_test(the_text_of_settings_is_copied),
     };
 
     unsetenv("LARDER_CONF");

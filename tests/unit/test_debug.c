@@ -37,7 +37,7 @@ static void write_outside(struct rig *rig, int64_t where, const char *words,
     assert_ok(larder_check(rig->a));
 }
 
-static void test_a_write_outside_is_reported(void **state)
+static void a_write_outside_is_reported(void **state)
 {
     (void)state;
     for (int i = 0; i < POLICIES; i++) {
@@ -59,7 +59,7 @@ static void test_a_write_outside_is_reported(void **state)
     }
 }
 
-static void test_the_place_is_named(void **state)
+static void the_place_is_named(void **state)
 {
     struct rig rig = rig_debug(0, 2);
     larder_addr p;
@@ -73,7 +73,7 @@ static void test_the_place_is_named(void **state)
     rig_down(&rig);
 }
 
-static void test_destroying_reports_overwritten_zones(void **state)
+static void destroying_reports_overwritten_zones(void **state)
 {
     struct rig rig = rig_debug(0, 2);
     larder_addr p = rig_alloc(&rig, 1000);
@@ -88,7 +88,7 @@ static void test_destroying_reports_overwritten_zones(void **state)
 
 /* ---- after frees --------------------------------------------------------------- */
 
-static void test_a_write_after_a_free_is_reported(void **state)
+static void a_write_after_a_free_is_reported(void **state)
 {
     (void)state;
     for (int i = 0; i < POLICIES; i++) {
@@ -114,7 +114,7 @@ static void test_a_write_after_a_free_is_reported(void **state)
 }
 
 /* If it is found where no result can report it, the next free reports it. */
-static void test_memory_leaving_the_quarantine_is_checked(void **state)
+static void memory_leaving_the_quarantine_is_checked(void **state)
 {
     struct rig rig = rig_debug(0, 2);
     larder_addr p = rig_alloc(&rig, KIB(1500));
@@ -131,7 +131,7 @@ static void test_memory_leaving_the_quarantine_is_checked(void **state)
     rig_down(&rig);
 }
 
-static void test_the_quarantine_is_bounded(void **state)
+static void the_quarantine_is_bounded(void **state)
 {
     (void)state;
     for (int i = 0; i < POLICIES; i++) {
@@ -150,7 +150,7 @@ static void test_the_quarantine_is_bounded(void **state)
     }
 }
 
-static void test_unwritten_memory_holds_the_poison(void **state)
+static void unwritten_memory_holds_the_poison(void **state)
 {
     struct rig rig = rig_debug(0, 2);
     larder_addr p = rig_alloc(&rig, 1000);
@@ -170,7 +170,7 @@ static void test_unwritten_memory_holds_the_poison(void **state)
 /* ---- debug:3 --------------------------------------------------------------------- */
 
 /* At the level below, a stale address reaches memory and is reported later. */
-static void test_a_stale_address_faults(void **state)
+static void a_stale_address_faults(void **state)
 {
     (void)state;
     for (int i = 0; i < POLICIES; i++) {
@@ -196,7 +196,7 @@ static void test_a_stale_address_faults(void **state)
 /* The same beside other blocks, on devices so large that handles would have
  * many pages.  An access that cannot fault, because others use the same
  * segment, is reported as at the level below. */
-static void test_a_stale_address_among_others_is_noticed(void **state)
+static void a_stale_address_among_others_is_noticed(void **state)
 {
     static const char *const specs[] = {"sim:2GiB", "sim:32GiB"};
 
@@ -225,7 +225,7 @@ static void test_a_stale_address_among_others_is_noticed(void **state)
     }
 }
 
-static void test_leaks_are_reported(void **state)
+static void leaks_are_reported(void **state)
 {
     (void)state;
     for (int i = 0; i < POLICIES; i++) {
@@ -256,7 +256,7 @@ static void test_leaks_are_reported(void **state)
 /* ---- streams -------------------------------------------------------------------- */
 
 /* Queued work counts as before the free, whichever way it was queued. */
-static void test_queued_work_is_waited_for(void **state)
+static void queued_work_is_waited_for(void **state)
 {
     struct rig rig = rig_up_policy("sim:64MiB,events=manual",
                                    LARDER_POLICY_LARDER, "debug:2");
@@ -272,7 +272,7 @@ static void test_queued_work_is_waited_for(void **state)
     rig_down(&rig);
 }
 
-static void test_a_recorded_stream_may_write_on(void **state)
+static void a_recorded_stream_may_write_on(void **state)
 {
     struct rig rig = rig_up_policy("sim:64MiB,events=manual",
                                    LARDER_POLICY_LARDER, "debug:2");
@@ -295,7 +295,7 @@ static void test_a_recorded_stream_may_write_on(void **state)
 }
 
 /* A graph would replay the fills, so nothing is filled. */
-static void test_captures_are_left_alone(void **state)
+static void captures_are_left_alone(void **state)
 {
     struct rig rig = rig_debug(0, 2);
     larder_addr p;
@@ -313,7 +313,7 @@ static void test_captures_are_left_alone(void **state)
 }
 
 /* A device may refuse to wait for any stream while one is captured. */
-static void test_a_capture_elsewhere_ends_nothing(void **state)
+static void a_capture_elsewhere_ends_nothing(void **state)
 {
     (void)state;
     for (int tried = 0; tried < 2; tried++) {
@@ -338,7 +338,7 @@ static void test_a_capture_elsewhere_ends_nothing(void **state)
 
 /* ---- unaffected memory ----------------------------------------------------------- */
 
-static void test_addresses_and_counts_are_the_programs(void **state)
+static void addresses_and_counts_are_the_programs(void **state)
 {
     (void)state;
     for (int i = 0; i < POLICIES; i++) {
@@ -366,7 +366,7 @@ static void test_addresses_and_counts_are_the_programs(void **state)
     }
 }
 
-static void test_a_device_without_bytes_works_on(void **state)
+static void a_device_without_bytes_works_on(void **state)
 {
     struct rig rig = rig_up_policy("sim:80GiB,backing=none",
                                    LARDER_POLICY_LARDER, "debug:3");
@@ -380,22 +380,22 @@ static void test_a_device_without_bytes_works_on(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_write_outside_is_reported),
-        cmocka_unit_test(test_the_place_is_named),
-        cmocka_unit_test(test_destroying_reports_overwritten_zones),
-        cmocka_unit_test(test_a_write_after_a_free_is_reported),
-        cmocka_unit_test(test_memory_leaving_the_quarantine_is_checked),
-        cmocka_unit_test(test_the_quarantine_is_bounded),
-        cmocka_unit_test(test_unwritten_memory_holds_the_poison),
-        cmocka_unit_test(test_a_stale_address_faults),
-        cmocka_unit_test(test_a_stale_address_among_others_is_noticed),
-        cmocka_unit_test(test_leaks_are_reported),
-        cmocka_unit_test(test_queued_work_is_waited_for),
-        cmocka_unit_test(test_a_recorded_stream_may_write_on),
-        cmocka_unit_test(test_captures_are_left_alone),
-        cmocka_unit_test(test_a_capture_elsewhere_ends_nothing),
-        cmocka_unit_test(test_addresses_and_counts_are_the_programs),
-        cmocka_unit_test(test_a_device_without_bytes_works_on),
+        cmocka_unit_test(a_write_outside_is_reported),
+        cmocka_unit_test(the_place_is_named),
+        cmocka_unit_test(destroying_reports_overwritten_zones),
+        cmocka_unit_test(a_write_after_a_free_is_reported),
+        cmocka_unit_test(memory_leaving_the_quarantine_is_checked),
+        cmocka_unit_test(the_quarantine_is_bounded),
+        cmocka_unit_test(unwritten_memory_holds_the_poison),
+        cmocka_unit_test(a_stale_address_faults),
+        cmocka_unit_test(a_stale_address_among_others_is_noticed),
+        cmocka_unit_test(leaks_are_reported),
+        cmocka_unit_test(queued_work_is_waited_for),
+        cmocka_unit_test(a_recorded_stream_may_write_on),
+        cmocka_unit_test(captures_are_left_alone),
+        cmocka_unit_test(a_capture_elsewhere_ends_nothing),
+        cmocka_unit_test(addresses_and_counts_are_the_programs),
+        cmocka_unit_test(a_device_without_bytes_works_on),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -40,7 +40,7 @@ static int on_block(void *ctx, const larder_segment_info *segment,
     return 1;
 }
 
-static void test_a_call_cannot_destroy_what_it_is_made_on(void **state)
+static void a_call_cannot_destroy_what_it_is_made_on(void **state)
 {
     (void)state;
     for (int i = 0; i < POLICIES; i++) {
@@ -82,7 +82,7 @@ static void *work(void *ctx)
     return r == LARDER_ERR_DESTROYED ? NULL : ctx;
 }
 
-static void test_threads_learn_of_the_destruction(void **state)
+static void threads_learn_of_the_destruction(void **state)
 {
     (void)state;
     for (int i = 0; i < 3 * POLICIES; i++) {
@@ -110,8 +110,8 @@ static void test_threads_learn_of_the_destruction(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_call_cannot_destroy_what_it_is_made_on),
-        cmocka_unit_test(test_threads_learn_of_the_destruction),
+        cmocka_unit_test(a_call_cannot_destroy_what_it_is_made_on),
+        cmocka_unit_test(threads_learn_of_the_destruction),
     };
 
     unsetenv("LARDER_CONF");

@@ -8,7 +8,7 @@
 
 /* ---- what is recorded ---------------------------------------------------- */
 
-static void test_an_allocation_and_its_free_make_events(void **state)
+static void an_allocation_and_its_free_make_events(void **state)
 {
     struct rig rig = rig_up("sim:1GiB,backing=none", "");
     larder_addr p;
@@ -30,7 +30,7 @@ static void test_an_allocation_and_its_free_make_events(void **state)
     rig_down(&rig);
 }
 
-static void test_a_free_is_completed_when_recorded_streams_are(void **state)
+static void a_free_is_completed_when_recorded_streams_are(void **state)
 {
     struct rig rig = rig_up("sim:1GiB,backing=none,events=manual", "");
     larder_addr p;
@@ -48,7 +48,7 @@ static void test_a_free_is_completed_when_recorded_streams_are(void **state)
     rig_down(&rig);
 }
 
-static void test_pages_are_mapped_and_unmapped(void **state)
+static void pages_are_mapped_and_unmapped(void **state)
 {
     struct rig rig =
         rig_up("sim:1GiB,backing=none", "expandable_segments:True");
@@ -74,7 +74,7 @@ static void test_pages_are_mapped_and_unmapped(void **state)
     rig_down(&rig);
 }
 
-static void test_a_failure_records_what_the_device_had_free(void **state)
+static void a_failure_records_what_the_device_had_free(void **state)
 {
     struct rig rig = rig_up("sim:100MiB,backing=none", "");
     larder_addr p;
@@ -87,7 +87,7 @@ static void test_a_failure_records_what_the_device_had_free(void **state)
     rig_down(&rig);
 }
 
-static void test_events_name_their_private_pool(void **state)
+static void events_name_their_private_pool(void **state)
 {
     struct rig rig = rig_up("sim:1GiB,backing=none", "");
     larder_pool_id one = {7, 0};
@@ -118,7 +118,7 @@ static void test_events_name_their_private_pool(void **state)
     rig_down(&rig);
 }
 
-static void test_a_reserved_piece_is_one_segment_of_the_driver(void **state)
+static void a_reserved_piece_is_one_segment_of_the_driver(void **state)
 {
     struct rig rig = rig_up("sim:1GiB,backing=none", "");
 
@@ -130,7 +130,7 @@ static void test_a_reserved_piece_is_one_segment_of_the_driver(void **state)
     rig_down(&rig);
 }
 
-static void test_skipped_actions_are_not_recorded(void **state)
+static void skipped_actions_are_not_recorded(void **state)
 {
     struct rig rig = rig_up("sim:1GiB,backing=none", "");
     larder_history_options opt;
@@ -146,7 +146,7 @@ static void test_skipped_actions_are_not_recorded(void **state)
     rig_down(&rig);
 }
 
-static void test_the_time_is_that_of_day(void **state)
+static void the_time_is_that_of_day(void **state)
 {
     struct rig rig = rig_up("sim:1GiB,backing=none", "");
     struct timespec t;
@@ -170,7 +170,7 @@ static void test_the_time_is_that_of_day(void **state)
 
 /* ---- the ring ------------------------------------------------------------ */
 
-static void test_a_full_ring_keeps_the_newest_and_counts_the_rest(void **state)
+static void a_full_ring_keeps_the_newest_and_counts_the_rest(void **state)
 {
     struct rig rig = rig_up("sim:1GiB,backing=none", "");
     larder_history_info info;
@@ -203,7 +203,7 @@ static void test_a_full_ring_keeps_the_newest_and_counts_the_rest(void **state)
     rig_down(&rig);
 }
 
-static void test_wrong_options_are_refused(void **state)
+static void wrong_options_are_refused(void **state)
 {
     struct rig rig = rig_up("sim:1GiB,backing=none", "");
     larder_history_options opt;
@@ -244,7 +244,7 @@ static void test_wrong_options_are_refused(void **state)
 
 /* ---- settings ------------------------------------------------------------ */
 
-static void test_a_setting_starts_the_history(void **state)
+static void a_setting_starts_the_history(void **state)
 {
     struct rig rig = rig_up("sim:1GiB,backing=none", "history:5");
 
@@ -264,7 +264,7 @@ static void test_a_setting_starts_the_history(void **state)
     rig_down(&rig);
 }
 
-static void test_settings_are_checked(void **state)
+static void settings_are_checked(void **state)
 {
     (void)state;
     assert_refused(LARDER_ERR_CONF, larder_conf_check("history:x"),
@@ -281,7 +281,7 @@ static void test_settings_are_checked(void **state)
 
 /* ---- annotations ----------------------------------------------------------- */
 
-static void test_events_carry_the_thread_s_text(void **state)
+static void events_carry_the_thread_s_text(void **state)
 {
     struct rig rig = rig_up("sim:1GiB,backing=none", "");
 
@@ -312,7 +312,7 @@ static void test_events_carry_the_thread_s_text(void **state)
     rig_down(&rig);
 }
 
-static void test_texts_are_cut_between_characters(void **state)
+static void texts_are_cut_between_characters(void **state)
 {
     struct rig rig = rig_up("sim:1GiB,backing=none", "");
     char text[200];
@@ -333,7 +333,7 @@ static void test_texts_are_cut_between_characters(void **state)
     rig_down(&rig);
 }
 
-static void test_levels_too_deep_keep_the_last_text_that_fits(void **state)
+static void levels_too_deep_keep_the_last_text_that_fits(void **state)
 {
     struct rig rig = rig_up("sim:1GiB,backing=none", "");
     char text[16];
@@ -358,7 +358,7 @@ static void test_levels_too_deep_keep_the_last_text_that_fits(void **state)
 }
 
 /* More texts than fit: the rest are lost and counted. */
-static void test_texts_are_bounded(void **state)
+static void texts_are_bounded(void **state)
 {
     struct rig rig = rig_up("sim:1GiB,backing=none", "");
     char text[16];
@@ -409,7 +409,7 @@ static struct picture churn(const char *conf)
     return p;
 }
 
-static void test_history_does_not_change_placement(void **state)
+static void history_does_not_change_placement(void **state)
 {
     (void)state;
     rig_same_picture(churn(""), churn("history:1000,history_stacks:fp"),
@@ -419,7 +419,7 @@ static void test_history_does_not_change_placement(void **state)
                      __LINE__);
 }
 
-static void test_pools_differ_by_either_number(void **state)
+static void pools_differ_by_either_number(void **state)
 {
     static const larder_pool_id ids[] = {{2, 0}, {2, 5}, {3, 5}};
     struct rig rig = rig_up("sim:1GiB,backing=none", "history:20");
@@ -441,24 +441,24 @@ static void test_pools_differ_by_either_number(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_an_allocation_and_its_free_make_events),
-        cmocka_unit_test(test_a_free_is_completed_when_recorded_streams_are),
-        cmocka_unit_test(test_pages_are_mapped_and_unmapped),
-        cmocka_unit_test(test_a_failure_records_what_the_device_had_free),
-        cmocka_unit_test(test_events_name_their_private_pool),
-        cmocka_unit_test(test_a_reserved_piece_is_one_segment_of_the_driver),
-        cmocka_unit_test(test_skipped_actions_are_not_recorded),
-        cmocka_unit_test(test_the_time_is_that_of_day),
-        cmocka_unit_test(test_a_full_ring_keeps_the_newest_and_counts_the_rest),
-        cmocka_unit_test(test_wrong_options_are_refused),
-        cmocka_unit_test(test_a_setting_starts_the_history),
-        cmocka_unit_test(test_settings_are_checked),
-        cmocka_unit_test(test_events_carry_the_thread_s_text),
-        cmocka_unit_test(test_texts_are_cut_between_characters),
-        cmocka_unit_test(test_levels_too_deep_keep_the_last_text_that_fits),
-        cmocka_unit_test(test_texts_are_bounded),
-        cmocka_unit_test(test_history_does_not_change_placement),
-        cmocka_unit_test(test_pools_differ_by_either_number),
+        cmocka_unit_test(an_allocation_and_its_free_make_events),
+        cmocka_unit_test(a_free_is_completed_when_recorded_streams_are),
+        cmocka_unit_test(pages_are_mapped_and_unmapped),
+        cmocka_unit_test(a_failure_records_what_the_device_had_free),
+        cmocka_unit_test(events_name_their_private_pool),
+        cmocka_unit_test(a_reserved_piece_is_one_segment_of_the_driver),
+        cmocka_unit_test(skipped_actions_are_not_recorded),
+        cmocka_unit_test(the_time_is_that_of_day),
+        cmocka_unit_test(a_full_ring_keeps_the_newest_and_counts_the_rest),
+        cmocka_unit_test(wrong_options_are_refused),
+        cmocka_unit_test(a_setting_starts_the_history),
+        cmocka_unit_test(settings_are_checked),
+        cmocka_unit_test(events_carry_the_thread_s_text),
+        cmocka_unit_test(texts_are_cut_between_characters),
+        cmocka_unit_test(levels_too_deep_keep_the_last_text_that_fits),
+        cmocka_unit_test(texts_are_bounded),
+        cmocka_unit_test(history_does_not_change_placement),
+        cmocka_unit_test(pools_differ_by_either_number),
     };
 
     unsetenv("LARDER_CONF");

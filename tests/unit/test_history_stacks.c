@@ -116,13 +116,13 @@ static void check_stacks(larder_stacks stacks)
     rig_down(&rig);
 }
 
-static void test_frame_pointers_lead_to_the_callers(void **state)
+static void frame_pointers_lead_to_the_callers(void **state)
 {
     (void)state;
     check_stacks(LARDER_STACKS_FRAME_POINTERS);
 }
 
-static void test_the_unwinder_finds_the_callers(void **state)
+static void the_unwinder_finds_the_callers(void **state)
 {
     (void)state;
     check_stacks(LARDER_STACKS_UNWIND);
@@ -134,7 +134,7 @@ static void *allocate_in_thread(void *rig)
     return NULL;
 }
 
-static void test_other_threads_have_stacks_of_their_own(void **state)
+static void other_threads_have_stacks_of_their_own(void **state)
 {
     struct rig rig = rig_up("sim:1GiB,backing=none", "");
     struct wanted w;
@@ -162,7 +162,7 @@ static larder_addr releaser(struct rig *rig, uint64_t bytes)
 
 static caller_fn *volatile call_releaser = releaser;
 
-static void test_a_release_is_its_callers(void **state)
+static void a_release_is_its_callers(void **state)
 {
     struct rig rig = rig_up("sim:1GiB,backing=none", "");
     struct wanted w;
@@ -308,7 +308,7 @@ static int count_event(void *ctx, const larder_event *e)
     return 0;
 }
 
-static void test_no_calls_stack_shows_the_library(void **state)
+static void no_calls_stack_shows_the_library(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
@@ -333,7 +333,7 @@ static void test_no_calls_stack_shows_the_library(void **state)
 
 /* ---- bounds ---------------------------------------------------------------- */
 
-static void test_a_depth_is_kept(void **state)
+static void a_depth_is_kept(void **state)
 {
     struct rig rig = rig_up("sim:1GiB,backing=none", "");
 
@@ -344,7 +344,7 @@ static void test_a_depth_is_kept(void **state)
     rig_down(&rig);
 }
 
-static void test_equal_stacks_are_kept_once(void **state)
+static void equal_stacks_are_kept_once(void **state)
 {
     struct rig rig = rig_up("sim:1GiB,backing=none", "");
 
@@ -374,14 +374,14 @@ static size_t snapshot_bytes(uint32_t depth)
 }
 
 /* Two more frames for each event would be thousands of bytes. */
-static void test_equal_stacks_are_written_once(void **state)
+static void equal_stacks_are_written_once(void **state)
 {
     (void)state;
     assert_in_range(snapshot_bytes(3), snapshot_bytes(1),
                     snapshot_bytes(1) + 2000);
 }
 
-static void test_actions_can_do_without_stacks(void **state)
+static void actions_can_do_without_stacks(void **state)
 {
     struct rig rig = rig_up("sim:1GiB,backing=none", "");
     larder_history_options opt;
@@ -423,7 +423,7 @@ static int name_frame(void *ctx, uint64_t frame, larder_frame *out)
 }
 
 /* A frame that no resolver names is of a file of the process, and says where. */
-static void test_frames_of_the_process_have_offsets(void **state)
+static void frames_of_the_process_have_offsets(void **state)
 {
     struct rig rig = rig_up("sim:1GiB,backing=none", "");
     struct bytes b;
@@ -440,7 +440,7 @@ static void test_frames_of_the_process_have_offsets(void **state)
     rig_down(&rig);
 }
 
-static void test_a_callback_gives_frames_that_a_resolver_names(void **state)
+static void a_callback_gives_frames_that_a_resolver_names(void **state)
 {
     struct rig rig = rig_up("sim:1GiB,backing=none", "");
     larder_history_options opt;
@@ -506,7 +506,7 @@ static void check_bound(uint32_t depth, uint64_t fit)
 
 /* Stacks beyond their memory are lost and counted; the events stay.  The first
  * word is not used; for shallow stacks there is a maximum number. */
-static void test_stacks_are_bounded(void **state)
+static void stacks_are_bounded(void **state)
 {
     (void)state;
     check_bound(7, 63);
@@ -518,7 +518,7 @@ static void test_stacks_are_bounded(void **state)
 
 /* The ring has lost the events.  Blocks and segments still know their stacks,
  * and a block that reuses a header does not inherit its stack or text. */
-static void test_live_blocks_remember(void **state)
+static void live_blocks_remember(void **state)
 {
     struct rig rig = rig_up("sim:1GiB,backing=none", "");
     larder_history_options opt;
@@ -557,19 +557,19 @@ static void test_live_blocks_remember(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_frame_pointers_lead_to_the_callers),
-        cmocka_unit_test(test_the_unwinder_finds_the_callers),
-        cmocka_unit_test(test_other_threads_have_stacks_of_their_own),
-        cmocka_unit_test(test_a_release_is_its_callers),
-        cmocka_unit_test(test_no_calls_stack_shows_the_library),
-        cmocka_unit_test(test_a_depth_is_kept),
-        cmocka_unit_test(test_equal_stacks_are_kept_once),
-        cmocka_unit_test(test_equal_stacks_are_written_once),
-        cmocka_unit_test(test_actions_can_do_without_stacks),
-        cmocka_unit_test(test_frames_of_the_process_have_offsets),
-        cmocka_unit_test(test_a_callback_gives_frames_that_a_resolver_names),
-        cmocka_unit_test(test_stacks_are_bounded),
-        cmocka_unit_test(test_live_blocks_remember),
+        cmocka_unit_test(frame_pointers_lead_to_the_callers),
+        cmocka_unit_test(the_unwinder_finds_the_callers),
+        cmocka_unit_test(other_threads_have_stacks_of_their_own),
+        cmocka_unit_test(a_release_is_its_callers),
+        cmocka_unit_test(no_calls_stack_shows_the_library),
+        cmocka_unit_test(a_depth_is_kept),
+        cmocka_unit_test(equal_stacks_are_kept_once),
+        cmocka_unit_test(equal_stacks_are_written_once),
+        cmocka_unit_test(actions_can_do_without_stacks),
+        cmocka_unit_test(frames_of_the_process_have_offsets),
+        cmocka_unit_test(a_callback_gives_frames_that_a_resolver_names),
+        cmocka_unit_test(stacks_are_bounded),
+        cmocka_unit_test(live_blocks_remember),
     };
 
     unsetenv("LARDER_CONF");

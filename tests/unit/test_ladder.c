@@ -42,7 +42,7 @@ static void refused(struct rig *rig, uint64_t bytes, const char *words)
 /* ---- waiting --------------------------------------------------------------- */
 
 /* Four are pending; the first is enough. */
-static void test_only_as_many_events_as_needed_are_waited_for(void **state)
+static void only_as_many_events_as_needed_are_waited_for(void **state)
 {
     (void)state;
     for (int i = 0; i < 2; i++) {
@@ -60,7 +60,7 @@ static void test_only_as_many_events_as_needed_are_waited_for(void **state)
 
 /* If the device refuses again, PyTorch releases the segments, calls the device
  * again, and fails although its pool has a block that would do. */
-static void test_the_pool_is_looked_at_after_each_wait(void **state)
+static void the_pool_is_looked_at_after_each_wait(void **state)
 {
     struct rig rig = ladder_up(SEGMENTS, "");
 
@@ -83,7 +83,7 @@ static void test_the_pool_is_looked_at_after_each_wait(void **state)
 
 /* Unused memory is not enough: none of it is released while a wait may
  * suffice. */
-static void test_nothing_is_released_while_a_wait_may_suffice(void **state)
+static void nothing_is_released_while_a_wait_may_suffice(void **state)
 {
     struct rig rig = ladder_up(SEGMENTS, "");
     larder_addr p = rig_alloc_on(&rig, MIB(10), 5);
@@ -112,7 +112,7 @@ static uint64_t all_calls(struct rig *rig)
     return sum;
 }
 
-static void test_a_hopeless_request_does_not_call_the_driver(void **state)
+static void a_hopeless_request_does_not_call_the_driver(void **state)
 {
     (void)state;
     for (int i = 0; i < 2; i++) {
@@ -132,7 +132,7 @@ static void test_a_hopeless_request_does_not_call_the_driver(void **state)
     }
 }
 
-static void test_a_refusal_by_the_limit_is_counted(void **state)
+static void a_refusal_by_the_limit_is_counted(void **state)
 {
     struct rig rig =
         ladder_up(PAGED, "limit:48MiB,throw_on_cudamalloc_oom:True");
@@ -144,7 +144,7 @@ static void test_a_refusal_by_the_limit_is_counted(void **state)
 }
 
 /* Though memory that is cached elsewhere would do. */
-static void test_throwing_at_a_limit_releases_nothing(void **state)
+static void throwing_at_a_limit_releases_nothing(void **state)
 {
     (void)state;
     for (int i = 0; i < 2; i++) {
@@ -164,7 +164,7 @@ static void test_throwing_at_a_limit_releases_nothing(void **state)
 }
 
 /* 12 MiB below the limit: what waits for a stream is not waited for. */
-static void test_throwing_at_a_limit_waits_for_nothing(void **state)
+static void throwing_at_a_limit_waits_for_nothing(void **state)
 {
     (void)state;
     for (int i = 0; i < 2; i++) {
@@ -194,7 +194,7 @@ static larder_allocator *take_beside(struct rig *rig, uint64_t bytes)
     return other.a;
 }
 
-static void test_throwing_is_for_limits_and_not_for_the_device(void **state)
+static void throwing_is_for_limits_and_not_for_the_device(void **state)
 {
     (void)state;
     for (int i = 0; i < 2; i++) {
@@ -213,7 +213,7 @@ static void test_throwing_is_for_limits_and_not_for_the_device(void **state)
 
 /* What is idle elsewhere needs no memory of the device: 10 MiB of new memory
  * are within the limit, 20 MiB would not be. */
-static void test_a_limit_counts_what_cannot_move_alone(void **state)
+static void a_limit_counts_what_cannot_move_alone(void **state)
 {
     struct rig rig =
         ladder_up(PAGED, "limit:50MiB,throw_on_cudamalloc_oom:True");
@@ -242,7 +242,7 @@ static int free_it(void *ctx)
 }
 
 /* Callbacks come first: what they free may make the request possible. */
-static void test_callbacks_are_asked_before_anything_is_refused(void **state)
+static void callbacks_are_asked_before_anything_is_refused(void **state)
 {
     (void)state;
     for (int i = 0; i < 2; i++) {
@@ -284,7 +284,7 @@ static larder_result end_pool(struct rig *rig)
 }
 
 /* The pool has segments, and the request one of them. */
-static void test_a_pool_may_be_begun_during_a_request(void **state)
+static void a_pool_may_be_begun_during_a_request(void **state)
 {
     struct rig rig = ladder_up(PAGED, "");
     struct pool_turn turn = {&rig, begin_pool, 0};
@@ -302,7 +302,7 @@ static void test_a_pool_may_be_begun_during_a_request(void **state)
 }
 
 /* The default pool has address ranges without memory. */
-static void test_a_pool_may_be_ended_during_a_request(void **state)
+static void a_pool_may_be_ended_during_a_request(void **state)
 {
     struct rig rig = ladder_up(PAGED, "expandable_segments:True");
     struct pool_turn turn = {&rig, end_pool, 0};
@@ -322,7 +322,7 @@ static void test_a_pool_may_be_ended_during_a_request(void **state)
 
 /* Beyond the threshold what is cached goes before more is asked for; while a
  * stream is captured it stays. */
-static void test_garbage_is_collected_before_the_device_is_asked(void **state)
+static void garbage_is_collected_before_the_device_is_asked(void **state)
 {
     static const larder_policy policies[] = {LARDER_POLICY_PYTORCH,
                                              LARDER_POLICY_LARDER};
@@ -348,7 +348,7 @@ static void test_garbage_is_collected_before_the_device_is_asked(void **state)
 
 /* ---- a time budget ---------------------------------------------------------- */
 
-static void test_a_request_waits_no_longer_than_its_budget(void **state)
+static void a_request_waits_no_longer_than_its_budget(void **state)
 {
     (void)state;
     for (int i = 0; i < 2; i++) {
@@ -369,7 +369,7 @@ static void test_a_request_waits_no_longer_than_its_budget(void **state)
     }
 }
 
-static void test_the_budget_applies_to_every_policy(void **state)
+static void the_budget_applies_to_every_policy(void **state)
 {
     static const larder_policy policies[] = {LARDER_POLICY_PYTORCH,
                                              LARDER_POLICY_DIRECT};
@@ -390,7 +390,7 @@ static void test_the_budget_applies_to_every_policy(void **state)
 
 /* A producer that runs ahead of its recorded streams is held back: the oldest
  * ones are waited for, and no more of them than the limit requires. */
-static void test_pending_memory_stays_within_its_limit(void **state)
+static void pending_memory_stays_within_its_limit(void **state)
 {
     static const larder_policy policies[] = {
         LARDER_POLICY_LARDER, LARDER_POLICY_PYTORCH, LARDER_POLICY_DIRECT};
@@ -417,7 +417,7 @@ static void test_pending_memory_stays_within_its_limit(void **state)
 }
 
 /* The same where pages do not move. */
-static void test_the_budget_holds_without_moves(void **state)
+static void the_budget_holds_without_moves(void **state)
 {
     struct rig rig = ladder_up(PAGED, "reclaim_budget_ms:5,defrag:off");
 
@@ -430,7 +430,7 @@ static void test_the_budget_holds_without_moves(void **state)
     rig_down(&rig);
 }
 
-static void test_a_budget_of_0_does_not_wait(void **state)
+static void a_budget_of_0_does_not_wait(void **state)
 {
     struct rig rig = ladder_up(SEGMENTS, "reclaim_budget_ms:0");
 
@@ -453,7 +453,7 @@ static larder_pool_info pool_info(struct rig *rig, larder_pool_id id)
     return info;
 }
 
-static void test_a_pool_s_limit_is_kept(void **state)
+static void a_pool_s_limit_is_kept(void **state)
 {
     static const larder_policy policies[] = {LARDER_POLICY_LARDER,
                                              LARDER_POLICY_PYTORCH};
@@ -485,7 +485,7 @@ static void test_a_pool_s_limit_is_kept(void **state)
 }
 
 /* Without a cache, and to the end. */
-static void test_a_pool_s_limit_can_be_used_up(void **state)
+static void a_pool_s_limit_can_be_used_up(void **state)
 {
     static const larder_policy policies[] = {LARDER_POLICY_LARDER,
                                              LARDER_POLICY_DIRECT};
@@ -509,7 +509,7 @@ static void test_a_pool_s_limit_can_be_used_up(void **state)
     }
 }
 
-static void test_a_pool_says_what_it_holds(void **state)
+static void a_pool_says_what_it_holds(void **state)
 {
     struct rig rig = ladder_up(PAGED, "");
     larder_pool_id id = {3, 4};
@@ -552,7 +552,7 @@ static void test_a_pool_says_what_it_holds(void **state)
 
 /* ---- words ------------------------------------------------------------------ */
 
-static void test_the_message_names_the_holders(void **state)
+static void the_message_names_the_holders(void **state)
 {
     struct rig rig = ladder_up(SEGMENTS, "");
     larder_addr hole;
@@ -584,7 +584,7 @@ static void empty_streams(struct rig *rig, larder_stream from)
         rig_free(rig, rig_alloc_on(rig, MIB(22), s));
 }
 
-static void test_the_message_omits_streams_without_memory(void **state)
+static void the_message_omits_streams_without_memory(void **state)
 {
     struct rig rig = rig_up_policy("sim:64MiB", LARDER_POLICY_LARDER, "");
 
@@ -599,7 +599,7 @@ static void test_the_message_omits_streams_without_memory(void **state)
 }
 
 /* Memory that a request got from the device before the device had no more. */
-static void test_the_message_counts_unmapped_memory(void **state)
+static void the_message_counts_unmapped_memory(void **state)
 {
     struct rig rig = rig_up_policy("sim:64MiB", LARDER_POLICY_LARDER, "");
     larder_allocator *other;
@@ -623,7 +623,7 @@ static void test_the_message_counts_unmapped_memory(void **state)
 
 /* With more streams than are counted separately, no holder is named that may be
  * the wrong one. */
-static void test_no_holder_is_named_if_unknown_streams_hold_more(void **state)
+static void no_holder_is_named_if_unknown_streams_hold_more(void **state)
 {
     struct rig rig = rig_up_policy("sim:512MiB", LARDER_POLICY_LARDER, "");
 
@@ -652,7 +652,7 @@ static void check_what_would_have_fitted(const char *spec, const char *conf,
     rig_down(&rig);
 }
 
-static void test_the_message_counts_releasable_memory(void **state)
+static void the_message_counts_releasable_memory(void **state)
 {
     (void)state;
     check_what_would_have_fitted(SEGMENTS, "", "Up to 52.00 MiB would",
@@ -662,7 +662,7 @@ static void test_the_message_counts_releasable_memory(void **state)
                                  MIB(52));
 }
 
-static void test_moving_pages_off_is_named(void **state)
+static void moving_pages_off_is_named(void **state)
 {
     struct rig rig = ladder_up("sim:16MiB", "defrag:off");
     larder_addr hole[4];
@@ -681,33 +681,33 @@ static void test_moving_pages_off_is_named(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_only_as_many_events_as_needed_are_waited_for),
-        cmocka_unit_test(test_the_pool_is_looked_at_after_each_wait),
-        cmocka_unit_test(test_nothing_is_released_while_a_wait_may_suffice),
-        cmocka_unit_test(test_a_hopeless_request_does_not_call_the_driver),
-        cmocka_unit_test(test_a_refusal_by_the_limit_is_counted),
-        cmocka_unit_test(test_throwing_at_a_limit_releases_nothing),
-        cmocka_unit_test(test_throwing_at_a_limit_waits_for_nothing),
-        cmocka_unit_test(test_throwing_is_for_limits_and_not_for_the_device),
-        cmocka_unit_test(test_a_limit_counts_what_cannot_move_alone),
-        cmocka_unit_test(test_callbacks_are_asked_before_anything_is_refused),
-        cmocka_unit_test(test_a_pool_may_be_begun_during_a_request),
-        cmocka_unit_test(test_a_pool_may_be_ended_during_a_request),
-        cmocka_unit_test(test_garbage_is_collected_before_the_device_is_asked),
-        cmocka_unit_test(test_a_request_waits_no_longer_than_its_budget),
-        cmocka_unit_test(test_the_budget_applies_to_every_policy),
-        cmocka_unit_test(test_pending_memory_stays_within_its_limit),
-        cmocka_unit_test(test_the_budget_holds_without_moves),
-        cmocka_unit_test(test_a_budget_of_0_does_not_wait),
-        cmocka_unit_test(test_a_pool_s_limit_is_kept),
-        cmocka_unit_test(test_a_pool_s_limit_can_be_used_up),
-        cmocka_unit_test(test_a_pool_says_what_it_holds),
-        cmocka_unit_test(test_the_message_names_the_holders),
-        cmocka_unit_test(test_the_message_omits_streams_without_memory),
-        cmocka_unit_test(test_the_message_counts_unmapped_memory),
-        cmocka_unit_test(test_no_holder_is_named_if_unknown_streams_hold_more),
-        cmocka_unit_test(test_the_message_counts_releasable_memory),
-        cmocka_unit_test(test_moving_pages_off_is_named),
+        cmocka_unit_test(only_as_many_events_as_needed_are_waited_for),
+        cmocka_unit_test(the_pool_is_looked_at_after_each_wait),
+        cmocka_unit_test(nothing_is_released_while_a_wait_may_suffice),
+        cmocka_unit_test(a_hopeless_request_does_not_call_the_driver),
+        cmocka_unit_test(a_refusal_by_the_limit_is_counted),
+        cmocka_unit_test(throwing_at_a_limit_releases_nothing),
+        cmocka_unit_test(throwing_at_a_limit_waits_for_nothing),
+        cmocka_unit_test(throwing_is_for_limits_and_not_for_the_device),
+        cmocka_unit_test(a_limit_counts_what_cannot_move_alone),
+        cmocka_unit_test(callbacks_are_asked_before_anything_is_refused),
+        cmocka_unit_test(a_pool_may_be_begun_during_a_request),
+        cmocka_unit_test(a_pool_may_be_ended_during_a_request),
+        cmocka_unit_test(garbage_is_collected_before_the_device_is_asked),
+        cmocka_unit_test(a_request_waits_no_longer_than_its_budget),
+        cmocka_unit_test(the_budget_applies_to_every_policy),
+        cmocka_unit_test(pending_memory_stays_within_its_limit),
+        cmocka_unit_test(the_budget_holds_without_moves),
+        cmocka_unit_test(a_budget_of_0_does_not_wait),
+        cmocka_unit_test(a_pool_s_limit_is_kept),
+        cmocka_unit_test(a_pool_s_limit_can_be_used_up),
+        cmocka_unit_test(a_pool_says_what_it_holds),
+        cmocka_unit_test(the_message_names_the_holders),
+        cmocka_unit_test(the_message_omits_streams_without_memory),
+        cmocka_unit_test(the_message_counts_unmapped_memory),
+        cmocka_unit_test(no_holder_is_named_if_unknown_streams_hold_more),
+        cmocka_unit_test(the_message_counts_releasable_memory),
+        cmocka_unit_test(moving_pages_off_is_named),
     };
 
     unsetenv("LARDER_CONF");

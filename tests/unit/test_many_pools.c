@@ -40,7 +40,7 @@ static void begin_and_end(struct rig *rig, larder_pool_id id)
     assert_ok(larder_pool_end(rig->a, id));
 }
 
-static void test_a_pool_is_found_in_few_steps_among_many(void **state)
+static void a_pool_is_found_in_few_steps_among_many(void **state)
 {
     struct rig rig = rig_up("sim:1GiB,backing=none", "");
     const struct pool_index *index = &inside(&rig)->privates.index;
@@ -66,7 +66,7 @@ static void test_a_pool_is_found_in_few_steps_among_many(void **state)
 }
 
 /* Only pools without users are searched when memory is released. */
-static void test_pools_in_use_are_passed_over(void **state)
+static void pools_in_use_are_passed_over(void **state)
 {
     struct rig rig = rig_up("sim:1GiB,backing=none", "");
     const struct allocator *a = inside(&rig);
@@ -86,7 +86,7 @@ static void test_pools_in_use_are_passed_over(void **state)
 }
 
 /* Any of them may end first. */
-static void test_pools_begun_together_end_in_any_order(void **state)
+static void pools_begun_together_end_in_any_order(void **state)
 {
     struct rig rig = rig_up("sim:1GiB,backing=none", "");
 
@@ -105,9 +105,9 @@ static void test_pools_begun_together_end_in_any_order(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_pool_is_found_in_few_steps_among_many),
-        cmocka_unit_test(test_pools_in_use_are_passed_over),
-        cmocka_unit_test(test_pools_begun_together_end_in_any_order),
+        cmocka_unit_test(a_pool_is_found_in_few_steps_among_many),
+        cmocka_unit_test(pools_in_use_are_passed_over),
+        cmocka_unit_test(pools_begun_together_end_in_any_order),
     };
 
     unsetenv("LARDER_CONF");

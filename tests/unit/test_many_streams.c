@@ -31,7 +31,7 @@ static uint32_t stocked_heaps(const struct rig *rig)
     return count;
 }
 
-static void test_failing_requests_visit_few_heaps(void **state)
+static void failing_requests_visit_few_heaps(void **state)
 {
     static larder_addr kept[STREAMS];
 
@@ -68,7 +68,7 @@ static void test_failing_requests_visit_few_heaps(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_failing_requests_visit_few_heaps),
+        cmocka_unit_test(failing_requests_visit_few_heaps),
     };
 
     unsetenv("LARDER_CONF");

@@ -44,7 +44,7 @@ static void three_down(struct three *t)
 
 /* ---- addresses ----------------------------------------------------------- */
 
-static void test_a_double_free_is_reported_and_changes_nothing(void **state)
+static void a_double_free_is_reported_and_changes_nothing(void **state)
 {
     struct three t = three_up("");
     struct picture before = picture_take(&t.rig);
@@ -56,7 +56,7 @@ static void test_a_double_free_is_reported_and_changes_nothing(void **state)
     three_down(&t);
 }
 
-static void test_a_double_free_is_reported_after_a_merge(void **state)
+static void a_double_free_is_reported_after_a_merge(void **state)
 {
     struct three t = three_up("");
 
@@ -70,7 +70,7 @@ static void test_a_double_free_is_reported_after_a_merge(void **state)
     rig_down(&t.rig);
 }
 
-static void test_a_double_free_is_reported_in_expandable_segments(void **state)
+static void a_double_free_is_reported_in_expandable_segments(void **state)
 {
     struct three t = three_up("expandable_segments:True");
     struct picture before = picture_take(&t.rig);
@@ -82,8 +82,7 @@ static void test_a_double_free_is_reported_in_expandable_segments(void **state)
     three_down(&t);
 }
 
-static void test_a_double_free_is_told_while_a_stream_is_waited_for(
-    void **state)
+static void a_double_free_is_told_while_a_stream_is_waited_for(void **state)
 {
     struct rig rig = rig_up("sim:1GiB,backing=none,events=manual", "");
     larder_addr p = rig_alloc(&rig, 4096);
@@ -99,7 +98,7 @@ static void test_a_double_free_is_told_while_a_stream_is_waited_for(
     rig_down(&rig);
 }
 
-static void test_an_address_whose_memory_was_released_is_unknown(void **state)
+static void an_address_whose_memory_was_released_is_unknown(void **state)
 {
     struct rig rig = rig_up(SPEC, "");
     larder_addr p = rig_alloc(&rig, MIB(30));
@@ -115,7 +114,7 @@ static void test_an_address_whose_memory_was_released_is_unknown(void **state)
     rig_down(&rig);
 }
 
-static void test_a_pointer_into_a_block_is_unknown(void **state)
+static void a_pointer_into_a_block_is_unknown(void **state)
 {
     static const uint64_t offsets[] = {1, 511, 512, 4095};
     struct three t = three_up("");
@@ -132,7 +131,7 @@ static void test_a_pointer_into_a_block_is_unknown(void **state)
     three_down(&t);
 }
 
-static void test_an_unaligned_pointer_into_a_free_block_is_unknown(void **state)
+static void an_unaligned_pointer_into_a_free_block_is_unknown(void **state)
 {
     struct three t = three_up("");
 
@@ -143,7 +142,7 @@ static void test_an_unaligned_pointer_into_a_free_block_is_unknown(void **state)
     three_down(&t);
 }
 
-static void test_a_foreign_address_is_unknown(void **state)
+static void a_foreign_address_is_unknown(void **state)
 {
     struct three t = three_up("");
     struct picture before = picture_take(&t.rig);
@@ -166,7 +165,7 @@ static void test_a_foreign_address_is_unknown(void **state)
     three_down(&t);
 }
 
-static void test_an_address_of_another_allocator_is_unknown(void **state)
+static void an_address_of_another_allocator_is_unknown(void **state)
 {
     struct three t = three_up("");
     struct rig other = {.dev = t.rig.dev};
@@ -184,7 +183,7 @@ static void test_an_address_of_another_allocator_is_unknown(void **state)
     three_down(&t);
 }
 
-static void test_the_direct_policy_reports_wrong_frees_too(void **state)
+static void the_direct_policy_reports_wrong_frees_too(void **state)
 {
     struct rig rig = rig_up_policy(SPEC, LARDER_POLICY_DIRECT, "");
     larder_addr p = rig_alloc(&rig, 4096);
@@ -201,7 +200,7 @@ static void test_the_direct_policy_reports_wrong_frees_too(void **state)
     rig_down(&rig);
 }
 
-static void test_recording_a_stream_refuses_what_is_not_live(void **state)
+static void recording_a_stream_refuses_what_is_not_live(void **state)
 {
     struct three t = three_up("");
     struct picture before = picture_take(&t.rig);
@@ -219,7 +218,7 @@ static void test_recording_a_stream_refuses_what_is_not_live(void **state)
     three_down(&t);
 }
 
-static void test_base_allocation_refuses_what_is_not_live(void **state)
+static void base_allocation_refuses_what_is_not_live(void **state)
 {
     struct three t = three_up("");
     larder_addr base = 77;
@@ -239,7 +238,7 @@ static void test_base_allocation_refuses_what_is_not_live(void **state)
     three_down(&t);
 }
 
-static void test_base_allocation_is_not_for_expandable_segments(void **state)
+static void base_allocation_is_not_for_expandable_segments(void **state)
 {
     struct rig rig = rig_up(SPEC, "expandable_segments:True");
     larder_addr p = rig_alloc(&rig, 4096);
@@ -255,7 +254,7 @@ static void test_base_allocation_is_not_for_expandable_segments(void **state)
 
 /* ---- sizes --------------------------------------------------------------- */
 
-static void test_nothing_is_allocated_for_0_bytes(void **state)
+static void nothing_is_allocated_for_0_bytes(void **state)
 {
     struct rig rig = rig_up(SPEC, "");
     struct picture before = picture_take(&rig);
@@ -269,7 +268,7 @@ static void test_nothing_is_allocated_for_0_bytes(void **state)
     rig_down(&rig);
 }
 
-static void test_an_exabyte_is_refused_without_asking_the_device(void **state)
+static void an_exabyte_is_refused_without_asking_the_device(void **state)
 {
     static const uint64_t sizes[] = {UINT64_C(1) << 60, (UINT64_C(1) << 60) + 1,
                                      UINT64_C(1) << 63, UINT64_MAX - 511,
@@ -293,7 +292,8 @@ static void test_an_exabyte_is_refused_without_asking_the_device(void **state)
 
 /* PyTorch's own test of absurd sizes requests this much.  The segment is the
  * request rounded up to 2 MiB: 745058059.69 GiB. */
-static void test_8e17_bytes_are_out_of_memory_with_their_size(void **state)
+static void requests_of_8e17_bytes_are_out_of_memory_with_their_size(
+    void **state)
 {
     struct rig rig = rig_up(SPEC, "");
     larder_addr p = 77;
@@ -315,7 +315,7 @@ static void test_8e17_bytes_are_out_of_memory_with_their_size(void **state)
     rig_down(&rig);
 }
 
-static void test_absurd_sizes_are_refused_by_every_configuration(void **state)
+static void absurd_sizes_are_refused_by_every_configuration(void **state)
 {
     static const char *const confs[] = {
         "expandable_segments:True",
@@ -343,7 +343,7 @@ static void test_absurd_sizes_are_refused_by_every_configuration(void **state)
     }
 }
 
-static void test_absurd_reservations_are_refused(void **state)
+static void absurd_reservations_are_refused(void **state)
 {
     struct rig rig = rig_up(SPEC, "");
 
@@ -358,7 +358,7 @@ static void test_absurd_reservations_are_refused(void **state)
 
 /* ---- streams and pools --------------------------------------------------- */
 
-static void test_an_unknown_stream_is_refused(void **state)
+static void an_unknown_stream_is_refused(void **state)
 {
     static const larder_stream unknown[] = {LARDER_SIM_STREAMS,
                                             UINT64_C(1) << 40, UINT64_MAX};
@@ -386,7 +386,7 @@ static void test_an_unknown_stream_is_refused(void **state)
     three_down(&t);
 }
 
-static void test_an_unknown_pool_is_refused(void **state)
+static void an_unknown_pool_is_refused(void **state)
 {
     struct three t = three_up("");
     struct picture before = picture_take(&t.rig);
@@ -410,7 +410,7 @@ static void test_an_unknown_pool_is_refused(void **state)
     three_down(&t);
 }
 
-static void test_the_default_pool_cannot_be_begun(void **state)
+static void the_default_pool_cannot_be_begun(void **state)
 {
     struct three t = three_up("");
     struct picture before = picture_take(&t.rig);
@@ -423,7 +423,7 @@ static void test_the_default_pool_cannot_be_begun(void **state)
     three_down(&t);
 }
 
-static void test_a_pool_is_begun_and_released_once_for_each_user(void **state)
+static void a_pool_is_begun_and_released_once_for_each_user(void **state)
 {
     struct three t = three_up("");
     larder_pool_id id = {7, 0};
@@ -505,7 +505,7 @@ static void assert_all_refuse(larder_allocator *a, larder_result want)
     assert_result(want, larder_check(a));
 }
 
-static void test_a_destroyed_allocator_refuses_every_call(void **state)
+static void a_destroyed_allocator_refuses_every_call(void **state)
 {
     struct rig rig = rig_up(SPEC, "");
     larder_addr p = rig_alloc(&rig, 4096);
@@ -520,7 +520,7 @@ static void test_a_destroyed_allocator_refuses_every_call(void **state)
     assert_result(LARDER_ERR_DESTROYED, larder_free(rig.a, p));
 }
 
-static void test_a_checkpoint_of_a_destroyed_allocator_is_refused(void **state)
+static void a_checkpoint_of_a_destroyed_allocator_is_refused(void **state)
 {
     struct rig rig = rig_up(SPEC, "");
     larder_pool_id id = {3, 0};
@@ -539,7 +539,7 @@ static void test_a_checkpoint_of_a_destroyed_allocator_is_refused(void **state)
     assert_ok(larder_device_close(rig.dev));
 }
 
-static void test_null_is_refused_as_an_allocator(void **state)
+static void null_is_refused_as_an_allocator(void **state)
 {
     (void)state;
     assert_all_refuse(NULL, LARDER_ERR_INVALID);
@@ -548,7 +548,7 @@ static void test_null_is_refused_as_an_allocator(void **state)
     larder_checkpoint_destroy(NULL);
 }
 
-static void test_outputs_and_texts_must_not_be_null(void **state)
+static void outputs_and_texts_must_not_be_null(void **state)
 {
     struct three t = three_up("");
     struct picture before = picture_take(&t.rig);
@@ -599,7 +599,7 @@ static void assert_options_refused(larder_device *dev,
     assert_null(a);
 }
 
-static void test_options_that_make_no_sense_are_refused(void **state)
+static void options_that_make_no_sense_are_refused(void **state)
 {
     struct newer {
         larder_options known;
@@ -637,7 +637,7 @@ static void test_options_that_make_no_sense_are_refused(void **state)
     assert_ok(larder_device_close(dev));
 }
 
-static void test_options_of_an_older_header_are_read(void **state)
+static void options_of_an_older_header_are_read(void **state)
 {
     larder_options opt;
     larder_allocator *a = NULL;
@@ -655,7 +655,7 @@ static void test_options_of_an_older_header_are_read(void **state)
     assert_ok(larder_device_close(dev));
 }
 
-static void test_statistics_need_their_size(void **state)
+static void statistics_need_their_size(void **state)
 {
     struct rig rig = rig_up(SPEC, "");
     larder_stats st;
@@ -668,7 +668,7 @@ static void test_statistics_need_their_size(void **state)
     rig_down(&rig);
 }
 
-static void test_statistics_of_an_older_header_are_not_overrun(void **state)
+static void statistics_of_an_older_header_are_not_overrun(void **state)
 {
     struct rig rig = rig_up(SPEC, "");
     larder_stats st;
@@ -685,7 +685,7 @@ static void test_statistics_of_an_older_header_are_not_overrun(void **state)
     rig_down(&rig);
 }
 
-static void test_a_fraction_outside_0_and_1_is_refused(void **state)
+static void a_fraction_outside_0_and_1_is_refused(void **state)
 {
     static const double bad[] = {-0.1, 1.1, 1e300, -INFINITY, INFINITY, NAN};
     struct rig rig = rig_up(SPEC, "");
@@ -704,7 +704,7 @@ static void test_a_fraction_outside_0_and_1_is_refused(void **state)
     rig_down(&rig);
 }
 
-static void test_an_unknown_policy_is_named(void **state)
+static void an_unknown_policy_is_named(void **state)
 {
     larder_policy policy = LARDER_POLICY_DIRECT;
 
@@ -723,7 +723,7 @@ static void test_an_unknown_policy_is_named(void **state)
     assert_non_null(larder_policy_name((larder_policy)99));
 }
 
-static void test_a_device_in_use_is_not_closed(void **state)
+static void a_device_in_use_is_not_closed(void **state)
 {
     struct rig rig = rig_up(SPEC, "");
     struct rig second = {.dev = rig.dev};
@@ -740,7 +740,7 @@ static void test_a_device_in_use_is_not_closed(void **state)
     rig_down(&rig);
 }
 
-static void test_every_result_has_a_name_and_words(void **state)
+static void every_result_has_a_name_and_words(void **state)
 {
     (void)state;
 #define X(name, code, text_)                                                   \
@@ -756,42 +756,41 @@ static void test_every_result_has_a_name_and_words(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_double_free_is_reported_and_changes_nothing),
-        cmocka_unit_test(test_a_double_free_is_reported_after_a_merge),
-        cmocka_unit_test(test_a_double_free_is_reported_in_expandable_segments),
+        cmocka_unit_test(a_double_free_is_reported_and_changes_nothing),
+        cmocka_unit_test(a_double_free_is_reported_after_a_merge),
+        cmocka_unit_test(a_double_free_is_reported_in_expandable_segments),
+        cmocka_unit_test(a_double_free_is_told_while_a_stream_is_waited_for),
+        cmocka_unit_test(an_address_whose_memory_was_released_is_unknown),
+        cmocka_unit_test(a_pointer_into_a_block_is_unknown),
+        cmocka_unit_test(an_unaligned_pointer_into_a_free_block_is_unknown),
+        cmocka_unit_test(a_foreign_address_is_unknown),
+        cmocka_unit_test(an_address_of_another_allocator_is_unknown),
+        cmocka_unit_test(the_direct_policy_reports_wrong_frees_too),
+        cmocka_unit_test(recording_a_stream_refuses_what_is_not_live),
+        cmocka_unit_test(base_allocation_refuses_what_is_not_live),
+        cmocka_unit_test(base_allocation_is_not_for_expandable_segments),
+        cmocka_unit_test(nothing_is_allocated_for_0_bytes),
+        cmocka_unit_test(an_exabyte_is_refused_without_asking_the_device),
         cmocka_unit_test(
-            test_a_double_free_is_told_while_a_stream_is_waited_for),
-        cmocka_unit_test(test_an_address_whose_memory_was_released_is_unknown),
-        cmocka_unit_test(test_a_pointer_into_a_block_is_unknown),
-        cmocka_unit_test(
-            test_an_unaligned_pointer_into_a_free_block_is_unknown),
-        cmocka_unit_test(test_a_foreign_address_is_unknown),
-        cmocka_unit_test(test_an_address_of_another_allocator_is_unknown),
-        cmocka_unit_test(test_the_direct_policy_reports_wrong_frees_too),
-        cmocka_unit_test(test_recording_a_stream_refuses_what_is_not_live),
-        cmocka_unit_test(test_base_allocation_refuses_what_is_not_live),
-        cmocka_unit_test(test_base_allocation_is_not_for_expandable_segments),
-        cmocka_unit_test(test_nothing_is_allocated_for_0_bytes),
-        cmocka_unit_test(test_an_exabyte_is_refused_without_asking_the_device),
-        cmocka_unit_test(test_8e17_bytes_are_out_of_memory_with_their_size),
-        cmocka_unit_test(test_absurd_sizes_are_refused_by_every_configuration),
-        cmocka_unit_test(test_absurd_reservations_are_refused),
-        cmocka_unit_test(test_an_unknown_stream_is_refused),
-        cmocka_unit_test(test_an_unknown_pool_is_refused),
-        cmocka_unit_test(test_the_default_pool_cannot_be_begun),
-        cmocka_unit_test(test_a_pool_is_begun_and_released_once_for_each_user),
-        cmocka_unit_test(test_a_destroyed_allocator_refuses_every_call),
-        cmocka_unit_test(test_a_checkpoint_of_a_destroyed_allocator_is_refused),
-        cmocka_unit_test(test_null_is_refused_as_an_allocator),
-        cmocka_unit_test(test_outputs_and_texts_must_not_be_null),
-        cmocka_unit_test(test_options_that_make_no_sense_are_refused),
-        cmocka_unit_test(test_options_of_an_older_header_are_read),
-        cmocka_unit_test(test_statistics_need_their_size),
-        cmocka_unit_test(test_statistics_of_an_older_header_are_not_overrun),
-        cmocka_unit_test(test_a_fraction_outside_0_and_1_is_refused),
-        cmocka_unit_test(test_an_unknown_policy_is_named),
-        cmocka_unit_test(test_a_device_in_use_is_not_closed),
-        cmocka_unit_test(test_every_result_has_a_name_and_words),
+            requests_of_8e17_bytes_are_out_of_memory_with_their_size),
+        cmocka_unit_test(absurd_sizes_are_refused_by_every_configuration),
+        cmocka_unit_test(absurd_reservations_are_refused),
+        cmocka_unit_test(an_unknown_stream_is_refused),
+        cmocka_unit_test(an_unknown_pool_is_refused),
+        cmocka_unit_test(the_default_pool_cannot_be_begun),
+        cmocka_unit_test(a_pool_is_begun_and_released_once_for_each_user),
+        cmocka_unit_test(a_destroyed_allocator_refuses_every_call),
+        cmocka_unit_test(a_checkpoint_of_a_destroyed_allocator_is_refused),
+        cmocka_unit_test(null_is_refused_as_an_allocator),
+        cmocka_unit_test(outputs_and_texts_must_not_be_null),
+        cmocka_unit_test(options_that_make_no_sense_are_refused),
+        cmocka_unit_test(options_of_an_older_header_are_read),
+        cmocka_unit_test(statistics_need_their_size),
+        cmocka_unit_test(statistics_of_an_older_header_are_not_overrun),
+        cmocka_unit_test(a_fraction_outside_0_and_1_is_refused),
+        cmocka_unit_test(an_unknown_policy_is_named),
+        cmocka_unit_test(a_device_in_use_is_not_closed),
+        cmocka_unit_test(every_result_has_a_name_and_words),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -21,7 +21,7 @@ static void assert_no_room(struct rig *rig, uint64_t bytes)
 
 /* ---- the message --------------------------------------------------------- */
 
-static void test_the_message_is_pytorch_s_with_our_name(void **state)
+static void the_message_is_pytorch_s_with_our_name(void **state)
 {
     struct rig rig = rig_up("sim:100MiB,backing=none,context=10MiB", "");
 
@@ -40,7 +40,7 @@ static void test_the_message_is_pytorch_s_with_our_name(void **state)
 }
 
 /* The size is that of the segment, not of the request. */
-static void test_the_message_has_the_size_the_device_was_asked_for(void **state)
+static void the_message_has_the_size_the_device_was_asked_for(void **state)
 {
     struct rig rig = rig_up("sim:1MiB,backing=none", "");
 
@@ -61,7 +61,7 @@ static void test_the_message_has_the_size_the_device_was_asked_for(void **state)
 }
 
 /* Then nothing counts as free, of what the device had when it was opened. */
-static void test_memory_counts_as_used_if_the_device_does_not_say(void **state)
+static void memory_counts_as_used_if_the_device_does_not_say(void **state)
 {
     static const larder_policy policies[] = {
         LARDER_POLICY_LARDER, LARDER_POLICY_PYTORCH, LARDER_POLICY_DIRECT};
@@ -81,7 +81,7 @@ static void test_memory_counts_as_used_if_the_device_does_not_say(void **state)
     }
 }
 
-static void test_the_message_says_what_private_pools_hold(void **state)
+static void the_message_says_what_private_pools_hold(void **state)
 {
     struct rig rig = rig_up("sim:100MiB,backing=none", "");
     larder_pool_id id = {1, 0};
@@ -100,7 +100,7 @@ static void test_the_message_says_what_private_pools_hold(void **state)
     rig_down(&rig);
 }
 
-static void test_the_message_names_the_device(void **state)
+static void the_message_names_the_device(void **state)
 {
     struct rig rig = {0};
 
@@ -112,8 +112,7 @@ static void test_the_message_names_the_device(void **state)
     rig_down(&rig);
 }
 
-static void test_the_message_is_this_thread_s_until_its_next_failure(
-    void **state)
+static void the_message_is_this_thread_s_until_its_next_failure(void **state)
 {
     struct rig rig = rig_up("sim:8MiB,backing=none", "");
     char first[4096];
@@ -158,7 +157,7 @@ static void observe(void *ctx, const larder_oom_info *info)
         rig_free(o->rig, o->to_free);
 }
 
-static void test_each_observer_is_called_once_without_locks(void **state)
+static void each_observer_is_called_once_without_locks(void **state)
 {
     struct rig rig = rig_up("sim:64MiB,backing=none", "");
     struct observer first = {.rig = &rig};
@@ -190,7 +189,7 @@ static void test_each_observer_is_called_once_without_locks(void **state)
     rig_down(&rig);
 }
 
-static void test_an_observer_is_told_the_limit_if_that_is_lower(void **state)
+static void an_observer_is_told_the_limit_if_that_is_lower(void **state)
 {
     struct rig rig = rig_up("sim:64MiB,backing=none", "limit:10MiB");
     struct observer o = {.rig = &rig};
@@ -204,7 +203,7 @@ static void test_an_observer_is_told_the_limit_if_that_is_lower(void **state)
     rig_down(&rig);
 }
 
-static void test_observers_are_not_called_for_other_failures(void **state)
+static void observers_are_not_called_for_other_failures(void **state)
 {
     struct rig rig = rig_up("sim:64MiB,backing=none", "");
     struct observer o = {.rig = &rig};
@@ -242,7 +241,7 @@ static int reclaim(void *ctx)
     return r->answer;
 }
 
-static void test_callbacks_are_asked_before_the_device(void **state)
+static void callbacks_are_asked_before_the_device(void **state)
 {
     struct rig rig = rig_up("sim:64MiB,backing=none", "");
     struct reclaim r = {.rig = &rig, .answer = 1};
@@ -263,8 +262,7 @@ static void test_callbacks_are_asked_before_the_device(void **state)
     rig_down(&rig);
 }
 
-static void test_the_cache_is_not_searched_again_for_a_callback_s_no(
-    void **state)
+static void the_cache_is_not_searched_again_for_a_callback_s_no(void **state)
 {
     struct rig rig = rig_up("sim:64MiB,backing=none", "");
     struct reclaim r = {.rig = &rig, .answer = 0};
@@ -299,7 +297,7 @@ static int end_everything(void *ctx)
     return e->answer;
 }
 
-static void test_a_callback_may_end_the_pool_that_was_asked(void **state)
+static void a_callback_may_end_the_pool_that_was_asked(void **state)
 {
     (void)state;
     for (int answer = 0; answer < 2; answer++) {
@@ -321,7 +319,7 @@ static void test_a_callback_may_end_the_pool_that_was_asked(void **state)
 
 /* ---- the ladder ---------------------------------------------------------- */
 
-static void test_a_failure_costs_only_the_cache(void **state)
+static void a_failure_costs_only_the_cache(void **state)
 {
     struct rig rig = rig_up("sim:64MiB,backing=none", "");
     struct picture before;
@@ -345,7 +343,7 @@ static void test_a_failure_costs_only_the_cache(void **state)
     rig_down(&rig);
 }
 
-static void test_unused_segments_are_released_before_a_failure(void **state)
+static void unused_segments_are_released_before_a_failure(void **state)
 {
     struct rig rig = rig_up("sim:64MiB,backing=none", "");
     larder_addr p = rig_alloc(&rig, MIB(30));
@@ -361,7 +359,7 @@ static void test_unused_segments_are_released_before_a_failure(void **state)
     rig_down(&rig);
 }
 
-static void test_a_segment_partly_in_use_stays(void **state)
+static void a_segment_partly_in_use_stays(void **state)
 {
     struct rig rig = rig_up("sim:64MiB,backing=none", "");
     larder_addr p = rig_alloc(&rig, MIB(40));
@@ -377,7 +375,7 @@ static void test_a_segment_partly_in_use_stays(void **state)
     rig_down(&rig);
 }
 
-static void test_whole_pages_of_expandable_segments_are_released(void **state)
+static void whole_pages_of_expandable_segments_are_released(void **state)
 {
     struct rig rig =
         rig_up("sim:64MiB,backing=none", "expandable_segments:True");
@@ -396,8 +394,7 @@ static void test_whole_pages_of_expandable_segments_are_released(void **state)
     rig_down(&rig);
 }
 
-static void test_pages_move_from_one_stream_to_another_by_the_ladder(
-    void **state)
+static void pages_move_from_one_stream_to_another_by_the_ladder(void **state)
 {
     struct rig rig =
         rig_up("sim:64MiB,backing=none", "expandable_segments:True");
@@ -413,7 +410,7 @@ static void test_pages_move_from_one_stream_to_another_by_the_ladder(
 
 /* With max_split_size_mb, the smallest sufficient oversize segment is released
  * alone, before everything else. */
-static void test_an_oversize_segment_is_released_alone(void **state)
+static void an_oversize_segment_is_released_alone(void **state)
 {
     struct rig rig = rig_up("sim:300MiB,backing=none", "max_split_size_mb:30");
     larder_addr p = rig_alloc(&rig, MIB(100));
@@ -433,7 +430,7 @@ static void test_an_oversize_segment_is_released_alone(void **state)
 
 /* If no single one suffices, the largest ones are released first, and no more of
  * them than have as much. */
-static void test_oversize_segments_are_released_largest_first(void **state)
+static void oversize_segments_are_released_largest_first(void **state)
 {
     (void)state;
     for (uint64_t mib = 120; mib <= 130; mib += 10) {
@@ -455,8 +452,7 @@ static void test_oversize_segments_are_released_largest_first(void **state)
 
 /* Like PyTorch's test_caching_allocator_record_stream_oom: only the ladder's
  * own wait completes an event here. */
-static void test_blocks_that_wait_for_a_stream_are_freed_by_the_ladder(
-    void **state)
+static void blocks_that_wait_for_a_stream_are_freed_by_the_ladder(void **state)
 {
     struct rig rig = rig_up("sim:1GiB,backing=none,events=manual", "");
 
@@ -472,7 +468,7 @@ static void test_blocks_that_wait_for_a_stream_are_freed_by_the_ladder(
     rig_down(&rig);
 }
 
-static void test_nothing_is_released_while_a_pool_is_begun(void **state)
+static void nothing_is_released_while_a_pool_is_begun(void **state)
 {
     struct rig rig = rig_up("sim:64MiB,backing=none", "");
     larder_pool_id id = {1, 0};
@@ -490,8 +486,7 @@ static void test_nothing_is_released_while_a_pool_is_begun(void **state)
     rig_down(&rig);
 }
 
-static void test_memory_of_a_released_pool_goes_before_a_request_fails(
-    void **state)
+static void memory_of_a_released_pool_goes_before_a_request_fails(void **state)
 {
     struct rig rig = rig_up("sim:64MiB,backing=none", "");
     larder_pool_id id = {1, 0};
@@ -508,7 +503,7 @@ static void test_memory_of_a_released_pool_goes_before_a_request_fails(
     rig_down(&rig);
 }
 
-static void test_a_retry_works_after_freeing(void **state)
+static void a_retry_works_after_freeing(void **state)
 {
     static const char *const confs[] = {"", "expandable_segments:True",
                                         "max_split_size_mb:21",
@@ -529,7 +524,7 @@ static void test_a_retry_works_after_freeing(void **state)
     }
 }
 
-static void test_a_limit_fails_without_asking_the_device(void **state)
+static void a_limit_fails_without_asking_the_device(void **state)
 {
     struct rig rig = rig_up("sim:1GiB,backing=none", "limit:50MiB");
     uint64_t asked;
@@ -546,7 +541,7 @@ static void test_a_limit_fails_without_asking_the_device(void **state)
 }
 
 /* Like PyTorch's test_set_per_process_memory_fraction. */
-static void test_a_fraction_of_the_device_is_a_limit(void **state)
+static void a_fraction_of_the_device_is_a_limit(void **state)
 {
     struct rig rig = rig_up("sim:1GiB,backing=none", "");
 
@@ -565,7 +560,7 @@ static void test_a_fraction_of_the_device_is_a_limit(void **state)
     rig_down(&rig);
 }
 
-static void test_throwing_at_the_limit_skips_the_ladder(void **state)
+static void throwing_at_the_limit_skips_the_ladder(void **state)
 {
     struct rig rig = rig_up("sim:1GiB,backing=none",
                             "limit:50MiB,throw_on_cudamalloc_oom:True");
@@ -580,7 +575,7 @@ static void test_throwing_at_the_limit_skips_the_ladder(void **state)
     rig_down(&rig);
 }
 
-static void test_the_message_names_a_limit(void **state)
+static void the_message_names_a_limit(void **state)
 {
     struct rig rig = rig_up("sim:64MiB,backing=none", "limit:4MiB");
     larder_addr p;
@@ -592,7 +587,7 @@ static void test_the_message_names_a_limit(void **state)
     rig_down(&rig);
 }
 
-static void test_the_direct_policy_runs_out_too(void **state)
+static void the_direct_policy_runs_out_too(void **state)
 {
     struct rig rig =
         rig_up_policy("sim:64MiB,backing=none", LARDER_POLICY_DIRECT, "");
@@ -609,8 +604,7 @@ static void test_the_direct_policy_runs_out_too(void **state)
     rig_down(&rig);
 }
 
-static void test_the_direct_policy_waits_for_streams_before_it_fails(
-    void **state)
+static void the_direct_policy_waits_for_streams_before_it_fails(void **state)
 {
     struct rig rig = rig_up_policy("sim:64MiB,backing=none,events=manual",
                                    LARDER_POLICY_DIRECT, "");
@@ -623,8 +617,7 @@ static void test_the_direct_policy_waits_for_streams_before_it_fails(
     rig_down(&rig);
 }
 
-static void test_an_observer_is_told_of_a_piece_that_could_not_be_had(
-    void **state)
+static void an_observer_is_told_of_a_piece_that_could_not_be_had(void **state)
 {
     struct rig rig = rig_up("sim:64MiB,backing=none", "preallocate:128MiB");
     struct observer o = {.rig = &rig};
@@ -641,44 +634,36 @@ static void test_an_observer_is_told_of_a_piece_that_could_not_be_had(
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_the_message_is_pytorch_s_with_our_name),
-        cmocka_unit_test(
-            test_the_message_has_the_size_the_device_was_asked_for),
-        cmocka_unit_test(test_memory_counts_as_used_if_the_device_does_not_say),
-        cmocka_unit_test(test_the_message_says_what_private_pools_hold),
-        cmocka_unit_test(test_the_message_names_the_device),
-        cmocka_unit_test(
-            test_the_message_is_this_thread_s_until_its_next_failure),
-        cmocka_unit_test(test_each_observer_is_called_once_without_locks),
-        cmocka_unit_test(test_an_observer_is_told_the_limit_if_that_is_lower),
-        cmocka_unit_test(test_observers_are_not_called_for_other_failures),
-        cmocka_unit_test(test_callbacks_are_asked_before_the_device),
-        cmocka_unit_test(
-            test_the_cache_is_not_searched_again_for_a_callback_s_no),
-        cmocka_unit_test(test_a_callback_may_end_the_pool_that_was_asked),
-        cmocka_unit_test(test_a_failure_costs_only_the_cache),
-        cmocka_unit_test(test_unused_segments_are_released_before_a_failure),
-        cmocka_unit_test(test_a_segment_partly_in_use_stays),
-        cmocka_unit_test(test_whole_pages_of_expandable_segments_are_released),
-        cmocka_unit_test(
-            test_pages_move_from_one_stream_to_another_by_the_ladder),
-        cmocka_unit_test(test_an_oversize_segment_is_released_alone),
-        cmocka_unit_test(test_oversize_segments_are_released_largest_first),
-        cmocka_unit_test(
-            test_blocks_that_wait_for_a_stream_are_freed_by_the_ladder),
-        cmocka_unit_test(test_nothing_is_released_while_a_pool_is_begun),
-        cmocka_unit_test(
-            test_memory_of_a_released_pool_goes_before_a_request_fails),
-        cmocka_unit_test(test_a_retry_works_after_freeing),
-        cmocka_unit_test(test_a_limit_fails_without_asking_the_device),
-        cmocka_unit_test(test_a_fraction_of_the_device_is_a_limit),
-        cmocka_unit_test(test_throwing_at_the_limit_skips_the_ladder),
-        cmocka_unit_test(test_the_message_names_a_limit),
-        cmocka_unit_test(test_the_direct_policy_runs_out_too),
-        cmocka_unit_test(
-            test_the_direct_policy_waits_for_streams_before_it_fails),
-        cmocka_unit_test(
-            test_an_observer_is_told_of_a_piece_that_could_not_be_had),
+        cmocka_unit_test(the_message_is_pytorch_s_with_our_name),
+        cmocka_unit_test(the_message_has_the_size_the_device_was_asked_for),
+        cmocka_unit_test(memory_counts_as_used_if_the_device_does_not_say),
+        cmocka_unit_test(the_message_says_what_private_pools_hold),
+        cmocka_unit_test(the_message_names_the_device),
+        cmocka_unit_test(the_message_is_this_thread_s_until_its_next_failure),
+        cmocka_unit_test(each_observer_is_called_once_without_locks),
+        cmocka_unit_test(an_observer_is_told_the_limit_if_that_is_lower),
+        cmocka_unit_test(observers_are_not_called_for_other_failures),
+        cmocka_unit_test(callbacks_are_asked_before_the_device),
+        cmocka_unit_test(the_cache_is_not_searched_again_for_a_callback_s_no),
+        cmocka_unit_test(a_callback_may_end_the_pool_that_was_asked),
+        cmocka_unit_test(a_failure_costs_only_the_cache),
+        cmocka_unit_test(unused_segments_are_released_before_a_failure),
+        cmocka_unit_test(a_segment_partly_in_use_stays),
+        cmocka_unit_test(whole_pages_of_expandable_segments_are_released),
+        cmocka_unit_test(pages_move_from_one_stream_to_another_by_the_ladder),
+        cmocka_unit_test(an_oversize_segment_is_released_alone),
+        cmocka_unit_test(oversize_segments_are_released_largest_first),
+        cmocka_unit_test(blocks_that_wait_for_a_stream_are_freed_by_the_ladder),
+        cmocka_unit_test(nothing_is_released_while_a_pool_is_begun),
+        cmocka_unit_test(memory_of_a_released_pool_goes_before_a_request_fails),
+        cmocka_unit_test(a_retry_works_after_freeing),
+        cmocka_unit_test(a_limit_fails_without_asking_the_device),
+        cmocka_unit_test(a_fraction_of_the_device_is_a_limit),
+        cmocka_unit_test(throwing_at_the_limit_skips_the_ladder),
+        cmocka_unit_test(the_message_names_a_limit),
+        cmocka_unit_test(the_direct_policy_runs_out_too),
+        cmocka_unit_test(the_direct_policy_waits_for_streams_before_it_fails),
+        cmocka_unit_test(an_observer_is_told_of_a_piece_that_could_not_be_had),
     };
 
     unsetenv("LARDER_CONF");

@@ -67,7 +67,7 @@ static void assert_little_waste(struct rig *rig, uint64_t bytes)
     assert_ok(larder_pinned_free(rig->a, ptr));
 }
 
-static void test_a_request_wastes_an_eighth_at_most(void **state)
+static void a_request_wastes_an_eighth_at_most(void **state)
 {
     struct rig rig = pinned_up("");
 
@@ -88,7 +88,7 @@ static void test_a_request_wastes_an_eighth_at_most(void **state)
 }
 
 /* Also when a larger block is reused. */
-static void test_a_cached_piece_is_cut_to_size(void **state)
+static void a_cached_piece_is_cut_to_size(void **state)
 {
     struct rig rig = pinned_up("");
     void *all = pinned_get(&rig, MIB(64));
@@ -106,7 +106,7 @@ static void test_a_cached_piece_is_cut_to_size(void **state)
     pinned_down(&rig);
 }
 
-static void test_small_requests_share_pieces(void **state)
+static void small_requests_share_pieces(void **state)
 {
     struct rig rig = pinned_up("");
 
@@ -120,7 +120,7 @@ static void test_small_requests_share_pieces(void **state)
 
 /* Each size occurs once: memory kept for the previous size is released for the
  * next. */
-static void test_changing_sizes_do_not_pile_up(void **state)
+static void changing_sizes_do_not_pile_up(void **state)
 {
     struct rig rig = pinned_up("");
     uint64_t peak;
@@ -136,7 +136,7 @@ static void test_changing_sizes_do_not_pile_up(void **state)
 
 /* A quarter more than the maximum use is kept; beyond that, the smallest
  * sufficient piece is released. */
-static void test_cached_memory_within_the_slack_stays(void **state)
+static void cached_memory_within_the_slack_stays(void **state)
 {
     struct rig rig = pinned_up("pinned_max_round_threshold_mb:1");
     void *first = pinned_get(&rig, MIB(40));
@@ -155,7 +155,7 @@ static void test_cached_memory_within_the_slack_stays(void **state)
 
 /* ---- order ----------------------------------------------------------------- */
 
-static void test_a_block_waits_for_each_recorded_stream(void **state)
+static void a_block_waits_for_each_recorded_stream(void **state)
 {
     struct rig rig = pinned_up("");
     void *first = pinned_get(&rig, KIB(4));
@@ -172,7 +172,7 @@ static void test_a_block_waits_for_each_recorded_stream(void **state)
     pinned_down(&rig);
 }
 
-static void test_a_block_no_stream_used_is_reused_at_once(void **state)
+static void a_block_no_stream_used_is_reused_at_once(void **state)
 {
     struct rig rig = pinned_up("");
     void *first = pinned_get(&rig, KIB(4));
@@ -185,7 +185,7 @@ static void test_a_block_no_stream_used_is_reused_at_once(void **state)
     pinned_down(&rig);
 }
 
-static void test_a_copy_is_done_before_the_block_is_reused(void **state)
+static void a_copy_is_done_before_the_block_is_reused(void **state)
 {
     struct rig rig = pinned_up("");
     unsigned char *source = pinned_get(&rig, KIB(64));
@@ -213,7 +213,7 @@ static void test_a_copy_is_done_before_the_block_is_reused(void **state)
 
 /* ---- releasing ----------------------------------------------------------- */
 
-static void test_unused_pieces_are_released(void **state)
+static void unused_pieces_are_released(void **state)
 {
     struct rig rig = pinned_up("");
     void *keep = pinned_get(&rig, KIB(4));
@@ -235,7 +235,7 @@ static void test_unused_pieces_are_released(void **state)
 }
 
 /* The driver refuses once: cached memory is released for the request. */
-static void test_a_refusal_releases_cached_memory(void **state)
+static void a_refusal_releases_cached_memory(void **state)
 {
     struct rig rig = pinned_up("");
 
@@ -248,7 +248,7 @@ static void test_a_refusal_releases_cached_memory(void **state)
     pinned_down(&rig);
 }
 
-static void test_a_limit_is_kept_and_named(void **state)
+static void a_limit_is_kept_and_named(void **state)
 {
     struct rig rig = pinned_up("pinned_limit:4MiB");
     void *ptr = &rig;
@@ -267,7 +267,7 @@ static void test_a_limit_is_kept_and_named(void **state)
 }
 
 /* If there is no room for a shared piece, the request gets one of its own. */
-static void test_the_limit_can_be_used_to_the_end(void **state)
+static void the_limit_can_be_used_to_the_end(void **state)
 {
     struct rig rig = pinned_up("pinned_limit:16MiB");
 
@@ -281,7 +281,7 @@ static void test_the_limit_can_be_used_to_the_end(void **state)
 
 /* ---- settings -------------------------------------------------------------- */
 
-static void test_settings_of_device_memory_do_not_count(void **state)
+static void settings_of_device_memory_do_not_count(void **state)
 {
     struct rig rig = pinned_up("limit:1MiB,preallocate:32MiB,"
                                "per_process_memory_fraction:0.0,"
@@ -298,7 +298,7 @@ static void test_settings_of_device_memory_do_not_count(void **state)
     pinned_down(&rig);
 }
 
-static void test_a_reserved_piece_is_used_first(void **state)
+static void a_reserved_piece_is_used_first(void **state)
 {
     struct rig rig = pinned_up("pinned_reserve_segment_size_mb:32");
 
@@ -310,7 +310,7 @@ static void test_a_reserved_piece_is_used_first(void **state)
     pinned_down(&rig);
 }
 
-static void test_large_pieces_are_not_kept_if_so_set(void **state)
+static void large_pieces_are_not_kept_if_so_set(void **state)
 {
     struct rig rig = pinned_up("pinned_max_cached_size_mb:8");
     void *small = pinned_get(&rig, MIB(5));
@@ -325,7 +325,7 @@ static void test_large_pieces_are_not_kept_if_so_set(void **state)
     pinned_down(&rig);
 }
 
-static void test_large_requests_have_no_class_if_so_set(void **state)
+static void large_requests_have_no_class_if_so_set(void **state)
 {
     struct rig rig = pinned_up("pinned_max_round_threshold_mb:16");
 
@@ -346,7 +346,7 @@ static void test_large_requests_have_no_class_if_so_set(void **state)
 
 /* ---- statistics ------------------------------------------------------------ */
 
-static void test_statistics_have_pytorch_s_names(void **state)
+static void statistics_have_pytorch_s_names(void **state)
 {
     struct rig rig = pinned_up("");
     void *ptr = pinned_get(&rig, 3000);
@@ -378,7 +378,7 @@ static void test_statistics_have_pytorch_s_names(void **state)
 }
 
 /* A struct of an older caller ends before the fields it does not know. */
-static void test_a_shorter_struct_is_filled_no_further(void **state)
+static void a_shorter_struct_is_filled_no_further(void **state)
 {
     struct rig rig = pinned_up("");
     larder_pinned_stats st;
@@ -397,7 +397,7 @@ static void test_a_shorter_struct_is_filled_no_further(void **state)
 
 /* ---- misuse ---------------------------------------------------------------- */
 
-static void test_wrong_calls_are_reported(void **state)
+static void wrong_calls_are_reported(void **state)
 {
     struct rig rig = pinned_up("");
     void *ptr = pinned_get(&rig, 100);
@@ -424,7 +424,7 @@ static void test_wrong_calls_are_reported(void **state)
     pinned_down(&rig);
 }
 
-static void test_an_allocator_of_device_memory_is_refused(void **state)
+static void an_allocator_of_device_memory_is_refused(void **state)
 {
     struct rig rig = rig_up(SPEC, "");
     larder_pinned_stats st;
@@ -441,7 +441,7 @@ static void test_an_allocator_of_device_memory_is_refused(void **state)
     rig_down(&rig);
 }
 
-static void test_other_policies_are_refused(void **state)
+static void other_policies_are_refused(void **state)
 {
     larder_device *dev;
     larder_allocator *a = NULL;
@@ -466,7 +466,7 @@ static void test_other_policies_are_refused(void **state)
     assert_ok(larder_device_close(dev));
 }
 
-static void test_a_destroyed_allocator_is_recognised(void **state)
+static void a_destroyed_allocator_is_recognised(void **state)
 {
     struct rig rig = pinned_up("");
     void *ptr;
@@ -529,7 +529,7 @@ static larder_result none_record(void *self, uint64_t event, uint64_t stream)
     return LARDER_ERR_DEVICE;
 }
 
-static void test_a_device_without_pinned_memory_says_so(void **state)
+static void a_device_without_pinned_memory_says_so(void **state)
 {
     const larder_device_ops ops = {
         .size = sizeof ops,
@@ -559,29 +559,29 @@ static void test_a_device_without_pinned_memory_says_so(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_request_wastes_an_eighth_at_most),
-        cmocka_unit_test(test_a_cached_piece_is_cut_to_size),
-        cmocka_unit_test(test_small_requests_share_pieces),
-        cmocka_unit_test(test_changing_sizes_do_not_pile_up),
-        cmocka_unit_test(test_cached_memory_within_the_slack_stays),
-        cmocka_unit_test(test_a_block_waits_for_each_recorded_stream),
-        cmocka_unit_test(test_a_block_no_stream_used_is_reused_at_once),
-        cmocka_unit_test(test_a_copy_is_done_before_the_block_is_reused),
-        cmocka_unit_test(test_unused_pieces_are_released),
-        cmocka_unit_test(test_a_refusal_releases_cached_memory),
-        cmocka_unit_test(test_a_limit_is_kept_and_named),
-        cmocka_unit_test(test_the_limit_can_be_used_to_the_end),
-        cmocka_unit_test(test_settings_of_device_memory_do_not_count),
-        cmocka_unit_test(test_a_reserved_piece_is_used_first),
-        cmocka_unit_test(test_large_pieces_are_not_kept_if_so_set),
-        cmocka_unit_test(test_large_requests_have_no_class_if_so_set),
-        cmocka_unit_test(test_statistics_have_pytorch_s_names),
-        cmocka_unit_test(test_a_shorter_struct_is_filled_no_further),
-        cmocka_unit_test(test_wrong_calls_are_reported),
-        cmocka_unit_test(test_an_allocator_of_device_memory_is_refused),
-        cmocka_unit_test(test_other_policies_are_refused),
-        cmocka_unit_test(test_a_destroyed_allocator_is_recognised),
-        cmocka_unit_test(test_a_device_without_pinned_memory_says_so),
+        cmocka_unit_test(a_request_wastes_an_eighth_at_most),
+        cmocka_unit_test(a_cached_piece_is_cut_to_size),
+        cmocka_unit_test(small_requests_share_pieces),
+        cmocka_unit_test(changing_sizes_do_not_pile_up),
+        cmocka_unit_test(cached_memory_within_the_slack_stays),
+        cmocka_unit_test(a_block_waits_for_each_recorded_stream),
+        cmocka_unit_test(a_block_no_stream_used_is_reused_at_once),
+        cmocka_unit_test(a_copy_is_done_before_the_block_is_reused),
+        cmocka_unit_test(unused_pieces_are_released),
+        cmocka_unit_test(a_refusal_releases_cached_memory),
+        cmocka_unit_test(a_limit_is_kept_and_named),
+        cmocka_unit_test(the_limit_can_be_used_to_the_end),
+        cmocka_unit_test(settings_of_device_memory_do_not_count),
+        cmocka_unit_test(a_reserved_piece_is_used_first),
+        cmocka_unit_test(large_pieces_are_not_kept_if_so_set),
+        cmocka_unit_test(large_requests_have_no_class_if_so_set),
+        cmocka_unit_test(statistics_have_pytorch_s_names),
+        cmocka_unit_test(a_shorter_struct_is_filled_no_further),
+        cmocka_unit_test(wrong_calls_are_reported),
+        cmocka_unit_test(an_allocator_of_device_memory_is_refused),
+        cmocka_unit_test(other_policies_are_refused),
+        cmocka_unit_test(a_destroyed_allocator_is_recognised),
+        cmocka_unit_test(a_device_without_pinned_memory_says_so),
     };
 
     unsetenv("LARDER_CONF");

@@ -67,15 +67,14 @@ static void recorded_inside(larder_policy policy, int before)
     expect_untouched(&rig, &reader);
 }
 
-static void test_a_stream_recorded_in_a_pool_is_waited_for(void **state)
+static void a_stream_recorded_in_a_pool_is_waited_for(void **state)
 {
     (void)state;
     for (int i = 0; i < POLICIES; i++)
         recorded_inside(policies[i], 0);
 }
 
-static void test_a_stream_recorded_before_and_in_a_pool_is_waited_for(
-    void **state)
+static void a_stream_recorded_before_and_in_a_pool_is_waited_for(void **state)
 {
     (void)state;
     for (int i = 0; i < POLICIES; i++)
@@ -84,7 +83,7 @@ static void test_a_stream_recorded_before_and_in_a_pool_is_waited_for(
 
 /* The end of a capture does not order what the stream did before the
  * capture. */
-static void test_a_stream_recorded_before_capture_is_waited_for(void **state)
+static void a_stream_recorded_before_capture_is_waited_for(void **state)
 {
     (void)state;
     for (int i = 0; i < POLICIES; i++) {
@@ -106,7 +105,7 @@ static void test_a_stream_recorded_before_capture_is_waited_for(void **state)
 }
 
 /* Nor what it did afterwards. */
-static void test_a_stream_recorded_after_capture_is_waited_for(void **state)
+static void a_stream_recorded_after_capture_is_waited_for(void **state)
 {
     (void)state;
     for (int i = 0; i < POLICIES; i++) {
@@ -127,7 +126,7 @@ static void test_a_stream_recorded_after_capture_is_waited_for(void **state)
     }
 }
 
-static void test_a_use_in_a_capture_gets_no_event(void **state)
+static void a_use_in_a_capture_gets_no_event(void **state)
 {
     (void)state;
     for (int i = 0; i < POLICIES; i++) {
@@ -151,12 +150,11 @@ static void test_a_use_in_a_capture_gets_no_event(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_stream_recorded_in_a_pool_is_waited_for),
-        cmocka_unit_test(
-            test_a_stream_recorded_before_and_in_a_pool_is_waited_for),
-        cmocka_unit_test(test_a_stream_recorded_before_capture_is_waited_for),
-        cmocka_unit_test(test_a_stream_recorded_after_capture_is_waited_for),
-        cmocka_unit_test(test_a_use_in_a_capture_gets_no_event),
+        cmocka_unit_test(a_stream_recorded_in_a_pool_is_waited_for),
+        cmocka_unit_test(a_stream_recorded_before_and_in_a_pool_is_waited_for),
+        cmocka_unit_test(a_stream_recorded_before_capture_is_waited_for),
+        cmocka_unit_test(a_stream_recorded_after_capture_is_waited_for),
+        cmocka_unit_test(a_use_in_a_capture_gets_no_event),
     };
 
     unsetenv("LARDER_CONF");

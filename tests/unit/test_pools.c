@@ -110,7 +110,7 @@ static void one_tensor_in_a_pool(uint64_t bytes, uint64_t segment_bytes)
     rig_down(&rig);
 }
 
-static void test_a_pool_holds_segments_of_the_usual_sizes_until_released(
+static void a_pool_holds_segments_of_the_usual_sizes_until_released(
     void **state)
 {
     (void)state;
@@ -121,7 +121,7 @@ static void test_a_pool_holds_segments_of_the_usual_sizes_until_released(
     one_tensor_in_a_pool(MIB(10) + 512, MIB(12));
 }
 
-static void test_pools_never_use_each_others_free_memory(void **state)
+static void pools_never_use_each_others_free_memory(void **state)
 {
     struct rig rig = rig_up(SPEC, "");
     larder_addr by_default = rig_alloc(&rig, MIB(4));
@@ -142,7 +142,7 @@ static void test_pools_never_use_each_others_free_memory(void **state)
     rig_down(&rig);
 }
 
-static void test_a_pools_memory_keeps_to_its_stream(void **state)
+static void a_pools_memory_keeps_to_its_stream(void **state)
 {
     struct rig rig = rig_up(SPEC, "");
     larder_addr p;
@@ -157,7 +157,7 @@ static void test_a_pools_memory_keeps_to_its_stream(void **state)
     rig_down(&rig);
 }
 
-static void test_pools_do_without_expandable_segments(void **state)
+static void pools_do_without_expandable_segments(void **state)
 {
     struct rig rig = rig_up(SPEC, "expandable_segments:True");
     larder_addr p = alloc_in(&rig, pool_a, MIB(4));
@@ -178,7 +178,7 @@ static int accepts(void *ctx, larder_stream stream)
     return stream == *only;
 }
 
-static void test_only_accepted_streams_get_memory_from_a_pool(void **state)
+static void only_accepted_streams_get_memory_from_a_pool(void **state)
 {
     struct rig rig = rig_up(SPEC, "");
     larder_stream one = 1;
@@ -198,7 +198,7 @@ static void test_only_accepted_streams_get_memory_from_a_pool(void **state)
     rig_down(&rig);
 }
 
-static void test_the_pool_begun_first_serves(void **state)
+static void the_pool_begun_first_serves(void **state)
 {
     struct rig rig = rig_up(SPEC, "");
 
@@ -214,8 +214,7 @@ static void test_the_pool_begun_first_serves(void **state)
 
 /* ---- users -------------------------------------------------------------- */
 
-static void test_a_shared_pool_stays_until_its_last_user_releases_it(
-    void **state)
+static void a_shared_pool_stays_until_its_last_user_releases_it(void **state)
 {
     struct rig rig = rig_up(SPEC, "");
     larder_addr p = alloc_in(&rig, pool_a, MIB(4));
@@ -233,7 +232,7 @@ static void test_a_shared_pool_stays_until_its_last_user_releases_it(
     rig_down(&rig);
 }
 
-static void test_live_memory_outlives_the_release_of_its_pool(void **state)
+static void live_memory_outlives_the_release_of_its_pool(void **state)
 {
     struct rig rig = rig_up(SPEC, "");
     larder_addr small = alloc_in(&rig, pool_a, 4096);
@@ -256,7 +255,7 @@ static void test_live_memory_outlives_the_release_of_its_pool(void **state)
     rig_down(&rig);
 }
 
-static void test_a_full_device_takes_back_a_released_pool(void **state)
+static void a_full_device_takes_back_a_released_pool(void **state)
 {
     struct rig rig = rig_up("sim:64MiB,backing=none", "");
     larder_addr p = alloc_in(&rig, pool_a, MIB(40));
@@ -274,8 +273,7 @@ static void test_a_full_device_takes_back_a_released_pool(void **state)
 
 /* As in PyTorch 2.13, a begun pool is no capture: memory is released
  * meanwhile. */
-static void test_a_pool_released_while_it_is_begun_stays_until_its_end(
-    void **state)
+static void a_pool_released_while_it_is_begun_stays_until_its_end(void **state)
 {
     struct rig rig = rig_up(SPEC, "pytorch:2.13");
     larder_addr p;
@@ -294,7 +292,7 @@ static void test_a_pool_released_while_it_is_begun_stays_until_its_end(
     rig_down(&rig);
 }
 
-static void test_an_allocator_with_begun_pools_can_be_destroyed(void **state)
+static void an_allocator_with_begun_pools_can_be_destroyed(void **state)
 {
     struct rig rig = rig_up(SPEC, "");
     larder_addr p;
@@ -310,7 +308,7 @@ static void test_an_allocator_with_begun_pools_can_be_destroyed(void **state)
 
 /* ---- errors ------------------------------------------------------------- */
 
-static void test_mistakes_are_named_and_change_nothing(void **state)
+static void mistakes_are_named_and_change_nothing(void **state)
 {
     struct rig rig = rig_up(SPEC, "");
     larder_addr p = alloc_in(&rig, pool_a, MIB(4));
@@ -344,7 +342,7 @@ static void test_mistakes_are_named_and_change_nothing(void **state)
 }
 
 /* A refused begin does not count as a user. */
-static void test_a_refused_begin_does_not_hold_the_pool(void **state)
+static void a_refused_begin_does_not_hold_the_pool(void **state)
 {
     struct rig rig = rig_up(SPEC, "");
     larder_addr p;
@@ -364,7 +362,7 @@ static void test_a_refused_begin_does_not_hold_the_pool(void **state)
 
 /* ---- while a pool is begun ---------------------------------------------- */
 
-static void test_empty_cache_is_refused_while_a_pool_is_begun(void **state)
+static void empty_cache_is_refused_while_a_pool_is_begun(void **state)
 {
     struct rig rig = rig_up(SPEC, "");
     struct picture before;
@@ -464,20 +462,20 @@ static void capture_with(const char *conf)
     rig_down(&rig);
 }
 
-static void test_a_capture_makes_no_forbidden_call(void **state)
+static void a_capture_makes_no_forbidden_call(void **state)
 {
     (void)state;
     capture_with("");
     capture_with("expandable_segments:True");
 }
 
-static void test_oversize_segments_make_no_forbidden_call(void **state)
+static void oversize_segments_make_no_forbidden_call(void **state)
 {
     (void)state;
     capture_with("max_split_size_mb:50");
 }
 
-static void test_garbage_collection_makes_no_forbidden_call(void **state)
+static void garbage_collection_makes_no_forbidden_call(void **state)
 {
     (void)state;
     capture_with("garbage_collection_threshold:0.1,"
@@ -485,7 +483,7 @@ static void test_garbage_collection_makes_no_forbidden_call(void **state)
 }
 
 /* The simulated device does refuse them. */
-static void test_a_capture_on_the_device_refuses_those_calls(void **state)
+static void a_capture_on_the_device_refuses_those_calls(void **state)
 {
     struct rig rig = rig_up(SPEC, "");
     uint64_t event;
@@ -508,7 +506,7 @@ static void test_a_capture_on_the_device_refuses_those_calls(void **state)
     rig_down(&rig);
 }
 
-static void test_destroying_in_a_capture_is_refused(void **state)
+static void destroying_in_a_capture_is_refused(void **state)
 {
     struct rig rig = rig_up("sim:64MiB", "");
     larder_pool_id pool = {1, 0};
@@ -525,8 +523,7 @@ static void test_destroying_in_a_capture_is_refused(void **state)
     rig_down(&rig);
 }
 
-static void test_a_block_recorded_in_a_capture_is_dealt_with_after_it(
-    void **state)
+static void a_block_recorded_in_a_capture_is_dealt_with_after_it(void **state)
 {
     struct rig rig = rig_up(SPEC, "");
     larder_addr p;
@@ -551,29 +548,26 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(
-            test_a_pool_holds_segments_of_the_usual_sizes_until_released),
-        cmocka_unit_test(test_pools_never_use_each_others_free_memory),
-        cmocka_unit_test(test_a_pools_memory_keeps_to_its_stream),
-        cmocka_unit_test(test_pools_do_without_expandable_segments),
-        cmocka_unit_test(test_only_accepted_streams_get_memory_from_a_pool),
-        cmocka_unit_test(test_the_pool_begun_first_serves),
-        cmocka_unit_test(
-            test_a_shared_pool_stays_until_its_last_user_releases_it),
-        cmocka_unit_test(test_live_memory_outlives_the_release_of_its_pool),
-        cmocka_unit_test(test_a_full_device_takes_back_a_released_pool),
-        cmocka_unit_test(
-            test_a_pool_released_while_it_is_begun_stays_until_its_end),
-        cmocka_unit_test(test_an_allocator_with_begun_pools_can_be_destroyed),
-        cmocka_unit_test(test_mistakes_are_named_and_change_nothing),
-        cmocka_unit_test(test_a_refused_begin_does_not_hold_the_pool),
-        cmocka_unit_test(test_empty_cache_is_refused_while_a_pool_is_begun),
-        cmocka_unit_test(test_a_capture_makes_no_forbidden_call),
-        cmocka_unit_test(test_oversize_segments_make_no_forbidden_call),
-        cmocka_unit_test(test_garbage_collection_makes_no_forbidden_call),
-        cmocka_unit_test(test_a_capture_on_the_device_refuses_those_calls),
-        cmocka_unit_test(test_destroying_in_a_capture_is_refused),
-        cmocka_unit_test(
-            test_a_block_recorded_in_a_capture_is_dealt_with_after_it),
+            a_pool_holds_segments_of_the_usual_sizes_until_released),
+        cmocka_unit_test(pools_never_use_each_others_free_memory),
+        cmocka_unit_test(a_pools_memory_keeps_to_its_stream),
+        cmocka_unit_test(pools_do_without_expandable_segments),
+        cmocka_unit_test(only_accepted_streams_get_memory_from_a_pool),
+        cmocka_unit_test(the_pool_begun_first_serves),
+        cmocka_unit_test(a_shared_pool_stays_until_its_last_user_releases_it),
+        cmocka_unit_test(live_memory_outlives_the_release_of_its_pool),
+        cmocka_unit_test(a_full_device_takes_back_a_released_pool),
+        cmocka_unit_test(a_pool_released_while_it_is_begun_stays_until_its_end),
+        cmocka_unit_test(an_allocator_with_begun_pools_can_be_destroyed),
+        cmocka_unit_test(mistakes_are_named_and_change_nothing),
+        cmocka_unit_test(a_refused_begin_does_not_hold_the_pool),
+        cmocka_unit_test(empty_cache_is_refused_while_a_pool_is_begun),
+        cmocka_unit_test(a_capture_makes_no_forbidden_call),
+        cmocka_unit_test(oversize_segments_make_no_forbidden_call),
+        cmocka_unit_test(garbage_collection_makes_no_forbidden_call),
+        cmocka_unit_test(a_capture_on_the_device_refuses_those_calls),
+        cmocka_unit_test(destroying_in_a_capture_is_refused),
+        cmocka_unit_test(a_block_recorded_in_a_capture_is_dealt_with_after_it),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

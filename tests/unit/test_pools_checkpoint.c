@@ -181,37 +181,37 @@ static void check_everywhere(void (*change)(struct rig *, const struct addrs *))
     check_after("expandable_segments:True", change);
 }
 
-static void test_restoring_at_once_changes_nothing(void **state)
+static void restoring_at_once_changes_nothing(void **state)
 {
     (void)state;
     check_everywhere(change_nothing);
 }
 
-static void test_a_block_freed_since_is_live_again(void **state)
+static void a_block_freed_since_is_live_again(void **state)
 {
     (void)state;
     check_everywhere(free_one);
 }
 
-static void test_a_pool_emptied_since_is_full_again(void **state)
+static void a_pool_emptied_since_is_full_again(void **state)
 {
     (void)state;
     check_everywhere(free_all);
 }
 
-static void test_blocks_allocated_after_the_checkpoint_are_freed(void **state)
+static void blocks_allocated_after_the_checkpoint_are_freed(void **state)
 {
     (void)state;
     check_everywhere(fill_holes);
 }
 
-static void test_segments_split_since_are_split_as_before(void **state)
+static void segments_split_since_are_split_as_before(void **state)
 {
     (void)state;
     check_everywhere(cut_otherwise);
 }
 
-static void test_a_hole_in_the_middle_comes_back(void **state)
+static void a_hole_in_the_middle_comes_back(void **state)
 {
     struct rig rig = rig_up(SPEC, "");
     larder_addr p[3];
@@ -235,7 +235,7 @@ static void test_a_hole_in_the_middle_comes_back(void **state)
 }
 
 /* A segment allocated later stays in the pool, with nothing live in it. */
-static void test_a_segment_added_since_stays_and_is_free(void **state)
+static void a_segment_added_since_stays_and_is_free(void **state)
 {
     struct rig rig = rig_up(SPEC, "");
     larder_addr p = alloc(&rig, 4096);
@@ -256,7 +256,7 @@ static void test_a_segment_added_since_stays_and_is_free(void **state)
     rig_down(&rig);
 }
 
-static void test_a_checkpoint_can_be_restored_many_times(void **state)
+static void a_checkpoint_can_be_restored_many_times(void **state)
 {
     struct rig rig = rig_up(SPEC, "");
     struct addrs live = furnish(&rig);
@@ -283,7 +283,7 @@ static void test_a_checkpoint_can_be_restored_many_times(void **state)
 }
 
 /* Sizes and live memory count as before; restored allocations count as new. */
-static void test_current_statistics_come_back(void **state)
+static void current_statistics_come_back(void **state)
 {
     struct rig rig = rig_up(SPEC, "");
     struct addrs live = furnish(&rig);
@@ -316,7 +316,7 @@ static void test_current_statistics_come_back(void **state)
     rig_down(&rig);
 }
 
-static void test_memory_outside_of_the_pool_is_left_alone(void **state)
+static void memory_outside_of_the_pool_is_left_alone(void **state)
 {
     struct rig rig = rig_up(SPEC, "");
     larder_addr outside = rig_alloc(&rig, 4096);
@@ -336,7 +336,7 @@ static void test_memory_outside_of_the_pool_is_left_alone(void **state)
     rig_down(&rig);
 }
 
-static void test_restoring_works_while_the_pool_is_begun(void **state)
+static void restoring_works_while_the_pool_is_begun(void **state)
 {
     struct rig rig = rig_up(SPEC, "");
     struct addrs live = furnish(&rig);
@@ -355,7 +355,7 @@ static void test_restoring_works_while_the_pool_is_begun(void **state)
 
 /* ---- what is reported --------------------------------------------------- */
 
-static void test_short_arrays_are_filled_and_counts_are_whole(void **state)
+static void short_arrays_are_filled_and_counts_are_whole(void **state)
 {
     struct rig rig = rig_up(SPEC, "");
     larder_addr list[2] = {0, 1234};
@@ -381,7 +381,7 @@ static void test_short_arrays_are_filled_and_counts_are_whole(void **state)
 
 /* ---- refusals ----------------------------------------------------------- */
 
-static void test_unknown_pools_and_missing_arguments_are_refused(void **state)
+static void unknown_pools_and_missing_arguments_are_refused(void **state)
 {
     struct rig rig = rig_up(SPEC, "");
     larder_checkpoint *cp = NULL;
@@ -403,7 +403,7 @@ static void test_unknown_pools_and_missing_arguments_are_refused(void **state)
     rig_down(&rig);
 }
 
-static void test_a_checkpoint_of_a_vanished_pool_is_refused(void **state)
+static void a_checkpoint_of_a_vanished_pool_is_refused(void **state)
 {
     struct rig rig = rig_up(SPEC, "");
     larder_addr p = alloc(&rig, 4096);
@@ -424,7 +424,7 @@ static void test_a_checkpoint_of_a_vanished_pool_is_refused(void **state)
 }
 
 /* The pool has the same name, but its memory was released in between. */
-static void test_a_checkpoint_whose_segment_is_gone_is_refused(void **state)
+static void a_checkpoint_whose_segment_is_gone_is_refused(void **state)
 {
     struct rig rig = rig_up(SPEC, "");
     larder_addr p = alloc(&rig, MIB(4));
@@ -446,7 +446,7 @@ static void test_a_checkpoint_whose_segment_is_gone_is_refused(void **state)
 }
 
 /* Whichever of several it is. */
-static void test_each_segment_of_a_checkpoint_is_looked_for(void **state)
+static void each_segment_of_a_checkpoint_is_looked_for(void **state)
 {
     enum { SEGMENTS = 4 };
 
@@ -481,8 +481,7 @@ static void test_each_segment_of_a_checkpoint_is_looked_for(void **state)
 
 /* A later pool of the same name whose one large segment is where the earlier
  * small segments were, in the same order. */
-static void test_small_segments_are_not_brought_back_in_a_large_one(
-    void **state)
+static void small_segments_are_not_brought_back_in_a_large_one(void **state)
 {
     enum { SMALL_SEGMENTS = 10 };
     struct rig rig = rig_up(SPEC, "");
@@ -519,7 +518,7 @@ static void test_small_segments_are_not_brought_back_in_a_large_one(
     rig_down(&rig);
 }
 
-static void test_a_block_that_waits_for_a_stream_stops_a_restore(void **state)
+static void a_block_that_waits_for_a_stream_stops_a_restore(void **state)
 {
     struct rig rig = rig_up(SPEC, "");
     larder_addr p = alloc(&rig, 4096);
@@ -552,7 +551,7 @@ static int live_is(struct rig *rig, const larder_addr *addrs, size_t count)
     return same;
 }
 
-static void test_live_is_knows_exactly_what_is_live(void **state)
+static void live_is_knows_exactly_what_is_live(void **state)
 {
     struct rig rig = rig_up(SPEC, "");
     larder_addr outside = rig_alloc(&rig, 4096);
@@ -580,7 +579,7 @@ static void test_live_is_knows_exactly_what_is_live(void **state)
     rig_down(&rig);
 }
 
-static void test_live_is_does_not_count_an_address_twice(void **state)
+static void live_is_does_not_count_an_address_twice(void **state)
 {
     struct rig rig = rig_up(SPEC, "");
     larder_addr p = alloc(&rig, 4096);
@@ -592,7 +591,7 @@ static void test_live_is_does_not_count_an_address_twice(void **state)
     rig_down(&rig);
 }
 
-static void test_live_is_counts_no_block_that_waits_for_a_stream(void **state)
+static void live_is_counts_no_block_that_waits_for_a_stream(void **state)
 {
     struct rig rig = rig_up(SPEC, "");
     larder_addr p = alloc(&rig, 4096);
@@ -609,28 +608,27 @@ static void test_live_is_counts_no_block_that_waits_for_a_stream(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_restoring_at_once_changes_nothing),
-        cmocka_unit_test(test_a_block_freed_since_is_live_again),
-        cmocka_unit_test(test_a_pool_emptied_since_is_full_again),
-        cmocka_unit_test(test_blocks_allocated_after_the_checkpoint_are_freed),
-        cmocka_unit_test(test_segments_split_since_are_split_as_before),
-        cmocka_unit_test(test_a_hole_in_the_middle_comes_back),
-        cmocka_unit_test(test_a_segment_added_since_stays_and_is_free),
-        cmocka_unit_test(test_a_checkpoint_can_be_restored_many_times),
-        cmocka_unit_test(test_current_statistics_come_back),
-        cmocka_unit_test(test_memory_outside_of_the_pool_is_left_alone),
-        cmocka_unit_test(test_restoring_works_while_the_pool_is_begun),
-        cmocka_unit_test(test_short_arrays_are_filled_and_counts_are_whole),
-        cmocka_unit_test(test_unknown_pools_and_missing_arguments_are_refused),
-        cmocka_unit_test(test_a_checkpoint_of_a_vanished_pool_is_refused),
-        cmocka_unit_test(test_a_checkpoint_whose_segment_is_gone_is_refused),
-        cmocka_unit_test(test_each_segment_of_a_checkpoint_is_looked_for),
-        cmocka_unit_test(
-            test_small_segments_are_not_brought_back_in_a_large_one),
-        cmocka_unit_test(test_a_block_that_waits_for_a_stream_stops_a_restore),
-        cmocka_unit_test(test_live_is_knows_exactly_what_is_live),
-        cmocka_unit_test(test_live_is_does_not_count_an_address_twice),
-        cmocka_unit_test(test_live_is_counts_no_block_that_waits_for_a_stream),
+        cmocka_unit_test(restoring_at_once_changes_nothing),
+        cmocka_unit_test(a_block_freed_since_is_live_again),
+        cmocka_unit_test(a_pool_emptied_since_is_full_again),
+        cmocka_unit_test(blocks_allocated_after_the_checkpoint_are_freed),
+        cmocka_unit_test(segments_split_since_are_split_as_before),
+        cmocka_unit_test(a_hole_in_the_middle_comes_back),
+        cmocka_unit_test(a_segment_added_since_stays_and_is_free),
+        cmocka_unit_test(a_checkpoint_can_be_restored_many_times),
+        cmocka_unit_test(current_statistics_come_back),
+        cmocka_unit_test(memory_outside_of_the_pool_is_left_alone),
+        cmocka_unit_test(restoring_works_while_the_pool_is_begun),
+        cmocka_unit_test(short_arrays_are_filled_and_counts_are_whole),
+        cmocka_unit_test(unknown_pools_and_missing_arguments_are_refused),
+        cmocka_unit_test(a_checkpoint_of_a_vanished_pool_is_refused),
+        cmocka_unit_test(a_checkpoint_whose_segment_is_gone_is_refused),
+        cmocka_unit_test(each_segment_of_a_checkpoint_is_looked_for),
+        cmocka_unit_test(small_segments_are_not_brought_back_in_a_large_one),
+        cmocka_unit_test(a_block_that_waits_for_a_stream_stops_a_restore),
+        cmocka_unit_test(live_is_knows_exactly_what_is_live),
+        cmocka_unit_test(live_is_does_not_count_an_address_twice),
+        cmocka_unit_test(live_is_counts_no_block_that_waits_for_a_stream),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -32,7 +32,7 @@ static int64_t pending(struct rig *rig)
 
 /* ---- reuse --------------------------------------------------------------- */
 
-static void test_a_block_is_reused_on_its_own_stream_at_once(void **state)
+static void a_block_is_reused_on_its_own_stream_at_once(void **state)
 {
     struct rig rig = rig_up(SPEC, "");
     larder_addr p = rig_alloc(&rig, 4096);
@@ -44,7 +44,7 @@ static void test_a_block_is_reused_on_its_own_stream_at_once(void **state)
     rig_down(&rig);
 }
 
-static void test_a_block_is_never_reused_on_another_stream(void **state)
+static void a_block_is_never_reused_on_another_stream(void **state)
 {
     struct rig rig = rig_up(SPEC, "");
     larder_addr p = rig_alloc_on(&rig, 4096, 1);
@@ -56,7 +56,7 @@ static void test_a_block_is_never_reused_on_another_stream(void **state)
     rig_down(&rig);
 }
 
-static void test_recording_a_block_s_own_stream_does_nothing(void **state)
+static void recording_a_block_s_own_stream_does_nothing(void **state)
 {
     struct rig rig = rig_up(SPEC, "");
     larder_addr p = rig_alloc_on(&rig, 4096, 5);
@@ -70,7 +70,7 @@ static void test_recording_a_block_s_own_stream_does_nothing(void **state)
     rig_down(&rig);
 }
 
-static void test_a_recorded_block_waits_for_its_stream(void **state)
+static void a_recorded_block_waits_for_its_stream(void **state)
 {
     struct rig rig = rig_up(SPEC, "");
     larder_addr p = rig_alloc(&rig, 4096);
@@ -89,7 +89,7 @@ static void test_a_recorded_block_waits_for_its_stream(void **state)
     rig_down(&rig);
 }
 
-static void test_work_queued_after_the_free_is_not_waited_for(void **state)
+static void work_queued_after_the_free_is_not_waited_for(void **state)
 {
     struct rig rig = rig_up(SPEC, "");
     larder_addr p = rig_alloc(&rig, 4096);
@@ -106,7 +106,7 @@ static void test_work_queued_after_the_free_is_not_waited_for(void **state)
     rig_down(&rig);
 }
 
-static void test_a_block_waits_for_every_recorded_stream(void **state)
+static void a_block_waits_for_every_recorded_stream(void **state)
 {
     struct rig rig = rig_up(SPEC, "");
     larder_addr p = rig_alloc(&rig, 4096);
@@ -126,7 +126,7 @@ static void test_a_block_waits_for_every_recorded_stream(void **state)
     rig_down(&rig);
 }
 
-static void test_a_stream_recorded_twice_gets_one_event(void **state)
+static void a_stream_recorded_twice_gets_one_event(void **state)
 {
     struct rig rig = rig_up(SPEC, "");
     larder_addr p = rig_alloc(&rig, 4096);
@@ -141,7 +141,7 @@ static void test_a_stream_recorded_twice_gets_one_event(void **state)
     rig_down(&rig);
 }
 
-static void test_a_new_owner_does_not_inherit_recorded_streams(void **state)
+static void a_new_owner_does_not_inherit_recorded_streams(void **state)
 {
     struct rig rig = rig_up(SPEC, "");
     larder_addr p = rig_alloc(&rig, 4096);
@@ -157,7 +157,7 @@ static void test_a_new_owner_does_not_inherit_recorded_streams(void **state)
     rig_down(&rig);
 }
 
-static void test_events_are_used_again(void **state)
+static void events_are_used_again(void **state)
 {
     struct rig rig = rig_up(SPEC, "");
 
@@ -174,7 +174,7 @@ static void test_events_are_used_again(void **state)
     rig_down(&rig);
 }
 
-static void test_a_queue_is_asked_up_to_its_first_incomplete_event(void **state)
+static void a_queue_is_asked_up_to_its_first_incomplete_event(void **state)
 {
     struct rig rig = rig_up(SPEC, "");
     larder_addr p[10];
@@ -199,7 +199,7 @@ static void test_a_queue_is_asked_up_to_its_first_incomplete_event(void **state)
     rig_down(&rig);
 }
 
-static void test_a_pending_neighbour_is_not_merged(void **state)
+static void a_pending_neighbour_is_not_merged(void **state)
 {
     struct rig rig = rig_up(SPEC, "");
     larder_addr p = rig_alloc(&rig, MIB(4));
@@ -217,7 +217,7 @@ static void test_a_pending_neighbour_is_not_merged(void **state)
     rig_down(&rig);
 }
 
-static void test_immediate_events_are_complete_when_asked(void **state)
+static void immediate_events_are_complete_when_asked(void **state)
 {
     struct rig rig = rig_up("sim:1GiB,backing=none,events=immediate", "");
     larder_addr p = rig_alloc(&rig, 4096);
@@ -230,7 +230,7 @@ static void test_immediate_events_are_complete_when_asked(void **state)
     rig_down(&rig);
 }
 
-static void test_expandable_segments_wait_for_recorded_streams(void **state)
+static void expandable_segments_wait_for_recorded_streams(void **state)
 {
     struct rig rig = rig_up(SPEC, "expandable_segments:True");
     larder_addr p = rig_alloc(&rig, MIB(30));
@@ -244,7 +244,7 @@ static void test_expandable_segments_wait_for_recorded_streams(void **state)
     rig_down(&rig);
 }
 
-static void test_the_direct_policy_frees_after_the_stream(void **state)
+static void the_direct_policy_frees_after_the_stream(void **state)
 {
     struct rig rig = rig_up_policy(SPEC, LARDER_POLICY_DIRECT, "");
     larder_addr p = rig_alloc(&rig, MIB(4));
@@ -262,7 +262,7 @@ static void test_the_direct_policy_frees_after_the_stream(void **state)
 
 /* ---- waiting ------------------------------------------------------------- */
 
-static void test_empty_cache_waits_and_releases(void **state)
+static void empty_cache_waits_and_releases(void **state)
 {
     struct rig rig = rig_up(SPEC, "");
     larder_addr p = rig_alloc(&rig, MIB(30));
@@ -278,8 +278,7 @@ static void test_empty_cache_waits_and_releases(void **state)
     rig_down(&rig);
 }
 
-static void test_destroying_waits_for_streams_of_freed_and_live_blocks(
-    void **state)
+static void destroying_waits_for_streams_of_freed_and_live_blocks(void **state)
 {
     struct rig rig = rig_up(SPEC, "");
     larder_addr freed = rig_alloc(&rig, 4096);
@@ -302,8 +301,7 @@ static void test_destroying_waits_for_streams_of_freed_and_live_blocks(
 
 static const larder_pool_id capture = {1, 0};
 
-static void test_no_event_is_recorded_or_asked_while_a_pool_is_begun(
-    void **state)
+static void no_event_is_recorded_or_asked_while_a_pool_is_begun(void **state)
 {
     struct rig rig = rig_up(SPEC, "");
     larder_addr before = rig_alloc(&rig, 4096);
@@ -329,8 +327,7 @@ static void test_no_event_is_recorded_or_asked_while_a_pool_is_begun(
     rig_down(&rig);
 }
 
-static void test_a_block_freed_meanwhile_gets_its_events_afterwards(
-    void **state)
+static void a_block_freed_meanwhile_gets_its_events_afterwards(void **state)
 {
     struct rig rig = rig_up(SPEC, "");
     larder_addr p = rig_alloc(&rig, 4096);
@@ -350,7 +347,7 @@ static void test_a_block_freed_meanwhile_gets_its_events_afterwards(
 }
 
 /* The end of a capture orders the streams recorded during it. */
-static void test_streams_recorded_meanwhile_get_no_event(void **state)
+static void streams_recorded_meanwhile_get_no_event(void **state)
 {
     struct rig rig = rig_up(SPEC, "");
     larder_addr only_captured = rig_alloc(&rig, 4096);
@@ -375,8 +372,7 @@ static void test_streams_recorded_meanwhile_get_no_event(void **state)
     rig_down(&rig);
 }
 
-static void test_two_begun_pools_both_end_before_events_are_recorded(
-    void **state)
+static void two_begun_pools_both_end_before_events_are_recorded(void **state)
 {
     struct rig rig = rig_up(SPEC, "");
     larder_pool_id other = {2, 0};
@@ -398,7 +394,7 @@ static void test_two_begun_pools_both_end_before_events_are_recorded(
     rig_down(&rig);
 }
 
-static void test_empty_cache_deals_with_blocks_freed_meanwhile(void **state)
+static void empty_cache_deals_with_blocks_freed_meanwhile(void **state)
 {
     struct rig rig = rig_up(SPEC, "");
     larder_addr p = rig_alloc(&rig, MIB(30));
@@ -419,7 +415,7 @@ static void test_empty_cache_deals_with_blocks_freed_meanwhile(void **state)
 
 /* A late kernel on another stream still reads the bytes that were there when it
  * was queued. */
-static void test_a_late_kernel_reads_what_was_written_for_it(void **state)
+static void a_late_kernel_reads_what_was_written_for_it(void **state)
 {
     struct rig rig = rig_up("sim:64MiB,events=manual", "");
     larder_addr p = rig_alloc(&rig, 4096);
@@ -439,7 +435,7 @@ static void test_a_late_kernel_reads_what_was_written_for_it(void **state)
 }
 
 /* The ladder's wait runs the kernel before the memory is reused. */
-static void test_a_full_device_waits_for_the_late_kernel(void **state)
+static void a_full_device_waits_for_the_late_kernel(void **state)
 {
     struct rig rig = rig_up("sim:64MiB,events=manual", "");
     larder_addr p = rig_alloc(&rig, MIB(40));
@@ -459,34 +455,29 @@ static void test_a_full_device_waits_for_the_late_kernel(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_a_block_is_reused_on_its_own_stream_at_once),
-        cmocka_unit_test(test_a_block_is_never_reused_on_another_stream),
-        cmocka_unit_test(test_recording_a_block_s_own_stream_does_nothing),
-        cmocka_unit_test(test_a_recorded_block_waits_for_its_stream),
-        cmocka_unit_test(test_work_queued_after_the_free_is_not_waited_for),
-        cmocka_unit_test(test_a_block_waits_for_every_recorded_stream),
-        cmocka_unit_test(test_a_stream_recorded_twice_gets_one_event),
-        cmocka_unit_test(test_a_new_owner_does_not_inherit_recorded_streams),
-        cmocka_unit_test(test_events_are_used_again),
-        cmocka_unit_test(
-            test_a_queue_is_asked_up_to_its_first_incomplete_event),
-        cmocka_unit_test(test_a_pending_neighbour_is_not_merged),
-        cmocka_unit_test(test_immediate_events_are_complete_when_asked),
-        cmocka_unit_test(test_expandable_segments_wait_for_recorded_streams),
-        cmocka_unit_test(test_the_direct_policy_frees_after_the_stream),
-        cmocka_unit_test(test_empty_cache_waits_and_releases),
-        cmocka_unit_test(
-            test_destroying_waits_for_streams_of_freed_and_live_blocks),
-        cmocka_unit_test(
-            test_no_event_is_recorded_or_asked_while_a_pool_is_begun),
-        cmocka_unit_test(
-            test_a_block_freed_meanwhile_gets_its_events_afterwards),
-        cmocka_unit_test(test_streams_recorded_meanwhile_get_no_event),
-        cmocka_unit_test(
-            test_two_begun_pools_both_end_before_events_are_recorded),
-        cmocka_unit_test(test_empty_cache_deals_with_blocks_freed_meanwhile),
-        cmocka_unit_test(test_a_late_kernel_reads_what_was_written_for_it),
-        cmocka_unit_test(test_a_full_device_waits_for_the_late_kernel),
+        cmocka_unit_test(a_block_is_reused_on_its_own_stream_at_once),
+        cmocka_unit_test(a_block_is_never_reused_on_another_stream),
+        cmocka_unit_test(recording_a_block_s_own_stream_does_nothing),
+        cmocka_unit_test(a_recorded_block_waits_for_its_stream),
+        cmocka_unit_test(work_queued_after_the_free_is_not_waited_for),
+        cmocka_unit_test(a_block_waits_for_every_recorded_stream),
+        cmocka_unit_test(a_stream_recorded_twice_gets_one_event),
+        cmocka_unit_test(a_new_owner_does_not_inherit_recorded_streams),
+        cmocka_unit_test(events_are_used_again),
+        cmocka_unit_test(a_queue_is_asked_up_to_its_first_incomplete_event),
+        cmocka_unit_test(a_pending_neighbour_is_not_merged),
+        cmocka_unit_test(immediate_events_are_complete_when_asked),
+        cmocka_unit_test(expandable_segments_wait_for_recorded_streams),
+        cmocka_unit_test(the_direct_policy_frees_after_the_stream),
+        cmocka_unit_test(empty_cache_waits_and_releases),
+        cmocka_unit_test(destroying_waits_for_streams_of_freed_and_live_blocks),
+        cmocka_unit_test(no_event_is_recorded_or_asked_while_a_pool_is_begun),
+        cmocka_unit_test(a_block_freed_meanwhile_gets_its_events_afterwards),
+        cmocka_unit_test(streams_recorded_meanwhile_get_no_event),
+        cmocka_unit_test(two_begun_pools_both_end_before_events_are_recorded),
+        cmocka_unit_test(empty_cache_deals_with_blocks_freed_meanwhile),
+        cmocka_unit_test(a_late_kernel_reads_what_was_written_for_it),
+        cmocka_unit_test(a_full_device_waits_for_the_late_kernel),
     };
 
     unsetenv("LARDER_CONF");

@@ -14,7 +14,7 @@ static void assert_driver_calls(struct rig *rig, uint64_t allocs,
 
 /* ---- preallocate --------------------------------------------------------- */
 
-static void test_the_first_allocation_takes_one_piece(void **state)
+static void the_first_allocation_takes_one_piece(void **state)
 {
     struct rig rig = rig_up(SPEC, "preallocate:512MiB");
     larder_addr small, tensor;
@@ -41,7 +41,7 @@ static void test_the_first_allocation_takes_one_piece(void **state)
     rig_down(&rig);
 }
 
-static void test_0_bytes_take_no_piece(void **state)
+static void zero_bytes_take_no_piece(void **state)
 {
     struct rig rig = rig_up(SPEC, "preallocate:512MiB");
     larder_addr p = 77;
@@ -52,8 +52,7 @@ static void test_0_bytes_take_no_piece(void **state)
     rig_down(&rig);
 }
 
-static void test_small_and_large_requests_are_served_from_the_piece(
-    void **state)
+static void small_and_large_requests_are_served_from_the_piece(void **state)
 {
     struct rig rig = rig_up(SPEC, "preallocate:512MiB");
     larder_addr p[64];
@@ -75,7 +74,7 @@ static void test_small_and_large_requests_are_served_from_the_piece(
 }
 
 /* Whatever streams and pools had cut off goes back to the piece. */
-static void test_unused_parts_are_one_again_under_every_policy(void **state)
+static void unused_parts_are_one_again_under_every_policy(void **state)
 {
     static const larder_policy policies[] = {LARDER_POLICY_PYTORCH,
                                              LARDER_POLICY_LARDER};
@@ -103,7 +102,7 @@ static void test_unused_parts_are_one_again_under_every_policy(void **state)
     }
 }
 
-static void test_private_pools_are_served_from_the_piece(void **state)
+static void private_pools_are_served_from_the_piece(void **state)
 {
     struct rig rig = rig_up(SPEC, "preallocate:100MiB");
     larder_pool_id id = {1, 0};
@@ -123,7 +122,7 @@ static void test_private_pools_are_served_from_the_piece(void **state)
     rig_down(&rig);
 }
 
-static void test_the_piece_is_used_before_expandable_segments(void **state)
+static void the_piece_is_used_before_expandable_segments(void **state)
 {
     struct rig rig = rig_up(SPEC, "preallocate:64MiB,"
                                   "expandable_segments:True");
@@ -140,7 +139,7 @@ static void test_the_piece_is_used_before_expandable_segments(void **state)
     rig_down(&rig);
 }
 
-static void test_requests_beyond_the_piece_come_from_the_driver(void **state)
+static void requests_beyond_the_piece_come_from_the_driver(void **state)
 {
     struct rig rig = rig_up(SPEC, "preallocate:64MiB");
     larder_addr p = rig_alloc(&rig, MIB(60));
@@ -158,7 +157,7 @@ static void test_requests_beyond_the_piece_come_from_the_driver(void **state)
     rig_down(&rig);
 }
 
-static void test_the_ladder_does_not_release_the_piece(void **state)
+static void the_ladder_does_not_release_the_piece(void **state)
 {
     struct rig rig = rig_up("sim:100MiB,backing=none", "preallocate:64MiB");
     larder_addr p = rig_alloc(&rig, MIB(60));
@@ -173,7 +172,7 @@ static void test_the_ladder_does_not_release_the_piece(void **state)
     rig_down(&rig);
 }
 
-static void test_the_ladder_joins_cached_segments_of_the_piece(void **state)
+static void the_ladder_joins_cached_segments_of_the_piece(void **state)
 {
     struct rig rig = rig_up("sim:100MiB,backing=none", "preallocate:100MiB");
     larder_addr p = rig_alloc_on(&rig, MIB(50), 1);
@@ -188,8 +187,7 @@ static void test_the_ladder_joins_cached_segments_of_the_piece(void **state)
     rig_down(&rig);
 }
 
-static void test_a_piece_that_does_not_fit_fails_naming_the_setting(
-    void **state)
+static void a_piece_that_does_not_fit_fails_naming_the_setting(void **state)
 {
     struct rig rig = rig_up("sim:100MiB,backing=none", "preallocate:128MiB");
     larder_addr p = 77;
@@ -207,7 +205,7 @@ static void test_a_piece_that_does_not_fit_fails_naming_the_setting(
     rig_down(&rig);
 }
 
-static void test_a_piece_beyond_the_limit_fails_naming_the_setting(void **state)
+static void a_piece_beyond_the_limit_fails_naming_the_setting(void **state)
 {
     struct rig rig = rig_up(SPEC, "preallocate:128MiB,limit:100MiB");
     larder_addr p = 77;
@@ -219,7 +217,7 @@ static void test_a_piece_beyond_the_limit_fails_naming_the_setting(void **state)
     rig_down(&rig);
 }
 
-static void test_the_piece_counts_towards_the_limit_once(void **state)
+static void the_piece_counts_towards_the_limit_once(void **state)
 {
     struct rig rig = rig_up(SPEC, "preallocate:64MiB,limit:100MiB");
     larder_addr p = 77;
@@ -235,7 +233,7 @@ static void test_the_piece_counts_towards_the_limit_once(void **state)
     rig_down(&rig);
 }
 
-static void test_a_pools_limit_counts_what_it_has_of_the_piece(void **state)
+static void a_pools_limit_counts_what_it_has_of_the_piece(void **state)
 {
     const larder_pool_id id = {1, 0};
     struct rig rig = rig_up("sim:1GiB", "preallocate:200MiB");
@@ -257,7 +255,7 @@ static void test_a_pools_limit_counts_what_it_has_of_the_piece(void **state)
 
 /* ---- larder_reserve ------------------------------------------------------ */
 
-static void test_a_piece_set_while_running_takes_the_cache_s_place(void **state)
+static void a_piece_set_while_running_takes_the_cache_s_place(void **state)
 {
     struct rig rig = rig_up("sim:64MiB,backing=none", "");
 
@@ -269,7 +267,7 @@ static void test_a_piece_set_while_running_takes_the_cache_s_place(void **state)
     rig_down(&rig);
 }
 
-static void test_a_piece_can_be_reserved_while_running(void **state)
+static void a_piece_can_be_reserved_while_running(void **state)
 {
     struct rig rig = rig_up(SPEC, "");
 
@@ -289,7 +287,7 @@ static void test_a_piece_can_be_reserved_while_running(void **state)
     rig_down(&rig);
 }
 
-static void test_a_reservation_is_rounded_up_to_2_mib(void **state)
+static void a_reservation_is_rounded_up_to_2_mib(void **state)
 {
     struct rig rig = rig_up(SPEC, "");
 
@@ -303,7 +301,7 @@ static void test_a_reservation_is_rounded_up_to_2_mib(void **state)
     rig_down(&rig);
 }
 
-static void test_a_reservation_that_does_not_fit_changes_nothing(void **state)
+static void a_reservation_that_does_not_fit_changes_nothing(void **state)
 {
     struct rig rig = rig_up(SPEC, "");
     struct picture before;
@@ -334,7 +332,7 @@ static int sum_segments(void *ctx, const larder_segment_info *s)
     return 0;
 }
 
-static void test_the_walk_shows_the_whole_piece(void **state)
+static void the_walk_shows_the_whole_piece(void **state)
 {
     struct rig rig = rig_up(SPEC, "");
     struct reserved_sum sum = {0};
@@ -350,8 +348,7 @@ static void test_the_walk_shows_the_whole_piece(void **state)
     rig_down(&rig);
 }
 
-static void test_base_allocation_of_a_piece_s_memory_is_its_segment(
-    void **state)
+static void base_allocation_of_a_piece_s_memory_is_its_segment(void **state)
 {
     struct rig rig = rig_up(SPEC, "preallocate:100MiB");
     larder_addr p, q, base = 0;
@@ -368,8 +365,7 @@ static void test_base_allocation_of_a_piece_s_memory_is_its_segment(
 
 /* ---- the direct policy --------------------------------------------------- */
 
-static void test_the_direct_policy_makes_a_driver_call_for_each_request(
-    void **state)
+static void the_direct_policy_makes_a_driver_call_for_each_request(void **state)
 {
     struct rig rig = rig_up_policy(SPEC, LARDER_POLICY_DIRECT, "");
     larder_addr p[20];
@@ -390,7 +386,7 @@ static void test_the_direct_policy_makes_a_driver_call_for_each_request(
     rig_down(&rig);
 }
 
-static void test_the_direct_policy_holds_what_is_live(void **state)
+static void the_direct_policy_holds_what_is_live(void **state)
 {
     struct rig rig = rig_up_policy(SPEC, LARDER_POLICY_DIRECT, "");
     larder_stats st;
@@ -407,7 +403,7 @@ static void test_the_direct_policy_holds_what_is_live(void **state)
     rig_down(&rig);
 }
 
-static void test_the_direct_policy_serves_from_a_piece_too(void **state)
+static void the_direct_policy_serves_from_a_piece_too(void **state)
 {
     struct rig rig =
         rig_up_policy(SPEC, LARDER_POLICY_DIRECT, "preallocate:64MiB");
@@ -423,34 +419,29 @@ static void test_the_direct_policy_serves_from_a_piece_too(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_the_first_allocation_takes_one_piece),
-        cmocka_unit_test(test_0_bytes_take_no_piece),
+        cmocka_unit_test(the_first_allocation_takes_one_piece),
+        cmocka_unit_test(zero_bytes_take_no_piece),
+        cmocka_unit_test(small_and_large_requests_are_served_from_the_piece),
+        cmocka_unit_test(unused_parts_are_one_again_under_every_policy),
+        cmocka_unit_test(private_pools_are_served_from_the_piece),
+        cmocka_unit_test(the_piece_is_used_before_expandable_segments),
+        cmocka_unit_test(requests_beyond_the_piece_come_from_the_driver),
+        cmocka_unit_test(the_ladder_does_not_release_the_piece),
+        cmocka_unit_test(the_ladder_joins_cached_segments_of_the_piece),
+        cmocka_unit_test(a_piece_that_does_not_fit_fails_naming_the_setting),
+        cmocka_unit_test(a_piece_beyond_the_limit_fails_naming_the_setting),
+        cmocka_unit_test(the_piece_counts_towards_the_limit_once),
+        cmocka_unit_test(a_pools_limit_counts_what_it_has_of_the_piece),
+        cmocka_unit_test(a_piece_set_while_running_takes_the_cache_s_place),
+        cmocka_unit_test(a_piece_can_be_reserved_while_running),
+        cmocka_unit_test(a_reservation_is_rounded_up_to_2_mib),
+        cmocka_unit_test(a_reservation_that_does_not_fit_changes_nothing),
+        cmocka_unit_test(the_walk_shows_the_whole_piece),
+        cmocka_unit_test(base_allocation_of_a_piece_s_memory_is_its_segment),
         cmocka_unit_test(
-            test_small_and_large_requests_are_served_from_the_piece),
-        cmocka_unit_test(test_unused_parts_are_one_again_under_every_policy),
-        cmocka_unit_test(test_private_pools_are_served_from_the_piece),
-        cmocka_unit_test(test_the_piece_is_used_before_expandable_segments),
-        cmocka_unit_test(test_requests_beyond_the_piece_come_from_the_driver),
-        cmocka_unit_test(test_the_ladder_does_not_release_the_piece),
-        cmocka_unit_test(test_the_ladder_joins_cached_segments_of_the_piece),
-        cmocka_unit_test(
-            test_a_piece_that_does_not_fit_fails_naming_the_setting),
-        cmocka_unit_test(
-            test_a_piece_beyond_the_limit_fails_naming_the_setting),
-        cmocka_unit_test(test_the_piece_counts_towards_the_limit_once),
-        cmocka_unit_test(test_a_pools_limit_counts_what_it_has_of_the_piece),
-        cmocka_unit_test(
-            test_a_piece_set_while_running_takes_the_cache_s_place),
-        cmocka_unit_test(test_a_piece_can_be_reserved_while_running),
-        cmocka_unit_test(test_a_reservation_is_rounded_up_to_2_mib),
-        cmocka_unit_test(test_a_reservation_that_does_not_fit_changes_nothing),
-        cmocka_unit_test(test_the_walk_shows_the_whole_piece),
-        cmocka_unit_test(
-            test_base_allocation_of_a_piece_s_memory_is_its_segment),
-        cmocka_unit_test(
-            test_the_direct_policy_makes_a_driver_call_for_each_request),
-        cmocka_unit_test(test_the_direct_policy_holds_what_is_live),
-        cmocka_unit_test(test_the_direct_policy_serves_from_a_piece_too),
+            the_direct_policy_makes_a_driver_call_for_each_request),
+        cmocka_unit_test(the_direct_policy_holds_what_is_live),
+        cmocka_unit_test(the_direct_policy_serves_from_a_piece_too),
     };
 
     unsetenv("LARDER_CONF");

@@ -85,7 +85,7 @@ static void used_elsewhere(struct rig *rig, larder_addr p)
     use(rig, p, USER);
 }
 
-static void test_an_unrecorded_use_is_reported(void **state)
+static void an_unrecorded_use_is_reported(void **state)
 {
     (void)state;
     try_all(used_elsewhere, LARDER_ERR_UNRECORDED);
@@ -98,7 +98,7 @@ static void test_an_unrecorded_use_is_reported(void **state)
     }
 }
 
-static void test_the_words_name_both_streams(void **state)
+static void the_words_name_both_streams(void **state)
 {
     struct rig rig = rig_up_policy(DRIVER, LARDER_POLICY_LARDER,
                                    "debug:2,history:1000,history_stacks:fp");
@@ -146,7 +146,7 @@ static void copied_to(struct rig *rig, larder_addr p)
                                  LARDER_COPY_TO_DEVICE, USER));
 }
 
-static void test_calls_that_do_not_order_work_do_not_count(void **state)
+static void calls_that_do_not_order_work_do_not_count(void **state)
 {
     (void)state;
     try_all(another_is_recorded, LARDER_ERR_UNRECORDED);
@@ -157,7 +157,7 @@ static void test_calls_that_do_not_order_work_do_not_count(void **state)
 }
 
 /* The lowest of several streams is named, whichever had work first. */
-static void test_the_lowest_stream_is_named(void **state)
+static void the_lowest_stream_is_named(void **state)
 {
     static const larder_stream orders[][2] = {{USER, THIRD}, {THIRD, USER}};
 
@@ -176,7 +176,7 @@ static void test_the_lowest_stream_is_named(void **state)
     }
 }
 
-static void test_private_pools_are_checked(void **state)
+static void private_pools_are_checked(void **state)
 {
     const larder_pool_id pool = {1, 0};
     struct rig rig = rig_up_policy(DRIVER, LARDER_POLICY_LARDER, "debug:2");
@@ -216,7 +216,7 @@ static void decommit(const char *conf, bool is_recorded, larder_result expected)
     finish(&rig);
 }
 
-static void test_regions_are_checked(void **state)
+static void regions_are_checked(void **state)
 {
     (void)state;
     decommit("debug:1", false, LARDER_OK);
@@ -268,7 +268,7 @@ static void used_on_its_own(struct rig *rig, larder_addr p)
     use(rig, p, OWN);
 }
 
-static void test_ordered_work_is_not_reported(void **state)
+static void ordered_work_is_not_reported(void **state)
 {
     (void)state;
     try_all(recorded, LARDER_OK);
@@ -280,7 +280,7 @@ static void test_ordered_work_is_not_reported(void **state)
 }
 
 /* Without bytes to check, nothing else waits for the stream. */
-static void test_order_is_read_off_the_queues(void **state)
+static void order_is_read_off_the_queues(void **state)
 {
     (void)state;
     for (int i = 0; i < POLICIES; i++) {
@@ -293,7 +293,7 @@ static void test_order_is_read_off_the_queues(void **state)
 }
 
 /* Work that runs when it is queued is never behind. */
-static void test_immediate_work_is_never_reported(void **state)
+static void immediate_work_is_never_reported(void **state)
 {
     (void)state;
     for (int i = 0; i < POLICIES; i++)
@@ -303,15 +303,15 @@ static void test_immediate_work_is_never_reported(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_an_unrecorded_use_is_reported),
-        cmocka_unit_test(test_the_words_name_both_streams),
-        cmocka_unit_test(test_calls_that_do_not_order_work_do_not_count),
-        cmocka_unit_test(test_the_lowest_stream_is_named),
-        cmocka_unit_test(test_private_pools_are_checked),
-        cmocka_unit_test(test_regions_are_checked),
-        cmocka_unit_test(test_ordered_work_is_not_reported),
-        cmocka_unit_test(test_order_is_read_off_the_queues),
-        cmocka_unit_test(test_immediate_work_is_never_reported),
+        cmocka_unit_test(an_unrecorded_use_is_reported),
+        cmocka_unit_test(the_words_name_both_streams),
+        cmocka_unit_test(calls_that_do_not_order_work_do_not_count),
+        cmocka_unit_test(the_lowest_stream_is_named),
+        cmocka_unit_test(private_pools_are_checked),
+        cmocka_unit_test(regions_are_checked),
+        cmocka_unit_test(ordered_work_is_not_reported),
+        cmocka_unit_test(order_is_read_off_the_queues),
+        cmocka_unit_test(immediate_work_is_never_reported),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -83,7 +83,7 @@ static void assert_has(const struct bytes *b, const char *words)
 
 /* ---- contents -------------------------------------------------------------- */
 
-static void test_json_has_segments_blocks_and_events(void **state)
+static void json_has_segments_blocks_and_events(void **state)
 {
     struct rig rig =
         rig_up("sim:1GiB,backing=none,events=manual,count=3", "history:9");
@@ -123,7 +123,7 @@ static void test_json_has_segments_blocks_and_events(void **state)
 }
 
 /* The n-th list of traces belongs to the n-th device. */
-static void test_events_are_in_the_list_of_their_device(void **state)
+static void events_are_in_the_list_of_their_device(void **state)
 {
     struct rig rig;
     larder_options opt;
@@ -140,7 +140,7 @@ static void test_events_are_in_the_list_of_their_device(void **state)
     rig_down(&rig);
 }
 
-static void test_without_history_there_are_segments_and_settings(void **state)
+static void without_history_there_are_segments_and_settings(void **state)
 {
     struct rig rig = rig_up("sim:1GiB,backing=none",
                             "expandable_segments:True,max_split_size_mb:64,"
@@ -178,7 +178,7 @@ static void test_without_history_there_are_segments_and_settings(void **state)
 
 /* PyTorch's keys, and Larder's up to its statistics; except the device's
  * name. */
-static void test_settings_have_every_key(void **state)
+static void settings_have_every_key(void **state)
 {
     struct rig rig = rig_up_policy(
         "sim:1GiB,backing=none", LARDER_POLICY_LARDER,
@@ -240,7 +240,7 @@ static void assert_has_stat(const struct bytes *b, const char *name,
 }
 
 /* Small, large and oversize memory, of which some is freed. */
-static void test_every_statistic_is_there(void **state)
+static void every_statistic_is_there(void **state)
 {
     struct rig rig = rig_up("sim:1GiB,backing=none", "max_split_size_mb:30");
     larder_addr big = rig_alloc(&rig, MIB(40));
@@ -279,7 +279,7 @@ static void test_every_statistic_is_there(void **state)
 
 /* One word for each setting that is not at its default, nothing for the
  * others. */
-static void test_settings_at_their_defaults_are_left_out(void **state)
+static void settings_at_their_defaults_are_left_out(void **state)
 {
     static const char *const confs[] = {"defrag:eager", "migrate:on",
                                         "limit:1073741824",
@@ -302,7 +302,7 @@ static void test_settings_at_their_defaults_are_left_out(void **state)
 }
 
 /* The used and the free parts of a piece that is one event. */
-static void test_a_reserved_piece_is_written_whole(void **state)
+static void a_reserved_piece_is_written_whole(void **state)
 {
     struct rig rig = rig_up("sim:1GiB,backing=none", "history:9");
     struct bytes b;
@@ -347,7 +347,7 @@ static void hide_times(char *text)
     "\"time_us\":T,\"device\":0,\"pool_id\":[0,0],\"frames\":[],"              \
     "\"user_metadata\":\"%s\",\"compile_context\":\"N/A\"}"
 
-static void test_json_has_events_and_marks_to_the_letter(void **state)
+static void json_has_events_and_marks_to_the_letter(void **state)
 {
     struct rig rig = rig_up("sim:1GiB,backing=none,count=3", "history:9");
     char want[2048];
@@ -384,7 +384,7 @@ static void test_json_has_events_and_marks_to_the_letter(void **state)
     rig_down(&rig);
 }
 
-static void test_text_is_escaped(void **state)
+static void text_is_escaped(void **state)
 {
     struct rig rig = rig_up("sim:1GiB,backing=none", "history:9");
     struct bytes b;
@@ -403,7 +403,7 @@ static void test_text_is_escaped(void **state)
 }
 
 /* Keys that PyTorch always writes, even if empty. */
-static void test_empty_fields_are_written(void **state)
+static void empty_fields_are_written(void **state)
 {
     struct rig rig = rig_up("sim:1GiB,backing=none",
                             "history:9,pinned_max_cached_size_mb:2");
@@ -420,7 +420,7 @@ static void test_empty_fields_are_written(void **state)
 }
 
 /* Numbers of every width of protocol 4. */
-static void test_a_pickle_holds_numbers_of_64_bits(void **state)
+static void a_pickle_holds_numbers_of_64_bits(void **state)
 {
     static const char pair[] = "segment_pool_id\x94"
                                "\x8A\x09\x01\0\0\0\0\0\0\x80\0"
@@ -543,7 +543,7 @@ static void assert_same_snapshots(const struct snapshot *a,
 }
 
 /* With call paths, marks, a second device's place, and blocks of every kind. */
-static void test_a_pickle_says_what_json_says(void **state)
+static void a_pickle_says_what_json_says(void **state)
 {
     struct rig rig;
     struct folder f = folder_make();
@@ -587,7 +587,7 @@ static void test_a_pickle_says_what_json_says(void **state)
     rig_down(&rig);
 }
 
-static void test_a_snapshot_may_omit_the_history(void **state)
+static void a_snapshot_may_omit_the_history(void **state)
 {
     struct rig rig = rig_up("sim:1GiB,backing=none", "history:9");
     larder_snapshot_options opt;
@@ -612,7 +612,7 @@ static void test_a_snapshot_may_omit_the_history(void **state)
 
 /* ---- writing --------------------------------------------------------------- */
 
-static void test_a_refused_write_ends_the_snapshot(void **state)
+static void a_refused_write_ends_the_snapshot(void **state)
 {
     struct rig rig = rig_up("sim:1GiB,backing=none", "history:9");
     struct bytes b = {.refuse_at = 1};
@@ -625,7 +625,7 @@ static void test_a_refused_write_ends_the_snapshot(void **state)
     rig_down(&rig);
 }
 
-static void test_the_name_says_which_format(void **state)
+static void the_name_says_which_format(void **state)
 {
     struct rig rig = rig_up("sim:1GiB,backing=none", "");
     struct folder f = folder_make();
@@ -653,7 +653,7 @@ static void test_the_name_says_which_format(void **state)
     rig_down(&rig);
 }
 
-static void test_a_failed_file_leaves_nothing_and_the_old_one(void **state)
+static void a_failed_file_leaves_nothing_and_the_old_one(void **state)
 {
     struct rig rig = rig_up("sim:1GiB,backing=none", "");
     struct folder f = folder_make();
@@ -680,7 +680,7 @@ static void test_a_failed_file_leaves_nothing_and_the_old_one(void **state)
     rig_down(&rig);
 }
 
-static void test_a_device_file_is_written_to_not_replaced(void **state)
+static void a_device_file_is_written_to_not_replaced(void **state)
 {
     struct rig rig = rig_up("sim:1GiB,backing=none", "");
     struct stat st;
@@ -692,7 +692,7 @@ static void test_a_device_file_is_written_to_not_replaced(void **state)
     rig_down(&rig);
 }
 
-static void test_wrong_options_are_refused(void **state)
+static void wrong_options_are_refused(void **state)
 {
     struct rig rig = rig_up("sim:1GiB,backing=none", "");
     larder_snapshot_options opt;
@@ -723,7 +723,7 @@ static void run_out(struct rig *rig)
     assert_ok(larder_check(rig->a));
 }
 
-static void test_a_snapshot_is_written_once_when_memory_runs_out(void **state)
+static void a_snapshot_is_written_once_when_memory_runs_out(void **state)
 {
     struct folder f = folder_make();
     char conf[256];
@@ -748,7 +748,7 @@ static void test_a_snapshot_is_written_once_when_memory_runs_out(void **state)
     folder_remove(&f);
 }
 
-static void test_a_number_in_the_name_has_it_written_each_time(void **state)
+static void a_number_in_the_name_has_it_written_each_time(void **state)
 {
     struct folder f = folder_make();
     char conf[256];
@@ -769,7 +769,7 @@ static void test_a_number_in_the_name_has_it_written_each_time(void **state)
     folder_remove(&f);
 }
 
-static void test_a_dump_that_fails_is_counted_and_no_more(void **state)
+static void a_dump_that_fails_is_counted_and_no_more(void **state)
 {
     struct rig rig =
         rig_up("sim:1GiB,backing=none", "dump_on_oom:/no/such/folder/%n");
@@ -792,8 +792,7 @@ static int resolve_by_running_out(void *ctx, uint64_t frame, larder_frame *out)
     return 0;
 }
 
-static void test_running_out_while_a_dump_is_written_writes_no_other(
-    void **state)
+static void running_out_while_a_dump_is_written_writes_no_other(void **state)
 {
     struct folder f = folder_make();
     char conf[256];
@@ -815,29 +814,28 @@ static void test_running_out_while_a_dump_is_written_writes_no_other(
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_json_has_segments_blocks_and_events),
-        cmocka_unit_test(test_events_are_in_the_list_of_their_device),
-        cmocka_unit_test(test_without_history_there_are_segments_and_settings),
-        cmocka_unit_test(test_settings_have_every_key),
-        cmocka_unit_test(test_every_statistic_is_there),
-        cmocka_unit_test(test_settings_at_their_defaults_are_left_out),
-        cmocka_unit_test(test_a_reserved_piece_is_written_whole),
-        cmocka_unit_test(test_json_has_events_and_marks_to_the_letter),
-        cmocka_unit_test(test_text_is_escaped),
-        cmocka_unit_test(test_empty_fields_are_written),
-        cmocka_unit_test(test_a_pickle_holds_numbers_of_64_bits),
-        cmocka_unit_test(test_a_pickle_says_what_json_says),
-        cmocka_unit_test(test_a_snapshot_may_omit_the_history),
-        cmocka_unit_test(test_a_refused_write_ends_the_snapshot),
-        cmocka_unit_test(test_the_name_says_which_format),
-        cmocka_unit_test(test_a_failed_file_leaves_nothing_and_the_old_one),
-        cmocka_unit_test(test_a_device_file_is_written_to_not_replaced),
-        cmocka_unit_test(test_wrong_options_are_refused),
-        cmocka_unit_test(test_a_snapshot_is_written_once_when_memory_runs_out),
-        cmocka_unit_test(test_a_number_in_the_name_has_it_written_each_time),
-        cmocka_unit_test(test_a_dump_that_fails_is_counted_and_no_more),
-        cmocka_unit_test(
-            test_running_out_while_a_dump_is_written_writes_no_other),
+        cmocka_unit_test(json_has_segments_blocks_and_events),
+        cmocka_unit_test(events_are_in_the_list_of_their_device),
+        cmocka_unit_test(without_history_there_are_segments_and_settings),
+        cmocka_unit_test(settings_have_every_key),
+        cmocka_unit_test(every_statistic_is_there),
+        cmocka_unit_test(settings_at_their_defaults_are_left_out),
+        cmocka_unit_test(a_reserved_piece_is_written_whole),
+        cmocka_unit_test(json_has_events_and_marks_to_the_letter),
+        cmocka_unit_test(text_is_escaped),
+        cmocka_unit_test(empty_fields_are_written),
+        cmocka_unit_test(a_pickle_holds_numbers_of_64_bits),
+        cmocka_unit_test(a_pickle_says_what_json_says),
+        cmocka_unit_test(a_snapshot_may_omit_the_history),
+        cmocka_unit_test(a_refused_write_ends_the_snapshot),
+        cmocka_unit_test(the_name_says_which_format),
+        cmocka_unit_test(a_failed_file_leaves_nothing_and_the_old_one),
+        cmocka_unit_test(a_device_file_is_written_to_not_replaced),
+        cmocka_unit_test(wrong_options_are_refused),
+        cmocka_unit_test(a_snapshot_is_written_once_when_memory_runs_out),
+        cmocka_unit_test(a_number_in_the_name_has_it_written_each_time),
+        cmocka_unit_test(a_dump_that_fails_is_counted_and_no_more),
+        cmocka_unit_test(running_out_while_a_dump_is_written_writes_no_other),
     };
 
     unsetenv("LARDER_CONF");

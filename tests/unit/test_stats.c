@@ -165,7 +165,7 @@ static void random_run(const char *conf, const char *other_conf, uint64_t seed)
     rig_down(&run.rig);
 }
 
-static void test_statistics_are_the_sums_of_a_walk(void **state)
+static void statistics_are_the_sums_of_a_walk(void **state)
 {
     (void)state;
     random_run("", "", 1);
@@ -173,7 +173,7 @@ static void test_statistics_are_the_sums_of_a_walk(void **state)
     random_run("roundup_power2_divisions:4", "max_split_size_mb:32", 3);
 }
 
-static void test_statistics_are_the_sums_of_a_walk_with_expandable_segments(
+static void statistics_are_the_sums_of_a_walk_with_expandable_segments(
     void **state)
 {
     (void)state;
@@ -214,7 +214,7 @@ static int visit_block(void *ctx, const larder_segment_info *s,
     return ++v->blocks == v->end_at_block;
 }
 
-static void test_a_walk_ascends_and_ends_when_told(void **state)
+static void a_walk_ascends_and_ends_when_told(void **state)
 {
     struct rig rig = rig_up(SPEC, "");
     struct visits all = {0};
@@ -239,7 +239,7 @@ static void test_a_walk_ascends_and_ends_when_told(void **state)
 
 /* ---- peaks and sums ----------------------------------------------------- */
 
-static void test_a_peak_of_both_pools_is_no_sum_of_their_peaks(void **state)
+static void a_peak_of_both_pools_is_no_sum_of_their_peaks(void **state)
 {
     struct rig rig = rig_up(SPEC, "");
     larder_stats st;
@@ -257,7 +257,7 @@ static void test_a_peak_of_both_pools_is_no_sum_of_their_peaks(void **state)
     rig_down(&rig);
 }
 
-static void test_resetting_peaks_makes_them_the_current_values(void **state)
+static void resetting_peaks_makes_them_the_current_values(void **state)
 {
     struct rig rig = rig_up(SPEC, "max_split_size_mb:25");
     larder_addr small = rig_alloc(&rig, 512);
@@ -289,7 +289,7 @@ static void test_resetting_peaks_makes_them_the_current_values(void **state)
     rig_down(&rig);
 }
 
-static void test_resetting_sums_zeroes_them_and_the_counters(void **state)
+static void resetting_sums_zeroes_them_and_the_counters(void **state)
 {
     struct rig rig = rig_up("sim:64MiB,backing=none", "");
     larder_addr p = rig_alloc(&rig, MIB(30));
@@ -324,7 +324,7 @@ static void test_resetting_sums_zeroes_them_and_the_counters(void **state)
     rig_down(&rig);
 }
 
-static void test_a_freed_block_that_is_waited_for_stays_active(void **state)
+static void a_freed_block_that_is_waited_for_stays_active(void **state)
 {
     struct rig rig = rig_up("sim:1GiB,backing=none,events=manual", "");
     larder_addr p = rig_alloc(&rig, 1000);
@@ -343,7 +343,7 @@ static void test_a_freed_block_that_is_waited_for_stays_active(void **state)
     rig_down(&rig);
 }
 
-static void test_oversize_counts_from_max_split_size_on(void **state)
+static void oversize_counts_from_max_split_size_on(void **state)
 {
     struct rig rig = rig_up(SPEC, "max_split_size_mb:40");
     larder_addr large;
@@ -489,7 +489,7 @@ ROW("Oversize GPU segments |       0    |       0    |       0    |       0   ")
 RULE_DOUBLE;
 /* clang-format on */
 
-static void test_the_summary_is_pytorch_s_table(void **state)
+static void the_summary_is_pytorch_s_table(void **state)
 {
     struct rig rig = summary_rig();
     char *text = summary_text(&rig, 0);
@@ -500,7 +500,7 @@ static void test_the_summary_is_pytorch_s_table(void **state)
     rig_down(&rig);
 }
 
-static void test_the_abbreviated_summary_leaves_out_the_pools(void **state)
+static void the_abbreviated_summary_leaves_out_the_pools(void **state)
 {
     struct rig rig = summary_rig();
     char *text = summary_text(&rig, 1);
@@ -511,7 +511,7 @@ static void test_the_abbreviated_summary_leaves_out_the_pools(void **state)
     rig_down(&rig);
 }
 
-static void test_the_summary_names_the_device_and_counts_failures(void **state)
+static void the_summary_names_the_device_and_counts_failures(void **state)
 {
     struct rig rig = {0};
     larder_options opt;
@@ -537,7 +537,7 @@ static void test_the_summary_names_the_device_and_counts_failures(void **state)
 
 /* A buffer that is too short gets the beginning, with a NUL, and no byte behind
  * its end is written. */
-static void test_a_summary_that_does_not_fit_is_cut(void **state)
+static void a_summary_that_does_not_fit_is_cut(void **state)
 {
     struct rig rig = summary_rig();
     char *whole = summary_text(&rig, 0);
@@ -575,7 +575,7 @@ static void assert_row(struct rig *rig, const char *row)
     free(text);
 }
 
-static void test_bytes_change_their_unit_at_768_of_the_smaller(void **state)
+static void bytes_change_their_unit_at_768_of_the_smaller(void **state)
 {
     struct rig rig = rig_up("sim:2TiB,backing=none", "");
     larder_addr p = rig_alloc(&rig, 768 * 1024 - 512);
@@ -604,7 +604,7 @@ static void test_bytes_change_their_unit_at_768_of_the_smaller(void **state)
     rig_down(&rig);
 }
 
-static void test_counts_change_their_unit_at_750_of_the_smaller(void **state)
+static void counts_change_their_unit_at_750_of_the_smaller(void **state)
 {
     struct rig rig = rig_up(SPEC, "");
 
@@ -622,21 +622,21 @@ static void test_counts_change_their_unit_at_750_of_the_smaller(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_statistics_are_the_sums_of_a_walk),
+        cmocka_unit_test(statistics_are_the_sums_of_a_walk),
         cmocka_unit_test(
-            test_statistics_are_the_sums_of_a_walk_with_expandable_segments),
-        cmocka_unit_test(test_a_walk_ascends_and_ends_when_told),
-        cmocka_unit_test(test_a_peak_of_both_pools_is_no_sum_of_their_peaks),
-        cmocka_unit_test(test_resetting_peaks_makes_them_the_current_values),
-        cmocka_unit_test(test_resetting_sums_zeroes_them_and_the_counters),
-        cmocka_unit_test(test_a_freed_block_that_is_waited_for_stays_active),
-        cmocka_unit_test(test_oversize_counts_from_max_split_size_on),
-        cmocka_unit_test(test_the_summary_is_pytorch_s_table),
-        cmocka_unit_test(test_the_abbreviated_summary_leaves_out_the_pools),
-        cmocka_unit_test(test_the_summary_names_the_device_and_counts_failures),
-        cmocka_unit_test(test_a_summary_that_does_not_fit_is_cut),
-        cmocka_unit_test(test_bytes_change_their_unit_at_768_of_the_smaller),
-        cmocka_unit_test(test_counts_change_their_unit_at_750_of_the_smaller),
+            statistics_are_the_sums_of_a_walk_with_expandable_segments),
+        cmocka_unit_test(a_walk_ascends_and_ends_when_told),
+        cmocka_unit_test(a_peak_of_both_pools_is_no_sum_of_their_peaks),
+        cmocka_unit_test(resetting_peaks_makes_them_the_current_values),
+        cmocka_unit_test(resetting_sums_zeroes_them_and_the_counters),
+        cmocka_unit_test(a_freed_block_that_is_waited_for_stays_active),
+        cmocka_unit_test(oversize_counts_from_max_split_size_on),
+        cmocka_unit_test(the_summary_is_pytorch_s_table),
+        cmocka_unit_test(the_abbreviated_summary_leaves_out_the_pools),
+        cmocka_unit_test(the_summary_names_the_device_and_counts_failures),
+        cmocka_unit_test(a_summary_that_does_not_fit_is_cut),
+        cmocka_unit_test(bytes_change_their_unit_at_768_of_the_smaller),
+        cmocka_unit_test(counts_change_their_unit_at_750_of_the_smaller),
     };
 
     unsetenv("LARDER_CONF");

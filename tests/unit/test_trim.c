@@ -64,7 +64,7 @@ static void check_target(const char *spec, larder_policy policy,
     rig_down(&rig);
 }
 
-static void test_no_more_is_released_than_the_target_needs(void **state)
+static void no_more_is_released_than_the_target_needs(void **state)
 {
     (void)state;
     check_target(PAGED, LARDER_POLICY_LARDER, "", MIB(2));
@@ -75,7 +75,7 @@ static void test_no_more_is_released_than_the_target_needs(void **state)
                  MIB(80));
 }
 
-static void test_memory_a_stream_may_still_use_stays(void **state)
+static void memory_a_stream_may_still_use_stays(void **state)
 {
     struct rig rig =
         rig_up_policy(SEGMENTS "," MANUAL, LARDER_POLICY_PYTORCH, "");
@@ -90,7 +90,7 @@ static void test_memory_a_stream_may_still_use_stays(void **state)
     rig_down(&rig);
 }
 
-static void test_pools_in_use_keep_their_memory(void **state)
+static void pools_in_use_keep_their_memory(void **state)
 {
     struct rig rig = rig_up_policy(PAGED, LARDER_POLICY_LARDER, "");
     larder_pool_id id = {1, 0};
@@ -148,7 +148,7 @@ static void check_idle(const char *spec, larder_policy policy, const char *conf)
     rig_down(&rig);
 }
 
-static void test_unused_memory_is_released(void **state)
+static void unused_memory_is_released(void **state)
 {
     (void)state;
     check_idle(PAGED, LARDER_POLICY_LARDER, "trim_age:0.04");
@@ -159,7 +159,7 @@ static void test_unused_memory_is_released(void **state)
 }
 
 /* No call made the thread release it. */
-static void test_what_is_released_by_age_has_no_stack(void **state)
+static void what_is_released_by_age_has_no_stack(void **state)
 {
     struct rig rig =
         rig_up_policy(PAGED, LARDER_POLICY_LARDER, "trim_age:0.04");
@@ -227,7 +227,7 @@ static void check_busy(const char *spec, larder_policy policy)
     rig_down(&rig);
 }
 
-static void test_used_memory_stays(void **state)
+static void used_memory_stays(void **state)
 {
     (void)state;
     check_busy(PAGED, LARDER_POLICY_LARDER);
@@ -236,7 +236,7 @@ static void test_used_memory_stays(void **state)
 
 /* Nothing is kept for its size on such a small device, and the passes nearly
  * always find it free. */
-static void test_memory_used_between_passes_stays(void **state)
+static void memory_used_between_passes_stays(void **state)
 {
     struct rig rig =
         rig_up_policy("sim:28MiB", LARDER_POLICY_LARDER, "trim_age:0.2");
@@ -257,7 +257,7 @@ static uint64_t failed_queries(struct rig *rig)
 }
 
 /* Passes run all the time, but do nothing for these reasons. */
-static void test_nothing_is_released_while_a_stream_is_captured(void **state)
+static void nothing_is_released_while_a_stream_is_captured(void **state)
 {
     struct rig rig =
         rig_up_policy(PAGED, LARDER_POLICY_LARDER, "trim_age:0.02");
@@ -297,7 +297,7 @@ static void check_no_event_is_asked_about(struct rig *rig, larder_addr p,
     assert_ok(larder_sim_capture_end(rig->dev, 9));
 }
 
-static void test_captures_of_recorded_streams_are_respected(void **state)
+static void captures_of_recorded_streams_are_respected(void **state)
 {
     struct rig rig =
         rig_up_policy(PAGED "," MANUAL, LARDER_POLICY_LARDER, "trim_age:0.02");
@@ -334,7 +334,7 @@ static bool are_asked_more_than(struct rig *rig, uint64_t times)
 
 /* One event is queried again and again for a while, before the next pass
  * creates another. */
-static void test_a_busy_stream_is_asked_again(void **state)
+static void a_busy_stream_is_asked_again(void **state)
 {
     struct rig rig =
         rig_up_policy(PAGED "," MANUAL, LARDER_POLICY_LARDER, "trim_age:0.02");
@@ -353,7 +353,7 @@ static void test_a_busy_stream_is_asked_again(void **state)
 }
 
 /* Pages wait for the stream's work, and nobody waits for them. */
-static void test_a_busy_stream_keeps_its_pages(void **state)
+static void a_busy_stream_keeps_its_pages(void **state)
 {
     struct rig rig =
         rig_up_policy(PAGED "," MANUAL, LARDER_POLICY_LARDER, "trim_age:0.02");
@@ -374,7 +374,7 @@ static void test_a_busy_stream_keeps_its_pages(void **state)
     rig_down(&rig);
 }
 
-static void test_the_age_can_be_changed_and_ended(void **state)
+static void the_age_can_be_changed_and_ended(void **state)
 {
     struct rig rig = rig_up_policy(SEGMENTS, LARDER_POLICY_PYTORCH, "");
 
@@ -396,7 +396,7 @@ static void test_the_age_can_be_changed_and_ended(void **state)
 }
 
 /* The other settings of the same call are not set either. */
-static void test_without_a_thread_nothing_is_set(void **state)
+static void without_a_thread_nothing_is_set(void **state)
 {
     struct rig rig = rig_up_policy(SEGMENTS, LARDER_POLICY_LARDER, "");
 
@@ -411,7 +411,7 @@ static void test_without_a_thread_nothing_is_set(void **state)
     rig_down(&rig);
 }
 
-static void test_destroying_ends_the_trim_thread_at_once(void **state)
+static void destroying_ends_the_trim_thread_at_once(void **state)
 {
     (void)state;
     for (int i = 0; i < 30; i++) {
@@ -428,20 +428,20 @@ static void test_destroying_ends_the_trim_thread_at_once(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_no_more_is_released_than_the_target_needs),
-        cmocka_unit_test(test_memory_a_stream_may_still_use_stays),
-        cmocka_unit_test(test_pools_in_use_keep_their_memory),
-        cmocka_unit_test(test_unused_memory_is_released),
-        cmocka_unit_test(test_what_is_released_by_age_has_no_stack),
-        cmocka_unit_test(test_used_memory_stays),
-        cmocka_unit_test(test_memory_used_between_passes_stays),
-        cmocka_unit_test(test_nothing_is_released_while_a_stream_is_captured),
-        cmocka_unit_test(test_captures_of_recorded_streams_are_respected),
-        cmocka_unit_test(test_a_busy_stream_is_asked_again),
-        cmocka_unit_test(test_a_busy_stream_keeps_its_pages),
-        cmocka_unit_test(test_the_age_can_be_changed_and_ended),
-        cmocka_unit_test(test_without_a_thread_nothing_is_set),
-        cmocka_unit_test(test_destroying_ends_the_trim_thread_at_once),
+        cmocka_unit_test(no_more_is_released_than_the_target_needs),
+        cmocka_unit_test(memory_a_stream_may_still_use_stays),
+        cmocka_unit_test(pools_in_use_keep_their_memory),
+        cmocka_unit_test(unused_memory_is_released),
+        cmocka_unit_test(what_is_released_by_age_has_no_stack),
+        cmocka_unit_test(used_memory_stays),
+        cmocka_unit_test(memory_used_between_passes_stays),
+        cmocka_unit_test(nothing_is_released_while_a_stream_is_captured),
+        cmocka_unit_test(captures_of_recorded_streams_are_respected),
+        cmocka_unit_test(a_busy_stream_is_asked_again),
+        cmocka_unit_test(a_busy_stream_keeps_its_pages),
+        cmocka_unit_test(the_age_can_be_changed_and_ended),
+        cmocka_unit_test(without_a_thread_nothing_is_set),
+        cmocka_unit_test(destroying_ends_the_trim_thread_at_once),
     };
 
     unsetenv("LARDER_CONF");

@@ -102,14 +102,14 @@ static void take_cheap_lock_downwards(void)
     lock_take(&shard);
 }
 
-static void test_locks_taken_in_order_are_no_matter(void **state)
+static void locks_taken_in_order_are_no_matter(void **state)
 {
     (void)state;
     assert_int_equal(end_of(take_upwards), 0);
     assert_int_equal(end_of(take_in_two_threads), 0);
 }
 
-static void test_locks_taken_out_of_order_abort(void **state)
+static void locks_taken_out_of_order_abort(void **state)
 {
     (void)state;
     assert_int_equal(end_of(take_downwards), SIGABRT);
@@ -118,13 +118,13 @@ static void test_locks_taken_out_of_order_abort(void **state)
     assert_int_equal(end_of(take_cheap_lock_downwards), SIGABRT);
 }
 
-static void test_lock_taken_twice_aborts(void **state)
+static void lock_taken_twice_aborts(void **state)
 {
     (void)state;
     assert_int_equal(end_of(take_twice), SIGABRT);
 }
 
-static void test_lock_left_without_having_it_aborts(void **state)
+static void lock_left_without_having_it_aborts(void **state)
 {
     (void)state;
     assert_int_equal(end_of(leave_what_is_free), SIGABRT);
@@ -133,10 +133,10 @@ static void test_lock_left_without_having_it_aborts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_locks_taken_in_order_are_no_matter),
-        cmocka_unit_test(test_locks_taken_out_of_order_abort),
-        cmocka_unit_test(test_lock_taken_twice_aborts),
-        cmocka_unit_test(test_lock_left_without_having_it_aborts),
+        cmocka_unit_test(locks_taken_in_order_are_no_matter),
+        cmocka_unit_test(locks_taken_out_of_order_abort),
+        cmocka_unit_test(lock_taken_twice_aborts),
+        cmocka_unit_test(lock_left_without_having_it_aborts),
     };
 
     if (LARDER_ASSERT_LEVEL == 0)

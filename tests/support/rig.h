@@ -129,6 +129,17 @@ static inline larder_addr rig_alloc(struct rig *rig, uint64_t bytes)
     return rig_alloc_on(rig, bytes, 0);
 }
 
+/* The request fails for lack of memory, and leaves the allocator sound. */
+static inline void assert_no_room(struct rig *rig, uint64_t bytes)
+{
+    larder_addr addr = 77;
+
+    assert_result(LARDER_ERR_OUT_OF_MEMORY,
+                  larder_alloc(rig->a, bytes, 0, &addr));
+    assert_int_equal(addr, 77);
+    assert_ok(larder_check(rig->a));
+}
+
 static inline void rig_free(struct rig *rig, larder_addr addr)
 {
     assert_ok(larder_free(rig->a, addr));

@@ -1,111 +1,9 @@
 /* test_device.c - the device interface: tables, counters, prices, injected
  * faults. */
 #include "device_rig.h"
+#include "idle_device.h"
 
 #include <pthread.h>
-
-/* ---- a device that does next to nothing ----------------------------------- */
-
-struct fake {
-    int closed;
-    int calls;
-    larder_result answer;
-    const char *text;
-};
-
-static void fake_close(void *self)
-{
-    ((struct fake *)self)->closed++;
-}
-
-static larder_result fake_answer(struct fake *f)
-{
-    f->calls++;
-    return f->answer;
-}
-
-static larder_result fake_props(void *self, larder_device_props *out)
-{
-    out->total_bytes = 123;
-    return fake_answer(self);
-}
-
-static larder_result fake_mem_alloc(void *self, uint64_t bytes,
-                                    larder_addr *out)
-{
-    *out = bytes;
-    return fake_answer(self);
-}
-
-static larder_result fake_mem_free(void *self, larder_addr addr)
-{
-    (void)addr;
-    return fake_answer(self);
-}
-
-static larder_result fake_mem_info(void *self, uint64_t *free_bytes,
-                                   uint64_t *total_bytes)
-{
-    *free_bytes = *total_bytes = 123;
-    return fake_answer(self);
-}
-
-static larder_result fake_create(void *self, uint64_t *out)
-{
-    *out = 1;
-    return fake_answer(self);
-}
-
-static larder_result fake_handle(void *self, uint64_t handle)
-{
-    (void)handle;
-    return fake_answer(self);
-}
-
-static larder_result fake_record(void *self, uint64_t event,
-                                 larder_stream stream)
-{
-    (void)event;
-    (void)stream;
-    return fake_answer(self);
-}
-
-/* Has no side effects: threads call it. */
-static larder_result fake_query(void *self, uint64_t event)
-{
-    (void)self;
-    (void)event;
-    return LARDER_OK;
-}
-
-static const char *fake_text(void *self)
-{
-    return ((struct fake *)self)->text;
-}
-
-static larder_result fake_page_create(void *self, uint64_t bytes, uint64_t *out)
-{
-    (void)bytes;
-    *out = 1;
-    return fake_answer(self);
-}
-
-static const larder_device_ops fake_ops = {
-    .size = sizeof fake_ops,
-    .name = "fake",
-    .close = fake_close,
-    .props = fake_props,
-    .mem_alloc = fake_mem_alloc,
-    .mem_free = fake_mem_free,
-    .mem_info = fake_mem_info,
-    .event_create = fake_create,
-    .event_destroy = fake_handle,
-    .event_record = fake_record,
-    .event_query = fake_handle,
-    .event_sync = fake_handle,
-    .stream_sync = fake_handle,
-    .error_text = fake_text,
-};
 
 static larder_device_counters counters_of(larder_device *dev)
 {
@@ -119,13 +17,13 @@ static larder_device_counters counters_of(larder_device *dev)
 
 static void a_table_without_a_required_call_is_refused_by_name(void **state)
 {
-    struct fake f = {0};
+    struct idle_device f = {0};
     larder_device *dev;
     larder_device_ops ops;
 
     (void)state;
 #define LACKS(member)                                                          \
-    ops = fake_ops;                                                            \
+    ops = idle_ops;                                                            \
     ops.member = NULL;                                                         \
     assert_refused(LARDER_ERR_INVALID, larder_device_create(&ops, &f, &dev),   \
                    "'" #member "'")
@@ -145,23 +43,30 @@ static void a_table_without_a_required_call_is_refused_by_name(void **state)
     assert_int_equal(f.closed, 0);
 }
 
+static larder_result page_create(void *self, uint64_t bytes, uint64_t *out)
+{
+    (void)bytes;
+    *out = 1;
+    return idle_answer(self);
+}
+
 static void a_table_has_all_virtual_memory_calls_or_none(void **state)
 {
-    struct fake f = {0};
+    struct idle_device f = {0};
     larder_device *dev;
-    larder_device_ops ops = fake_ops;
+    larder_device_ops ops = idle_ops;
 
     (void)state;
-    ops.page_create = fake_page_create;
+    ops.page_create = page_create;
     assert_refused(LARDER_ERR_INVALID, larder_device_create(&ops, &f, &dev),
                    "1 of the 7 virtual memory calls");
 }
 
 static void a_shorter_table_lacks_what_it_does_not_reach(void **state)
 {
-    struct fake f = {.answer = LARDER_ERR_DEVICE, .text = "never read"};
+    struct idle_device f = {.answer = LARDER_ERR_DEVICE, .text = "never read"};
     larder_device *dev;
-    larder_device_ops ops = fake_ops;
+    larder_device_ops ops = idle_ops;
 
     (void)state;
     ops.size = offsetof(larder_device_ops, error_text);
@@ -177,8 +82,8 @@ static void a_longer_table_may_hold_nothing_that_is_unknown(void **state)
     struct {
         larder_device_ops ops;
         void *more;
-    } longer = {.ops = fake_ops};
-    struct fake f = {0};
+    } longer = {.ops = idle_ops};
+    struct idle_device f = {0};
     larder_device *dev;
 
     (void)state;
@@ -193,14 +98,14 @@ static void a_longer_table_may_hold_nothing_that_is_unknown(void **state)
 
 static void a_device_without_a_call_says_so(void **state)
 {
-    struct fake f = {0};
+    struct idle_device f = {0};
     larder_device *dev;
     uint64_t out;
     void *host;
     int capturing = 7;
 
     (void)state;
-    assert_ok(larder_device_create(&fake_ops, &f, &dev));
+    assert_ok(larder_device_create(&idle_ops, &f, &dev));
     assert_false(larder__device_has_vmm(dev));
     assert_refused(LARDER_ERR_UNSUPPORTED,
                    larder__device_page_create(dev, 1, &out),
@@ -219,9 +124,9 @@ static void a_device_without_a_call_says_so(void **state)
 
 static void a_table_of_the_same_name_is_not_a_simulated_device(void **state)
 {
-    struct fake f = {0};
+    struct idle_device f = {0};
     larder_device *dev;
-    larder_device_ops ops = fake_ops;
+    larder_device_ops ops = idle_ops;
 
     (void)state;
     ops.name = "sim";
@@ -233,11 +138,11 @@ static void a_table_of_the_same_name_is_not_a_simulated_device(void **state)
 
 static void a_device_that_is_held_is_not_closed(void **state)
 {
-    struct fake f = {0};
+    struct idle_device f = {0};
     larder_device *dev;
 
     (void)state;
-    assert_ok(larder_device_create(&fake_ops, &f, &dev));
+    assert_ok(larder_device_create(&idle_ops, &f, &dev));
     larder__device_hold(dev);
     larder__device_hold(dev);
     larder__device_drop(dev);
@@ -253,12 +158,13 @@ static void a_device_that_is_held_is_not_closed(void **state)
 
 static void a_failure_is_reported_in_the_devices_own_words(void **state)
 {
-    struct fake f = {.answer = LARDER_ERR_DEVICE, .text = "the fan is stuck"};
+    struct idle_device f = {.answer = LARDER_ERR_DEVICE,
+                            .text = "the fan is stuck"};
     larder_device *dev;
     uint64_t out;
 
     (void)state;
-    assert_ok(larder_device_create(&fake_ops, &f, &dev));
+    assert_ok(larder_device_create(&idle_ops, &f, &dev));
     assert_refused(LARDER_ERR_DEVICE, larder__device_mem_alloc(dev, 512, &out),
                    "mem_alloc of 512 bytes failed: the fan is stuck");
     f.text = "";
@@ -308,7 +214,7 @@ static void null_arguments_are_invalid(void **state)
     REFUSED(larder_device_open(NULL, 0, &dev));
     REFUSED(larder_device_open("sim:1GiB", 0, NULL));
     REFUSED(larder_device_create(NULL, NULL, &dev));
-    REFUSED(larder_device_create(&fake_ops, NULL, NULL));
+    REFUSED(larder_device_create(&idle_ops, NULL, NULL));
     REFUSED(larder_device_get_props(NULL, NULL));
     REFUSED(larder_device_get_props(dev, NULL));
     REFUSED(larder_device_mem_info(dev, NULL, &out));
@@ -502,6 +408,14 @@ static void other_prices_are_charged_from_then_on(void **state)
     assert_ok(larder_device_close(dev));
 }
 
+/* Has no side effects: threads call it. */
+static larder_result query_nothing(void *self, uint64_t event)
+{
+    (void)self;
+    (void)event;
+    return LARDER_OK;
+}
+
 enum { COUNT_THREADS = 4, COUNT_CALLS = 20000 };
 
 static void *query_many_times(void *dev)
@@ -514,14 +428,14 @@ static void *query_many_times(void *dev)
 /* With a plan active, too: exactly the planned number of calls fails. */
 static void threads_lose_no_count(void **state)
 {
-    struct fake f = {0};
+    struct idle_device f = {0};
     larder_device *dev;
     pthread_t threads[COUNT_THREADS];
     larder_device_counters n;
-    larder_device_ops ops = fake_ops;
+    larder_device_ops ops = idle_ops;
 
     (void)state;
-    ops.event_query = fake_query;
+    ops.event_query = query_nothing;
     assert_ok(larder_device_create(&ops, &f, &dev));
     assert_ok(larder_device_fail(dev, LARDER_CALL_event_query, 100, 5000,
                                  LARDER_ERR_DEVICE));

@@ -1,5 +1,6 @@
 /* test_ledger_access.c - who may open a device's ledger, which files are not
  * taken for one, and which devices have none. */
+#include "idle_device.h"
 #include "peers_rig.h"
 
 #include <sys/stat.h>
@@ -161,85 +162,17 @@ static void a_device_of_this_process_alone_has_no_ledger(void **state)
     rig_end(&rig);
 }
 
-/* A device with properties and nothing else. */
-static larder_result anonymous_props(void *self, larder_device_props *out)
-{
-    (void)self;
-    out->total_bytes = MIB(64);
-    return LARDER_OK;
-}
-
-static void anonymous_close(void *self)
-{
-    (void)self;
-}
-
-static larder_result anonymous_alloc(void *self, uint64_t bytes,
-                                     larder_addr *out)
-{
-    (void)self;
-    (void)bytes;
-    (void)out;
-    return LARDER_ERR_OUT_OF_MEMORY;
-}
-
-static larder_result anonymous_info(void *self, uint64_t *free_bytes,
-                                    uint64_t *total_bytes)
-{
-    (void)self;
-    *free_bytes = *total_bytes = MIB(64);
-    return LARDER_OK;
-}
-
-static larder_result anonymous_make(void *self, uint64_t *out)
-{
-    (void)self;
-    *out = 1;
-    return LARDER_OK;
-}
-
-static larder_result anonymous_call(void *self, uint64_t handle)
-{
-    (void)self;
-    (void)handle;
-    return LARDER_OK;
-}
-
-static larder_result anonymous_record(void *self, uint64_t event,
-                                      larder_stream stream)
-{
-    (void)self;
-    (void)event;
-    (void)stream;
-    return LARDER_OK;
-}
-
-static const larder_device_ops anonymous_ops = {
-    .size = sizeof anonymous_ops,
-    .name = "anonymous",
-    .close = anonymous_close,
-    .props = anonymous_props,
-    .mem_alloc = anonymous_alloc,
-    .mem_free = anonymous_call,
-    .mem_info = anonymous_info,
-    .event_create = anonymous_make,
-    .event_destroy = anonymous_call,
-    .event_record = anonymous_record,
-    .event_query = anonymous_call,
-    .event_sync = anonymous_call,
-    .stream_sync = anonymous_call,
-};
-
 /* Other processes could not recognise it as the same device. */
 static void a_device_that_does_not_say_who_it_is_has_no_ledger(void **state)
 {
+    struct idle_device idle = {0};
     larder_options opt;
     struct rig rig = {0};
 
     (void)state;
     larder_options_init(&opt);
     opt.conf = "ledger:on";
-    assert_ok(larder_device_create(&anonymous_ops, NULL, &rig.dev));
+    assert_ok(larder_device_create(&idle_ops, &idle, &rig.dev));
     assert_ok(larder_create(rig.dev, &opt, &rig.a));
     assert_false(has_ledger(rig.a));
     rig_end(&rig);

@@ -2,6 +2,7 @@
  * stream order is kept, and everything is released. */
 #include <larder/pinned.h>
 
+#include "idle_device.h"
 #include "support/rig.h"
 
 #define SPEC "sim:64MiB,events=manual"
@@ -479,80 +480,16 @@ static void a_destroyed_allocator_is_recognised(void **state)
 
 /* ---- a device without ------------------------------------------------------ */
 
-static void none_close(void *self)
-{
-    (void)self;
-}
-
-static larder_result none_props(void *self, larder_device_props *out)
-{
-    (void)self;
-    (void)out;
-    return LARDER_OK;
-}
-
-static larder_result none_alloc(void *self, uint64_t bytes, larder_addr *out)
-{
-    (void)self;
-    (void)bytes;
-    (void)out;
-    return LARDER_ERR_OUT_OF_MEMORY;
-}
-
-static larder_result none_one(void *self, uint64_t value)
-{
-    (void)self;
-    (void)value;
-    return LARDER_ERR_DEVICE;
-}
-
-static larder_result none_two(void *self, uint64_t *x, uint64_t *y)
-{
-    (void)self;
-    (void)x;
-    (void)y;
-    return LARDER_ERR_DEVICE;
-}
-
-static larder_result none_create(void *self, uint64_t *out)
-{
-    (void)self;
-    (void)out;
-    return LARDER_ERR_DEVICE;
-}
-
-static larder_result none_record(void *self, uint64_t event, uint64_t stream)
-{
-    (void)self;
-    (void)event;
-    (void)stream;
-    return LARDER_ERR_DEVICE;
-}
-
 static void a_device_without_pinned_memory_says_so(void **state)
 {
-    const larder_device_ops ops = {
-        .size = sizeof ops,
-        .name = "none",
-        .close = none_close,
-        .props = none_props,
-        .mem_alloc = none_alloc,
-        .mem_free = none_one,
-        .mem_info = none_two,
-        .event_create = none_create,
-        .event_destroy = none_one,
-        .event_record = none_record,
-        .event_query = none_one,
-        .event_sync = none_one,
-        .stream_sync = none_one,
-    };
+    struct idle_device idle = {0};
     larder_device *dev;
     larder_allocator *a;
 
     (void)state;
-    assert_ok(larder_device_create(&ops, NULL, &dev));
+    assert_ok(larder_device_create(&idle_ops, &idle, &dev));
     assert_refused(LARDER_ERR_UNSUPPORTED, larder_pinned_create(dev, NULL, &a),
-                   "'none' has no pinned host memory");
+                   "'idle' has no pinned host memory");
     assert_ok(larder_device_close(dev));
 }
 

@@ -23,6 +23,14 @@ static inline uint64_t free_of(larder_device *dev)
     return free_bytes;
 }
 
+static inline larder_device_counters counters_of(larder_device *dev)
+{
+    larder_device_counters n = {.size = sizeof n};
+
+    assert_ok(larder_device_get_counters(dev, &n));
+    return n;
+}
+
 static inline uint64_t page_of(larder_device *dev, uint64_t bytes)
 {
     uint64_t page;

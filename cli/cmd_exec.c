@@ -302,8 +302,10 @@ static int run_exec(const struct cli_command *self, int argc, char **argv)
     close(fd);
     status = set_environment(&s, spec, report);
     if (status < 0) {
-        status = exec_child_run(s.words);
-        if (!s.is_quiet && !is_real(&s) && !write_report(&s, report) &&
+        bool began;
+
+        status = exec_child_run(s.words, &began);
+        if (began && !s.is_quiet && !is_real(&s) && !write_report(&s, report) &&
             status == 0)
             status = CLI_EXIT_BAD;
     }

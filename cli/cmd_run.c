@@ -1,8 +1,7 @@
 /* cmd_run.c - `larder run`: starts the Python program larder.fit, which reads
- * the options. */
+ * the options' values. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "commands.h"
 #include "help.h"
@@ -41,10 +40,24 @@ static const struct cli_option run_table[] = {
     {NULL, NULL, NULL},
 };
 
-static bool asks_for_help(int argc, char **argv)
+/* Whether all words up to the script are options of this command: what follows
+ * is the script's.  Returns an exit status, or -1 to continue. */
+static int check_options(const struct cli_command *self, int argc, char **argv)
 {
-    return argc > 1 &&
-           (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0);
+    struct cli_args args;
+    int got;
+
+    cli_args_init(&args, self, argc, argv);
+    do
+        got = cli_next(&args);
+    while (got >= 0);
+    if (got == CLI_HELP) {
+        cli_help_command(self);
+        return CLI_EXIT_OK;
+    }
+    if (got == CLI_END)
+        return cli_bad_usage(self, "no program; expected SCRIPT.py [ARG...]");
+    return got == CLI_WRONG ? CLI_EXIT_BAD : -1;
 }
 
 static int run_run(const struct cli_command *self, int argc, char **argv)
@@ -52,12 +65,10 @@ static int run_run(const struct cli_command *self, int argc, char **argv)
     enum { OWN_WORDS = 3 };
     char **words;
     int count = 0;
-    int status;
+    int status = check_options(self, argc, argv);
 
-    if (asks_for_help(argc, argv)) {
-        cli_help_command(self);
-        return CLI_EXIT_OK;
-    }
+    if (status >= 0)
+        return status;
     if (!cli_python_prepare(self->name))
         return CLI_EXIT_BAD;
     words = calloc((size_t)argc + OWN_WORDS, sizeof *words);

@@ -1,6 +1,7 @@
 #include "exec_child.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -46,7 +47,8 @@ static void heed_signals(void)
     }
 }
 
-static void become(char **words, const sigset_t *mask)
+/* `told` is closed when the program begins, and gets a byte if it cannot. */
+static void become(char **words, const sigset_t *mask, int told)
 {
     int error;
 
@@ -54,7 +56,20 @@ static void become(char **words, const sigset_t *mask)
     execvp(words[0], words);
     error = errno;
     cli_complain("exec", "%s cannot be started: %s", words[0], strerror(error));
+    (void)!write(told, "", 1);
     _exit(error == ENOENT ? EXIT_NOT_FOUND : EXIT_NOT_STARTED);
+}
+
+/* Wait until the program begins.  False: it cannot. */
+static bool has_begun(int told)
+{
+    char byte;
+    ssize_t got;
+
+    do
+        got = read(told, &byte, 1);
+    while (got < 0 && errno == EINTR);
+    return got <= 0;
 }
 
 /* The process number is not reused before waitpid().  Signals are blocked
@@ -74,26 +89,36 @@ static int wait_for_child(const sigset_t *all)
                                : WEXITSTATUS(status);
 }
 
-int exec_child_run(char **words)
+int exec_child_run(char **words, bool *began)
 {
     sigset_t all;
     sigset_t before;
+    int told[2];
     pid_t pid;
     int status;
 
+    *began = false;
+    if (pipe2(told, O_CLOEXEC) != 0) {
+        cli_complain("exec", "no pipe can be made: %s", strerror(errno));
+        return EXIT_NOT_STARTED;
+    }
     fflush(NULL);
     sigfillset(&all);
     sigprocmask(SIG_BLOCK, &all, &before); /* until `child` is set */
     pid = fork();
     if (pid == 0)
-        become(words, &before);
+        become(words, &before, told[1]);
     child = (sig_atomic_t)pid;
     heed_signals();
     sigprocmask(SIG_SETMASK, &before, NULL);
+    close(told[1]);
     if (pid < 0) {
         cli_complain("exec", "no process can be started: %s", strerror(errno));
+        close(told[0]);
         return EXIT_NOT_STARTED;
     }
+    *began = has_begun(told[0]);
+    close(told[0]);
     status = wait_for_child(&all);
     sigprocmask(SIG_SETMASK, &before, NULL);
     return status;

@@ -82,9 +82,10 @@ void find_rounding(const struct run_summary *f, struct finding_list *list)
     fprintf(
         text.out,
         "Requests are rounded up to 512 bytes or more, and a cached block may "
-        "be a little larger: %zu allocations were in use, on "
+        "be a little larger: %zu allocation%s in use, on "
         "average %s each.  Fewer and larger tensors waste less.\n",
-        m->live_count, report_bytes(m->requested / m->live_count, a));
+        m->live_count, m->live_count == 1 ? " was" : "s were",
+        report_bytes(m->requested / m->live_count, a));
     finding_end(list, &title, &text);
 }
 

@@ -341,11 +341,17 @@ static bool write_rest(const struct report_writing *w, struct tool_error *error)
     return report_write_segments(w, error);
 }
 
+/* Of an empty device, only that it has no history, unless another says so. */
+static bool has_verdict(const struct run_summary *r, bool whole)
+{
+    return !report_text_is_empty(r) || (whole && !report_has_history(r));
+}
+
 /* `whole`: with all lists. */
 static bool write_device(const struct report_writing *w, bool whole,
                          struct tool_error *error)
 {
-    if (!report_text_is_empty(w->r)) {
+    if (has_verdict(w->r, whole)) {
         if (!write_verdict(w, error))
             return false;
         fputs("\n", w->out);

@@ -31,6 +31,9 @@ stderr_has "minimum '925MiB' is more than there is .*--sim '1GiB,context=100MiB'
 run 0 --quiet --sim 1GiB,context=100MiB --minimum 924MiB --limit 924MiB true
 expect 127 exec no-such-program
 stderr_has 'no-such-program cannot be started'
+is 'lines of errors' "$(wc -l <"$tmp/err")" 1
+run 127 sh -c 'exit 127'
+stderr_has 'used no simulated GPU'
 
 for way in linked by_name; do
     subject=$subjects/driver_subject_$way

@@ -34,6 +34,16 @@ stderr_has "unknown command 'reply'"
 expect 2 version please
 stderr_has "larder version: unexpected 'please'"
 
+# What is no option before the script is an error, not Python's.
+expect 2 run
+stderr_has '^larder run: no program; expected SCRIPT.py'
+expect 2 run --gup rtx4090 train.py
+stderr_has "^larder run: unknown option '--gup'; did you mean '--gpu'?"
+expect 2 run --gpu
+stderr_has "'--gpu' needs a value: --gpu NAME"
+expect 0 run --json --help
+stdout_has 'Usage: larder run'
+
 expect 2 replay
 stderr_has 'larder replay: no input; expected a TRACE'
 expect 2 replay --repat 3 "$trace"

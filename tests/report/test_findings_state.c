@@ -110,6 +110,8 @@ static void rounding_is_reported_from_a_twentieth_on(void **state)
     snprintf(run, sizeof run, "%salloc + 256\nalloc + 256\n", eighteen);
     is_told(run, "512 B " ROUNDING,
             "20 allocations were in use, on average 486 B each.");
+    is_told("alloc 0 256\n", "256 B " ROUNDING,
+            "1 allocation was in use, on average 256 B each.");
     snprintf(run, sizeof run, "%salloc + 256\nalloc + 257\n", eighteen);
     is_not_told(run, ROUNDING);
 }

@@ -44,8 +44,10 @@ def _device_of(options, card):
 
 def _check(options):
     """The reason why the run cannot start, or None."""
-    if not options.module and not os.path.isfile(options.script):
+    if not options.module and not os.path.exists(options.script):
         return f"{options.script}: there is no such file"
+    if not options.module and os.path.isdir(options.script):
+        return f"{options.script}: this is a folder; expected a program"
     if importlib.util.find_spec("torch") is None:
         return (
             f"{sys.executable} has no PyTorch: pip install torch (a build "

@@ -1,6 +1,7 @@
 """The options of `larder run`."""
 
 import argparse
+import sys
 
 _EPILOG = """Exit status: 0 if the program fits, 1 if it does not or failed, 2 if it could
 not be begun.  The program runs under the PyTorch of this Python, which needs no
@@ -30,8 +31,17 @@ def _count(text):
     return number
 
 
+class _Parser(argparse.ArgumentParser):
+    """Complains as the other commands do."""
+
+    def error(self, message):
+        message = message.removeprefix("argument ")
+        print(f"{self.prog}: {message}\nTry 'larder help run'.", file=sys.stderr)
+        sys.exit(2)
+
+
 def parser():
-    p = argparse.ArgumentParser(
+    p = _Parser(
         prog="larder run",
         description="Run a program of PyTorch without a GPU and say whether it "
         "would fit on one.",

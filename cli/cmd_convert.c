@@ -15,6 +15,7 @@
 #include "recorded_report.h"
 #include "replay/replay.h"
 #include "report/report_words.h"
+#include "same_file.h"
 #include "snapshot/snapshot_write.h"
 #include "snapshot_input.h"
 #include "take_setting.h"
@@ -140,6 +141,9 @@ static int check_names(const struct cli_command *self, struct settings *s)
                              ".pickle or .json, .perfetto.json, "
                              ".speedscope.json, .folded or .collapsed, with "
                              "or without .zst",
+                             s->out);
+    if (same_file(s->in, s->out))
+        return cli_bad_usage(self, "'%s' is the input and cannot be written",
                              s->out);
     in = format_of(s->in, &in_packed);
     if (is_picture(in))

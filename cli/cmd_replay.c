@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "commands.h"
@@ -13,6 +12,7 @@
 #include "progress.h"
 #include "replay/replay.h"
 #include "replay_report.h"
+#include "same_file.h"
 #include "take_setting.h"
 
 enum { JOBS_MAX = 1024, HISTORY_MAX = 1 << 30 };
@@ -175,26 +175,36 @@ static bool cmd_replay_set_option(struct settings *s, const struct cli_args *a,
     return true;
 }
 
-/* Whether two paths refer to the same file; `-` and special files refer to
- * none. */
-static bool same_file(const char *a, const char *b)
+/* Writing replaces a file, so it must be neither an input nor another output. */
+static int check_outputs(const struct cli_command *self,
+                         const struct settings *s)
 {
-    struct stat of_a;
-    struct stat of_b;
+    const struct {
+        const char *option;
+        const char *path; /* NULL: not given */
+    } outputs[] = {{"--placements", s->placements_path},
+                   {"--stats", s->stats_path},
+                   {"--snapshot", s->options.snapshot},
+                   {"--snapshot-on-oom", s->options.oom_snapshot}};
 
-    return strcmp(a, "-") != 0 && strcmp(b, "-") != 0 && stat(a, &of_a) == 0 &&
-           stat(b, &of_b) == 0 && S_ISREG(of_a.st_mode) &&
-           of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino;
-}
+    for (size_t i = 0; i < sizeof outputs / sizeof outputs[0]; i++) {
+        const char *path = outputs[i].path;
 
-/* Writing truncates the file first, so it must not be an input. */
-static int check_output(const struct cli_command *self,
-                        const struct settings *s, const char *path)
-{
-    for (size_t i = 0; path != NULL && i < s->path_count; i++) {
-        if (same_file(path, s->paths[i]))
-            return cli_bad_usage(self, "'%s' is an input and cannot be written",
-                                 path);
+        if (path == NULL || strcmp(path, "-") == 0)
+            continue;
+        for (size_t k = 0; k < s->path_count; k++) {
+            if (same_file(path, s->paths[k]))
+                return cli_bad_usage(
+                    self, "'%s' is an input and cannot be written", path);
+        }
+        for (size_t k = 0; k < i; k++) {
+            if (outputs[k].path != NULL &&
+                (strcmp(path, outputs[k].path) == 0 ||
+                 same_file(path, outputs[k].path)))
+                return cli_bad_usage(self, "%s and %s name the same file '%s'",
+                                     outputs[k].option, outputs[i].option,
+                                     path);
+        }
     }
     return CLI_EXIT_OK;
 }
@@ -212,11 +222,7 @@ static int check_inputs(const struct cli_command *self,
                              "'-' is given %zu times, but the standard "
                              "input can be read once",
                              dashes);
-    if (check_output(self, s, s->placements_path) != CLI_EXIT_OK ||
-        check_output(self, s, s->options.snapshot) != CLI_EXIT_OK ||
-        check_output(self, s, s->options.oom_snapshot) != CLI_EXIT_OK)
-        return CLI_EXIT_BAD;
-    return check_output(self, s, s->stats_path);
+    return CLI_EXIT_OK;
 }
 
 /* Reject combinations that make no sense. */
@@ -239,22 +245,8 @@ static int check_settings(const struct cli_command *self,
                              "--snapshot and --snapshot-on-oom take one "
                              "input, but %zu were given",
                              s->path_count);
-    if (s->options.snapshot != NULL && s->options.oom_snapshot != NULL &&
-        strcmp(s->options.snapshot, s->options.oom_snapshot) == 0)
-        return cli_bad_usage(self,
-                             "--snapshot and --snapshot-on-oom name the same "
-                             "file '%s'",
-                             s->options.snapshot);
     if (s->stats_every_set && s->stats_path == NULL)
         return cli_bad_usage(self, "--stats-every needs --stats FILE");
-    if (s->placements_path != NULL && s->stats_path != NULL &&
-        strcmp(s->stats_path, "-") != 0 &&
-        (strcmp(s->placements_path, s->stats_path) == 0 ||
-         same_file(s->placements_path, s->stats_path)))
-        return cli_bad_usage(self,
-                             "--placements and --stats name the same "
-                             "file '%s'",
-                             s->stats_path);
     if (s->json && s->options.summary)
         return cli_bad_usage(self, "--summary cannot go with --json");
     if (!s->conf_set && s->options.conf != NULL &&
@@ -268,7 +260,9 @@ static int check_settings(const struct cli_command *self,
                              larder_policy_name(s->options.policy));
     if (!replay_check(&s->options, &error))
         return cli_bad_usage(self, "%s", error.text);
-    return check_inputs(self, s);
+    if (check_inputs(self, s) != CLI_EXIT_OK)
+        return CLI_EXIT_BAD;
+    return check_outputs(self, s);
 }
 
 static bool cmd_replay_take(void *ctx, const struct cli_args *a, int got)

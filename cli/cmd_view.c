@@ -12,6 +12,7 @@
 #include "new_file.h"
 #include "open_browser.h"
 #include "report_cure.h"
+#include "same_file.h"
 #include "snapshot_input.h"
 #include "view/view.h"
 
@@ -67,6 +68,24 @@ static bool cmd_view_take(void *ctx, const struct cli_args *a, int got)
     return true;
 }
 
+static int check_output(const struct cli_command *self,
+                        const struct settings *s)
+{
+    if (s->output == NULL)
+        return s->open ? CLI_EXIT_OK
+                       : cli_bad_usage(self, "no output; expected -o FILE, or "
+                                             "--open");
+    if (s->open && strcmp(s->output, "-") == 0)
+        return cli_bad_usage(self, "--open with the standard output; expected "
+                                   "-o FILE, or no -o");
+    for (size_t i = 0; i < s->path_count; i++) {
+        if (same_file(s->output, s->paths[i]))
+            return cli_bad_usage(self, "'%s' is an input and cannot be written",
+                                 s->output);
+    }
+    return CLI_EXIT_OK;
+}
+
 /* Returns an exit status, or -1 to continue. */
 static int cmd_view_read_settings(const struct cli_command *self, int argc,
                                   char **argv, struct settings *s)
@@ -82,12 +101,7 @@ static int cmd_view_read_settings(const struct cli_command *self, int argc,
                              "--app takes no %s: it reads snapshots in "
                              "the browser",
                              s->path_count > 0 ? "SNAPSHOT" : "--title");
-    if (s->output == NULL && !s->open)
-        return cli_bad_usage(self, "no output; expected -o FILE, or --open");
-    if (s->open && s->output != NULL && strcmp(s->output, "-") == 0)
-        return cli_bad_usage(self, "--open with the standard output; expected "
-                                   "-o FILE, or no -o");
-    return -1;
+    return check_output(self, s) == CLI_EXIT_OK ? -1 : CLI_EXIT_BAD;
 }
 
 static const char *base_name(const char *path)

@@ -164,6 +164,18 @@ assert all(p["unit"] == "bytes" for p in found["profiles"])
         say_failed "speedscope: $(cat "$tmp/err")"
 fi
 
+# What was recorded is not written over, by no name of it.
+cp "$tmp/s.json" "$tmp/mine.json"
+ln -s mine.json "$tmp/link.json"
+for out in "$tmp/mine.json" "$tmp/link.json" "$tmp/./mine.json"; do
+    expect 2 convert "$tmp/mine.json" "$out"
+    stderr_has "' is the input and cannot be written"
+    expect 2 view "$tmp/s.json" "$tmp/mine.json" -o "$out"
+    stderr_has "' is an input and cannot be written"
+done
+cmp -s "$tmp/s.json" "$tmp/mine.json" || say_failed 'the input has changed'
+rm "$tmp/mine.json" "$tmp/link.json"
+
 # After bad usage or bad input no output file exists.
 expect 2 convert "$tmp/s.json"
 stderr_has 'expected two names: IN OUT'

@@ -90,6 +90,8 @@ expect 2 replay --placements "$tmp/mine.trace" "$tmp/mine.trace"
 stderr_has "mine.trace' is an input and cannot be written"
 expect 2 replay --stats "$tmp/also" "$tmp/mine.trace"
 stderr_has "also' is an input and cannot be written"
+expect 2 replay --placements "$tmp/both.json" --snapshot "$tmp/both.json" "$trace"
+stderr_has '^larder replay: --placements and --snapshot name the same file'
 is 'the trace' "$(cat "$tmp/mine.trace")" 'a 0 512'
 
 expect 2 replay --policy best "$trace"

@@ -6,16 +6,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <larder/hint.h>
-#include <larder/pinned.h>
-
-#include "../support/policies.h"
-#include "../support/rig.h"
+#include "every_call.h"
+#include "support/policies.h"
+#include "support/rig.h"
 
 enum { PATIENCE_S = 20, BYTES = 3 << 20 };
 
 /* Run fn(rig) in a child, which an alarm ends if it waits for a lock that is
- * never released. fn returns 0, or the number of the check that failed. */
+ * never released. fn returns 0, or how many checks failed. */
 static void in_child(int (*fn)(struct rig *), struct rig *rig)
 {
     int status = 0;
@@ -38,46 +36,53 @@ static int is_refused(larder_result r)
 
 /* ---- every call ------------------------------------------------------------ */
 
-static larder_addr kept; /* of the parent, live */
+/* Of the parent: live memory, and the checkpoint of a pool. */
+static larder_addr kept;
+static larder_checkpoint *kept_point;
+
+static const larder_pool_id pool = {1, 0};
+
+static void keep(struct rig *rig)
+{
+    larder_checkpoint_destroy(kept_point);
+    assert_ok(larder_pool_begin(rig->a, pool, NULL, NULL));
+    assert_ok(larder_pool_end(rig->a, pool));
+    assert_ok(larder_checkpoint_take(rig->a, pool, &kept_point));
+    assert_ok(larder_pool_release(rig->a, pool));
+    kept = rig_alloc(rig, BYTES);
+}
+
+static void count_other(void *ctx, const char *name, larder_result r)
+{
+    int *others = ctx;
+
+    if (is_refused(r))
+        return;
+    print_error("a child's %s gives %s\n", name, larder_result_name(r));
+    ++*others;
+}
 
 static int ask_all(struct rig *rig)
 {
+    struct every_argument with = {
+        .addr = kept, .pool = pool, .checkpoint = kept_point};
     larder_allocator *other;
-    larder_stats st;
-    larder_addr addr;
     uint64_t bytes;
-    int n = 1;
+    int others = 0;
 
-    larder_stats_init(&st);
-#define REFUSED(call)                                                          \
-    do {                                                                       \
-        if (!is_refused(call))                                                 \
-            return n;                                                          \
-        n++;                                                                   \
-    } while (0)
-    REFUSED(larder_alloc(rig->a, 512, 0, &addr));
-    REFUSED(larder_alloc_hinted(rig->a, 512, 0, LARDER_HINT_LONG, &addr));
-    REFUSED(larder_free(rig->a, kept));
-    REFUSED(larder_record_stream(rig->a, kept, 1));
-    REFUSED(larder_empty_cache(rig->a));
-    REFUSED(larder_trim(rig->a, 0, &bytes));
-    REFUSED(larder_reserve(rig->a, BYTES));
-    REFUSED(larder_configure(rig->a, ""));
-    REFUSED(larder_stats_get(rig->a, &st));
-    REFUSED(larder_check(rig->a));
-    REFUSED(larder_walk(rig->a, NULL, NULL, NULL));
-    REFUSED(larder_pool_begin(rig->a, (larder_pool_id){1, 0}, NULL, NULL));
-    REFUSED(larder_destroy(rig->a));
-    REFUSED(larder_create(rig->dev, NULL, &other));
-    REFUSED(larder_pinned_create(rig->dev, NULL, &other));
-    REFUSED(larder_device_mem_info(rig->dev, &bytes, &bytes));
-    REFUSED(larder_device_fill(rig->dev, kept, 0, BYTES, 0));
-    REFUSED(larder_device_stream_sync(rig->dev, 0));
-    REFUSED(larder_device_reset_counters(rig->dev));
-    REFUSED(larder_sim_complete(rig->dev, 0));
-    REFUSED(larder_device_close(rig->dev));
-#undef REFUSED
-    return 0;
+#define ASK(call) count_other(&others, #call, call)
+    every_call(rig->a, &with, count_other, &others);
+    ASK(larder_destroy(rig->a));
+    ASK(larder_create(rig->dev, NULL, &other));
+    ASK(larder_pinned_create(rig->dev, NULL, &other));
+    ASK(larder_device_mem_info(rig->dev, &bytes, &bytes));
+    ASK(larder_device_fill(rig->dev, kept, 0, BYTES, 0));
+    ASK(larder_device_stream_sync(rig->dev, 0));
+    ASK(larder_device_reset_counters(rig->dev));
+    ASK(larder_sim_complete(rig->dev, 0));
+    ASK(larder_device_close(rig->dev));
+#undef ASK
+    return others;
 }
 
 static void every_call_of_a_child_is_refused_and_changes_nothing(void **state)
@@ -87,7 +92,7 @@ static void every_call_of_a_child_is_refused_and_changes_nothing(void **state)
         struct rig rig = rig_up_policy("sim:256MiB", policies[i], "");
         const unsigned char *memory;
 
-        kept = rig_alloc(&rig, BYTES);
+        keep(&rig);
         memory = (const unsigned char *)(uintptr_t)kept;
         rig_free(&rig, rig_alloc(&rig, BYTES));
         memset((void *)(uintptr_t)kept, 0x5a, BYTES);
@@ -118,7 +123,7 @@ static int fork_again(struct rig *rig)
 {
     struct rig own = rig_up_policy("sim:256MiB", LARDER_POLICY_LARDER, "");
 
-    kept = rig_alloc(&own, BYTES);
+    keep(&own);
     in_child(ask_all, rig);
     in_child(ask_all, &own);
     rig_down(&own);
@@ -130,7 +135,7 @@ static void a_child_makes_devices_of_its_own(void **state)
     struct rig rig = rig_up_policy("sim:256MiB", LARDER_POLICY_LARDER, "");
 
     (void)state;
-    kept = rig_alloc(&rig, BYTES);
+    keep(&rig);
     in_child(use_own, &rig);
     in_child(fork_again, &rig);
     rig_down(&rig);
@@ -169,7 +174,7 @@ static void a_child_waits_for_no_thread_of_its_parent(void **state)
     void *failed;
 
     (void)state;
-    kept = rig_alloc(&rig, BYTES);
+    keep(&rig);
     assert_int_equal(pthread_create(&thread, NULL, churn, &churner), 0);
     for (int i = 0; i < 40; i++)
         in_child(ask_all, &rig);
@@ -190,7 +195,7 @@ static void a_shared_ledger_is_the_parents_alone(void **state)
     snprintf(spec, sizeof spec, "sim:64MiB,context=1MiB,shared=test-fork-%ld",
              (long)getpid());
     rig = rig_up_policy(spec, LARDER_POLICY_LARDER, "");
-    kept = rig_alloc(&rig, BYTES);
+    keep(&rig);
     for (int i = 0; i < 3; i++) {
         larder_sim_usage before = rig_usage(rig.dev);
 

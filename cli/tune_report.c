@@ -231,9 +231,12 @@ static void print_no_cure(const struct tune *t)
     uint64_t bytes = least_short(t);
     char text[UNITS_MAX];
 
-    printf("\nNo setting helps: at best %s (%" PRIu64 " bytes) too much for ",
-           units_bytes(bytes, text), bytes);
-    print_capacity(t);
+    printf("\nNo setting helps");
+    if (bytes != TUNE_ENDLESS) {
+        printf(": at best %s (%" PRIu64 " bytes) too much for ",
+               units_bytes(bytes, text), bytes);
+        print_capacity(t);
+    }
     printf(".\n");
     print_holders(t);
 }
@@ -356,6 +359,7 @@ static bool print_ranks(const struct tune *t)
 static void print_fits(const struct tune *t)
 {
     uint64_t need = now(t)->worst.min_capacity_bytes;
+    uint64_t missing = tune_short_bytes(t, now(t));
     char a[UNITS_MAX];
     char b[UNITS_MAX];
 
@@ -367,7 +371,10 @@ static void print_fits(const struct tune *t)
     }
     printf("It does not fit on ");
     print_capacity(t);
-    printf(": %s is missing", units_bytes(tune_short_bytes(t, now(t)), a));
+    if (missing == TUNE_ENDLESS)
+        printf(", nor on any other size");
+    else
+        printf(": %s is missing", units_bytes(missing, a));
     if (need != 0 && !t->by_beginning)
         printf(", %s would do", units_bytes(need, b));
     printf(".\n");

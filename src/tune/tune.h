@@ -65,7 +65,8 @@ bool tune_has_capacity(const struct tune *t);
 bool tune_fits_now(const struct tune *t);
 
 /* The bytes missing for the worst input under a candidate; 0: none, or nothing
- * was requested. */
+ * was requested; TUNE_ENDLESS: no size would do. */
+#define TUNE_ENDLESS UINT64_MAX
 uint64_t tune_short_bytes(const struct tune *t, const struct tune_candidate *c);
 
 /* The best candidate that improves on the current settings: if these do not

@@ -38,6 +38,7 @@ static json_t *candidate_json(const struct tune *t,
                               const struct tune_candidate *c)
 {
     const struct tune_input *in = first_input(t);
+    uint64_t missing = tune_short_bytes(t, c);
     char conf[REPLAY_CONF_MAX];
     json_t *o = json_object();
     int bad = 0;
@@ -49,7 +50,8 @@ static json_t *candidate_json(const struct tune *t,
     bad |= json_object_set_new(o, "min_capacity_bytes",
                                count_or_null(c->worst.min_capacity_bytes));
     bad |= json_object_set_new(o, "short_bytes",
-                               count_json(tune_short_bytes(t, c)));
+                               missing == TUNE_ENDLESS ? json_null()
+                                                       : count_json(missing));
     bad |= json_object_set_new(o, "peak_allocated_bytes",
                                count_json(c->worst.peak_allocated_bytes));
     bad |= json_object_set_new(o, "peak_reserved_bytes",

@@ -12,6 +12,8 @@ static uint64_t missing(const struct tune_cell *cell, uint64_t capacity)
 {
     if (capacity == 0 || cell->fits)
         return 0;
+    if (cell->min_capacity_bytes == 0)
+        return TUNE_ENDLESS;
     return cell->min_capacity_bytes > capacity
                ? cell->min_capacity_bytes - capacity
                : (uint64_t)2 << 20;

@@ -97,6 +97,14 @@ stdout_has '"cures":\[\]'
 expect 1 fit --capacity 10GiB "$tmp/load.trace"
 stdout_has '^No setting helps: at best [0-9.]* MiB ([0-9]* bytes) too much for 10.0 GiB.$'
 
+# A request larger than any device.
+echo 'a 0 1125899906842624' >"$tmp/vast.trace"
+expect 1 fit --capacity 80GiB "$tmp/vast.trace"
+stdout_has '^It does not fit on 80.0 GiB, nor on any other size.$'
+stdout_has '^No setting helps.$'
+expect 1 fit --json --capacity 80GiB "$tmp/vast.trace"
+is short_bytes "$(field short_bytes)" null
+
 # For a snapshot the largest holders are listed, largest first.
 frame='"frames": [{"filename": "/home/me/model.py", "name":'
 cat >"$tmp/held.json" <<END

@@ -8,8 +8,8 @@
 #ifndef LARDER_TESTS_FAULT_SCENARIO_H
 #define LARDER_TESTS_FAULT_SCENARIO_H
 
-#include "../support/history_rig.h"
-#include "../support/host_faults.h"
+#include "support/history_rig.h"
+#include "support/host_faults.h"
 
 /* ---- faults -------------------------------------------------------------- */
 

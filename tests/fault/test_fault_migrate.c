@@ -3,7 +3,7 @@
  * of another kind in the code that undoes the first.  Each time the result is
  * one that the failure explains, every structure is consistent, live memory
  * keeps its address and its bytes, and no page is lost. */
-#include "../support/migrate_rig.h"
+#include "support/migrate_rig.h"
 #include "fault/faults.h"
 
 static const larder_call kinds[] = {

@@ -3,7 +3,7 @@
 #ifndef LARDER_TESTS_LAB_LAB_RIG_H
 #define LARDER_TESTS_LAB_LAB_RIG_H
 
-#include "../support/rig.h"
+#include "support/rig.h"
 
 #include <larder/lab.h>
 

@@ -1,6 +1,6 @@
 /* test_bins.c - the free blocks of a heap by size, checked against a plain
  * array. */
-#include "../support/rig.h"
+#include "support/rig.h"
 
 #include "core/heap/bins.h"
 

@@ -1,7 +1,7 @@
 /* test_debug.c - the setting debug:2 reports writes outside of allocations.
  * What it does not check is unaffected, and the level below misses each of
  * these bugs. */
-#include "../support/debug_rig.h"
+#include "support/debug_rig.h"
 
 #include <larder/share.h>
 

@@ -1,8 +1,8 @@
 /* test_debug_owners.c - the setting debug in private pools, tags and regions:
  * what it reports there, and that it leaves memory of graphs and of sleeping
  * regions unchanged. */
-#include "../support/debug_rig.h"
-#include "../support/tag_rig.h"
+#include "support/debug_rig.h"
+#include "support/tag_rig.h"
 
 #include <larder/region.h>
 

@@ -3,8 +3,8 @@
 #include <pthread.h>
 #include <sched.h>
 
-#include "../support/policies.h"
-#include "../support/rig.h"
+#include "support/policies.h"
+#include "support/rig.h"
 
 #define SPEC "sim:64MiB,backing=none"
 #define SETTINGS "debug:1"

@@ -1,6 +1,6 @@
 /* test_fit.c - free blocks in lists by size class, checked against a plain
  * array. */
-#include "../support/rig.h"
+#include "support/rig.h"
 
 #include "core/heap/fit.h"
 

@@ -1,6 +1,6 @@
 /* test_many_pools.c - the cost of a private pool does not grow with the number
  * of pools: counted in steps, not in time. */
-#include "../support/rig.h"
+#include "support/rig.h"
 
 #include "core/entry/handle.h"
 

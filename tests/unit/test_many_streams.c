@@ -1,6 +1,6 @@
 /* test_many_streams.c - a failing request does not search the memory of every
  * stream that ever existed: counted in heaps, not in time. */
-#include "../support/rig.h"
+#include "support/rig.h"
 
 #include "core/entry/handle.h"
 #include "core/state/shard.h"

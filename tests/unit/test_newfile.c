@@ -10,7 +10,7 @@
 
 #include <larder/file.h>
 
-#include "../support/rig.h"
+#include "support/rig.h"
 
 static char folder[] = "/tmp/larder-newfile-XXXXXX";
 static char paths[4][512];

@@ -1,6 +1,6 @@
 /* test_pool_streams.c - streams recorded while a private pool is begun are
  * dropped only if a capture orders them, under every policy. */
-#include "../support/late_reader.h"
+#include "support/late_reader.h"
 
 #define SPEC "sim:256MiB,events=manual"
 

@@ -1,6 +1,6 @@
 /* test_record_stream.c - a block used on other streams is reused only after
  * those have passed the point where it was freed. */
-#include "../support/late_reader.h"
+#include "support/late_reader.h"
 
 #define SPEC "sim:1GiB,backing=none,events=manual"
 

@@ -1,7 +1,7 @@
 /* test_reserve.c - memory reserved in one piece beforehand: all allocations are
  * cut from it, and it stays until the allocator is destroyed.  And the
  * opposite, the direct policy: one driver call per request. */
-#include "../support/rig.h"
+#include "support/rig.h"
 
 #define SPEC "sim:2GiB,backing=none"
 

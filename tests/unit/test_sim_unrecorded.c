@@ -1,7 +1,7 @@
 /* test_sim_unrecorded.c - debug:2 reports memory that is freed while another,
  * unrecorded stream uses it, and reports no correct program. */
-#include "../support/policies.h"
-#include "../support/rig.h"
+#include "support/policies.h"
+#include "support/rig.h"
 
 #include <stdbool.h>
 

@@ -145,6 +145,16 @@ static inline void rig_free(struct rig *rig, larder_addr addr)
     assert_ok(larder_free(rig->a, addr));
 }
 
+/* Freed, but stream `user` has not passed it. */
+static inline void rig_leave_pending(struct rig *rig, uint64_t bytes,
+                                     larder_stream user)
+{
+    larder_addr addr = rig_alloc(rig, bytes);
+
+    assert_ok(larder_record_stream(rig->a, addr, user));
+    rig_free(rig, addr);
+}
+
 static inline larder_stats rig_stats(struct rig *rig)
 {
     larder_stats st;
@@ -152,6 +162,15 @@ static inline larder_stats rig_stats(struct rig *rig)
     larder_stats_init(&st);
     assert_ok(larder_stats_get(rig->a, &st));
     return st;
+}
+
+static inline larder_pool_info rig_pool_info(struct rig *rig, larder_pool_id id)
+{
+    larder_pool_info info;
+
+    larder_pool_info_init(&info);
+    assert_ok(larder_pool_info_get(rig->a, id, &info));
+    return info;
 }
 
 static inline uint64_t rig_reserved(struct rig *rig)

@@ -254,7 +254,6 @@ static void the_limit_of_a_pool_counts_pages_and_not_addresses(void **state)
 {
     static const larder_pool_id id = {7, 1};
     struct rig rig = rig_up("sim:4GiB", "expandable_segments:True");
-    larder_pool_info info;
     larder_addr second = 0;
     larder_addr first;
 
@@ -263,9 +262,7 @@ static void the_limit_of_a_pool_counts_pages_and_not_addresses(void **state)
     assert_ok(larder_pool_set_limit(rig.a, id, MIB(200)));
     first = rig_alloc(&rig, MIB(100));
     second = rig_alloc(&rig, MIB(60));
-    larder_pool_info_init(&info);
-    assert_ok(larder_pool_info_get(rig.a, id, &info));
-    assert_int_equal(info.reserved_bytes, MIB(160));
+    assert_int_equal(rig_pool_info(&rig, id).reserved_bytes, MIB(160));
     rig_free(&rig, second);
     assert_result(LARDER_ERR_OUT_OF_MEMORY,
                   larder_alloc(rig.a, MIB(120), 0, &second));

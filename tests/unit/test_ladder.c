@@ -15,15 +15,6 @@ static struct rig ladder_up(const char *spec, const char *conf)
     return rig_up_policy(spec, LARDER_POLICY_LARDER, conf);
 }
 
-/* Freed, but stream `user` has not passed it. */
-static void leave_pending(struct rig *rig, uint64_t bytes, larder_stream user)
-{
-    larder_addr p = rig_alloc(rig, bytes);
-
-    assert_ok(larder_record_stream(rig->a, p, user));
-    rig_free(rig, p);
-}
-
 static uint64_t events_waited(struct rig *rig)
 {
     return rig_calls(rig, LARDER_CALL_event_sync);
@@ -45,7 +36,7 @@ static void only_as_many_events_as_needed_are_waited_for(void **state)
         struct rig rig = ladder_up(specs[i], "");
 
         for (larder_stream s = 1; s <= 4; s++)
-            leave_pending(&rig, MIB(14), s);
+            rig_leave_pending(&rig, MIB(14), s);
         rig_alloc(&rig, MIB(12));
         assert_int_equal(events_waited(&rig), 1);
         assert_int_equal(rig_stats(&rig).active_bytes.all.current,
@@ -62,7 +53,7 @@ static void the_pool_is_looked_at_after_each_wait(void **state)
 
     (void)state;
     for (larder_stream s = 1; s <= 4; s++)
-        leave_pending(&rig, MIB(14), s);
+        rig_leave_pending(&rig, MIB(14), s);
     assert_ok(larder_device_fail(rig.dev, LARDER_CALL_mem_alloc, 1, 0,
                                  LARDER_ERR_OUT_OF_MEMORY));
     assert_ok(larder_device_fail(rig.dev, LARDER_CALL_mem_free, 1, 0,
@@ -86,7 +77,7 @@ static void nothing_is_released_while_a_wait_may_suffice(void **state)
 
     (void)state;
     rig_alloc(&rig, MIB(30));
-    leave_pending(&rig, MIB(20), 1);
+    rig_leave_pending(&rig, MIB(20), 1);
     rig_free(&rig, p);
     rig_alloc(&rig, MIB(20));
     assert_int_equal(rig_calls(&rig, LARDER_CALL_mem_free), 0);
@@ -168,7 +159,7 @@ static void throwing_at_a_limit_waits_for_nothing(void **state)
             ladder_up(specs[i], "limit:52MiB,throw_on_cudamalloc_oom:True");
 
         (void)rig_alloc(&rig, MIB(20));
-        leave_pending(&rig, MIB(20), 1);
+        rig_leave_pending(&rig, MIB(20), 1);
         refused(&rig, MIB(20), "52.00 MiB allowed");
         assert_int_equal(rig_stats(&rig).num_oom_rejections, 1);
         assert_int_equal(events_waited(&rig), 0);
@@ -199,7 +190,7 @@ static void throwing_is_for_limits_and_not_for_the_device(void **state)
         larder_allocator *other = take_beside(&rig, MIB(24));
 
         (void)rig_alloc(&rig, MIB(20));
-        leave_pending(&rig, MIB(20), 1);
+        rig_leave_pending(&rig, MIB(20), 1);
         (void)rig_alloc(&rig, MIB(20));
         assert_int_equal(rig_stats(&rig).num_oom_rejections, 0);
         assert_ok(larder_destroy(other));
@@ -218,7 +209,7 @@ static void a_limit_counts_what_cannot_move_alone(void **state)
     (void)state;
     (void)rig_alloc(&rig, MIB(20));
     rig_free(&rig, rig_alloc_on(&rig, MIB(10), 2));
-    leave_pending(&rig, MIB(10), 1);
+    rig_leave_pending(&rig, MIB(10), 1);
     (void)rig_alloc(&rig, MIB(20));
     assert_int_equal(rig_stats(&rig).num_oom_rejections, 0);
     assert_ok(larder_destroy(other));
@@ -351,7 +342,7 @@ static void a_request_waits_no_longer_than_its_budget(void **state)
         struct rig rig = ladder_up(specs[i], "reclaim_budget_ms:30");
         uint64_t begin;
 
-        leave_pending(&rig, MIB(40), 1);
+        rig_leave_pending(&rig, MIB(40), 1);
         begin = now_ms();
         refused(&rig, MIB(48),
                 "Why: reclaim_budget_ms:30 expired. 40.00 MiB was freed, but "
@@ -375,7 +366,7 @@ static void the_budget_applies_to_every_policy(void **state)
         struct rig rig =
             rig_up_policy(PAGED, policies[i], "reclaim_budget_ms:5");
 
-        leave_pending(&rig, MIB(40), 1);
+        rig_leave_pending(&rig, MIB(40), 1);
         refused(&rig, MIB(48), "Why: reclaim_budget_ms:5 expired.");
         assert_int_equal(events_waited(&rig), 0);
         assert_ok(larder_sim_complete(rig.dev, 1));
@@ -399,7 +390,7 @@ static void pending_memory_stays_within_its_limit(void **state)
         larder_addr p;
 
         for (int n = 0; n < 4; n++)
-            leave_pending(&rig, MIB(10), 1);
+            rig_leave_pending(&rig, MIB(10), 1);
         /* Each time two may still be pending: the request comes before its
          * free. */
         assert_int_equal(events_waited(&rig), is_limited ? 1 : 0);
@@ -418,7 +409,7 @@ static void the_budget_holds_without_moves(void **state)
     struct rig rig = ladder_up(PAGED, "reclaim_budget_ms:5,defrag:off");
 
     (void)state;
-    leave_pending(&rig, MIB(40), 1);
+    rig_leave_pending(&rig, MIB(40), 1);
     refused(&rig, MIB(48), "Why: reclaim_budget_ms:5 expired.");
     assert_int_equal(events_waited(&rig), 0);
     assert_ok(larder_sim_complete(rig.dev, 1));
@@ -431,7 +422,7 @@ static void a_budget_of_0_does_not_wait(void **state)
     struct rig rig = ladder_up(SEGMENTS, "reclaim_budget_ms:0");
 
     (void)state;
-    leave_pending(&rig, MIB(40), 1);
+    rig_leave_pending(&rig, MIB(40), 1);
     refused(&rig, MIB(48), "reclaim_budget_ms:0 expired");
     assert_ok(larder_configure(rig.a, "reclaim_budget_ms:unlimited"));
     rig_alloc(&rig, MIB(48));
@@ -439,15 +430,6 @@ static void a_budget_of_0_does_not_wait(void **state)
 }
 
 /* ---- pools ------------------------------------------------------------------ */
-
-static larder_pool_info pool_info(struct rig *rig, larder_pool_id id)
-{
-    larder_pool_info info;
-
-    larder_pool_info_init(&info);
-    assert_ok(larder_pool_info_get(rig->a, id, &info));
-    return info;
-}
 
 static void a_pool_s_limit_is_kept(void **state)
 {
@@ -470,7 +452,7 @@ static void a_pool_s_limit_is_kept(void **state)
                      "that larder_pool_set_limit() allows");
         assert_int_equal(all_calls(&rig), calls);
         rig_alloc(&rig, MIB(10));
-        assert_int_equal(pool_info(&rig, id).reserved_bytes, MIB(30));
+        assert_int_equal(rig_pool_info(&rig, id).reserved_bytes, MIB(30));
         rig_free(&rig, p);
         rig_alloc(&rig, MIB(18)); /* from held memory */
         assert_ok(larder_pool_set_limit(rig.a, id, 0));
@@ -498,7 +480,7 @@ static void a_pool_s_limit_can_be_used_up(void **state)
         rig_alloc(&rig, MIB(6));
         rig_alloc(&rig, MIB(4));
         refused(&rig, MIB(2), "CUDA out of memory");
-        assert_int_equal(pool_info(&rig, id).reserved_bytes, MIB(30));
+        assert_int_equal(rig_pool_info(&rig, id).reserved_bytes, MIB(30));
         assert_ok(larder_pool_end(rig.a, id));
         rig_alloc(&rig, MIB(12));
         rig_down(&rig);
@@ -526,7 +508,7 @@ static void a_pool_says_what_it_holds(void **state)
     p = rig_alloc(&rig, MIB(2));
     assert_ok(larder_record_stream(rig.a, p, 2));
     rig_free(&rig, p);
-    info = pool_info(&rig, id);
+    info = rig_pool_info(&rig, id);
     assert_int_equal(info.limit_bytes, 0);
     assert_int_equal(info.segments, 2);
     assert_int_equal(info.reserved_bytes, MIB(14));
@@ -538,8 +520,8 @@ static void a_pool_says_what_it_holds(void **state)
     assert_int_equal(info.is_begun, 1);
     assert_ok(larder_pool_end(rig.a, id));
     assert_ok(larder_pool_release(rig.a, id));
-    assert_int_equal(pool_info(&rig, id).users, 0);
-    assert_int_equal(pool_info(&rig, id).is_begun, 0);
+    assert_int_equal(rig_pool_info(&rig, id).users, 0);
+    assert_int_equal(rig_pool_info(&rig, id).is_begun, 0);
     info.size = 0;
     assert_refused(LARDER_ERR_INVALID, larder_pool_info_get(rig.a, id, &info),
                    "larder_pool_info_init()");

@@ -34,15 +34,6 @@ static larder_addr pool_alloc(struct rig *rig, uint64_t bytes,
     return addr;
 }
 
-static larder_pool_info pool_info(struct rig *rig)
-{
-    larder_pool_info info;
-
-    larder_pool_info_init(&info);
-    assert_ok(larder_pool_info_get(rig->a, graphs, &info));
-    return info;
-}
-
 static void pool_done(struct rig *rig, int times)
 {
     for (int i = 0; i < times; i++)
@@ -64,7 +55,8 @@ static void free_memory_of_a_pool_serves_others_and_returns(void **state)
             rig_free(&rig, gone[k]);
         big = rig_alloc(&rig, MIB(260));
         assert_ok(larder_check(rig.a));
-        assert_in_range(pool_info(&rig).reserved_bytes, MIB(60), MIB(140));
+        assert_in_range(rig_pool_info(&rig, graphs).reserved_bytes, MIB(60),
+                        MIB(140));
         rig_free(&rig, big);
         gone[0] = pool_alloc(&rig, MIB(300), 0); /* by growth */
         assert_ok(larder_check(rig.a));
@@ -107,7 +99,8 @@ static void a_minimum_is_not_lent(void **state)
     assert_result(LARDER_ERR_OUT_OF_MEMORY,
                   larder_alloc(rig.a, MIB(250), 0, &big));
     big = rig_alloc(&rig, MIB(238));
-    assert_in_range(pool_info(&rig).reserved_bytes, MIB(160), MIB(162));
+    assert_in_range(rig_pool_info(&rig, graphs).reserved_bytes, MIB(160),
+                    MIB(162));
     gone = pool_alloc(&rig, MIB(160), 0);
     rig_free(&rig, gone);
     rig_free(&rig, big);

@@ -14,15 +14,6 @@ static struct rig up(const char *conf)
     return rig_up_policy(SPEC, LARDER_POLICY_LARDER, conf);
 }
 
-/* Freed, but a stream has not passed it. */
-static void leave_pending(struct rig *rig, uint64_t bytes, larder_stream user)
-{
-    larder_addr p = rig_alloc(rig, bytes);
-
-    assert_ok(larder_record_stream(rig->a, p, user));
-    rig_free(rig, p);
-}
-
 static bool wait_one(struct rig *rig, struct request *q)
 {
     struct allocator *a;
@@ -55,7 +46,7 @@ static void what_has_ended_needs_no_time(void **state)
     struct request q = {.size = 512};
 
     (void)state;
-    leave_pending(&rig, MIB(4), 1);
+    rig_leave_pending(&rig, MIB(4), 1);
     assert_ok(larder_sim_complete(rig.dev, 1));
     assert_true(wait_one(&rig, &q));
     assert_false(q.out_of_time);
@@ -69,7 +60,7 @@ static void what_has_not_ended_uses_up_the_budget(void **state)
     struct request q = {.size = 512};
 
     (void)state;
-    leave_pending(&rig, MIB(4), 1);
+    rig_leave_pending(&rig, MIB(4), 1);
     assert_false(wait_one(&rig, &q));
     assert_true(q.out_of_time);
     assert_int_equal(active(&rig), 1);
@@ -104,7 +95,7 @@ static void a_budget_begins_with_the_first_wait(void **state)
     struct request fresh = {.size = 512};
 
     (void)state;
-    leave_pending(&rig, MIB(4), 1);
+    rig_leave_pending(&rig, MIB(4), 1);
     assert_false(wait_one(&rig, &q));
     assert_true(q.out_of_time);
     assert_int_equal(q.give_up_ns, 1);
@@ -121,8 +112,8 @@ static void without_a_budget_the_oldest_is_waited_for(void **state)
     struct request q = {.size = 512};
 
     (void)state;
-    leave_pending(&rig, MIB(4), 1);
-    leave_pending(&rig, MIB(4), 2);
+    rig_leave_pending(&rig, MIB(4), 1);
+    rig_leave_pending(&rig, MIB(4), 2);
     assert_true(wait_one(&rig, &q));
     assert_int_equal(active(&rig), 1);
     assert_int_equal(rig_calls(&rig, LARDER_CALL_event_sync), 1);
@@ -138,11 +129,11 @@ static void what_waits_beyond_its_limit_is_waited_for(void **state)
     struct rig rig = up("pending_limit:8MiB");
 
     (void)state;
-    leave_pending(&rig, MIB(4), 1);
-    leave_pending(&rig, MIB(4), 2);
+    rig_leave_pending(&rig, MIB(4), 1);
+    rig_leave_pending(&rig, MIB(4), 2);
     push_back(&rig);
     assert_int_equal(active(&rig), 2);
-    leave_pending(&rig, 512, 3);
+    rig_leave_pending(&rig, 512, 3);
     assert_ok(larder_capture_begin(rig.a));
     push_back(&rig);
     assert_int_equal(active(&rig), 3);

@@ -17,6 +17,18 @@ static const struct tune_candidate *now(const struct tune *t)
     return &t->candidates[0];
 }
 
+/* Whether all inputs were recorded under the same settings. */
+static bool are_alike(const struct tune *t)
+{
+    const struct tune_input *in = t->inputs->items;
+
+    for (size_t i = 1; i < t->inputs->count; i++) {
+        if (in[i].policy != in[0].policy || strcmp(in[i].conf, in[0].conf) != 0)
+            return false;
+    }
+    return true;
+}
+
 /* "now (expandable_segments:True)", "max_split_size_mb:21", ... */
 static const char *setting_name(const struct tune *t,
                                 const struct tune_candidate *c, char *out,
@@ -26,7 +38,9 @@ static const char *setting_name(const struct tune *t,
     char text[REPLAY_CONF_MAX];
     const char *conf = tune_conf(c, in, text);
 
-    if (c->is_base)
+    if (c->is_base && !are_alike(t))
+        snprintf(out, room, "now (each its own settings)");
+    else if (c->is_base)
         snprintf(out, room, "now (%s%s)",
                  in->policy == LARDER_POLICY_LARDER ? "larder: " : "",
                  conf[0] != '\0' ? conf : "the defaults");

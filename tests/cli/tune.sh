@@ -159,6 +159,13 @@ is ranks "$(grep -o '"file":' "$tmp/out" | wc -l)" 4
 expect 0 tune --json --capacity 16GiB "$tmp/ranks"
 is 'the cure of ranks' "$(best conf)" '"max_split_size_mb:21"'
 
+# Recordings under different settings.
+set -- tests/data/snapshots/v2.10.pickle tests/data/snapshots/v2.13.pickle
+expect 0 tune --capacity 40GiB "$@"
+stdout_has '^now (each its own settings) '
+expect 0 tune --capacity 40GiB "$2" "$2"
+stdout_has '^now (the defaults) '
+
 # Without a history there is no answer.
 printf '{"segments":[],"device_traces":[[]]}' >"$tmp/none.json"
 expect 2 fit --capacity 1GiB "$tmp/none.json"

@@ -209,22 +209,6 @@ static int check_outputs(const struct cli_command *self,
     return CLI_EXIT_OK;
 }
 
-/* The standard input can be read only once. */
-static int check_inputs(const struct cli_command *self,
-                        const struct settings *s)
-{
-    size_t dashes = 0;
-
-    for (size_t i = 0; i < s->path_count; i++)
-        dashes += strcmp(s->paths[i], "-") == 0;
-    if (dashes > 1)
-        return cli_bad_usage(self,
-                             "'-' is given %zu times, but the standard "
-                             "input can be read once",
-                             dashes);
-    return CLI_EXIT_OK;
-}
-
 /* Reject combinations that make no sense. */
 static int check_settings(const struct cli_command *self,
                           const struct settings *s)
@@ -260,7 +244,7 @@ static int check_settings(const struct cli_command *self,
                              larder_policy_name(s->options.policy));
     if (!replay_check(&s->options, &error))
         return cli_bad_usage(self, "%s", error.text);
-    if (check_inputs(self, s) != CLI_EXIT_OK)
+    if (cli_check_inputs(self, s->paths, s->path_count) != CLI_EXIT_OK)
         return CLI_EXIT_BAD;
     return check_outputs(self, s);
 }

@@ -148,6 +148,8 @@ static int cmd_report_read_settings(const struct cli_command *self, int argc,
     if (s->path_count < s->wanted)
         return cli_bad_usage(self, "%zu of %zu inputs given; expected %s",
                              s->path_count, s->wanted, self->operands);
+    if (cli_check_inputs(self, s->paths, s->path_count) != CLI_EXIT_OK)
+        return CLI_EXIT_BAD;
     setlocale(LC_CTYPE, "");
     s->options.ascii = strcmp(nl_langinfo(CODESET), "UTF-8") != 0;
     return -1;

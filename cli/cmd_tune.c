@@ -152,20 +152,15 @@ static int cmd_tune_read_settings(const struct cli_command *self, int argc,
                                   char **argv, struct settings *s)
 {
     int status = cli_read(self, argc, argv, cmd_tune_take, s);
-    size_t dashes = 0;
     long cores;
 
     if (status >= 0)
         return status;
     if (s->inputs.count == 0)
         return cli_bad_usage(self, "no input; expected a TRACE or SNAPSHOT");
-    for (size_t i = 0; i < s->inputs.count; i++)
-        dashes += strcmp(s->inputs.paths[i], "-") == 0;
-    if (dashes > 1)
-        return cli_bad_usage(self,
-                             "'-' is given %zu times, but the standard "
-                             "input can be read once",
-                             dashes);
+    if (cli_check_inputs(self, (const char *const *)s->inputs.paths,
+                         s->inputs.count) != CLI_EXIT_OK)
+        return CLI_EXIT_BAD;
     cores = sysconf(_SC_NPROCESSORS_ONLN);
     if (s->options.threads == 0)
         s->options.threads = cores > 0 ? (unsigned)cores : 1;

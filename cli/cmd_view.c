@@ -101,6 +101,8 @@ static int cmd_view_read_settings(const struct cli_command *self, int argc,
                              "--app takes no %s: it reads snapshots in "
                              "the browser",
                              s->path_count > 0 ? "SNAPSHOT" : "--title");
+    if (cli_check_inputs(self, s->paths, s->path_count) != CLI_EXIT_OK)
+        return CLI_EXIT_BAD;
     return check_output(self, s) == CLI_EXIT_OK ? -1 : CLI_EXIT_BAD;
 }
 

@@ -210,6 +210,21 @@ int cli_read(const struct cli_command *command, int argc, char **argv,
     return -1;
 }
 
+int cli_check_inputs(const struct cli_command *command,
+                     const char *const *paths, size_t count)
+{
+    size_t dashes = 0;
+
+    for (size_t i = 0; i < count; i++)
+        dashes += strcmp(paths[i], "-") == 0;
+    if (dashes > 1)
+        return cli_bad_usage(command,
+                             "'-' is given %zu times, but the standard "
+                             "input can be read once",
+                             dashes);
+    return CLI_EXIT_OK;
+}
+
 bool cli_number(const struct cli_args *a, int row, uint64_t low, uint64_t high,
                 uint64_t *out)
 {

@@ -84,6 +84,11 @@ int cli_bad_usage(const struct cli_command *command, const char *format, ...);
 bool cli_number(const struct cli_args *a, int row, uint64_t low, uint64_t high,
                 uint64_t *out);
 
+/* Check that the standard input, `-`, is among the paths at most once.  Returns
+ * an exit status. */
+int cli_check_inputs(const struct cli_command *command,
+                     const char *const *paths, size_t count);
+
 /* The entry of `names` (ended by NULL) most similar to `word`.  NULL: none
  * is. */
 const char *cli_nearest(const char *word, const char *const *names);

@@ -82,6 +82,10 @@ expect 2 replay --placements "$tmp/p" --stats "$tmp/link" "$trace"
 stderr_has 'name the same file'
 expect 2 replay - "$trace" -
 stderr_has "'-' is given 2 times, but the standard input can be read once"
+expect 2 diff - -
+stderr_has "larder diff: '-' is given 2 times"
+expect 2 view -o "$tmp/page.html" - -
+stderr_has "larder view: '-' is given 2 times"
 
 # An input file is not overwritten, whatever its name.
 printf 'a 0 512\n' >"$tmp/mine.trace"

@@ -80,6 +80,25 @@ static bool read_size(const struct cli_command *self,
     return false;
 }
 
+/* The library would complain in the middle of the program. */
+static int check_preload(const struct cli_command *self, const char *words)
+{
+    static const char *const known[] = {
+        "cache",       "limit",       "off",           "pause",
+        "cache,pause", "limit,pause", "cache,migrate", NULL};
+
+    for (int i = 0; words != NULL && known[i] != NULL; i++) {
+        if (strcmp(words, known[i]) == 0)
+            return -1;
+    }
+    if (words == NULL)
+        return -1;
+    return cli_bad_usage(self,
+                         "--preload '%s' is not known: expected cache, limit, "
+                         "either with ,pause, or cache,migrate",
+                         words);
+}
+
 /* Everything from the first operand on belongs to the program. */
 static int cmd_exec_read_settings(const struct cli_command *self, int argc,
                                   char **argv, struct exec_settings *s)
@@ -288,6 +307,8 @@ static int run_exec(const struct cli_command *self, int argc, char **argv)
     int status = cmd_exec_read_settings(self, argc, argv, &s);
     int fd;
 
+    if (status < 0)
+        status = check_preload(self, s.preload);
     if (status < 0)
         status = check_limit(self, &s);
     if (status < 0 && !is_real(&s))

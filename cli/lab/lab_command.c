@@ -87,7 +87,7 @@ static const struct cli_option run_table[] = {
     [RUN_CONF] = {"conf", "K:V,...", "settings in PyTorch's grammar"},
     [RUN_SNAPSHOT] = {"snapshot", "FILE",
                       "write the events and the final state to FILE.json\n"
-                      "or FILE.pickle at the end"},
+                      "or FILE.pickle at the end; one experiment"},
     [RUN_STEPS] = {"steps", NULL,
                    "experiments: show the panel after every\nstatement"},
     [RUN_EACH] = {"each-statement", NULL,
@@ -184,6 +184,30 @@ static int read_run(const struct cli_command *self, int argc, char **argv,
     return -1;
 }
 
+/* One file holds what one experiment did. */
+static int check_names(const struct cli_command *self,
+                       const struct run_settings *s)
+{
+    int all = 0;
+
+    for (int i = 0; i < s->count; i++) {
+        int count = experiments_count(s->names[i]);
+
+        if (count == 0)
+            return cli_bad_usage(self,
+                                 "there is no experiment '%s'; 'larder lab "
+                                 "list' shows what there is",
+                                 s->names[i]);
+        all += count;
+    }
+    if (s->options.snapshot != NULL && all > 1)
+        return cli_bad_usage(self,
+                             "--snapshot takes one experiment, but %d were "
+                             "given",
+                             all);
+    return CLI_EXIT_OK;
+}
+
 static int check_run(const struct cli_command *self,
                      const struct run_settings *s)
 {
@@ -204,14 +228,7 @@ static int check_run(const struct cli_command *self,
                              "--each-%s is of listings; experiments have "
                              "--steps",
                              s->each_statement ? "statement" : "step");
-    for (int i = 0; i < s->count; i++) {
-        if (!experiments_known(s->names[i]))
-            return cli_bad_usage(self,
-                                 "there is no experiment '%s'; 'larder lab "
-                                 "list' shows what there is",
-                                 s->names[i]);
-    }
-    return CLI_EXIT_OK;
+    return check_names(self, s);
 }
 
 static int run_listing(struct run_settings *s)

@@ -39,6 +39,10 @@ expect 2 lab run
 stderr_has "larder lab run: nothing to run; expected an experiment's NAME"
 expect 2 lab run no_such_thing
 stderr_has "there is no experiment 'no_such_thing'"
+expect 2 lab run --snapshot "$tmp/x.json" move_and_reuse best_fit
+stderr_has 'snapshot takes one experiment, but 2 were given'
+expect 2 lab run --snapshot "$tmp/x.json" all
+stderr_has 'snapshot takes one experiment, but [0-9]* were given'
 expect 2 lab run --snapshot x.html 0
 stderr_has 'must end with .json'
 expect 2 lab run --each-statement 0

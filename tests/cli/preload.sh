@@ -176,8 +176,14 @@ is 'held at the signal' "$(field peak_allocated_bytes)" 3145728
 
 # ---- invalid settings -------------------------------------------------------------
 
+# The command knows the words; the library has to where it is alone.
 wanted=99
-under cache,fast dlsym churn
+last='exec --preload cache sh -c LARDER_PRELOAD=cache,fast ...'
+# shellcheck disable=SC2016
+LARDER_PRELOAD_STATS=$tmp/stats "$larder" exec --preload cache --sim 256MiB \
+    sh -c 'LARDER_PRELOAD=cache,fast exec "$0" dlsym churn' \
+    "$subjects/preload_subject_plain" >"$tmp/out" 2>"$tmp/err" </dev/null
+is 'exit status' "$?" 99
 stderr_has "LARDER_PRELOAD: 'cache,fast' is not one of cache, limit, off, and"
 stdout_has 'gave 800'
 LARDER_CONF=limit:lots

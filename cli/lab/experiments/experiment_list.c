@@ -36,13 +36,13 @@ const char *experiments_word(size_t index)
     return index <= COUNT ? experiments[index - 1]->name : NULL;
 }
 
-bool experiments_known(const char *name)
+int experiments_count(const char *name)
 {
-    for (int i = 0; i < COUNT; i++) {
-        if (is_named(experiments[i], name))
-            return true;
-    }
-    return false;
+    int count = 0;
+
+    for (int i = 0; i < COUNT; i++)
+        count += is_named(experiments[i], name);
+    return count;
 }
 
 static bool list_json(FILE *out)

@@ -24,7 +24,8 @@ struct lab_run_options {
 void experiments_list(FILE *out, bool json);
 /* "all" and the names; NULL after the last. */
 const char *experiments_word(size_t index);
-bool experiments_known(const char *name); /* "all" too; a number or a name */
+/* How many there are of a name, of a number, or of "all"; 0: none. */
+int experiments_count(const char *name);
 /* Run the named experiments ("all": each).  0: every expectation was met; 1:
  * some were not; 2: could not run, which is reported on stderr. */
 int experiments_run(int count, char *const *names,

@@ -6,51 +6,16 @@
 #include <jansson.h>
 
 #include "replay/replay.h"
+#include "snapshot/utf8_clean.h"
 
-static const char replacement[] = "\xef\xbf\xbd"; /* U+FFFD */
-
-/* The length of the UTF-8 character at p; 0: it is invalid. jansson decides,
- * because it accepts exactly the valid ones. */
-static size_t utf8_length(const char *p)
-{
-    size_t left = strnlen(p, 4);
-
-    for (size_t n = 1; n <= left; n++) {
-        json_t *one = json_stringn(p, n);
-        bool valid = one != NULL;
-
-        json_decref(one);
-        if (valid)
-            return n;
-    }
-    return 0;
-}
-
-/* A string in which each byte that is not UTF-8 is replaced. */
+/* Paths may contain any bytes. */
 static json_t *text_json(const char *text)
 {
-    json_t *whole = json_string(text);
-    char *clean;
-    size_t n = 0;
+    char *clean = utf8_clean(text);
+    json_t *o = clean != NULL ? json_string(clean) : NULL;
 
-    if (whole != NULL)
-        return whole;
-    clean = malloc((sizeof replacement - 1) * strlen(text) + 1);
-    if (clean == NULL)
-        return NULL;
-    while (*text != '\0') {
-        size_t length = utf8_length(text);
-        bool valid = length != 0;
-
-        memcpy(clean + n, valid ? text : replacement,
-               valid ? length : sizeof replacement - 1);
-        n += valid ? length : sizeof replacement - 1;
-        text += valid ? length : 1;
-    }
-    clean[n] = '\0';
-    whole = json_string(clean);
     free(clean);
-    return whole;
+    return o;
 }
 
 static json_t *count_json(uint64_t n)

@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "snapshot/utf8_clean.h"
+
 static _Thread_local bool failed;
 
 static void *json_memory_take(size_t bytes)
@@ -18,9 +20,14 @@ void json_memory_watch(void)
     failed = false;
 }
 
-bool json_memory_failed(void)
+json_t *json_memory_name(const char *name)
 {
-    return failed;
+    char *clean = utf8_clean(name);
+    json_t *o = clean != NULL ? json_string(clean) : NULL;
+
+    failed |= clean == NULL;
+    free(clean);
+    return o;
 }
 
 bool json_memory_write(json_t *total, FILE *out, bool ok, const char *what,

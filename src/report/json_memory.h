@@ -15,8 +15,9 @@
 /* Start watching the calling thread. */
 void json_memory_watch(void);
 
-/* Whether a request has failed since then. */
-bool json_memory_failed(void);
+/* A file's name, which may contain anything (utf8_clean.h).  NULL: no host
+ * memory. */
+json_t *json_memory_name(const char *name);
 
 /* Write the object as one line, unless it is incomplete: `ok` is false, and
  * *error says why, or host memory ran out.  `what` names it in errors.  Takes

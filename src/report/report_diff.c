@@ -329,10 +329,8 @@ bool report_write_diff(FILE *out, const char *const names[2],
     if (!device_list_make(runs[0], runs[1], &devices, error))
         return false;
     if (json) {
-        total =
-            json_pack("{s:[ss], s:[]}", "files", names[0], names[1], "devices");
-        if (total == NULL && !json_memory_failed())
-            return tool_fail(error, "a file's name is no UTF-8");
+        total = json_pack("{s:[oo], s:[]}", "files", json_memory_name(names[0]),
+                          json_memory_name(names[1]), "devices");
     } else {
         report_put_name(out, names[0]);
         fputs(" -> ", out);

@@ -354,10 +354,8 @@ bool report_write_json(FILE *out, const char *name, const struct snapshot *s,
     size_t i;
 
     json_memory_watch();
-    total = json_pack("{s:s, s:[], s:I}", "file", name, "devices",
-                      "lost_events", whole(s->lost_events));
-    if (total == NULL && !json_memory_failed())
-        return tool_fail(error, "%s: the name is no UTF-8", name);
+    total = json_pack("{s:o, s:[], s:I}", "file", json_memory_name(name),
+                      "devices", "lost_events", whole(s->lost_events));
     ok = device_list_make(s, NULL, &devices, error);
     for (i = 0; ok && i < devices.count; i++)
         ok = add_number(total, s, devices.numbers[i], opt, error);

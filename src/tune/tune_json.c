@@ -1,5 +1,8 @@
+#include <stdlib.h>
+
 #include <jansson.h>
 
+#include "snapshot/utf8_clean.h"
 #include "tune/tune.h"
 
 static json_t *count_json(uint64_t n)
@@ -15,9 +18,11 @@ static json_t *count_or_null(uint64_t n)
 /* Paths may contain any bytes. */
 static json_t *text_json(const char *text)
 {
-    json_t *o = json_string(text);
+    char *clean = utf8_clean(text);
+    json_t *o = clean != NULL ? json_string(clean) : NULL;
 
-    return o != NULL ? o : json_string("(a name that is not UTF-8)");
+    free(clean);
+    return o;
 }
 
 /* NULL: no host memory; then the object is freed. */

@@ -144,6 +144,16 @@ class Programs(RunCase):
         self.assertIn("listing.py", run.stderr)
         self.assertNotIn("Traceback", run.stderr)
 
+    def test_what_is_no_text_is_told(self):
+        for text in (b"\xff\n", b"x = 1\n\n\nx = '\xff'\n"):
+            path = self.path("listing.py")
+            with open(path, "wb") as file:
+                file.write(text)
+            run = self.python("-m", "larder.lab.run", path)
+            self.assertEqual(run.returncode, 2)
+            self.assertIn("listing.py", run.stderr)
+            self.assertNotIn("Traceback", run.stderr)
+
     def test_a_wrong_device_is_told(self):
         run = self.python(
             "-m", "larder.lab.run", "--device", "sim:lots", self.write("")

@@ -19,7 +19,7 @@ from larder.lab.torch_stand_in.optim import optimizer as _optimizer
 
 def _parser():
     parser = argparse.ArgumentParser(
-        prog="larder.lab.run",
+        prog="larder lab run",
         description="Run a listing written for PyTorch in the lab.",
     )
     add = parser.add_argument
@@ -106,7 +106,7 @@ class _Shower:
         none."""
         if self._options.each_step and not self._steps:
             print(
-                "larder.lab.run: no optimizer took a step: nothing to show "
+                "larder lab run: no optimizer took a step: nothing to show "
                 "for --each-step",
                 file=sys.stderr,
             )
@@ -181,7 +181,7 @@ def _run_cell(listing, cell, shower):
 
 
 def _refuse(why):
-    print(f"larder.lab.run: {why}", file=sys.stderr)
+    print(f"larder lab run: {why}", file=sys.stderr)
     return 2
 
 
@@ -198,7 +198,7 @@ def _mention_fit(options):
     installed."""
     if _has_torch() and not options.no_panel and not options.json:
         print(
-            "larder.lab.run: PyTorch is installed: `larder run` follows this "
+            "larder lab run: PyTorch is installed: `larder run` follows this "
             "program under it, to the allocation (docs/FIT.md)",
             file=sys.stderr,
         )
@@ -223,8 +223,14 @@ def run(options):
         return _refuse(f"{options.file}: {error.strerror}")
     except NotebookError as error:
         return _refuse(f"{options.file}: {error}")
-    except (SyntaxError, UnicodeDecodeError) as error:
-        # The parser's position when it noticed the error does not help.
+    except UnicodeDecodeError as error:
+        return _refuse(
+            f"{options.file}: byte {error.start} is not {error.encoding}"
+        )
+    except SyntaxError as error:
+        # The parser's position when it noticed the error does not help, nor
+        # does what it tried before.
+        error.__suppress_context__ = True
         sys.stderr.write(describe(error.with_traceback(None)))
         return 2
     shower = _Shower(session, options)

@@ -250,6 +250,12 @@ static bool write_compressed(const struct output *o, FILE *out)
     return ok;
 }
 
+static bool fail_to_write(const char *path, const char *why)
+{
+    cli_complain("convert", "%s: cannot be written: %s", path, why);
+    return false;
+}
+
 static bool write_file(struct output *o)
 {
     const char *path = o->settings->out;
@@ -258,13 +264,13 @@ static bool write_file(struct output *o)
     bool ok;
 
     if (!new_file_open(&f, path))
-        return cmd_convert_fail(path, f.why);
+        return fail_to_write(path, f.why);
     o->error = &error;
     ok = o->settings->packed ? write_compressed(o, f.out)
                              : write_format(o, f.out);
     o->error = NULL;
     if (!new_file_close(&f, ok))
-        return cmd_convert_fail(path, f.why);
+        return fail_to_write(path, f.why);
     return ok || cmd_convert_fail(path, error.text);
 }
 

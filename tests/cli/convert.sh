@@ -205,7 +205,7 @@ for out in x.trace x.json x.perfetto.json x.trace.zst; do
     stderr_has 'empty.trace: nothing here; expected'
 done
 expect 2 convert "$tmp/s.pickle" "$tmp/no/x.json"
-stderr_has 'no/x.json: No such file'
+stderr_has 'no/x.json: cannot be written: No such file'
 mkdir "$tmp/x.pickle"
 expect 2 convert "$tmp/s.json" "$tmp/x.pickle"
 rmdir "$tmp/x.pickle"

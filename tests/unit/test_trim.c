@@ -67,7 +67,7 @@ static void check_target(const char *spec, larder_policy policy,
 static void no_more_is_released_than_the_target_needs(void **state)
 {
     (void)state;
-    check_target(PAGED, LARDER_POLICY_LARDER, "", MIB(2));
+    check_target(PAGED, LARDER_POLICY_LARDER, "", MIB(10));
     check_target(SEGMENTS, LARDER_POLICY_LARDER, "", MIB(10));
     check_target(SEGMENTS, LARDER_POLICY_PYTORCH, "", MIB(10));
     check_target(PAGED, LARDER_POLICY_PYTORCH, "", MIB(10));

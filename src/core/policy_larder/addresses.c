@@ -83,9 +83,10 @@ larder_result larder__range_destroy(struct allocator *a, struct segment *s)
 
 /* ---- reserving ------------------------------------------------------------- */
 
+/* A range holds at least one of PyTorch's large segments. */
 static uint64_t min_range_bytes(const struct allocator *a)
 {
-    return a->conf.tuning[TUNING_range_mib] * LARDER_MIB;
+    return a->conf.large_segment_bytes;
 }
 
 /* Length of the first range of a stream's heap.  One range for all of the

@@ -35,12 +35,26 @@ static size_t plan_handle(struct allocator *a, struct filling *f, size_t i)
     return p.pages;
 }
 
+/* The size of the next handle when `missing` pages are to be created: so that
+ * the fewest do that are hardly larger than handles should be, all of about one
+ * size.  Without that a small one would come last, and cost as much as the
+ * others. */
+static size_t grown_pages(const struct allocator *a, size_t missing)
+{
+    uint64_t pages = larder__physical_handle_pages(a);
+    uint64_t most = pages * (100 + a->conf.tuning[TUNING_handle_stretch]);
+    uint64_t handles = ((uint64_t)missing * 100 + most - 1) / most;
+
+    larder__assert(missing > 0 && handles > 0);
+    return pages > 1 ? (size_t)((missing + handles - 1) / handles) : 1;
+}
+
 /* Create a handle of at most `max` pages, smaller if there is less room. */
 static larder_result fill_grow(struct allocator *a, size_t max,
                                const struct fill_rules *rules)
 {
-    size_t pages = rules->handle_pages != 0 ? rules->handle_pages
-                                            : larder__physical_handle_pages(a);
+    size_t pages =
+        rules->handle_pages != 0 ? rules->handle_pages : grown_pages(a, max);
     larder_result r;
 
     larder__assert(pages > 0 && max > 0);

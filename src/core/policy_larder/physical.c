@@ -35,29 +35,40 @@ size_t larder__physical_room(const struct allocator *a)
     return bytes / PAGE_BYTES;
 }
 
+/* One of PyTorch's large segments, in pages. */
+static uint64_t segment_pages(const struct allocator *a)
+{
+    return a->conf.large_segment_bytes / PAGE_BYTES;
+}
+
 /* The maximum size of a handle: a fraction of all memory, or a segment of
  * PyTorch's if that is larger and the device is not too small for it. */
 static uint64_t handle_pages_max(const struct allocator *a)
 {
     const uint64_t *tuning = a->conf.tuning;
     uint64_t all = larder__physical_capacity(a) / PAGE_BYTES;
-    uint64_t floor = bits_lesser(a->conf.large_segment_bytes / PAGE_BYTES,
-                                 all / tuning[TUNING_handle_floor]);
+    uint64_t floor =
+        bits_lesser(segment_pages(a), all / tuning[TUNING_handle_floor]);
     uint64_t max = all / tuning[TUNING_handle_part];
 
     return max > floor ? max : floor;
 }
 
-/* A handle that is partly in use makes the rest of it unavailable to others.
- * The worst-case cost is its share of all memory; the gain is fewer driver
- * calls.  So a program that leaves much memory free gets few large handles, and
- * one that fills the device gets ever smaller ones, whatever the device's
- * size. */
+/* A handle that is partly in use makes the rest of it unavailable to others;
+ * the gain is fewer driver calls.  So a program that leaves most of the memory
+ * free gets few large handles, and one that fills it gets ever smaller ones,
+ * whatever the device's size.  In between a handle has the size of PyTorch's
+ * segments: it needs no more driver calls than expandable segments do. */
 static size_t handle_pages(const struct allocator *a, uint64_t left,
                            uint64_t taken)
 {
-    uint64_t pages = a->conf.tuning[TUNING_handle_ratio] * left / (taken + 1);
+    uint64_t segment = segment_pages(a);
+    uint64_t pages = segment * left / (taken + 1);
 
+    if (pages < segment)
+        pages = segment;
+    pages = bits_lesser(pages, a->conf.tuning[TUNING_handle_ratio] * left /
+                                   (taken + 1));
     pages = bits_lesser(pages, handle_pages_max(a));
     return pages > 0 ? (size_t)pages : 1;
 }

@@ -80,23 +80,35 @@ static bool read_size(const struct cli_command *self,
     return false;
 }
 
-/* The library would complain in the middle of the program. */
+static bool is_preload_word(const char *at, size_t length)
+{
+    static const char *const known[] = {"cache", "limit", "off", "pause",
+                                        "migrate"};
+
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        if (strlen(known[i]) == length && memcmp(at, known[i], length) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* In any order, as the library takes them, which would complain of others in
+ * the middle of the program. */
 static int check_preload(const struct cli_command *self, const char *words)
 {
-    static const char *const known[] = {
-        "cache",       "limit",       "off",           "pause",
-        "cache,pause", "limit,pause", "cache,migrate", NULL};
+    const char *at = words;
 
-    for (int i = 0; words != NULL && known[i] != NULL; i++) {
-        if (strcmp(words, known[i]) == 0)
-            return -1;
+    while (at != NULL && *at != '\0') {
+        size_t length = strcspn(at, ",");
+
+        if (!is_preload_word(at, length))
+            return cli_bad_usage(self,
+                                 "--preload '%s' is not known: expected cache, "
+                                 "limit, either with ,pause, or cache,migrate",
+                                 words);
+        at += length + (at[length] == ',');
     }
-    if (words == NULL)
-        return -1;
-    return cli_bad_usage(self,
-                         "--preload '%s' is not known: expected cache, limit, "
-                         "either with ,pause, or cache,migrate",
-                         words);
+    return -1;
 }
 
 /* Everything from the first operand on belongs to the program. */

@@ -32,7 +32,8 @@ run 0 --quiet --sim 1GiB,context=100MiB --minimum 924MiB --limit 924MiB true
 expect 2 exec --preload cahe true
 stderr_has "larder exec: --preload 'cahe' is not known: expected cache, limit, "
 expect 2 exec --preload cache,paus true
-run 0 --quiet --preload pause,cache true
+expect 2 exec --preload pause,cache --minimum 2GiB --limit 1536MiB true
+stderr_has "minimum '2GiB' is more than the process may hold"
 expect 127 exec no-such-program
 stderr_has 'no-such-program cannot be started'
 is 'lines of errors' "$(wc -l <"$tmp/err")" 1

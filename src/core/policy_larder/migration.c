@@ -41,14 +41,10 @@ static size_t pages_of(const struct candidate *c)
 /* Pages that are available without moving live ones. */
 static size_t pages_available(struct allocator *a, struct spot_except except)
 {
-    const struct spots *spots = &a->larder->spots;
-    size_t pages = a->larder->loose.pages + larder__physical_room(a);
-
     larder__spots_find(a);
     larder__spots_except(a, except);
-    for (size_t i = 0; i < spots->count; i++)
-        pages += spots->list[i].is_excepted ? 0 : spots->list[i].pages;
-    return pages;
+    return a->larder->loose.pages + larder__physical_room(a) +
+           larder__spots_pages(&a->larder->spots);
 }
 
 /* How many more pages the request needs in its best gap; 0: it does not lack

@@ -128,6 +128,15 @@ void larder__spots_except(struct allocator *a, struct spot_except except)
     }
 }
 
+size_t larder__spots_pages(const struct spots *spots)
+{
+    size_t pages = 0;
+
+    for (size_t i = 0; i < spots->count; i++)
+        pages += spots->list[i].is_excepted ? 0 : spots->list[i].pages;
+    return pages;
+}
+
 static bool spot_is_available(const struct spot *s)
 {
     return !s->is_chosen && !s->is_excepted;

@@ -34,6 +34,9 @@ void larder__spots_add_loose(struct allocator *a);
 /* Clear every choice and every earlier exception, then except these pages. */
 void larder__spots_except(struct allocator *a, struct spot_except except);
 
+/* The pages of all spots that are not excepted. */
+size_t larder__spots_pages(const struct spots *spots);
+
 /* Unmap the chosen spots, one call for each run; their handles become loose.
  * Waits for the streams of their heaps first.  Stops at the first failure.  The
  * list is invalid afterwards. */

@@ -379,17 +379,12 @@ static larder_result find_gaps(struct allocator *a, const struct request *q,
 /* Pages that need not be created to fill the target. */
 static size_t pages_to_move(struct allocator *a, const struct target *t)
 {
-    const struct spots *spots = &a->larder->spots;
-    size_t pages = 0;
-
     if (!may_move(a))
         return a->larder->loose.pages;
     larder__spots_find(a);
     larder__spots_add_loose(a);
     except_target(a, t);
-    for (size_t i = 0; i < spots->count; i++)
-        pages += spots->list[i].is_excepted ? 0 : spots->list[i].pages;
-    return pages;
+    return larder__spots_pages(&a->larder->spots);
 }
 
 /* Whether a limit, not the device, is what refused the request: all pages that

@@ -13,6 +13,9 @@
  * no tensor is left. */
 int small_session_open(void **state);
 int small_session_close(void **state);
+#define ON_SMALL_SESSION(test)                                                 \
+    cmocka_unit_test_setup_teardown(test, small_session_open,                  \
+                                    small_session_close)
 
 /* float32, on the device. */
 lab_tensor *tensor_of(lab *l, int ndim, const int64_t *sizes,

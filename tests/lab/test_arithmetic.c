@@ -456,27 +456,23 @@ static void a_number_in_host_memory_meets_the_device(void **state)
     lab_unref(a);
 }
 
-#define T(name)                                                                \
-    cmocka_unit_test_setup_teardown(name, small_session_open,                  \
-                                    small_session_close)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(two_tensors_are_broadcast_and_differentiated),
-        T(one_tensor_is_mapped_and_differentiated),
-        T(sums_and_means),
-        T(equal_elements_are_counted),
-        T(products_of_matrices_and_vectors),
-        T(linear_is_pytorchs),
-        T(gradients_of_products_of_every_shape),
-        T(gradients_of_layers_of_every_shape),
-        T(gradients_of_attention),
-        T(causal_attention_sees_nothing_later),
-        T(gradients_of_a_chain_with_broadcasting),
-        T(dtypes_meet_in_the_wider_one),
-        T(arithmetic_that_fails_says_why),
-        T(a_number_in_host_memory_meets_the_device),
+        ON_SMALL_SESSION(two_tensors_are_broadcast_and_differentiated),
+        ON_SMALL_SESSION(one_tensor_is_mapped_and_differentiated),
+        ON_SMALL_SESSION(sums_and_means),
+        ON_SMALL_SESSION(equal_elements_are_counted),
+        ON_SMALL_SESSION(products_of_matrices_and_vectors),
+        ON_SMALL_SESSION(linear_is_pytorchs),
+        ON_SMALL_SESSION(gradients_of_products_of_every_shape),
+        ON_SMALL_SESSION(gradients_of_layers_of_every_shape),
+        ON_SMALL_SESSION(gradients_of_attention),
+        ON_SMALL_SESSION(causal_attention_sees_nothing_later),
+        ON_SMALL_SESSION(gradients_of_a_chain_with_broadcasting),
+        ON_SMALL_SESSION(dtypes_meet_in_the_wider_one),
+        ON_SMALL_SESSION(arithmetic_that_fails_says_why),
+        ON_SMALL_SESSION(a_number_in_host_memory_meets_the_device),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

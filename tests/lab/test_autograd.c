@@ -447,35 +447,29 @@ static void running_out_in_backward_leaves_the_session_usable(void **state)
     lab_unref(x);
 }
 
-/* ---- hooks --------------------------------------------------------------- */
-
-#define T(name)                                                                \
-    cmocka_unit_test_setup_teardown(name, small_session_open,                  \
-                                    small_session_close)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(the_first_gradient_is_taken_over_the_next_added),
-        T(an_expanded_gradient_is_copied),
-        T(a_gradient_of_two_leaves_is_copied_for_one),
-        T(the_gradient_given_is_not_taken_over),
-        T(gradients_that_meet_make_new_ones),
-        T(a_retained_gradient_is_a_copy_made_first),
-        T(without_retain_grad_only_leaves_keep_theirs),
-        T(only_what_a_gradient_needs_is_saved),
-        T(saved_tensors_are_freed_during_backward),
-        T(nothing_is_recorded_where_it_is_off),
-        T(gradients_can_be_given_and_dropped),
-        T(in_place_operations_go_on_the_record),
-        T(a_running_total_takes_up_the_history),
-        T(writing_over_cuts_the_history),
-        T(writing_where_it_would_go_wrong_is_refused),
-        T(a_retained_gradient_follows_its_tensor),
-        T(a_backward_that_is_refused_says_why),
-        T(a_chain_of_a_million_operations),
-        T(failing_host_memory_leaves_nothing_behind),
-        T(running_out_in_backward_leaves_the_session_usable),
+        ON_SMALL_SESSION(the_first_gradient_is_taken_over_the_next_added),
+        ON_SMALL_SESSION(an_expanded_gradient_is_copied),
+        ON_SMALL_SESSION(a_gradient_of_two_leaves_is_copied_for_one),
+        ON_SMALL_SESSION(the_gradient_given_is_not_taken_over),
+        ON_SMALL_SESSION(gradients_that_meet_make_new_ones),
+        ON_SMALL_SESSION(a_retained_gradient_is_a_copy_made_first),
+        ON_SMALL_SESSION(without_retain_grad_only_leaves_keep_theirs),
+        ON_SMALL_SESSION(only_what_a_gradient_needs_is_saved),
+        ON_SMALL_SESSION(saved_tensors_are_freed_during_backward),
+        ON_SMALL_SESSION(nothing_is_recorded_where_it_is_off),
+        ON_SMALL_SESSION(gradients_can_be_given_and_dropped),
+        ON_SMALL_SESSION(in_place_operations_go_on_the_record),
+        ON_SMALL_SESSION(a_running_total_takes_up_the_history),
+        ON_SMALL_SESSION(writing_over_cuts_the_history),
+        ON_SMALL_SESSION(writing_where_it_would_go_wrong_is_refused),
+        ON_SMALL_SESSION(a_retained_gradient_follows_its_tensor),
+        ON_SMALL_SESSION(a_backward_that_is_refused_says_why),
+        ON_SMALL_SESSION(a_chain_of_a_million_operations),
+        ON_SMALL_SESSION(failing_host_memory_leaves_nothing_behind),
+        ON_SMALL_SESSION(running_out_in_backward_leaves_the_session_usable),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -220,20 +220,16 @@ static void an_input_without_gradient_makes_an_output_without(void **state)
     lab_unref(x);
 }
 
-#define T(name)                                                                \
-    cmocka_unit_test_setup_teardown(name, small_session_open,                  \
-                                    small_session_close)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(gradients_are_the_same),
-        T(random_numbers_are_the_same_the_second_time),
-        T(only_the_input_is_kept),
-        T(segments_nest_and_share_their_leaves),
-        T(a_walk_in_a_walk_leaves_the_outer_alone),
-        T(a_segment_that_fails_leaves_nothing_behind),
-        T(an_input_without_gradient_makes_an_output_without),
+        ON_SMALL_SESSION(gradients_are_the_same),
+        ON_SMALL_SESSION(random_numbers_are_the_same_the_second_time),
+        ON_SMALL_SESSION(only_the_input_is_kept),
+        ON_SMALL_SESSION(segments_nest_and_share_their_leaves),
+        ON_SMALL_SESSION(a_walk_in_a_walk_leaves_the_outer_alone),
+        ON_SMALL_SESSION(a_segment_that_fails_leaves_nothing_behind),
+        ON_SMALL_SESSION(an_input_without_gradient_makes_an_output_without),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

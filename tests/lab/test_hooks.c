@@ -224,19 +224,15 @@ static void a_hook_that_fails_ends_the_walk(void **state)
     lab_unref(x);
 }
 
-#define T(name)                                                                \
-    cmocka_unit_test_setup_teardown(name, small_session_open,                  \
-                                    small_session_close)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(a_hook_sees_a_gradient_and_keeps_none),
-        T(a_hook_replaces_what_is_passed_on),
-        T(a_hook_is_released_with_its_graph_or_leaf),
-        T(a_hook_removes_itself_and_others),
-        T(a_hook_may_end_its_leaf_and_walk_its_graph),
-        T(a_hook_that_fails_ends_the_walk),
+        ON_SMALL_SESSION(a_hook_sees_a_gradient_and_keeps_none),
+        ON_SMALL_SESSION(a_hook_replaces_what_is_passed_on),
+        ON_SMALL_SESSION(a_hook_is_released_with_its_graph_or_leaf),
+        ON_SMALL_SESSION(a_hook_removes_itself_and_others),
+        ON_SMALL_SESSION(a_hook_may_end_its_leaf_and_walk_its_graph),
+        ON_SMALL_SESSION(a_hook_that_fails_ends_the_walk),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

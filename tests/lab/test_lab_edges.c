@@ -207,22 +207,18 @@ static void gradients_that_are_added_stay_until_all_are_passed_on(void **state)
     log_start(l);
 }
 
-#define EACH(test)                                                             \
-    cmocka_unit_test_setup_teardown(test, small_session_open,                  \
-                                    small_session_close)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        EACH(sizes_that_cannot_be_counted_are_refused),
-        EACH(steps_beyond_the_end_overflow_nothing),
-        EACH(an_empty_tensor_has_as_many_chunks_as_asked),
-        EACH(argmax_of_a_number_is_0),
-        EACH(powers_of_whole_numbers_are_whole),
-        EACH(expanded_memory_is_not_written_to),
-        EACH(windows_that_overlap_are_not_added),
-        EACH(the_operand_with_an_order_decides_the_layout),
-        EACH(gradients_that_are_added_stay_until_all_are_passed_on),
+        ON_SMALL_SESSION(sizes_that_cannot_be_counted_are_refused),
+        ON_SMALL_SESSION(steps_beyond_the_end_overflow_nothing),
+        ON_SMALL_SESSION(an_empty_tensor_has_as_many_chunks_as_asked),
+        ON_SMALL_SESSION(argmax_of_a_number_is_0),
+        ON_SMALL_SESSION(powers_of_whole_numbers_are_whole),
+        ON_SMALL_SESSION(expanded_memory_is_not_written_to),
+        ON_SMALL_SESSION(windows_that_overlap_are_not_added),
+        ON_SMALL_SESSION(the_operand_with_an_order_decides_the_layout),
+        ON_SMALL_SESSION(gradients_that_are_added_stay_until_all_are_passed_on),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

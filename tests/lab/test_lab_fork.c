@@ -150,12 +150,9 @@ static void tensors_on_the_host_are_copies_of_the_childs(void **state)
 
 int main(void)
 {
-#define ON_SESSION(test)                                                       \
-    cmocka_unit_test_setup_teardown(test, small_session_open,                  \
-                                    small_session_close)
     const struct CMUnitTest tests[] = {
-        ON_SESSION(a_child_is_refused_its_parents_tensors),
-        ON_SESSION(tensors_on_the_host_are_copies_of_the_childs),
+        ON_SMALL_SESSION(a_child_is_refused_its_parents_tensors),
+        ON_SMALL_SESSION(tensors_on_the_host_are_copies_of_the_childs),
     };
 
     unsetenv("LARDER_CONF");

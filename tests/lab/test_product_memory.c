@@ -104,17 +104,13 @@ static void a_matrix_times_a_batch_asks_likewise(void **state)
     lab_unref(a);
 }
 
-#define T(name)                                                                \
-    cmocka_unit_test_setup_teardown(name, small_session_open,                  \
-                                    small_session_close)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(a_layer_asks_for_what_pytorchs_does),
-        T(a_layer_on_a_sequence_asks_for_what_pytorchs_does),
-        T(a_layer_on_a_transposed_input_asks_likewise),
-        T(a_matrix_times_a_batch_asks_likewise),
+        ON_SMALL_SESSION(a_layer_asks_for_what_pytorchs_does),
+        ON_SMALL_SESSION(a_layer_on_a_sequence_asks_for_what_pytorchs_does),
+        ON_SMALL_SESSION(a_layer_on_a_transposed_input_asks_likewise),
+        ON_SMALL_SESSION(a_matrix_times_a_batch_asks_likewise),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

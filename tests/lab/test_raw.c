@@ -512,27 +512,16 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(any_request_for_host_memory_may_fail),
         cmocka_unit_test(the_device_may_have_no_more),
-        cmocka_unit_test_setup_teardown(mistakes_are_refused_in_words,
-                                        small_session_open,
-                                        small_session_close),
-        cmocka_unit_test_setup_teardown(a_row_ends_where_its_length_says,
-                                        small_session_open,
-                                        small_session_close),
+        ON_SMALL_SESSION(mistakes_are_refused_in_words),
+        ON_SMALL_SESSION(a_row_ends_where_its_length_says),
         cmocka_unit_test(backing_none_computes_shapes_alone),
         cmocka_unit_test(every_float_of_two_bytes_comes_back),
         cmocka_unit_test(floats_are_rounded_to_the_nearest),
-        cmocka_unit_test_setup_teardown(values_are_read_and_written_as_the_type,
-                                        small_session_open,
-                                        small_session_close),
-        cmocka_unit_test_setup_teardown(
-            the_context_of_an_unrecorded_function_is_released_at_once,
-            small_session_open, small_session_close),
-        cmocka_unit_test_setup_teardown(a_streams_memory_is_its_own,
-                                        small_session_open,
-                                        small_session_close),
-        cmocka_unit_test_setup_teardown(stacks_of_the_program_are_kept,
-                                        small_session_open,
-                                        small_session_close),
+        ON_SMALL_SESSION(values_are_read_and_written_as_the_type),
+        ON_SMALL_SESSION(
+            the_context_of_an_unrecorded_function_is_released_at_once),
+        ON_SMALL_SESSION(a_streams_memory_is_its_own),
+        ON_SMALL_SESSION(stacks_of_the_program_are_kept),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

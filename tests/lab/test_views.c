@@ -339,24 +339,20 @@ static void gradients_go_back_through_views(void **state)
     lab_unref(t);
 }
 
-#define T(name)                                                                \
-    cmocka_unit_test_setup_teardown(name, small_session_open,                  \
-                                    small_session_close)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        T(views_share_their_base),
-        T(expanded_dimensions_take_no_memory),
-        T(a_base_lives_as_long_as_its_views),
-        T(pieces_are_views),
-        T(reshape_copies_only_what_no_view_can_show),
-        T(views_are_possible_where_pytorch_has_them),
-        T(clone_keeps_the_order_of_dimensions),
-        T(moving_between_places_keeps_values_and_gradients),
-        T(cat_and_stack_join_tensors),
-        T(index_rows_picks_rows_and_adds_gradients),
-        T(gradients_go_back_through_views),
+        ON_SMALL_SESSION(views_share_their_base),
+        ON_SMALL_SESSION(expanded_dimensions_take_no_memory),
+        ON_SMALL_SESSION(a_base_lives_as_long_as_its_views),
+        ON_SMALL_SESSION(pieces_are_views),
+        ON_SMALL_SESSION(reshape_copies_only_what_no_view_can_show),
+        ON_SMALL_SESSION(views_are_possible_where_pytorch_has_them),
+        ON_SMALL_SESSION(clone_keeps_the_order_of_dimensions),
+        ON_SMALL_SESSION(moving_between_places_keeps_values_and_gradients),
+        ON_SMALL_SESSION(cat_and_stack_join_tensors),
+        ON_SMALL_SESSION(index_rows_picks_rows_and_adds_gradients),
+        ON_SMALL_SESSION(gradients_go_back_through_views),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

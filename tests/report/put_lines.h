@@ -30,4 +30,14 @@ static inline void put(const char *format, ...)
     assert_true(strlen(lines) + 1 < sizeof lines);
 }
 
+/* What an iteration works with: a block of its own, still in use, and smaller
+ * ones in turn. */
+static inline void put_working_set(void)
+{
+    put("alloc 0 8MiB 0 train.py:5:forward\n");
+    for (int k = 0; k < 20; k++)
+        put("alloc 10 1MiB 0 m.py:7:layer\nfree_requested 10 1MiB\n"
+            "free_completed 10 1MiB\n");
+}
+
 #endif

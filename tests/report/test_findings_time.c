@@ -91,10 +91,7 @@ static const char *twelve_iterations(bool leak)
     lines[0] = '\0';
     put("segment_alloc 0 4GiB\n");
     for (int i = 0; i < 12; i++) {
-        put("alloc 0 8MiB 0 train.py:5:forward\n");
-        for (int k = 0; k < 20; k++)
-            put("alloc 10 1MiB 0 m.py:7:layer\nfree_requested 10 1MiB\n"
-                "free_completed 10 1MiB\n");
+        put_working_set();
         if (leak)
             put("alloc %d 3MiB 0 train.py:9:forward\n", 100 + i * 4);
         put("free_requested 0 8MiB\nfree_completed 0 8MiB\n");

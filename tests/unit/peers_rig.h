@@ -39,15 +39,7 @@ static inline const char *spec_of(const char *size)
 static inline struct rig rig_on(const char *size, larder_policy policy,
                                 const char *conf)
 {
-    struct rig rig = {0};
-    larder_options opt;
-
-    larder_options_init(&opt);
-    opt.policy = policy;
-    opt.conf = conf;
-    assert_ok(larder_device_open(spec_of(size), 0, &rig.dev));
-    assert_ok(larder_create(rig.dev, &opt, &rig.a));
-    return rig;
+    return rig_up_policy(spec_of(size), policy, conf);
 }
 
 static inline void rig_end(struct rig *rig)

@@ -1,22 +1,10 @@
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include <jansson.h>
 
 #include "replay/replay.h"
-#include "snapshot/utf8_clean.h"
-
-/* Paths may contain any bytes. */
-static json_t *text_json(const char *text)
-{
-    char *clean = utf8_clean(text);
-    json_t *o = clean != NULL ? json_string(clean) : NULL;
-
-    free(clean);
-    return o;
-}
+#include "replay/utf8_json.h"
 
 static json_t *count_json(uint64_t n)
 {
@@ -71,7 +59,7 @@ static json_t *address_json(uint64_t address)
 
 static json_t *words_or_null(const char *text)
 {
-    return text[0] != '\0' ? text_json(text) : json_null();
+    return text[0] != '\0' ? utf8_json(text) : json_null();
 }
 
 /* Addresses are written as text: they may exceed the range of JSON numbers. */
@@ -214,7 +202,7 @@ static int replay_json_add_all(json_t *o, const struct replay_result *r,
 {
     const char *conf = options->conf != NULL ? options->conf : "";
     larder_policy policy = options->policy; /* named as what it stands for */
-    int bad = json_object_set_new(o, "trace", text_json(path));
+    int bad = json_object_set_new(o, "trace", utf8_json(path));
 
     if (options->release != NULL)
         policy = LARDER_POLICY_PYTORCH;
@@ -227,9 +215,9 @@ static int replay_json_add_all(json_t *o, const struct replay_result *r,
             json_object_set_new(o, "device", count_json(r->snapshot->device));
     bad |= json_object_set_new(o, "policy",
                                json_string(larder_policy_name(policy)));
-    bad |= json_object_set_new(o, "conf", text_json(conf));
+    bad |= json_object_set_new(o, "conf", utf8_json(conf));
     if (options->release != NULL)
-        bad |= json_object_set_new(o, "pytorch", text_json(options->release));
+        bad |= json_object_set_new(o, "pytorch", utf8_json(options->release));
     bad |= json_object_set_new(o, "ops", count_json(r->ops));
     bad |= json_object_set_new(o, "oom_op", count_or_null(r->oom_op));
     bad |= add_counts(o, r);

@@ -2,7 +2,7 @@
 
 #include <jansson.h>
 
-#include "snapshot/utf8_clean.h"
+#include "replay/utf8_json.h"
 #include "tune/tune.h"
 
 static json_t *count_json(uint64_t n)
@@ -13,16 +13,6 @@ static json_t *count_json(uint64_t n)
 static json_t *count_or_null(uint64_t n)
 {
     return n != 0 ? count_json(n) : json_null();
-}
-
-/* Paths may contain any bytes. */
-static json_t *text_json(const char *text)
-{
-    char *clean = utf8_clean(text);
-    json_t *o = clean != NULL ? json_string(clean) : NULL;
-
-    free(clean);
-    return o;
 }
 
 /* NULL: no host memory; then the object is freed. */
@@ -50,7 +40,7 @@ static json_t *candidate_json(const struct tune *t,
 
     bad |= json_object_set_new(
         o, "policy", json_string(larder_policy_name(tune_policy(c, in))));
-    bad |= json_object_set_new(o, "conf", text_json(tune_conf(c, in, conf)));
+    bad |= json_object_set_new(o, "conf", utf8_json(tune_conf(c, in, conf)));
     bad |= json_object_set_new(o, "fits", json_boolean(c->worst.fits));
     bad |= json_object_set_new(o, "min_capacity_bytes",
                                count_or_null(c->worst.min_capacity_bytes));
@@ -101,9 +91,9 @@ static json_t *input_json(const struct tune *t, size_t number)
     json_t *o = json_object();
     int bad = 0;
 
-    bad |= json_object_set_new(o, "file", text_json(in->path));
+    bad |= json_object_set_new(o, "file", utf8_json(in->path));
     bad |= json_object_set_new(o, "device", count_json(in->device));
-    bad |= json_object_set_new(o, "conf", text_json(in->conf));
+    bad |= json_object_set_new(o, "conf", utf8_json(in->conf));
     bad |= json_object_set_new(o, "capacity_bytes",
                                count_or_null(tune_capacity(t, in)));
     bad |= json_object_set_new(o, "fits", json_boolean(cell->fits));

@@ -192,11 +192,9 @@ static int check_outputs(const struct cli_command *self,
 
         if (path == NULL || strcmp(path, "-") == 0)
             continue;
-        for (size_t k = 0; k < s->path_count; k++) {
-            if (same_file(path, s->paths[k]))
-                return cli_bad_usage(
-                    self, "'%s' is an input and cannot be written", path);
-        }
+        if (cli_check_output(self, path, s->paths, s->path_count) !=
+            CLI_EXIT_OK)
+            return CLI_EXIT_BAD;
         for (size_t k = 0; k < i; k++) {
             if (outputs[k].path != NULL &&
                 (strcmp(path, outputs[k].path) == 0 ||

@@ -12,7 +12,6 @@
 #include "new_file.h"
 #include "open_browser.h"
 #include "report_cure.h"
-#include "same_file.h"
 #include "snapshot_input.h"
 #include "view/view.h"
 
@@ -78,12 +77,7 @@ static int check_output(const struct cli_command *self,
     if (s->open && strcmp(s->output, "-") == 0)
         return cli_bad_usage(self, "--open with the standard output; expected "
                                    "-o FILE, or no -o");
-    for (size_t i = 0; i < s->path_count; i++) {
-        if (same_file(s->output, s->paths[i]))
-            return cli_bad_usage(self, "'%s' is an input and cannot be written",
-                                 s->output);
-    }
-    return CLI_EXIT_OK;
+    return cli_check_output(self, s->output, s->paths, s->path_count);
 }
 
 /* Returns an exit status, or -1 to continue. */

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "complain.h"
+#include "same_file.h"
 
 enum { NAME_MAX_LENGTH = 32, OPTIONS_MAX = 32 };
 
@@ -222,6 +223,17 @@ int cli_check_inputs(const struct cli_command *command,
                              "'-' is given %zu times, but the standard "
                              "input can be read once",
                              dashes);
+    return CLI_EXIT_OK;
+}
+
+int cli_check_output(const struct cli_command *command, const char *output,
+                     const char *const *inputs, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        if (same_file(output, inputs[i]))
+            return cli_bad_usage(
+                command, "'%s' is an input and cannot be written", output);
+    }
     return CLI_EXIT_OK;
 }
 

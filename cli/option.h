@@ -89,6 +89,11 @@ bool cli_number(const struct cli_args *a, int row, uint64_t low, uint64_t high,
 int cli_check_inputs(const struct cli_command *command,
                      const char *const *paths, size_t count);
 
+/* Check that `output` is none of the inputs, which writing would replace.
+ * Returns an exit status. */
+int cli_check_output(const struct cli_command *command, const char *output,
+                     const char *const *inputs, size_t count);
+
 /* The entry of `names` (ended by NULL) most similar to `word`.  NULL: none
  * is. */
 const char *cli_nearest(const char *word, const char *const *names);

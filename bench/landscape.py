@@ -185,6 +185,7 @@ def draw(rows, fills, path):
     matplotlib.use("svg")
     from matplotlib import pyplot
 
+    places = range(len(fills))  # evenly: most are near 1
     figure, axes = pyplot.subplots(1, 3, figsize=(13, 4))
     for axis, key, title in zip(
         axes,
@@ -194,11 +195,11 @@ def draw(rows, fills, path):
     ):
         for policy, colour in zip(POLICIES, ("C0", "C1", "C2")):
             of = [pick(rows, key, fill=f, policy=policy) for f in fills]
-            axis.plot(fills, [statistics.median(x) for x in of], colour, label=policy)
-            axis.plot(fills, [max(x) for x in of], colour, linestyle=":")
-        axis.set(title=title, xlabel="device / peak", xscale="log", yscale="symlog")
-        axis.set_xticks(fills, [f"{f:g}" for f in fills])
-        axis.minorticks_off()
+            axis.plot(places, [statistics.median(x) for x in of], colour, label=policy)
+            axis.plot(places, [max(x) for x in of], colour, linestyle=":")
+        axis.set(title=title, xlabel="device / peak", yscale="symlog")
+        axis.set_ylim(bottom=0)
+        axis.set_xticks(places, [f"{f:g}" for f in fills])
     axes[0].legend(title="median; dotted: worst")
     figure.tight_layout()
     figure.savefig(path)

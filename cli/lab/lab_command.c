@@ -208,9 +208,29 @@ static int check_names(const struct cli_command *self,
     return CLI_EXIT_OK;
 }
 
+/* Each experiment opens sessions of its own: what none of them could open is
+ * told once, before the first. */
+static int check_session(const struct cli_command *self,
+                         const struct run_settings *s)
+{
+    lab_options opt;
+    lab *l;
+
+    lab_options_init(&opt);
+    opt.device = s->options.device;
+    opt.policy = s->options.policy;
+    opt.conf = s->options.conf;
+    if (lab_open(&opt, &l) != LARDER_OK)
+        return cli_bad_usage(self, "%s", lab_last_error());
+    lab_close(l);
+    return CLI_EXIT_OK;
+}
+
 static int check_run(const struct cli_command *self,
                      const struct run_settings *s)
 {
+    int status;
+
     if (s->count == 0 && s->listing == NULL)
         return cli_bad_usage(self,
                              "nothing to run; expected an experiment's NAME, "
@@ -228,7 +248,10 @@ static int check_run(const struct cli_command *self,
                              "--each-%s is of listings; experiments have "
                              "--steps",
                              s->each_statement ? "statement" : "step");
-    return check_names(self, s);
+    status = check_names(self, s);
+    if (status == CLI_EXIT_OK && s->count > 0)
+        status = check_session(self, s);
+    return status;
 }
 
 static int run_listing(struct run_settings *s)

@@ -43,6 +43,12 @@ expect 2 lab run --snapshot "$tmp/x.json" move_and_reuse best_fit
 stderr_has 'snapshot takes one experiment, but 2 were given'
 expect 2 lab run --snapshot "$tmp/x.json" all
 stderr_has 'snapshot takes one experiment, but [0-9]* were given'
+expect 2 lab run --device foo all
+stderr_has "larder lab run: device 'foo': .*give it sim:SIZE"
+[ "$(grep -c "'foo" "$tmp/err")" -eq 1 ] || say_failed 'said more than once'
+[ ! -s "$tmp/out" ] || say_failed 'experiments began'
+expect 2 lab run --device sim:1GiB,events=foo training_loop
+stderr_has "larder lab run: device 'sim:1GiB,events=foo': 'events=foo' is not"
 expect 2 lab run --snapshot x.html 0
 stderr_has 'must end with .json'
 expect 2 lab run --each-statement 0

@@ -4,7 +4,8 @@
  * rounded up and addresses aligned to 2 MiB (below 1 MiB: to 512 bytes).
  * address_reserve() does the same in a second region, 16 TiB above the first
  * where the machine has room for that.  Capacity counts rounded bytes and the
- * contexts; a call that would exceed it fails with LARDER_ERR_OUT_OF_MEMORY.
+ * contexts; a call that would exceed it fails with LARDER_ERR_OUT_OF_MEMORY, as
+ * does one for more addresses than the region has left.
  * With backing=memory (the default) addresses are real: memory is committed on
  * first touch, and freed or unmapped memory faults.  With backing=none they are
  * numbers, and an 80 GiB job replays on a laptop.

@@ -74,7 +74,7 @@ larder_result larder__sim_address_reserve(struct sim *sim, uint64_t bytes,
     if (bytes == 0 || !is_granular(bytes))
         return not_granular();
     if (bytes > sim->backing.region_bytes)
-        return larder__sim_fail(LARDER_ERR_DEVICE,
+        return larder__sim_fail(LARDER_ERR_OUT_OF_MEMORY,
                                 "there are only %" PRIu64 " bytes of addresses",
                                 sim->backing.region_bytes);
     res = reservation_create(bytes);
@@ -83,7 +83,7 @@ larder_result larder__sim_address_reserve(struct sim *sim, uint64_t bytes,
     if (!larder__sim_space_take(&sim->addresses, bytes, SIM_ALIGN_2MIB,
                                 &res->range)) {
         reservation_destroy(res);
-        return larder__sim_fail(LARDER_ERR_DEVICE,
+        return larder__sim_fail(LARDER_ERR_OUT_OF_MEMORY,
                                 "no range of free addresses is as long");
     }
     sim->reservations++;

@@ -2,11 +2,10 @@
 
 #include "replay/replay_probe.h"
 
-/* Large devices, from the first that may be enough to the largest tried.  None
- * larger than needed: an expandable segment reserves an eighth more addresses
- * than the device has bytes, for each stream and pool. */
+/* Large devices, from the first that may be enough to the largest that can be
+ * simulated. */
 #define ROOMY_BYTES ((uint64_t)80 << 30)
-#define ROOMY_MAX_BYTES ((uint64_t)4 << 40)
+#define ROOMY_MAX_BYTES ((uint64_t)16 << 40)
 
 /* Measure on a device that is large enough; the largest one tried if none
  * is. */
@@ -15,14 +14,16 @@ static bool measure_roomy(const struct tune_question *q,
                           struct replay_figures *f, uint64_t *ops,
                           struct tool_error *error)
 {
-    uint64_t size = ROOMY_BYTES;
+    uint64_t size = 0;
 
-    do {
+    while (!f->fits && size < ROOMY_MAX_BYTES) {
+        size = size == 0 ? ROOMY_BYTES : size * 2;
+        if (size > ROOMY_MAX_BYTES)
+            size = ROOMY_MAX_BYTES;
         if (!replay_get_figures(&q->input->trace, o, size, f, error))
             return false;
         *ops += f->ops;
-        size *= 2;
-    } while (!f->fits && size <= ROOMY_MAX_BYTES);
+    }
     return true;
 }
 

@@ -10,10 +10,12 @@ bool tune_fits_now(const struct tune *t)
 
 static uint64_t missing(const struct tune_cell *cell, uint64_t capacity)
 {
-    if (capacity == 0 || cell->fits)
+    if (cell->fits)
         return 0;
     if (cell->min_capacity_bytes == 0)
         return TUNE_ENDLESS;
+    if (capacity == 0)
+        return 0;
     return cell->min_capacity_bytes > capacity
                ? cell->min_capacity_bytes - capacity
                : (uint64_t)2 << 20;

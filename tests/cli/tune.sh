@@ -105,6 +105,21 @@ stdout_has '^No setting helps.$'
 expect 1 fit --json --capacity 80GiB "$tmp/vast.trace"
 is short_bytes "$(field short_bytes)" null
 
+expect 0 tune "$tmp/vast.trace"
+stdout_has '^No setting helps.$'
+# An expandable segment gets an eighth more addresses than its device has bytes,
+# which a device of 16 TiB has not: less will do, and more than there are is
+# out of memory.
+on_the_largest() {
+    echo "a 0 $1" >"$tmp/huge.trace"
+    expect 0 replay --repeat 0 --json --policy pytorch --device sim:16TiB \
+        --conf expandable_segments:True "$tmp/huge.trace"
+}
+on_the_largest $((15 << 40))
+is oom_count "$(field oom_count)" 0
+on_the_largest $((17 << 40))
+is oom_count "$(field oom_count)" 1
+
 # For a snapshot the largest holders are listed, largest first.
 frame='"frames": [{"filename": "/home/me/model.py", "name":'
 cat >"$tmp/held.json" <<END

@@ -86,11 +86,11 @@ static void addresses_run_out_with_the_region(void **state)
     uint64_t huge = UINT64_C(1) << 44;
 
     (void)state;
-    assert_refused(LARDER_ERR_DEVICE,
+    assert_refused(LARDER_ERR_OUT_OF_MEMORY,
                    larder__device_address_reserve(dev, huge + PAGE, &addr),
                    "only 17592186044416 bytes of addresses");
     reserve(dev, huge - PAGE);
-    assert_refused(LARDER_ERR_DEVICE,
+    assert_refused(LARDER_ERR_OUT_OF_MEMORY,
                    larder__device_address_reserve(dev, 2 * PAGE, &addr),
                    "no range of free addresses");
     reserve(dev, PAGE);

@@ -161,7 +161,7 @@ static uint64_t range_pages_for(const struct allocator *a,
 }
 
 /* Reserve a new range with room for `size` bytes, as one unmapped block.  Halve
- * its length while the device has too few addresses. */
+ * its length while the device has too few addresses, down to that. */
 static larder_result range_create(struct allocator *a, struct heap *heap,
                                   uint64_t size, struct block **out)
 {
@@ -172,13 +172,13 @@ static larder_result range_create(struct allocator *a, struct heap *heap,
 
     if (pages < min)
         pages = min;
-
-    do {
+    for (;;) {
         r = larder__segment_reserve(a, heap, SEGMENT_EXPANDABLE, page_bytes,
                                     pages * page_bytes, out);
-        pages /= 2;
-    } while (r != LARDER_OK && r != LARDER_ERR_NO_HOST_MEMORY && pages > 0 &&
-             pages >= min);
+        if (r == LARDER_OK || r == LARDER_ERR_NO_HOST_MEMORY || pages == min)
+            break;
+        pages = pages / 2 > min ? pages / 2 : min;
+    }
     if (r == LARDER_OK)
         heap_insert_unmapped(*out);
     return r;

@@ -1,7 +1,7 @@
 # Tests of the device backend on a stand-in for its driver (tests/fakecuda).
 
 larder_fake_objects(fakehip_objects
-    "SHELL:-include ${PROJECT_SOURCE_DIR}/tests/fakecuda/fakehip_names.h")
+    "SHELL:-include \"${PROJECT_SOURCE_DIR}/tests/fakecuda/fakehip_names.h\"")
 larder_fake_driver(fakehip fakehip_objects
                    ${PROJECT_SOURCE_DIR}/tests/fakecuda/fakecuda.map amdhip64 6)
 # Drivers that are too old: without a call that is needed; and without those

@@ -233,7 +233,8 @@ LARDER_API larder_result larder_device_event_query(larder_device *dev,
 LARDER_API larder_result larder_device_event_sync(larder_device *dev,
                                                   uint64_t event);
 
-/* Pinned host memory.  Freeing NULL is a no-op. */
+/* Pinned host memory.  ERR_DEVICE for an address that is not pinned memory of
+ * this device; freeing NULL is a no-op. */
 LARDER_API larder_result larder_device_host_alloc(larder_device *dev,
                                                   uint64_t bytes, void **out);
 LARDER_API larder_result larder_device_host_free(larder_device *dev, void *ptr);

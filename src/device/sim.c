@@ -328,29 +328,16 @@ static larder_result op_fill(void *self, larder_addr dst, unsigned char value,
 static larder_result op_host_alloc(void *self, uint64_t bytes, void **out)
 {
     larder_result r = larder__sim_enter(self);
-    void *ptr;
 
     if (r != LARDER_OK)
         return r;
-    ptr = larder__host_alloc_aligned(4096, bytes);
-    if (ptr == NULL)
-        return larder__sim_leave(
-            self, larder__sim_fail_plain(LARDER_ERR_NO_HOST_MEMORY));
-    *out = ptr;
-    return larder__sim_leave(self, LARDER_OK);
+    return larder__sim_leave(self, larder__sim_pinned_alloc(self, bytes, out));
 }
 
 static larder_result op_host_free(void *self, void *ptr)
 {
-    struct sim *sim = self;
-    larder_result r;
-
-    sim_lock(sim);
-    r = larder__sim_streams_wait(sim);
-    sim_unlock(sim);
-    if (r == LARDER_OK)
-        larder__host_free(ptr);
-    return r;
+    sim_lock(self);
+    return larder__sim_leave(self, larder__sim_pinned_free(self, ptr));
 }
 
 /* ---- opening and closing ------------------------------------------------ */
@@ -365,6 +352,7 @@ static void op_close(void *self)
     larder__sim_lend_close(sim);
     larder__sim_pages_close(sim);
     larder__sim_memory_close(sim);
+    larder__sim_pinned_close(sim);
     larder__sim_backing_close(&sim->backing);
     if (sim->budget.share != NULL)
         larder__sim_share_close(sim->budget.share);

@@ -71,6 +71,13 @@ struct sim_stream {
 
 enum { SIM_STREAM_CHUNK = 256, SIM_STREAM_CHUNKS = LARDER_SIM_STREAMS / 256 };
 
+/* The addresses of pinned host memory, in order. */
+struct sim_pinned {
+    void **list;
+    size_t count;
+    size_t capacity;
+};
+
 struct sim {
     pthread_mutex_t lock;
     int ordinal;
@@ -89,6 +96,7 @@ struct sim {
     unsigned char uuid[LARDER_UUID_BYTES];
     struct sim_lent *lent;       /* released, but still in use */
     struct sim_foreign *foreign; /* other devices' memory files */
+    struct sim_pinned pinned;
     uint64_t allocations;
     uint64_t reservations;
     uint64_t mappings;
@@ -136,6 +144,14 @@ void larder__sim_memory_close(struct sim *sim);
 /* Whether the whole range may be accessed, in either region. */
 bool larder__sim_is_accessible(const struct sim *sim, larder_addr addr,
                                uint64_t bytes);
+
+/* ---- sim_pinned.c ------------------------------------------------------- */
+
+larder_result larder__sim_pinned_alloc(struct sim *sim, uint64_t bytes,
+                                       void **out);
+/* ERR_DEVICE if no memory of larder__sim_pinned_alloc() begins at ptr. */
+larder_result larder__sim_pinned_free(struct sim *sim, void *ptr);
+void larder__sim_pinned_close(struct sim *sim);
 
 /* ---- sim_page.c --------------------------------------------------------- */
 

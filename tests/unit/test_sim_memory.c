@@ -484,6 +484,27 @@ static void pinned_host_memory_is_aligned_and_usable(void **state)
     assert_ok(larder_device_close(dev));
 }
 
+static void what_is_not_pinned_is_not_freed(void **state)
+{
+    larder_device *dev = open_with("64MiB", "", "none");
+    void *host[200];
+    char own[64];
+
+    (void)state;
+    for (size_t i = 0; i < 200; i++)
+        assert_ok(larder_device_host_alloc(dev, 1 + 100 * i, &host[i]));
+    assert_refused(LARDER_ERR_DEVICE, larder_device_host_free(dev, own),
+                   "no pinned memory begins at 0x");
+    assert_refused(LARDER_ERR_DEVICE,
+                   larder_device_host_free(dev, (char *)host[7] + 1),
+                   "no pinned memory begins at 0x");
+    for (size_t i = 0; i < 200; i++)
+        assert_ok(larder_device_host_free(dev, host[i * 7 % 200]));
+    assert_refused(LARDER_ERR_DEVICE, larder_device_host_free(dev, host[7]),
+                   "no pinned memory begins at 0x");
+    assert_ok(larder_device_close(dev));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -503,6 +524,7 @@ int main(void)
         cmocka_unit_test(memory_that_was_freed_faults),
         cmocka_unit_test(a_page_of_small_allocations_is_released_with_the_last),
         cmocka_unit_test(pinned_host_memory_is_aligned_and_usable),
+        cmocka_unit_test(what_is_not_pinned_is_not_freed),
 #ifndef IS_SANITIZED
         cmocka_unit_test(memory_is_backed_at_its_first_touch),
 #endif

@@ -11,6 +11,10 @@
 #define TOTAL_BYTES_MAX ((uint64_t)256 << 30)
 #define INVENTED_GAP ((uint64_t)1 << 40)
 
+/* The size of the largest simulated GPU: no card has more in one segment, and
+ * an allocator takes time in proportion to it. */
+#define SEGMENT_BYTES_MAX ((uint64_t)16 << 40)
+
 struct recorded_wait {
     uint64_t recorded; /* marks recorded on the stream so far */
     uint64_t completed;
@@ -207,7 +211,8 @@ static larder_result recorded_mem_alloc(void *self, uint64_t bytes,
     struct recorded_device *d = self;
     uint64_t address;
 
-    if (!d->is_start && recorded_device_refused(d))
+    if (bytes > SEGMENT_BYTES_MAX ||
+        (!d->is_start && recorded_device_refused(d)))
         return LARDER_ERR_OUT_OF_MEMORY;
     address = d->is_start ? d->start_address : choose_address(d, bytes);
     if (!live_free(d, address, bytes))

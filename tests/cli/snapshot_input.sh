@@ -134,6 +134,18 @@ for action in snapshot free_completed; do
     expect 2 replay "$tmp/only.json"
     stderr_has 'only.json: no history'
 done
+
+# A segment larger than any device is refused at once, as the device would.
+printf '{"segments":[],"device_traces":[[%s,%s]]}' \
+    "$(event segment_alloc 140000000000000 9007199254740992)" \
+    "$(event alloc 140000000000000 9007199254740992)" >"$tmp/huge.json"
+last='replay of a segment of 8 PiB'
+timeout 20 "$larder" replay --repeat 0 --json "$tmp/huge.json" >"$tmp/out" ||
+    say_failed 'takes its time'
+line 1 '"oom_count":1,.*"recorded_same":0,'
+expect 0 tune --no-cache "$tmp/huge.json"
+stdout_has 'No setting helps: no size would do\.$'
+
 printf '{"segments":7}' >"$tmp/bad.json"
 expect 2 replay "$tmp/bad.json"
 stderr_has 'bad.json: byte [0-9]*: .*expected'

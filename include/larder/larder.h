@@ -216,9 +216,10 @@ LARDER_API larder_result larder_destroy(larder_allocator *a);
 /* Change settings of a running allocator.  As in PyTorch, each call first
  * resets max_split_size_mb, roundup_power2_divisions and
  * garbage_collection_threshold to their defaults; other keys keep their
- * value.  On failure nothing changes: LARDER_ERR_CONF, or
- * LARDER_ERR_NO_HOST_MEMORY or LARDER_ERR_SYSTEM if a key needs a history or a
- * thread that cannot be created. */
+ * value.  On failure nothing changes: LARDER_ERR_CONF, also for another value of
+ * a key that is fixed when the allocator is created; LARDER_ERR_NO_HOST_MEMORY
+ * or LARDER_ERR_SYSTEM if a key needs a history or a thread that cannot be
+ * created; LARDER_ERR_OUT_OF_MEMORY if a minimum cannot be kept. */
 LARDER_API larder_result larder_configure(larder_allocator *a,
                                           const char *conf);
 
@@ -269,7 +270,9 @@ LARDER_API larder_result larder_free(larder_allocator *a, larder_addr addr);
 
 /* Declare that work queued on `stream` uses this allocation: when it is freed
  * it is not reused before the work queued there by then has completed.  The
- * allocation's own stream is ignored.  (PyTorch: Tensor.record_stream.) */
+ * allocation's own stream is ignored.  (PyTorch: Tensor.record_stream.)
+ * ERR_UNKNOWN_ADDRESS (also for address 0) or ERR_DOUBLE_FREE unless a live
+ * allocation begins there; ERR_UNKNOWN_STREAM; ERR_NO_HOST_MEMORY. */
 LARDER_API larder_result larder_record_stream(larder_allocator *a,
                                               larder_addr addr,
                                               larder_stream stream);
@@ -294,11 +297,15 @@ LARDER_API larder_result larder_trim(larder_allocator *a, uint64_t target_bytes,
 /* Acquire one piece of `bytes` (rounded up to 2 MiB) from the device now;
  * segments are carved from it before the device is asked for more.  It counts
  * as reserved until larder_destroy(): larder_empty_cache() does not release
- * it.  The setting `preallocate:SIZE` does this at the first allocation. */
+ * it.  The setting `preallocate:SIZE` does this at the first allocation.
+ * ERR_OUT_OF_MEMORY if the device or a limit does not permit it (cached memory
+ * is not released for it); ERR_INVALID for 0 bytes; ERR_NO_HOST_MEMORY,
+ * ERR_DEVICE. */
 LARDER_API larder_result larder_reserve(larder_allocator *a, uint64_t bytes);
 
 /* Limit reserved bytes to this fraction of the device's memory;
- * 0 <= fraction <= 1.  The driver's context does not count. */
+ * 0 <= fraction <= 1, otherwise ERR_INVALID.  The driver's context does not
+ * count, and memory already held stays. */
 LARDER_API larder_result larder_set_memory_fraction(larder_allocator *a,
                                                     double fraction);
 
@@ -312,6 +319,7 @@ LARDER_API larder_result larder_largest_cached(larder_allocator *a,
                                                uint64_t *out);
 
 /* The address and size of the segment that contains a live allocation.
+ * ERR_UNKNOWN_ADDRESS or ERR_DOUBLE_FREE if none begins at `addr`;
  * ERR_UNSUPPORTED for expandable segments, which are not one allocation of the
  * driver.  (PyTorch: getBaseAllocation.) */
 LARDER_API larder_result larder_base_allocation(larder_allocator *a,
@@ -469,6 +477,10 @@ LARDER_API larder_result larder_pool_info_get(larder_allocator *a,
 
 /* A saved state of a private pool: which blocks were live, and where. */
 typedef struct larder_checkpoint larder_checkpoint;
+
+/* Save the state.  The caller releases it with larder_checkpoint_destroy(), in
+ * any order with larder_destroy().  ERR_UNKNOWN_POOL, also for a pool without
+ * users; ERR_NO_HOST_MEMORY.  Any thread.  O(the pool's blocks). */
 LARDER_API larder_result larder_checkpoint_take(larder_allocator *a,
                                                 larder_pool_id id,
                                                 larder_checkpoint **out);
@@ -479,7 +491,9 @@ LARDER_API larder_result larder_checkpoint_take(larder_allocator *a,
  * counts are always complete.  Either array may be NULL.  larder_walk() gives
  * an upper bound.
  * ERR_INVALID, with no effect, if a segment of the checkpoint no longer exists
- * or a recorded stream may still use a block of the pool. */
+ * or a recorded stream may still use a block of the pool.  ERR_UNKNOWN_POOL if
+ * the pool no longer exists; ERR_BUSY as for larder_pool_recall();
+ * ERR_NO_HOST_MEMORY. */
 LARDER_API larder_result larder_checkpoint_restore(
     larder_allocator *a, const larder_checkpoint *cp, larder_addr *freed,
     size_t freed_capacity, size_t *freed_count, larder_addr *created,

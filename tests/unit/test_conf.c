@@ -1,5 +1,7 @@
 /* test_conf.c - the grammar of settings: what is accepted, the error for each
  * wrong word, and the environment. */
+#include <larder/pinned.h>
+
 #include "support/rig.h"
 
 #define SPEC "sim:80GiB,backing=none"
@@ -338,6 +340,26 @@ static void one_refused_setting_changes_none_of_the_others(void **state)
     rig_down(&rig);
 }
 
+static void what_is_fixed_at_creation_cannot_change(void **state)
+{
+    static const char *const changes[] = {"debug:1", "ledger:off",
+                                          "ledger_group:root", "small_kib:100",
+                                          "limit:1MiB,debug:2"};
+    struct rig rig = rig_up(SPEC, "debug:0,small_kib:512");
+    larder_allocator *pinned = NULL;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof changes / sizeof changes[0]; i++)
+        assert_refused(LARDER_ERR_CONF, larder_configure(rig.a, changes[i]),
+                       "fixed when the allocator was created");
+    assert_ok(larder_configure(rig.a, "debug:0,ledger:on,small_kib:512"));
+    rig_free(&rig, rig_alloc(&rig, MIB(2)));
+    assert_ok(larder_pinned_create(rig.dev, NULL, &pinned));
+    assert_ok(larder_configure(pinned, "debug:2,small_kib:100"));
+    assert_ok(larder_destroy(pinned));
+    rig_down(&rig);
+}
+
 /* ---- the environment ----------------------------------------------------- */
 
 static int64_t max_split_with(larder_device *dev, const char *conf)
@@ -398,6 +420,7 @@ int main(void)
         cmocka_unit_test(every_wrong_setting_is_named_with_what_is_accepted),
         cmocka_unit_test(a_word_that_is_too_long_is_refused),
         cmocka_unit_test(one_refused_setting_changes_none_of_the_others),
+        cmocka_unit_test(what_is_fixed_at_creation_cannot_change),
         cmocka_unit_test(the_environment_is_read_if_no_settings_are_given),
         cmocka_unit_test(the_text_of_settings_is_copied),
     };

@@ -189,6 +189,27 @@ static void set_fraction(struct allocator *a, double fraction)
     a->fraction_is_set = fraction < 1 || !a->conf.rules->whole_is_no_limit;
 }
 
+/* ERR_CONF if an allocator that exists cannot change to these settings. */
+static larder_result check_fixed(const struct allocator *a,
+                                 const struct conf *next)
+{
+    const char *key;
+
+    if (next->rules != a->conf.rules)
+        return larder__fail(LARDER_ERR_CONF,
+                            "pytorch: the release of an allocator cannot "
+                            "change: it is %s",
+                            a->conf.rules->version);
+    /* Allocators of pinned memory ignore the others. */
+    key = a->policy->adjust == NULL ? larder__conf_fixed(&a->conf, next) : NULL;
+    return key == NULL
+               ? LARDER_OK
+               : larder__fail(LARDER_ERR_CONF,
+                              "%s: fixed when the allocator was created "
+                              "and cannot change",
+                              key);
+}
+
 /* Change the locked allocator's settings, except the history, by `text`. */
 static larder_result configure(struct allocator *a, const char *text)
 {
@@ -197,11 +218,8 @@ static larder_result configure(struct allocator *a, const char *text)
 
     if (r != LARDER_OK)
         return r;
-    if (a->small_max_bytes != 0 && next.rules != a->conf.rules)
-        return larder__fail(LARDER_ERR_CONF,
-                            "pytorch: the release of an allocator cannot "
-                            "change: it is %s",
-                            a->conf.rules->version);
+    if (a->small_max_bytes != 0 && (r = check_fixed(a, &next)) != LARDER_OK)
+        return r;
     a->conf = next;
     if (a->policy->adjust != NULL)
         a->policy->adjust(&a->conf);

@@ -185,3 +185,16 @@ larder_result larder__conf_parse(struct conf *conf, const char *text)
     *conf = next;
     return LARDER_OK;
 }
+
+const char *larder__conf_fixed(const struct conf *now, const struct conf *next)
+{
+    if (next->debug != now->debug)
+        return "debug";
+    if (next->ledger != now->ledger)
+        return "ledger";
+    if (strcmp(next->ledger_group, now->ledger_group) != 0)
+        return "ledger_group";
+    if (next->tuning[TUNING_small_kib] != now->tuning[TUNING_small_kib])
+        return "small_kib";
+    return NULL;
+}

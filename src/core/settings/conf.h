@@ -94,4 +94,8 @@ void larder__conf_init(struct conf *conf);
 /* Change *conf by the settings in `text`.  On ERR_CONF it is unchanged. */
 larder_result larder__conf_parse(struct conf *conf, const char *text);
 
+/* The first key that differs of those that are fixed when an allocator is
+ * created, except `pytorch`.  NULL: none. */
+const char *larder__conf_fixed(const struct conf *now, const struct conf *next);
+
 #endif

@@ -272,7 +272,7 @@ const struct cli_command cli_command_report = {
         "Larder: pickle or\n"
         "JSON, plain or compressed with zstd; '-' is the standard input.  A "
         "trace works, too:\n"
-        "it is replayed, as by larder replay without options.\n",
+        "it is replayed under PyTorch's policy and defaults.\n",
     .options = report_table,
     .run = run_report,
 };

@@ -242,8 +242,9 @@ const struct cli_command cli_command_view = {
         "Larder: pickle or\n"
         "JSON, plain or compressed with zstd; '-' is the standard input.  A "
         "trace works, too:\n"
-        "it is replayed, as by larder replay without options.  The curves of\n"
-        "two snapshots share one axis.\n"
+        "it is replayed under PyTorch's policy and defaults.  The curves of "
+        "two\n"
+        "snapshots share one axis.\n"
         "The page is self-contained and needs no network.\n",
     .options = view_table,
     .run = run_view,

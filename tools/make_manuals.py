@@ -111,13 +111,19 @@ def make(page, text, options):
 
 
 def check_synopsis(page, text, options):
-    """Check that the handwritten synopsis names only existing options."""
+    """Check that the handwritten synopsis names all options and no others.  Of
+    two names of one option, either does."""
     synopsis = text.split(".Sh SYNOPSIS\n")[1].split(".Sh DESCRIPTION")[0]
     named = {"-" + name for name in re.findall(r"\bFl (?!Fl)(-?\w[-\w]*)", synopsis)}
     unknown = sorted(named - set(options))
     if unknown:
         fail("%s: the synopsis has %s, which is no option" %
              (page, ", ".join(unknown)))
+    named |= {option.text.split()[-1] for name, option in options.items()
+              if name in named and option.text.startswith("the same as --")}
+    missing = sorted(set(options) - named - {"--help"})
+    if missing:
+        fail("%s: the synopsis lacks %s" % (page, ", ".join(missing)))
 
 
 def main():

@@ -39,4 +39,8 @@ sed -i 's/^\.Op Fl -tree$/.Op Fl -forest/' man/larder-report.1
 check 2 'an option in the synopsis that there is not'
 grep -q 'larder-report.1: the synopsis has --forest' "$tmp/said" ||
     say_failed "it does not say what is wrong: $(cat "$tmp/said")"
+sed -i '/^\.Op Fl -forest$/d' man/larder-report.1
+check 2 'an option that the synopsis does not have'
+grep -q 'larder-report.1: the synopsis lacks --tree' "$tmp/said" ||
+    say_failed "it does not say what is missing: $(cat "$tmp/said")"
 finish

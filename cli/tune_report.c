@@ -246,9 +246,7 @@ static void print_no_cure(const struct tune *t)
     char text[UNITS_MAX];
 
     printf("\nNo setting helps");
-    if (!tune_has_capacity(t)) {
-        printf(": no size would do");
-    } else if (bytes != TUNE_ENDLESS) {
+    if (bytes != TUNE_ENDLESS) {
         printf(": at best %s (%" PRIu64 " bytes) too much for ",
                units_bytes(bytes, text), bytes);
         print_capacity(t);

@@ -130,6 +130,29 @@ static void a_refusal_by_the_limit_is_counted(void **state)
     rig_down(&rig);
 }
 
+/* As in PyTorch: what the setting rejects does not count as out of memory. */
+static void what_is_rejected_is_counted_apart(void **state)
+{
+    static const larder_policy policies[] = {LARDER_POLICY_LARDER,
+                                             LARDER_POLICY_PYTORCH};
+
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        struct rig rig =
+            rig_up_policy(specs[i % 2], policies[i / 2],
+                          "limit:48MiB,throw_on_cudamalloc_oom:True");
+
+        assert_no_room(&rig, MIB(50));
+        assert_int_equal(rig_stats(&rig).num_oom_rejections, 1);
+        assert_int_equal(rig_stats(&rig).num_ooms, 0);
+        assert_ok(larder_configure(rig.a, "throw_on_cudamalloc_oom:False"));
+        assert_no_room(&rig, MIB(50));
+        assert_int_equal(rig_stats(&rig).num_oom_rejections, 1);
+        assert_int_equal(rig_stats(&rig).num_ooms, 1);
+        rig_down(&rig);
+    }
+}
+
 /* Though memory that is cached elsewhere would do. */
 static void throwing_at_a_limit_releases_nothing(void **state)
 {
@@ -536,6 +559,7 @@ int main(void)
         cmocka_unit_test(nothing_is_released_while_a_wait_may_suffice),
         cmocka_unit_test(a_hopeless_request_does_not_call_the_driver),
         cmocka_unit_test(a_refusal_by_the_limit_is_counted),
+        cmocka_unit_test(what_is_rejected_is_counted_apart),
         cmocka_unit_test(throwing_at_a_limit_releases_nothing),
         cmocka_unit_test(throwing_at_a_limit_waits_for_nothing),
         cmocka_unit_test(throwing_is_for_limits_and_not_for_the_device),

@@ -129,10 +129,8 @@ static larder_result larder_policy_climb(struct allocator *a, struct request *q)
 
     if (r != LARDER_ERR_OUT_OF_MEMORY || allocator_is_capturing(a))
         return r;
-    if (q->over_limit && a->conf.throw_on_oom) {
-        a->stats.num_oom_rejections++;
+    if (larder__request_reject(a, q))
         return r;
-    }
     if (a->conf.defrag == CONF_DEFRAG_OFF)
         return climb_without_moves(a, q);
     r = borrow_and_supply(a, q);

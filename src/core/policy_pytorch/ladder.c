@@ -1,6 +1,7 @@
 #include "core/policy_pytorch/ladder.h"
 
 #include "base/fail.h"
+#include "core/request/request.h"
 #include "core/request/wait.h"
 #include "core/segments/cached.h"
 
@@ -12,8 +13,7 @@ static uint64_t device_bytes(const struct allocator *a)
 larder_result larder__ladder_refuse(struct allocator *a, struct request *q)
 {
     q->over_limit = a->allowed_bytes < device_bytes(a);
-    if (q->over_limit && a->conf.throw_on_oom)
-        a->stats.num_oom_rejections++;
+    (void)larder__request_reject(a, q);
     return larder__fail_plain(LARDER_ERR_OUT_OF_MEMORY);
 }
 

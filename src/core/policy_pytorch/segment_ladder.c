@@ -108,15 +108,9 @@ static larder_result wait_and_release(struct allocator *a, struct request *q)
 }
 
 /* Whether the refusal is final and no further step may be taken. */
-static bool is_refused(struct allocator *a, const struct request *q)
+static bool is_refused(struct allocator *a, struct request *q)
 {
-    bool is_rejected = q->over_limit && a->conf.throw_on_oom;
-
-    if (usage_is_final(q))
-        return true;
-    if (is_rejected)
-        a->stats.num_oom_rejections++;
-    return is_rejected;
+    return usage_is_final(q) || larder__request_reject(a, q);
 }
 
 static larder_result segment_ladder_climb(struct allocator *a,

@@ -15,3 +15,10 @@ bool larder__request_is_hopeless(const struct allocator *a,
     total -= bits_lesser(total, held_kept_from(a, q->heap->pool));
     return q->size > total || live > total - q->size;
 }
+
+bool larder__request_reject(struct allocator *a, struct request *q)
+{
+    q->rejected = q->over_limit && a->conf.throw_on_oom;
+    a->stats.num_oom_rejections += q->rejected;
+    return q->rejected;
+}

@@ -36,6 +36,11 @@ uint64_t larder__segment_size(const struct conf *conf, uint64_t size);
 bool larder__request_is_hopeless(const struct allocator *a,
                                  const struct request *q);
 
+/* After a refusal: whether it is final because a limit was the reason and the
+ * setting throw_on_cudamalloc_oom is on.  Then it is counted, as a rejection and
+ * not as out of memory, as in PyTorch. */
+bool larder__request_reject(struct allocator *a, struct request *q);
+
 /* After a request found nothing: ask other processes on the device for memory
  * and try again as long as that may help (ask.c). `moves` is the value of
  * larder__peers_moves() before the search.  Drops and retakes the locks.

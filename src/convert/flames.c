@@ -109,10 +109,13 @@ static bool write_devices(const struct snapshot *s, size_t device, FILE *out,
 /* Replace characters that would end a frame or a line. */
 static void collapsed_text(FILE *out, const char *text)
 {
-    for (; *text != '\0'; text++) {
+    while (*text != '\0') {
         unsigned char c = (unsigned char)*text;
+        size_t bytes = json_text_surrogate(out, text, strnlen(text, 3));
 
-        putc(c == ';' ? ',' : c < 0x20 || c == 0x7f ? ' ' : c, out);
+        if (bytes == 0)
+            putc(c == ';' ? ',' : c < 0x20 || c == 0x7f ? ' ' : c, out);
+        text += bytes > 0 ? bytes : 1;
     }
 }
 

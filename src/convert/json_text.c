@@ -10,10 +10,27 @@ static void write_byte(FILE *out, unsigned char c)
         putc(c, out);
 }
 
+size_t json_text_surrogate(FILE *out, const char *text, size_t length)
+{
+    const unsigned char *p = (const unsigned char *)text;
+
+    if (length < 3 || p[0] != 0xed || p[1] < 0xa0)
+        return 0;
+    fputs("\xef\xbf\xbd", out); /* U+FFFD */
+    return 3;
+}
+
 void json_text_write(FILE *out, const char *text, size_t length)
 {
+    size_t i = 0;
+
     putc('"', out);
-    for (size_t i = 0; i < length; i++)
-        write_byte(out, (unsigned char)text[i]);
+    while (i < length) {
+        size_t bytes = json_text_surrogate(out, text + i, length - i);
+
+        if (bytes == 0)
+            write_byte(out, (unsigned char)text[i]);
+        i += bytes > 0 ? bytes : 1;
+    }
     putc('"', out);
 }

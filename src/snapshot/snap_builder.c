@@ -64,7 +64,7 @@ const char *snap_kind_name(const struct snap_builder *b,
         [SNAP_OBJECT] = "a list",  [SNAP_POOL] = "a pair of integers",
         [SNAP_EMPTY_LIST] = "[]",  [SNAP_OPAQUE] = "something opaque",
         [SNAP_NULL] = "None",      [SNAP_BOOL] = "a bool",
-        [SNAP_INT] = "an integer", [SNAP_UINT] = "an integer",
+        [SNAP_INT] = "an integer", [SNAP_UINT] = "an integer above 2^63",
         [SNAP_REAL] = "a float",   [SNAP_EVENT] = "an event",
         [SNAP_BLOCK] = "a block",  [SNAP_SEGMENT] = "a segment",
         [SNAP_HISTORY] = "a dict", [SNAP_ANNOTATION] = "an annotation",
@@ -73,6 +73,8 @@ const char *snap_kind_name(const struct snap_builder *b,
     if (v->kind == SNAP_OBJECT &&
         b->objects[(uint32_t)v->bits].type == SNAP_DICT)
         return "a dict";
+    if (v->kind == SNAP_INT && (int64_t)v->bits < 0)
+        return "a negative integer";
     return names[v->kind];
 }
 

@@ -164,6 +164,17 @@ assert all(p["unit"] == "bytes" for p in found["profiles"])
         say_failed "speedscope: $(cat "$tmp/err")"
 fi
 
+# A byte of a file's name that is not UTF-8 is a surrogate in Python, and UTF-8
+# has none.
+sed 's/"f"/"\\udcff"/g' "$tmp/s.json" >"$tmp/odd.json"
+for end in perfetto.json speedscope.json folded; do
+    expect 0 convert "$tmp/odd.json" "$tmp/odd.$end"
+    iconv -f UTF-8 -t UTF-8 "$tmp/odd.$end" >"$tmp/out" 2>&1 ||
+        say_failed "no UTF-8: $(cat "$tmp/odd.$end")"
+    grep -q "$(printf '\357\277\275')" "$tmp/odd.$end" ||
+        say_failed "the name is gone: $(cat "$tmp/odd.$end")"
+done
+
 # What was recorded is not written over, by no name of it.
 cp "$tmp/s.json" "$tmp/mine.json"
 ln -s mine.json "$tmp/link.json"

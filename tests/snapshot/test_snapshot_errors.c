@@ -294,6 +294,17 @@ static void wrong_types_are_placed(void **state)
               "expected a list of events");
     must_fail(BYTES("{\"segments\":[],\"device_traces\":[[{\"action\":3}]]}"),
               "\"action\" of an event is an integer; expected a string");
+    must_fail(
+        BYTES("{\"segments\":[],\"device_traces\":[[{\"action\":\"alloc\","
+              "\"size\":-5,\"addr\":1,\"stream\":0}]]}"),
+        "\"size\" of an event is a negative integer; expected an integer "
+        "from 0 to 2^64 - 1");
+    must_fail(
+        BYTES("{\"segments\":[],\"device_traces\":[[{\"action\":\"alloc\","
+              "\"size\":5,\"addr\":1,\"stream\":0,"
+              "\"time_us\":9223372036854775809}]]}"),
+        "\"time_us\" of an event is an integer above 2^63; expected an "
+        "integer below 2^63");
     must_fail(BYTES("{\"segments\":[],\"x\":[{\"action\":\"alloc\"}]}"),
               "outside device_traces");
     must_fail(BYTES("{\"segments\":[],\"allocator_settings\":{"

@@ -188,28 +188,13 @@ static uint64_t of_category(const struct run_summary *r,
     return 0;
 }
 
-/* Bytes that are free in segments partly in use. */
-static uint64_t stuck(const struct run_summary *r)
-{
-    const struct moment *m = &r->peak;
-    uint64_t sum = 0;
-
-    for (size_t i = 0; i < m->area_count; i++) {
-        uint64_t used = m->areas[i].allocated + m->areas[i].pending;
-
-        if (m->areas[i].count > 0 && used < m->areas[i].size)
-            sum += m->areas[i].size - used;
-    }
-    return sum;
-}
-
 static void fill_worth(const struct run_summary *r, uint64_t worth[REMEDIES])
 {
     uint32_t largest = 0;
 
     worth[REMEDY_NONE] = r->peak_allocated / 20;
     /* If segments can grow, their free pages can be released. */
-    worth[REMEDY_UNUSED] = is_expandable(r) ? 0 : stuck(r);
+    worth[REMEDY_UNUSED] = is_expandable(r) ? 0 : r->savable;
     worth[REMEDY_ACTIVATIONS] = of_category(r, REPORT_ACTIVATIONS) / 2;
     worth[REMEDY_TEMPORARIES] = of_category(r, REPORT_TEMPORARIES) / 2;
     worth[REMEDY_OPTIMIZER] = of_category(r, REPORT_OPTIMIZER) / 4 * 3;

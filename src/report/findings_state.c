@@ -56,7 +56,7 @@ void find_unused(const struct run_summary *f, struct finding_list *list)
                 "%s of it is in entirely free segments, which are released "
                 "before memory runs out.\n",
                 report_bytes(whole < unused ? whole : unused, b));
-    if (unused > whole && worth(unused - whole, m->reserved) &&
+    if (unused > whole && worth(f->savable, m->reserved) &&
         !f->lifetimes->snapshot->settings.expandable_segments)
         fprintf(text.out,
                 "%s is in segments that are partly in use; with "

@@ -7,6 +7,7 @@
 #include <larder/device.h>
 
 #include "report/report_words.h"
+#include "report/savable.h"
 
 /* The maximum in each column of a curve, and the state with the overall
  * maximum.  With few events some columns have no state of their own: they repeat
@@ -182,6 +183,7 @@ bool run_summary_make(const struct lifetimes *l, struct run_summary *out,
     count_events(out);
     if (report_categorize(l, out->categories, &out->trains, error) &&
         moment_make(l, out->peak_state, &out->peak, error) &&
+        report_savable(&out->peak, &out->savable, error) &&
         report_groups_make(&out->peak, GROUP_BY_LINE, NULL, &out->lines,
                            &out->line_count, error) &&
         report_groups_make(&out->peak, GROUP_BY_PATH, NULL, &out->paths,

@@ -22,6 +22,7 @@ struct run_summary {
     uint64_t allocated[RUN_COLUMNS];
     uint64_t reserved[RUN_COLUMNS];
     struct moment peak;
+    uint64_t savable;    /* then, if segments could grow (savable.h) */
     uint8_t *categories; /* by allocation */
     bool trains;         /* a training step was, or may have been, recorded */
     /* The line with the largest live share at the peak; UINT32_MAX: unknown. */

@@ -129,7 +129,7 @@ static void free_memory_in_used_segments_is_worth_a_setting(void **state)
     advice_is("segment_alloc 0 44040704\nalloc 0 40MiB " MAIN, NULL,
               "Up to 2.00 MiB that was free in segments partly in use",
               MIB(2) + 512);
-    advice_is("segment_alloc 0 60MiB\nalloc 0 40MiB " MAIN,
+    advice_is("segment_alloc 0 62MiB\nalloc 0 40MiB " MAIN,
               "\"expandable_segments\": true", NOTHING, 0);
     /* Segments without anything in use are released before memory is short. */
     advice_is("segment_alloc 0 42MiB\nsegment_alloc 100 42MiB\n"
@@ -138,6 +138,29 @@ static void free_memory_in_used_segments_is_worth_a_setting(void **state)
     /* Nor is free what waits for a stream. */
     advice_is("segment_alloc 0 44040704\nalloc 40 1MiB " MAIN
               "free_requested 40 1MiB\nalloc 0 40MiB " MAIN,
+              NULL, NOTHING, 0);
+}
+
+/* Segments that grow do so by pages, each stream's own: what fills a part of one
+ * page holds all of it under that setting too. */
+static void no_setting_saves_the_rest_of_a_page(void **state)
+{
+    (void)state;
+    advice_is("segment_alloc 0 2MiB\nalloc 0 512 " MAIN, NULL, NOTHING, 0);
+    advice_is("segment_alloc 0 20MiB\nalloc 0 2MiB " MAIN, NULL, NOTHING, 0);
+    advice_is("segment_alloc 0 2MiB\nsegment_alloc 2 2MiB 7\n"
+              "alloc 0 512 " MAIN "alloc 2 512 7 main.py:1:main\n",
+              NULL, NOTHING, 0);
+    advice_is("segment_alloc 0 2MiB\nsegment_alloc 2 20MiB\n"
+              "alloc 0 512 " MAIN "alloc 2 2MiB " MAIN,
+              NULL, NOTHING, 0);
+    advice_is("segment_alloc 0 2MiB\nsegment_alloc 2 2MiB\n"
+              "segment_alloc 4 2MiB\nalloc 0 512 " MAIN "alloc 2 512 " MAIN
+              "alloc 4 512 " MAIN,
+              NULL, "Up to 4.00 MiB that was free in", MIB(4));
+    /* A segment that grew already. */
+    advice_is("segment_map 0 20MiB\nsegment_map 20 20MiB\n"
+              "alloc 0 2MiB " MAIN,
               NULL, NOTHING, 0);
 }
 
@@ -232,6 +255,7 @@ int main(void)
         cmocka_unit_test(what_was_freed_does_not_scale),
         cmocka_unit_test(each_cause_has_its_remedy),
         cmocka_unit_test(free_memory_in_used_segments_is_worth_a_setting),
+        cmocka_unit_test(no_setting_saves_the_rest_of_a_page),
         cmocka_unit_test(three_quarters_of_an_optimizers_state_can_go),
         cmocka_unit_test(half_of_the_weights_can_go),
         cmocka_unit_test(half_of_the_activations_can_go),

@@ -48,29 +48,34 @@ static void what_waits_for_a_stream_is_not_unused(void **state)
 
 static void entirely_free_segments_are_counted_apart(void **state)
 {
-    static const char two[] = "segment_alloc 0 20MiB\nsegment_alloc 50 20MiB\n";
+    static const char two[] = "segment_alloc 0 30MiB\nsegment_alloc 50 30MiB\n";
     char run[256];
     const char *told;
 
     (void)state;
     snprintf(run, sizeof run, "%salloc 0 18MiB\n", two);
-    is_told(run, "22.0 MiB " UNUSED,
-            "in 2 blocks.\n20.0 MiB of it is in entirely free segments");
+    is_told(run, "42.0 MiB " UNUSED,
+            "in 2 blocks.\n30.0 MiB of it is in entirely free segments");
     is_told(run, UNUSED,
-            "memory runs out.\n2.00 MiB is in segments that are "
+            "memory runs out.\n12.0 MiB is in segments that are "
             "partly in use; with expandable_segments:True");
     told = finding(run, "\"expandable_segments\": true", UNUSED);
     assert_non_null(strstr(told, "entirely free"));
     assert_null(strstr(told, "partly in use"));
+    /* Segments that grow would need pages of 40 MiB for it. */
+    snprintf(run, sizeof run, "%salloc 0 22MiB\n", two);
+    told = finding(run, NULL, UNUSED);
+    assert_null(strstr(told, "partly in use"));
     /* Less than a twentieth of all is not worth a setting. */
-    snprintf(run, sizeof run, "%salloc 0 18874880\n", two);
+    snprintf(run, sizeof run, "segment_alloc 0 42MiB\n%salloc 0 40MiB\n",
+             "segment_alloc 50 22MiB\n");
     told = finding(run, NULL, UNUSED);
     assert_non_null(strstr(told, "entirely free"));
     assert_null(strstr(told, "partly in use"));
     snprintf(run, sizeof run, "%salloc 0 10MiB\nalloc 50 10MiB\n", two);
     told = finding(run, NULL, UNUSED);
     assert_null(strstr(told, "entirely free"));
-    assert_non_null(strstr(told, "\n20.0 MiB is in segments that are partly"));
+    assert_non_null(strstr(told, "\n40.0 MiB is in segments that are partly"));
 }
 
 /* Two pages that grew together are one segment, which is partly in use. */

@@ -154,10 +154,24 @@ function adviseTemporaries(known, moment, all, bytes) {
     `${bytesText(all)} of the peak, and half of them ${bytesText(bytes)} less.`;
 }
 
-// Free bytes in segments partly in use.
-function stuckBytes(moment) {
-  return moment.areas.reduce((sum, area) => area.count > 0
-    ? sum + Math.max(0, area.size - area.allocated - area.pending) : sum, 0);
+// What segments partly in use hold beyond the pages that an expandable segment
+// for each stream, pool and kind would need: savable.c.
+function savableBytes(moment) {
+  const owners = new Map();
+  for (const area of moment.areas) {
+    if (area.count === 0 || area.kind === KIND_EXPANDABLE) continue;
+    const key = `${area.stream} ${area.pool} ${area.kind}`;
+    const sum = owners.get(key) || { kind: area.kind, held: 0, used: 0 };
+    sum.held += area.size;
+    sum.used += area.allocated + area.pending;
+    owners.set(key, sum);
+  }
+  let all = 0;
+  for (const { kind, held, used } of owners.values()) {
+    const page = (kind === KIND_SMALL ? 2 : 20) * 1048576;
+    all += Math.max(0, held - Math.ceil(used / page) * page);
+  }
+  return all;
 }
 
 // What could be done, how much it would save, and its text.
@@ -167,7 +181,7 @@ function remedies(known, moment) {
   const weights = half(WEIGHTS), passing = half(TEMPORARIES);
   const of = (bytes) => bytesText(bytes);
   return [
-    [known.snapshot.expandable ? 0 : stuckBytes(moment), (bytes) =>
+    [known.snapshot.expandable ? 0 : savableBytes(moment), (bytes) =>
       `Up to ${of(bytes)} that was free in segments partly in use could be ` +
       "used with expandable_segments:True; `larder tune` reports what each " +
       "setting needs."],

@@ -1,0 +1,78 @@
+#include "report/savable.h"
+
+#include <stdlib.h>
+
+#define MIB ((uint64_t)1 << 20)
+
+static int by(uint32_t a, uint32_t b)
+{
+    return (a > b) - (a < b);
+}
+
+/* By what shares a segment once segments can grow. */
+static int compare_owners(const void *a, const void *b)
+{
+    const struct moment_area *x = *(const struct moment_area *const *)a;
+    const struct moment_area *y = *(const struct moment_area *const *)b;
+    int order = by(x->stream, y->stream);
+
+    if (order == 0)
+        order = by(x->pool, y->pool);
+    return order != 0 ? order : by(x->kind, y->kind);
+}
+
+static size_t partly_used(const struct moment *m,
+                          const struct moment_area **out)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < m->area_count; i++) {
+        if (m->areas[i].count > 0 && m->areas[i].kind != SPAN_EXPANDABLE)
+            out[count++] = &m->areas[i];
+    }
+    return count;
+}
+
+/* PyTorch maps pages of 2 MiB for requests up to 1 MiB, of 20 MiB for others. */
+static uint64_t in_pages(uint64_t bytes, uint8_t kind)
+{
+    uint64_t page = kind == SPAN_SMALL ? 2 * MIB : 20 * MIB;
+
+    return (bytes / page + (bytes % page != 0)) * page;
+}
+
+/* Of the areas from the first on that have its owner, whose number is added to
+ * *at. */
+static uint64_t of_owner(const struct moment_area *const *areas, size_t count,
+                         size_t *at)
+{
+    const struct moment_area *const first = areas[*at];
+    uint64_t held = 0;
+    uint64_t used = 0;
+
+    for (; *at < count && compare_owners(&areas[*at], &first) == 0; ++*at) {
+        held += areas[*at]->size;
+        used += areas[*at]->allocated + areas[*at]->pending;
+    }
+    used = in_pages(used, first->kind);
+    return held > used ? held - used : 0;
+}
+
+bool report_savable(const struct moment *m, uint64_t *out,
+                    struct tool_error *error)
+{
+    const struct moment_area **areas =
+        calloc(m->area_count + 1, sizeof(*areas));
+    size_t count;
+    size_t at = 0;
+
+    *out = 0;
+    if (areas == NULL)
+        return tool_fail(error, "not enough host memory for the report");
+    count = partly_used(m, areas);
+    qsort(areas, count, sizeof(*areas), compare_owners);
+    while (at < count)
+        *out += of_owner(areas, count, &at);
+    free(areas);
+    return true;
+}

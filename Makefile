@@ -30,7 +30,7 @@ CTEST = ctest --test-dir $(B) --output-on-failure --parallel $(JOBS)
         coverage check-asan check-clang check-tsan check-long check-fuzz check-gpu \
         check-fit check-exec check-pytorch check-torch bench bench-report \
         bench-landscape \
-        wheel deb install lint manuals format clean
+        wheel deb install uninstall lint manuals format clean
 
 all: build
 
@@ -131,6 +131,10 @@ bench-landscape: build ## replay programs on all sizes of devices: docs/figures
 
 install: build ## install below PREFIX (/usr/local); honours DESTDIR
 	cmake --install $(B) --prefix "$(PREFIX)"
+	@cp $(B)/install_manifest.txt $(B)/installed.txt
+
+uninstall: ## remove what the last `install` put there
+	@tools/uninstall.sh $(B)/installed.txt
 
 wheel: configure ## make a Python package for other systems too, in dist/, and try it
 	@tools/make_wheel.sh dist

@@ -50,9 +50,10 @@ foreach(section 1 3 5 7)
     install(FILES ${pages}
             DESTINATION ${CMAKE_INSTALL_MANDIR}/man${section})
 endforeach()
-file(GLOB documents CONFIGURE_DEPENDS README.md CHANGELOG.md SECURITY.md LICENSE
-     docs/*.md docs/*.png)
-install(FILES ${documents} DESTINATION ${CMAKE_INSTALL_DOCDIR})
+# Laid out as here, for the links in them.
+install(FILES README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md LICENSE
+        DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(DIRECTORY docs examples DESTINATION ${CMAKE_INSTALL_DOCDIR})
 # Price tables, to copy and to change.
 file(GLOB price_tables CONFIGURE_DEPENDS data/costs/*.costs)
 install(FILES ${price_tables}

@@ -37,6 +37,21 @@ says() {
     esac
 }
 
+# ---- uninstalling --------------------------------------------------------------
+
+quietly env DESTDIR="$work/a stage" \
+    cmake --install "$build" --prefix "/some where"
+mkdir -p "$work/a stage/some where/share/larder/python/larder/__pycache__"
+: >"$work/a stage/some where/share/larder/python/larder/__pycache__/x.pyc"
+: >"$work/a stage/some where/lib/another"
+quietly env DESTDIR="$work/a stage" "$source/tools/uninstall.sh" \
+    "$build/install_manifest.txt"
+left=$(find "$work/a stage" -type f -o -name '*larder*')
+[ "$left" = "$work/a stage/some where/lib/another" ] ||
+    fail "uninstalling left: $left"
+
+# ---- installing ----------------------------------------------------------------
+
 prefix="$work/moved tree"
 quietly cmake --install "$build" --prefix "$work/first"
 mv "$work/first" "$prefix"
@@ -73,6 +88,10 @@ missing() {
     done
     echo bin/larder
     echo share/doc/larder/LICENSE
+    # What the documents link to.
+    sed -n 's|.*](\(docs/[^)#]*\)).*|share/doc/larder/\1|p' "$source/README.md"
+    echo share/doc/larder/docs/figures/landscape.svg
+    echo share/doc/larder/examples/hello.c
 }
 
 pc=$(find "$prefix" -name larder.pc)

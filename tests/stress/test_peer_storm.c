@@ -15,7 +15,7 @@
 #include "support/clock.h"
 #include "support/storm.h"
 
-enum { WORKERS = 8, KEEPERS = 3, SLOTS = 6, SECONDS_QUICK = 60 };
+enum { WORKERS = 8, KEEPERS = 3, SLOTS = 6, SECONDS_QUICK = 3 };
 
 #define CAPACITY MIB(256)
 #define CONTEXT MIB(1)

@@ -102,7 +102,7 @@ mkfifo "$tmp/tell" "$tmp/said"
 for thread in False True; do
     LARDER_CONF=ledger_thread:$thread
     export LARDER_CONF
-    "$larder" exec --preload cache --sim "64MiB,shared=preload-$$" --quiet \
+    "$larder" exec --preload cache --sim "64MiB,shared=preload-${tmp##*.}" --quiet \
         "$subjects/preload_subject_plain" lookup cache \
         <"$tmp/tell" >"$tmp/said" &
     program=$!
@@ -116,7 +116,7 @@ for thread in False True; do
         LARDER_CONF=ask_budget_ms:60000
         answer='big 0'
     fi
-    "$larder" exec --preload cache --sim "64MiB,shared=preload-$$" --quiet \
+    "$larder" exec --preload cache --sim "64MiB,shared=preload-${tmp##*.}" --quiet \
         "$subjects/preload_subject_linked" linked big >"$tmp/out" 2>&1
     is 'the answer' "$(cat "$tmp/out")" "$answer"
     unset LARDER_CONF
@@ -126,7 +126,7 @@ for thread in False True; do
     is 'exit status' "$?" 0
 done
 
-rm -f "/dev/shm/larder-sim2-preload-$$.0"
+rm -f "/dev/shm/larder-sim2-preload-${tmp##*.}.0"
 
 # ---- output ---------------------------------------------------------------------
 

@@ -17,12 +17,14 @@ stderr_has "unexpected 'now'"
 # device.
 mkfifo "$tmp/lines"
 LARDER_CONF=minimum:16MiB,process_limit:1GiB "$larder" lab \
-    --device "sim:8GiB,backing=none,shared=top-$$" \
+    --device "sim:8GiB,backing=none,shared=top-${tmp##*.}" \
     <"$tmp/lines" >"$tmp/lab" 2>&1 &
 subject=$!
 others=
 exec 3>"$tmp/lines"
-trap 'exec 3>&-; kill $subject $others 2>/dev/null; wait; rm -rf "$tmp"' EXIT
+# One that is killed leaves the object of its device.
+trap 'exec 3>&-; kill $subject $others 2>/dev/null; wait
+    rm -rf "$tmp" /dev/shm/larder-sim2-*-"${tmp##*.}".0' EXIT
 cat >&3 <<'LINES'
 a = zeros(24, 1024, 1024, device=cuda)
 b = zeros(8, 1024, 1024, device=cuda)
@@ -176,7 +178,7 @@ if script -qec true /dev/null >/dev/null 2>&1 </dev/null; then
     # hold FIFO: run one of them, until it has read all lines.
     hold() {
         mkfifo "$tmp/$1"
-        "$tmp/$name" lab --device "sim:8GiB,backing=none,shared=pick-$$" \
+        "$tmp/$name" lab --device "sim:8GiB,backing=none,shared=pick-${tmp##*.}" \
             <"$tmp/$1" >"$tmp/lab.$1" 2>&1 3>&- 4>&- &
     }
     hold less

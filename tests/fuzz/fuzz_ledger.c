@@ -14,10 +14,11 @@
 #include "fuzz.h"
 #include "ledger/ledger_name.h"
 #include "ledger/ledger_show.h"
+#include "support/unique_name.h"
 
 enum { EARLY = 1, MAGIC = 2, PIDS = 4 };
 
-static char spec[64];
+static char spec[96];
 
 static void page_path(larder_device *dev, char out[SHARED_NAME_MAX + 1])
 {
@@ -97,8 +98,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         return 0;
     how = *data++;
     size--;
-    snprintf(spec, sizeof spec, "sim:64MiB,backing=none,shared=fuzz-%ld",
-             (long)getpid());
+    snprintf(spec, sizeof spec, "sim:64MiB,backing=none,shared=%s",
+             unique_name("fuzz"));
     REQUIRE(larder_device_open(spec, 0, &dev) == LARDER_OK);
     page_path(dev, path);
     if (how & EARLY)

@@ -14,6 +14,7 @@
 #include "ledger/ledger_name.h"
 #include "support/clock.h"
 #include "support/storm.h"
+#include "support/unique_name.h"
 
 enum { WORKERS = 8, KEEPERS = 3, SLOTS = 6, SECONDS_QUICK = 3 };
 
@@ -339,8 +340,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(memory_cached_by_one_process_serves_all),
     };
 
-    snprintf(spec, sizeof spec, "sim:256MiB,context=1MiB,shared=peers-%ld",
-             (long)getpid());
+    snprintf(spec, sizeof spec, "sim:256MiB,context=1MiB,shared=%s",
+             unique_name("peers"));
     board = storm_begin(argc, argv, SECONDS_QUICK, sizeof *board);
     if (board == NULL)
         return 1;

@@ -14,6 +14,7 @@
 #include "support/clock.h"
 #include "support/policies.h"
 #include "support/storm.h"
+#include "support/unique_name.h"
 
 enum { WORKERS = 8, SLOTS = 8, STEPS = 60, SECONDS_QUICK = 3 };
 
@@ -230,8 +231,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(the_card_outlives_the_storm),
     };
 
-    snprintf(spec, sizeof spec, "sim:96MiB,context=1MiB,shared=storm-%ld",
-             (long)getpid());
+    snprintf(spec, sizeof spec, "sim:96MiB,context=1MiB,shared=%s",
+             unique_name("storm"));
     counts = storm_begin(argc, argv, SECONDS_QUICK, sizeof *counts);
     if (counts == NULL)
         return 1;

@@ -16,16 +16,14 @@
 
 #include "device/device.h"
 #include "ledger/ledger_name.h"
+#include "support/unique_name.h"
 
-/* A name unique to this run. */
-static char name[32];
+static char name[UNIQUE_NAME_MAX]; /* of this run's device */
 
-/* Not that of a killed run whose process number came again. */
 static inline void peers_begin(void)
 {
     unsetenv("LARDER_CONF");
-    snprintf(name, sizeof name, "peers-%ld-%lx", (long)getpid(),
-             (long)time(NULL));
+    snprintf(name, sizeof name, "%s", unique_name("peers"));
 }
 
 static inline const char *spec_of(const char *size)

@@ -12,14 +12,13 @@
 #include <time.h>
 #include <unistd.h>
 
-/* A name unique to this run. */
-static char name[32];
+#include "support/unique_name.h"
 
-/* Not that of a killed run whose process number came again. */
+static char name[UNIQUE_NAME_MAX]; /* of this run's device */
+
 static inline void sim_share_begin(void)
 {
-    snprintf(name, sizeof name, "test-%ld-%lx", (long)getpid(),
-             (long)time(NULL));
+    snprintf(name, sizeof name, "%s", unique_name("test"));
 }
 
 static inline char *spec_of(const char *size, const char *settings)

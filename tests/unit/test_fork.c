@@ -9,6 +9,7 @@
 #include "every_call.h"
 #include "support/policies.h"
 #include "support/rig.h"
+#include "support/unique_name.h"
 
 enum { PATIENCE_S = 20, BYTES = 3 << 20 };
 
@@ -192,8 +193,8 @@ static void a_shared_ledger_is_the_parents_alone(void **state)
     struct rig rig;
 
     (void)state;
-    snprintf(spec, sizeof spec, "sim:64MiB,context=1MiB,shared=test-fork-%ld",
-             (long)getpid());
+    snprintf(spec, sizeof spec, "sim:64MiB,context=1MiB,shared=%s",
+             unique_name("fork"));
     rig = rig_up_policy(spec, LARDER_POLICY_LARDER, "");
     keep(&rig);
     for (int i = 0; i < 3; i++) {
@@ -216,8 +217,7 @@ static void a_child_does_not_keep_its_dead_parents_memory(void **state)
     pid_t pid;
 
     (void)state;
-    snprintf(spec, sizeof spec, "sim:64MiB,shared=test-heir-%ld",
-             (long)getpid());
+    snprintf(spec, sizeof spec, "sim:64MiB,shared=%s", unique_name("heir"));
     assert_int_equal(pipe(up), 0);
     assert_int_equal(pipe(down), 0);
     pid = fork();

@@ -18,6 +18,7 @@
 #include "core/trim/trim.h"
 #include "ledger/ledger_name.h"
 #include "support/host_faults.h"
+#include "support/unique_name.h"
 
 /* ---- devices and allocators ---------------------------------------------------- */
 
@@ -29,8 +30,8 @@ static struct rig on_device(int number, const char *conf, larder_result want)
     char spec[128];
 
     (void)snprintf(spec, sizeof spec,
-                   "sim:64MiB,backing=none,events=manual,shared=within-%ld-%d",
-                   (long)getpid(), number);
+                   "sim:64MiB,backing=none,events=manual,shared=%s-%d",
+                   unique_name("within"), number);
     larder_options_init(&opt);
     opt.policy = LARDER_POLICY_LARDER;
     opt.conf = conf;
@@ -225,15 +226,10 @@ static void a_group_is_a_number_or_a_name(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof none / sizeof none[0]; i++) {
-        struct rig rig = {0};
-        larder_options opt;
+        struct rig rig;
 
         (void)snprintf(conf, sizeof conf, "ledger_group:%s", none[i]);
-        larder_options_init(&opt);
-        opt.conf = conf;
-        assert_ok(larder_device_open("sim:64MiB,backing=none,shared=within-g",
-                                     0, &rig.dev));
-        assert_result(LARDER_ERR_CONF, larder_create(rig.dev, &opt, &rig.a));
+        rig = on_device(0, conf, LARDER_ERR_CONF);
         assert_ok(larder_device_close(rig.dev));
     }
     if (found != NULL) {

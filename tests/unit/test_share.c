@@ -1,5 +1,6 @@
 /* test_share.c - memory shared by two processes. */
 #include "support/share_rig.h"
+#include "support/unique_name.h"
 
 #include <larder/region.h>
 
@@ -10,8 +11,8 @@ static char shared_spec[128];
 
 static const char *spec_of(const char *size)
 {
-    snprintf(shared_spec, sizeof shared_spec,
-             "sim:%s,shared=test-share-%ld,export=fd", size, (long)getpid());
+    snprintf(shared_spec, sizeof shared_spec, "sim:%s,shared=%s,export=fd",
+             size, unique_name("share"));
     return shared_spec;
 }
 

@@ -2,6 +2,7 @@
  * usable: a call that fails changes nothing. */
 #include "support/rig.h"
 #include "support/sanitized.h"
+#include "support/unique_name.h"
 
 #include <dirent.h>
 #include <sys/resource.h>
@@ -156,8 +157,8 @@ static void every_host_allocation_may_fail(void **state)
     char shared[96];
 
     (void)state;
-    snprintf(shared, sizeof shared, "sim:1GiB,events=manual,shared=test-%ld",
-             (long)getpid());
+    snprintf(shared, sizeof shared, "sim:1GiB,events=manual,shared=%s",
+             unique_name("faults"));
     for (unsigned long times = 0; times < 2; times++) {
         unsigned long real = sweep("sim:1GiB,events=manual", times);
         unsigned long none =

@@ -3,6 +3,7 @@
 #include "device_rig.h"
 #include "idle_device.h"
 #include "support/share_rig.h"
+#include "support/unique_name.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -11,8 +12,8 @@ static char spec[128];
 
 static larder_device *up(const char *settings)
 {
-    snprintf(spec, sizeof spec, "sim:64MiB,shared=test-lend-%ld,export=%s",
-             (long)getpid(), settings);
+    snprintf(spec, sizeof spec, "sim:64MiB,shared=%s,export=%s",
+             unique_name("lend"), settings);
     return open_one(spec);
 }
 
@@ -72,12 +73,13 @@ static void a_spec_chooses_the_kind_of_handle(void **state)
 
 static void identities_are_those_of_the_shared_device(void **state)
 {
-    const char *const specs[] = {"sim:64MiB,shared=test-lend-id,count=2",
-                                 "sim:64MiB"};
+    const char *const specs[] = {spec, "sim:64MiB"};
     larder_device_props props[3];
     larder_device *dev[3];
 
     (void)state;
+    snprintf(spec, sizeof spec, "sim:64MiB,shared=%s,count=2",
+             unique_name("lend-id"));
     for (int i = 0; i < 2; i++) {
         for (int k = 0; k < 3; k++) {
             int ordinal = i == 0 && k == 2 ? 1 : 0;

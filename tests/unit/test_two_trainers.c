@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "support/rig.h"
+#include "support/unique_name.h"
 
 enum { BLOCKS = 40, STEPS = 3 };
 
@@ -116,7 +117,7 @@ int main(void)
     };
 
     unsetenv("LARDER_CONF");
-    snprintf(spec, sizeof spec, "sim:64GiB,backing=none,shared=trainers-%ld",
-             (long)getpid());
+    snprintf(spec, sizeof spec, "sim:64GiB,backing=none,shared=%s",
+             unique_name("trainers"));
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -13,9 +13,8 @@
 #include "lab/finite_differences.h"
 #include "lab/nn_expected.h"
 #include "lab/nn_inputs.h"
+#include "support/count.h"
 #include "tensor/host_memory.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 /* ---- PyTorch's numbers ---------------------------------------------------- */
 

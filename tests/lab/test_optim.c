@@ -12,9 +12,8 @@
 #include "lab/device_log.h"
 #include "lab/nn_expected.h"
 #include "lab/nn_inputs.h"
+#include "support/count.h"
 #include "tensor/host_memory.h"
-
-#define COUNT(array) (sizeof(array) / sizeof *(array))
 
 enum { ELEMENTS = 6, STEPS = 4 };
 

@@ -12,9 +12,8 @@
 #include "made_snapshot.h"
 #include "report/frame_kind.h"
 #include "report/report_words.h"
+#include "support/count.h"
 #include "support/guarded.h"
-
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 #define HOME "/home/a/main.py:4:main"
 #define TORCH "/v/site-packages/torch/nn/linear.py:9:forward"

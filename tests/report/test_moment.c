@@ -12,9 +12,9 @@
 #include "made_run.h"
 #include "report/explain.h"
 #include "report/holders.h"
+#include "support/count.h"
 #include "support/guarded.h"
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define MIB(n) ((uint64_t)(n) << 20)
 
 static void at_state(const struct made_run *run, uint32_t state,

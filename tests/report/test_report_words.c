@@ -10,9 +10,9 @@
 #include <cmocka.h>
 
 #include "report/report_words.h"
+#include "support/count.h"
 #include "support/guarded.h"
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define MIB(n) ((uint64_t)(n) << 20)
 
 /* ---- figures --------------------------------------------------------------- */

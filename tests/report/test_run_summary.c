@@ -13,9 +13,9 @@
 
 #include "made_run.h"
 #include "made_snapshot.h"
+#include "support/count.h"
 #include "support/guarded.h"
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define MIB(n) ((uint64_t)(n) << 20)
 
 /* ---- the driver ------------------------------------------------------------ */

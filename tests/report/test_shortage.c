@@ -11,9 +11,9 @@
 
 #include "made_snapshot.h"
 #include "report/shortage.h"
+#include "support/count.h"
 #include "support/guarded.h"
 
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define MIB(n) ((uint64_t)(n) << 20)
 
 static void make(const char *lines, struct snapshot **s, struct lifetimes *l,

@@ -11,10 +11,9 @@
 #include <cmocka.h>
 
 #include "replay/replay.h"
+#include "support/count.h"
 #include "support/put_file.h"
 #include "trace/trace_source.h"
-
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 static char folder[] = "/tmp/larder_input_XXXXXX";
 static char path[sizeof folder + 32];

@@ -16,11 +16,10 @@
 
 #include <zstd.h>
 
+#include "support/count.h"
 #include "support/put_file.h"
 #include "trace/trace_ahead.h"
 #include "trace/trace_source.h"
-
-#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
 /* Of trace_source.c: what is read from a file at once; of trace_ahead.c: a slot
  * of what is read ahead, of which there are four. */

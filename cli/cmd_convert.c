@@ -30,8 +30,9 @@ static const struct cli_option convert_table[] = {
                     "with events); for a trace, the device to replay\n"
                     "it on (" REPLAY_DEVICE_DEFAULT ")"},
     [ROW_POLICY] = {"policy", "larder|pytorch|direct",
-                    "for a trace, as in larder replay"},
-    [ROW_CONF] = {"conf", "K:V,...", "for a trace, as in larder replay"},
+                    "for a trace, how memory is chosen (pytorch)"},
+    [ROW_CONF] = {"conf", "K:V,...",
+                  "for a trace, settings in PyTorch's grammar"},
     {NULL, NULL, NULL},
 };
 

@@ -113,7 +113,7 @@ static bool set_diff_option(struct settings *s, const struct cli_args *a,
         break;
     case DIFF_CONF:
         s->releases.conf = a->value;
-        break;
+        return true;
     default:
         return cmd_report_set_option(s, a, row);
     }
@@ -251,6 +251,8 @@ static int run_diff(const struct cli_command *self, int argc, char **argv)
         return status;
     if (s.wanted == 1)
         return diff_releases(self, &s);
+    if (s.releases.conf != NULL)
+        return cli_bad_usage(self, "--conf goes with --from and --to");
     ok = read_inputs(self, &s, snapshots);
     if (ok && !report_write_diff(stdout, s.paths,
                                  (const struct snapshot *const *)snapshots,

@@ -52,6 +52,9 @@ static const struct cli_option fit_table[] = {
     {NULL, NULL, NULL},
 };
 
+/* The largest simulated GPU (sim.h). */
+#define CAPACITY_MAX (UINT64_C(16) << 40)
+
 struct settings {
     struct tune_options options;
     struct tune_base base;
@@ -67,11 +70,11 @@ struct settings {
 static bool set_capacity(struct settings *s, const struct cli_args *a)
 {
     if (larder_parse_size(a->value, &s->options.capacity) == LARDER_OK &&
-        s->options.capacity > 0)
+        s->options.capacity > 0 && s->options.capacity <= CAPACITY_MAX)
         return true;
     cli_bad_usage(a->command,
-                  "--capacity: '%s' is not a capacity: expected a size such "
-                  "as 24GiB",
+                  "--capacity: '%s' is not a capacity: expected a size up to "
+                  "16TiB, such as 24GiB",
                   a->value);
     return false;
 }

@@ -258,7 +258,7 @@ static json_t *device_json(const struct run_summary *r,
     return json_pack(
         "{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, "
         "s:o, s:o, s:o, s:o, s:o, s:{s:o, s:o, s:o}, s:o, s:o, s:b, s:o, "
-        "s:o, s:o, s:b}",
+        "s:o, s:o, s:b, s:I}",
         "device", whole(l->device), "events", whole(l->event_count), "segments",
         whole(segments_of(l->snapshot, l->device)), "oom_events",
         whole(r->counts[SNAPSHOT_OOM]), "peak_allocated_bytes",
@@ -276,7 +276,8 @@ static json_t *device_json(const struct run_summary *r,
         json_integer(whole(l->before_count)), "iterations_marked",
         (int)r->iterations.marked, "iteration_peaks", iterations_json(r),
         "verdict", verdict, "by", groups, "has_history",
-        (int)report_has_history(r));
+        (int)report_has_history(r), "categories_recorded_bytes",
+        whole(report_told_bytes(r)));
 }
 
 /* ---- the whole report ------------------------------------------------------------ */

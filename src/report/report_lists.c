@@ -20,10 +20,9 @@ static void write_share(const struct report_writing *w,
             g->count);
 }
 
-/* Whether categories were named or guessed, for most of the memory. */
-static const char *told_words(const struct report_writing *w)
+uint64_t report_told_bytes(const struct run_summary *r)
 {
-    const struct moment *m = &w->r->peak;
+    const struct moment *m = &r->peak;
     uint64_t told = 0;
     enum report_category category;
     size_t i;
@@ -32,13 +31,22 @@ static const char *told_words(const struct report_writing *w)
         const struct lifetime *a = &m->lifetimes->allocs[m->live[i]];
 
         if (moment_in_use(a, m->state) &&
-            report_category_told(w->s, a->user_metadata, &category))
+            report_category_told(m->lifetimes->snapshot, a->user_metadata,
+                                 &category))
             told += a->rounded;
     }
+    return told;
+}
+
+/* Whether categories were named or guessed, for most of the memory. */
+static const char *told_words(const struct report_writing *w)
+{
+    uint64_t told = report_told_bytes(w->r);
+
     if (told == 0)
         return ": guesses";
-    return told < m->allocated / 20 * 19 ? ", part of it guesses"
-                                         : ", as recorded";
+    return told < w->r->peak.allocated / 20 * 19 ? ", part of it guesses"
+                                                 : ", as recorded";
 }
 
 static void write_kinds(const struct report_writing *w)

@@ -55,6 +55,12 @@ stdout_has 'Hold 50.0 MiB less at that moment; no setting does that'
 expect 0 report --json "$tmp/run.json"
 stdout_has '"verdict":{"what":"It ran out of memory when 64.0 MiB'
 stdout_has '"has_history":true'
+stdout_has '"categories_recorded_bytes":0[,}]'
+sed 's/"action": *"alloc",/&"user_metadata":"weights",/' "$tmp/run.json" \
+    >"$tmp/told.json"
+expect 0 report --json "$tmp/told.json"
+is 'what was recorded' "$(field categories_recorded_bytes)" \
+    "$(field peak_allocated_bytes)"
 
 # By module, library or function, or as a tree.
 expect 0 report --by module "$tmp/run.json"

@@ -192,6 +192,8 @@ expect 2 fit "$tmp/load.trace"
 stderr_has 'no capacity; expected --capacity SIZE'
 expect 2 fit --capacity 12GB2 "$tmp/load.trace"
 stderr_has "'12GB2' is not a capacity"
+expect 2 fit --capacity 17TiB "$tmp/load.trace"
+stderr_has "'17TiB' is not a capacity: expected a size up to 16TiB"
 expect 2 tune --conf max_split:1 "$tmp/load.trace"
 stderr_has 'max_split'
 expect 2 tune

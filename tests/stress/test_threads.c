@@ -4,85 +4,9 @@
  * Memory is real.  A thread writes a unique value at both ends of each block
  * and checks it before it frees the block; the thread sanitizer sees the same
  * accesses. */
-#include "support/clock.h"
-#include "support/random.h"
-#include "support/thread_fail.h"
+#include "threads_rig.h"
 
-enum { THREADS = 4, LIVE = 64, RUN_MS = 350 };
-
-/* ---- running ------------------------------------------------------------- */
-
-static uint64_t run_ms(void)
-{
-    return getenv("LARDER_LONG") != NULL ? 20 * RUN_MS : RUN_MS;
-}
-
-struct worker {
-    struct rig *rig;
-    pthread_t thread;
-    int number; /* from 0 */
-    uint64_t seed;
-    uint64_t deadline_ms;
-    uint64_t operations;
-    void *ctx;
-};
-
-static uint64_t random_below(struct worker *w, uint64_t end)
-{
-    return random_next(&w->seed) % end;
-}
-
-/* Whether to continue; reads the clock now and then. */
-static int goes_on(struct worker *w)
-{
-    if (atomic_load_explicit(&failed, memory_order_relaxed))
-        return 0;
-    return ++w->operations % 64 != 0 || now_ms() < w->deadline_ms;
-}
-
-typedef void *worker_main(void *worker);
-
-static void run_workers(struct rig *rig, int count, worker_main *const mains[],
-                        void *ctx)
-{
-    struct worker workers[16] = {{0}};
-    uint64_t deadline_ms = now_ms() + run_ms();
-
-    assert_true(count <= 16);
-    for (int i = 0; i < count; i++) {
-        workers[i] = (struct worker){
-            .rig = rig,
-            .number = i,
-            .seed = (uint64_t)i * 7919 + 12345,
-            .deadline_ms = deadline_ms,
-            .ctx = ctx,
-        };
-        assert_int_equal(
-            pthread_create(&workers[i].thread, NULL, mains[i], &workers[i]), 0);
-    }
-    for (int i = 0; i < count; i++)
-        pthread_join(workers[i].thread, NULL);
-    assert_false(any_thread_failed());
-    for (int i = 0; i < count; i++)
-        assert_true(workers[i].operations > 0);
-    assert_ok(larder_check(rig->a));
-}
-
-/* After everything is freed the statistics show it and the device gets all
- * memory back. */
-static void end_empty(struct rig *rig)
-{
-    larder_stats st;
-
-    assert_ok(larder_empty_cache(rig->a));
-    st = rig_stats(rig);
-    assert_int_equal(st.allocation.all.current, 0);
-    assert_int_equal(st.active_bytes.all.current, 0);
-    assert_int_equal(st.requested_bytes.all.current, 0);
-    assert_int_equal(st.reserved_bytes.all.current, 0);
-    assert_int_equal(st.allocation.all.allocated, st.allocation.all.freed);
-    rig_down(rig);
-}
+enum { THREADS = 4, LIVE = 64 };
 
 /* ---- blocks with an owner ------------------------------------------------ */
 
@@ -108,13 +32,6 @@ static void owned_verify(const struct owned *o)
 {
     EXPECT(*owned_word(o, 0) == o->mark);
     EXPECT(*owned_word(o, (o->bytes - 8) & ~UINT64_C(7)) == o->mark);
-}
-
-static uint64_t random_size(struct worker *w)
-{
-    static const uint64_t most[] = {4000, 4000, 200000, MIB(3), MIB(12)};
-
-    return 16 + random_below(w, most[random_below(w, 5)]);
 }
 
 /* One more block for the worker; 0 if the device is full. */
@@ -471,171 +388,6 @@ static void pools_come_and_go_beside_other_work(void **state)
     end_empty(&rig);
 }
 
-/* Blocks of a pool that one thread frees while another restores the pool to an
- * earlier state: each free succeeds or is refused. */
-enum { CONTESTED = 16 };
-
-struct contest {
-    larder_pool_id id;
-    larder_checkpoint *cp;
-    _Atomic larder_addr addrs[CONTESTED];
-};
-
-static void *free_contested(void *worker)
-{
-    struct worker *w = worker;
-    struct contest *c = w->ctx;
-
-    while (goes_on(w)) {
-        larder_addr p = atomic_load(&c->addrs[random_below(w, CONTESTED)]);
-        larder_result r = larder_free(w->rig->a, p);
-
-        EXPECT(r == LARDER_OK || r == LARDER_ERR_DOUBLE_FREE ||
-               r == LARDER_ERR_UNKNOWN_ADDRESS);
-    }
-    return NULL;
-}
-
-static void *restore_contested(void *worker)
-{
-    struct worker *w = worker;
-    struct contest *c = w->ctx;
-    size_t freed, created;
-
-    while (goes_on(w))
-        EXPECT(larder_checkpoint_restore(w->rig->a, c->cp, NULL, 0, &freed,
-                                         NULL, 0, &created) == LARDER_OK);
-    return NULL;
-}
-
-static void a_pool_is_restored_while_its_blocks_are_freed(void **state)
-{
-    struct rig rig = rig_up("sim:1GiB", "");
-    struct contest c = {.id = {1, 0}};
-    worker_main *const mains[] = {free_contested, free_contested,
-                                  restore_contested};
-
-    (void)state;
-    assert_ok(larder_pool_begin(rig.a, c.id, NULL, NULL));
-    for (int i = 0; i < CONTESTED; i++)
-        c.addrs[i] = rig_alloc(&rig, i % 2 == 0 ? 3000 : MIB(3));
-    assert_ok(larder_pool_end(rig.a, c.id));
-    assert_ok(larder_checkpoint_take(rig.a, c.id, &c.cp));
-    run_workers(&rig, 3, mains, &c);
-    for (int i = 0; i < CONTESTED; i++)
-        larder_free(rig.a, c.addrs[i]);
-    larder_checkpoint_destroy(c.cp);
-    assert_ok(larder_pool_release(rig.a, c.id));
-    end_empty(&rig);
-}
-
-/* ---- the same address freed twice at once -------------------------------- */
-
-enum { ROUND = 64 };
-
-struct race {
-    pthread_barrier_t barrier;
-    larder_addr addrs[ROUND];
-    larder_result results[2][ROUND];
-    int over;
-};
-
-static void *race_free(void *worker)
-{
-    struct worker *w = worker;
-    struct race *race = w->ctx;
-
-    for (;;) {
-        pthread_barrier_wait(&race->barrier); /* the round is set up */
-        if (race->over)
-            return NULL;
-        for (int i = 0; i < ROUND; i++)
-            race->results[w->number][i] =
-                larder_free(w->rig->a, race->addrs[i]);
-        w->operations++;
-        pthread_barrier_wait(&race->barrier); /* the round is done */
-    }
-}
-
-static int is_refusal(larder_result r)
-{
-    return r == LARDER_ERR_DOUBLE_FREE || r == LARDER_ERR_UNKNOWN_ADDRESS;
-}
-
-static void *race_referee(void *worker)
-{
-    struct worker *w = worker;
-    struct race *race = w->ctx;
-
-    while (!race->over) {
-        for (int i = 0; i < ROUND; i++)
-            EXPECT(larder_alloc(w->rig->a, random_size(w), 0,
-                                &race->addrs[i]) == LARDER_OK);
-        pthread_barrier_wait(&race->barrier);
-        pthread_barrier_wait(&race->barrier);
-        for (int i = 0; i < ROUND; i++) {
-            larder_result x = race->results[0][i];
-            larder_result y = race->results[1][i];
-
-            EXPECT((x == LARDER_OK && is_refusal(y)) ||
-                   (y == LARDER_OK && is_refusal(x)));
-        }
-        race->over = now_ms() >= w->deadline_ms || atomic_load(&failed);
-        w->operations++;
-    }
-    pthread_barrier_wait(&race->barrier);
-    return NULL;
-}
-
-static void race_on(const char *conf)
-{
-    struct rig rig = rig_up("sim:4GiB,backing=none", conf);
-    struct race race = {.over = 0};
-    worker_main *const mains[] = {race_free, race_free, race_referee};
-
-    assert_int_equal(pthread_barrier_init(&race.barrier, NULL, 3), 0);
-    run_workers(&rig, 3, mains, &race);
-    pthread_barrier_destroy(&race.barrier);
-    end_empty(&rig);
-}
-
-static void only_one_of_two_concurrent_frees_succeeds(void **state)
-{
-    (void)state;
-    race_on("");
-    race_on("expandable_segments:True");
-}
-
-/* ---- errors -------------------------------------------------------------- */
-
-static void *fail_with_own_number(void *worker)
-{
-    struct worker *w = worker;
-
-    while (goes_on(w)) {
-        char number[32];
-        uint64_t stream = LARDER_SIM_STREAMS + 1000 + (uint64_t)w->number;
-        larder_addr p;
-
-        snprintf(number, sizeof number, "%llu", (unsigned long long)stream);
-        EXPECT(larder_alloc(w->rig->a, 512, stream, &p) ==
-               LARDER_ERR_UNKNOWN_STREAM);
-        EXPECT(strstr(larder_last_error(), number) != NULL);
-    }
-    return NULL;
-}
-
-static void each_thread_reads_its_own_last_error(void **state)
-{
-    struct rig rig = rig_up("sim:64MiB,backing=none", "");
-    worker_main *const mains[] = {fail_with_own_number, fail_with_own_number,
-                                  fail_with_own_number};
-
-    (void)state;
-    run_workers(&rig, 3, mains, NULL);
-    end_empty(&rig);
-}
-
 /* ---- several allocators -------------------------------------------------- */
 
 static void *make_and_destroy(void *worker)
@@ -683,9 +435,6 @@ int main(void)
         cmocka_unit_test(blocks_are_freed_by_other_threads_on_other_streams),
         cmocka_unit_test(every_call_runs_beside_every_other),
         cmocka_unit_test(pools_come_and_go_beside_other_work),
-        cmocka_unit_test(a_pool_is_restored_while_its_blocks_are_freed),
-        cmocka_unit_test(only_one_of_two_concurrent_frees_succeeds),
-        cmocka_unit_test(each_thread_reads_its_own_last_error),
         cmocka_unit_test(allocators_of_one_device_come_and_go),
     };
 

@@ -129,6 +129,18 @@ static inline larder_addr rig_alloc(struct rig *rig, uint64_t bytes)
     return rig_alloc_on(rig, bytes, 0);
 }
 
+/* In the private pool. */
+static inline larder_addr rig_alloc_in(struct rig *rig, larder_pool_id pool,
+                                       uint64_t bytes, larder_stream stream)
+{
+    larder_addr addr;
+
+    assert_ok(larder_pool_begin(rig->a, pool, NULL, NULL));
+    addr = rig_alloc_on(rig, bytes, stream);
+    assert_ok(larder_pool_end(rig->a, pool));
+    return addr;
+}
+
 /* The request fails for lack of memory, and leaves the allocator sound. */
 static inline void assert_no_room(struct rig *rig, uint64_t bytes)
 {

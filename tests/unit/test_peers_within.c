@@ -1,8 +1,6 @@
 /* test_peers_within.c - what the allocators of one process share on a device
  * that others use too: an entry in its ledger, which comes with the first and
  * goes with the last of them, and answers for all. */
-#include "support/history_rig.h"
-
 #include <fcntl.h>
 #include <grp.h>
 #include <pthread.h>
@@ -11,45 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <larder/ledger.h>
-
-#include "core/entry/handle.h"
-#include "core/peers/company.h"
 #include "core/trim/trim.h"
-#include "ledger/ledger_name.h"
 #include "support/host_faults.h"
-#include "support/unique_name.h"
-
-/* ---- devices and allocators ---------------------------------------------------- */
-
-/* A device for each number; the names are unique to this run. */
-static struct rig on_device(int number, const char *conf, larder_result want)
-{
-    struct rig rig = {0};
-    larder_options opt;
-    char spec[128];
-
-    (void)snprintf(spec, sizeof spec,
-                   "sim:64MiB,backing=none,events=manual,shared=%s-%d",
-                   unique_name("within"), number);
-    larder_options_init(&opt);
-    opt.policy = LARDER_POLICY_LARDER;
-    opt.conf = conf;
-    assert_ok(larder_device_open(spec, 0, &rig.dev));
-    assert_result(want, larder_create(rig.dev, &opt, &rig.a));
-    return rig;
-}
-
-static struct rig up(const char *conf)
-{
-    return on_device(0, conf, LARDER_OK);
-}
-
-static void down(struct rig *rig)
-{
-    assert_ok(larder_destroy(rig->a));
-    assert_ok(larder_device_close(rig->dev));
-}
+#include "within_rig.h"
 
 static void refused(const char *conf, larder_result want, const char *words)
 {
@@ -62,27 +24,7 @@ static void refused(const char *conf, larder_result want, const char *words)
     assert_ok(larder_device_close(rig.dev));
 }
 
-static struct allocator *of(const struct rig *rig)
-{
-    return handle_allocator(rig->a);
-}
-
-static struct peers *entry_of(const struct rig *rig)
-{
-    return of(rig)->peers;
-}
-
 /* ---- the ledger ------------------------------------------------------------------ */
-
-static void ledger_path(struct rig *rig, char out[SHARED_NAME_MAX + 1])
-{
-    struct ledger_spec spec = {0};
-    larder_device_props props = {.size = sizeof props};
-
-    assert_ok(larder_device_get_props(rig->dev, &props));
-    memcpy(spec.uuid, props.uuid, sizeof spec.uuid);
-    larder__ledger_name(&spec, out);
-}
 
 static bool ledger_exists(const char *path)
 {
@@ -341,224 +283,6 @@ static void the_ledger_shows_what_all_allocators_use(void **state)
     down(&rigs[1]);
 }
 
-/* ---- what is given ------------------------------------------------------------------ */
-
-static struct {
-    struct allocator *asked[8];
-    uint64_t bytes[8];
-    uint64_t gives[8]; /* by the i-th that is asked */
-    int count;
-} giving;
-
-static uint64_t give(struct allocator *a, uint64_t bytes)
-{
-    int i = giving.count++;
-
-    assert_in_range(i, 0, 7);
-    giving.asked[i] = a;
-    giving.bytes[i] = bytes;
-    return giving.gives[i];
-}
-
-static void assert_asked(struct rig *rigs, uint64_t first, uint64_t second)
-{
-    assert_int_equal(giving.count, 2);
-    assert_ptr_equal(giving.asked[0], of(&rigs[1]));
-    assert_ptr_equal(giving.asked[1], of(&rigs[0]));
-    assert_int_equal(giving.bytes[0], first);
-    assert_int_equal(giving.bytes[1], second);
-    memset(&giving, 0, sizeof giving);
-}
-
-/* Two allocators hold 8 MiB each, and would rather be told than trimmed. */
-static void giving_up(struct rig *rigs, const char *conf, char *path)
-{
-    for (int i = 0; i < 2; i++) {
-        rigs[i] = up(conf);
-        (void)rig_alloc(&rigs[i], MIB(8));
-    }
-    ledger_path(&rigs[0], path);
-    entry_of(&rigs[0])->give = give;
-    memset(&giving, 0, sizeof giving);
-}
-
-/* Others ask this process for memory; it answers. */
-static void ask(struct rig *rigs, const char *path, uint64_t bytes)
-{
-    assert_ok(larder_ledger_trim(path + 1, getpid(), bytes));
-    larder__peers_answer(entry_of(&rigs[0]));
-}
-
-static void what_one_gave_is_not_asked_of_the_next(void **state)
-{
-    char path[SHARED_NAME_MAX + 1];
-    struct rig rigs[2];
-
-    (void)state;
-    giving_up(rigs, "", path);
-    ask(rigs, path, MIB(6));
-    assert_asked(rigs, MIB(6), MIB(6));
-    giving.gives[0] = MIB(2);
-    ask(rigs, path, MIB(6));
-    assert_asked(rigs, MIB(6), MIB(4));
-    giving.gives[0] = MIB(6);
-    ask(rigs, path, MIB(6));
-    assert_asked(rigs, MIB(6), 0);
-    giving.gives[0] = MIB(7); /* a handle is larger */
-    ask(rigs, path, MIB(6));
-    assert_asked(rigs, MIB(6), 0);
-    down(&rigs[0]);
-    down(&rigs[1]);
-}
-
-static void no_more_is_given_than_is_held_beyond_the_minimum(void **state)
-{
-    char path[SHARED_NAME_MAX + 1];
-    struct rig rigs[2];
-
-    (void)state;
-    giving_up(rigs, "minimum:6MiB", path);
-    ask(rigs, path, MIB(10));
-    assert_asked(rigs, MIB(10), MIB(10));
-    ask(rigs, path, MIB(10) + 1);
-    assert_asked(rigs, MIB(10), MIB(10));
-    ask(rigs, path, MIB(10) - 1);
-    assert_asked(rigs, MIB(10) - 1, MIB(10) - 1);
-    down(&rigs[0]);
-    down(&rigs[1]);
-}
-
-/* Though nobody asks for so much, and even of the minimum. */
-static void what_exceeds_a_limit_is_given(void **state)
-{
-    char path[SHARED_NAME_MAX + 1];
-    struct rig rigs[2];
-
-    (void)state;
-    giving_up(rigs, "minimum:14MiB", path);
-    assert_ok(larder_ledger_limit(path + 1, getpid(), MIB(11)));
-    larder__peers_answer(entry_of(&rigs[0]));
-    assert_asked(rigs, MIB(5), MIB(5));
-    ask(rigs, path, MIB(1));
-    assert_asked(rigs, MIB(5), MIB(5));
-    assert_ok(larder_ledger_limit(path + 1, getpid(), 0));
-    larder__peers_answer(entry_of(&rigs[0]));
-    assert_asked(rigs, 0, 0);
-    down(&rigs[0]);
-    down(&rigs[1]);
-}
-
-static void one_thread_answers_at_a_time(void **state)
-{
-    char path[SHARED_NAME_MAX + 1];
-    struct rig rigs[2];
-    struct peers *p;
-
-    (void)state;
-    giving_up(rigs, "", path);
-    p = entry_of(&rigs[0]);
-    assert_int_equal(pthread_mutex_lock(&p->lock), 0);
-    ask(rigs, path, MIB(2));
-    assert_int_equal(giving.count, 0);
-    assert_int_equal(pthread_mutex_unlock(&p->lock), 0);
-    larder__peers_answer(p);
-    assert_asked(rigs, MIB(2), MIB(2));
-    down(&rigs[0]);
-    down(&rigs[1]);
-}
-
-/* ---- what is trimmed ---------------------------------------------------------------- */
-
-/* Four pages of 2 MiB cached, each a handle. */
-static struct rig cached_up(void)
-{
-    struct rig rig = up("handle_floor:1000000");
-
-    rig_free(&rig, rig_alloc(&rig, MIB(8)));
-    return rig;
-}
-
-static uint64_t trimmed(struct rig *rig, uint64_t bytes)
-{
-    uint64_t before = rig_reserved(rig);
-    uint64_t gone = larder__trim_for_peer(of(rig), bytes);
-
-    assert_int_equal(before - rig_reserved(rig), gone);
-    return gone;
-}
-
-/* What other processes make it release is nobody's call here. */
-static void what_others_ask_for_has_no_stack(void **state)
-{
-    struct rig rig = up("");
-    larder_history_options opt;
-    struct event_text events;
-
-    (void)state;
-    larder_history_options_init(&opt);
-    opt.stacks = LARDER_STACKS_FRAME_POINTERS;
-    assert_ok(larder_history_start(rig.a, &opt));
-    rig_free(&rig, rig_alloc(&rig, MIB(8)));
-    assert_ok(larder_history_clear(rig.a));
-    assert_true(trimmed(&rig, MIB(8)) > 0);
-    events = events_of(&rig);
-    assert_true(events.count > 0);
-    assert_int_equal(events.depth_max, 0);
-    down(&rig);
-}
-
-static void trimming_rounds_up_to_whole_pages(void **state)
-{
-    static const struct {
-        uint64_t asked;
-        uint64_t gone;
-    } trims[] = {{0, 0},
-                 {1, MIB(2)},
-                 {MIB(2), MIB(2)},
-                 {MIB(2) + 1, MIB(4)},
-                 {MIB(8) - 1, MIB(8)},
-                 {MIB(8), MIB(8)},
-                 {MIB(8) + 1, MIB(8)},
-                 {UINT64_MAX, MIB(8)}};
-
-    (void)state;
-    for (size_t i = 0; i < sizeof trims / sizeof trims[0]; i++) {
-        struct rig rig = cached_up();
-
-        assert_int_equal(trimmed(&rig, trims[i].asked), trims[i].gone);
-        down(&rig);
-    }
-}
-
-/* Not even the device. */
-static void trimming_0_bytes_calls_nobody(void **state)
-{
-    struct rig rig = cached_up();
-    larder_addr pending = rig_alloc(&rig, MIB(2));
-
-    (void)state;
-    assert_ok(larder_record_stream(rig.a, pending, 3));
-    rig_free(&rig, pending);
-    assert_ok(larder_device_reset_counters(rig.dev));
-    assert_int_equal(trimmed(&rig, 0), 0);
-    assert_int_equal(rig_calls(&rig, LARDER_CALL_event_query), 0);
-    assert_int_equal(trimmed(&rig, 1), MIB(2));
-    assert_true(rig_calls(&rig, LARDER_CALL_event_query) > 0);
-    down(&rig);
-}
-
-static void nothing_is_trimmed_during_a_capture(void **state)
-{
-    struct rig rig = cached_up();
-
-    (void)state;
-    assert_ok(larder_capture_begin(rig.a));
-    assert_int_equal(trimmed(&rig, MIB(8)), 0);
-    assert_ok(larder_capture_end(rig.a));
-    assert_int_equal(trimmed(&rig, MIB(8)), MIB(8));
-    down(&rig);
-}
-
 /* ---- the thread that answers -------------------------------------------------------- */
 
 static void one_thread_answers_for_all_allocators(void **state)
@@ -591,14 +315,6 @@ int main(void)
         cmocka_unit_test_teardown(
             an_allocator_without_host_memory_leaves_no_trace, end_host_faults),
         cmocka_unit_test(the_ledger_shows_what_all_allocators_use),
-        cmocka_unit_test(what_one_gave_is_not_asked_of_the_next),
-        cmocka_unit_test(no_more_is_given_than_is_held_beyond_the_minimum),
-        cmocka_unit_test(what_exceeds_a_limit_is_given),
-        cmocka_unit_test(one_thread_answers_at_a_time),
-        cmocka_unit_test(what_others_ask_for_has_no_stack),
-        cmocka_unit_test(trimming_rounds_up_to_whole_pages),
-        cmocka_unit_test(trimming_0_bytes_calls_nobody),
-        cmocka_unit_test(nothing_is_trimmed_during_a_capture),
         cmocka_unit_test(one_thread_answers_for_all_allocators),
     };
 

@@ -25,12 +25,7 @@ static void release(struct rig *rig, larder_pool_id id)
 /* Allocate within the pool. */
 static larder_addr alloc_in(struct rig *rig, larder_pool_id id, uint64_t bytes)
 {
-    larder_addr p;
-
-    begin(rig, id);
-    p = rig_alloc(rig, bytes);
-    end(rig, id);
-    return p;
+    return rig_alloc_in(rig, id, bytes, 0);
 }
 
 /* Finds the pool of the segment that contains a block. */

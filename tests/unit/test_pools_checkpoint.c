@@ -14,20 +14,9 @@ struct addrs {
     size_t count;
 };
 
-static larder_addr alloc_on(struct rig *rig, uint64_t bytes,
-                            larder_stream stream)
-{
-    larder_addr p;
-
-    assert_ok(larder_pool_begin(rig->a, pool, NULL, NULL));
-    p = rig_alloc_on(rig, bytes, stream);
-    assert_ok(larder_pool_end(rig->a, pool));
-    return p;
-}
-
 static larder_addr alloc(struct rig *rig, uint64_t bytes)
 {
-    return alloc_on(rig, bytes, 0);
+    return rig_alloc_in(rig, pool, bytes, 0);
 }
 
 static larder_checkpoint *take_checkpoint(struct rig *rig)
@@ -115,9 +104,9 @@ static struct addrs furnish(struct rig *rig)
     larder_addr p[12];
 
     for (size_t i = 0; i < 6; i++)
-        p[i] = alloc_on(rig, 512 + 1000 * i, i % 2);
+        p[i] = rig_alloc_in(rig, pool, 512 + 1000 * i, i % 2);
     for (size_t i = 6; i < 12; i++)
-        p[i] = alloc_on(rig, MIB(i - 4) + 700, i % 2);
+        p[i] = rig_alloc_in(rig, pool, MIB(i - 4) + 700, i % 2);
     for (size_t i = 0; i < 12; i += 3)
         rig_free(rig, p[i]);
     return live_in_pool(rig);
@@ -161,8 +150,8 @@ static void fill_holes(struct rig *rig, const struct addrs *live)
 {
     (void)live;
     for (size_t i = 0; i < 4; i++) {
-        alloc_on(rig, 700, i % 2);
-        alloc_on(rig, MIB(2), i % 2);
+        rig_alloc_in(rig, pool, 700, i % 2);
+        rig_alloc_in(rig, pool, MIB(2), i % 2);
     }
 }
 
@@ -170,9 +159,9 @@ static void cut_otherwise(struct rig *rig, const struct addrs *live)
 {
     free_all(rig, live);
     for (size_t i = 0; i < 8; i++)
-        alloc_on(rig, 900 * (i + 1), i % 2);
+        rig_alloc_in(rig, pool, 900 * (i + 1), i % 2);
     for (size_t i = 0; i < 5; i++)
-        alloc_on(rig, MIB(3) + 1000 * i, i % 2);
+        rig_alloc_in(rig, pool, MIB(3) + 1000 * i, i % 2);
 }
 
 static void check_everywhere(void (*change)(struct rig *, const struct addrs *))
@@ -541,70 +530,6 @@ static void a_block_that_waits_for_a_stream_stops_a_restore(void **state)
     rig_down(&rig);
 }
 
-/* ---- larder_pool_live_is() ---------------------------------------------- */
-
-static int live_is(struct rig *rig, const larder_addr *addrs, size_t count)
-{
-    int same = 7;
-
-    assert_ok(larder_pool_live_is(rig->a, pool, addrs, count, &same));
-    return same;
-}
-
-static void live_is_knows_exactly_what_is_live(void **state)
-{
-    struct rig rig = rig_up(SPEC, "");
-    larder_addr outside = rig_alloc(&rig, 4096);
-    larder_addr p = alloc(&rig, 4096);
-    larder_addr q = alloc(&rig, MIB(4));
-    larder_addr freed = alloc(&rig, 4096);
-    larder_addr both[] = {q, p};
-    larder_addr inside[] = {p, q + 512};
-    larder_addr stranger[] = {p, outside};
-    larder_addr with_freed[] = {p, q, freed};
-
-    (void)state;
-    rig_free(&rig, freed);
-    assert_int_equal(live_is(&rig, both, 2), 1);
-    assert_int_equal(live_is(&rig, both, 1), 0);
-    assert_int_equal(live_is(&rig, both, 0), 0);
-    assert_int_equal(live_is(&rig, inside, 2), 0);
-    assert_int_equal(live_is(&rig, stranger, 2), 0);
-    assert_int_equal(live_is(&rig, with_freed, 3), 0);
-    rig_free(&rig, p);
-    assert_int_equal(live_is(&rig, &q, 1), 1);
-    rig_free(&rig, q);
-    assert_int_equal(live_is(&rig, NULL, 0), 1);
-    rig_free(&rig, outside);
-    rig_down(&rig);
-}
-
-static void live_is_does_not_count_an_address_twice(void **state)
-{
-    struct rig rig = rig_up(SPEC, "");
-    larder_addr p = alloc(&rig, 4096);
-    larder_addr twice[] = {p, p};
-
-    (void)state;
-    alloc(&rig, 4096);
-    assert_int_equal(live_is(&rig, twice, 2), 0);
-    rig_down(&rig);
-}
-
-static void live_is_counts_no_block_that_waits_for_a_stream(void **state)
-{
-    struct rig rig = rig_up(SPEC, "");
-    larder_addr p = alloc(&rig, 4096);
-
-    (void)state;
-    assert_ok(larder_record_stream(rig.a, p, 1));
-    assert_int_equal(live_is(&rig, &p, 1), 1);
-    rig_free(&rig, p);
-    assert_int_equal(live_is(&rig, &p, 1), 0);
-    assert_int_equal(live_is(&rig, NULL, 0), 1);
-    rig_down(&rig);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -626,9 +551,6 @@ int main(void)
         cmocka_unit_test(each_segment_of_a_checkpoint_is_looked_for),
         cmocka_unit_test(small_segments_are_not_brought_back_in_a_large_one),
         cmocka_unit_test(a_block_that_waits_for_a_stream_stops_a_restore),
-        cmocka_unit_test(live_is_knows_exactly_what_is_live),
-        cmocka_unit_test(live_is_does_not_count_an_address_twice),
-        cmocka_unit_test(live_is_counts_no_block_that_waits_for_a_stream),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

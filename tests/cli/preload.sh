@@ -203,6 +203,14 @@ wanted=0
 stats=/nowhere/stats under cache dlsym churn
 stderr_has "^liblarder_preload: /nowhere/stats: "
 
+# Every word of the library's is one of exec's, which has a list of its own.
+sed -n 's/.*word_is(at, length, "\([a-z]*\)").*/\1/p' \
+    adapters/preload/settings.c >"$tmp/words"
+[ "$(wc -l <"$tmp/words")" -ge 5 ] || say_failed 'the library has few words'
+while read -r word; do
+    expect 0 exec --preload "$word" --sim 64MiB --quiet true
+done <"$tmp/words"
+
 LARDER_PRELOAD_LIBRARY=/nowhere.so
 export LARDER_PRELOAD_LIBRARY
 expect 2 exec --preload cache true

@@ -70,7 +70,8 @@ LARDER_API larder_result larder_export_close(larder_export *e);
 
 /* Receive an export from larder_export_send() and map it.  Blocks until it
  * arrives or the socket's SO_RCVTIMEO expires.  `dev` must be the device that
- * has the memory, and must outlive the import.
+ * has the memory (a simulated GPU: by the same shared=NAME), and must outlive
+ * the import.
  *
  * ERR_SYSTEM: the peer closed the socket, or a timeout.  ERR_INVALID: not a
  * message of this version, or memory of another device; the message says what

@@ -38,11 +38,11 @@
  * mapped in the child, so that stale pointers fault.
  *
  * With export=fd or export=fabric, pages can be sent to another process that
- * has a simulated GPU with real memory: both see the same bytes.  A page lives
- * until the last of them releases it or exits.  It counts as held by the
- * process that created it; once that has exited it does not count.  A fabric
- * handle is valid while its creator lives, between processes that may open each
- * other's files.
+ * has the same simulated GPU (shared=NAME) with real memory: both see the same
+ * bytes.  A page lives until the last of them releases it or exits.  It counts
+ * as held by the process that created it; once that has exited it does not
+ * count.  A fabric handle is valid while its creator lives, between processes
+ * that may open each other's files.
  *
  * These functions return LARDER_ERR_UNSUPPORTED for other devices.
  */

@@ -86,6 +86,14 @@ LARDER_FAKECUDA_FAIL=cuMemAlloc_v2:1
 export LARDER_FAKECUDA_FAIL
 run 99 "$subject"
 stdout_has 'call.mem_alloc(&addr, BYTES) gave 2'
+LARDER_FAKECUDA_FAIL=cuMemAlloc_v2:1:2:700
+run 99 "$subject"
+stdout_has 'call.mem_alloc(&addr, BYTES) gave 700'
+for plan in cuMemAlloc_v2 cuMemAlloc_v2:0 cuMemAlloc_v2:x cuMemAlloc_v2:1:x; do
+    LARDER_FAKECUDA_FAIL=$plan
+    run 99 "$subject"
+    stderr_has "LARDER_FAKECUDA_FAIL: '$plan' is not SYMBOL:NTH"
+done
 unset LARDER_FAKECUDA_FAIL
 
 LARDER_FAKECUDA_DIR=/nowhere

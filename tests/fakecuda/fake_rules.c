@@ -89,15 +89,20 @@ void fake_plan(const char *symbol, unsigned long nth, unsigned long times,
 }
 
 /* SYMBOL:NTH[:TIMES[:ANSWER]] */
-void fake_plan_read(const char *text)
+bool fake_plan_read(const char *text)
 {
     char symbol[64] = "";
     unsigned long nth = 0;
     unsigned long times = 1;
     int answer = CUD_OUT_OF_MEMORY;
+    int ends[3] = {0, 0, 0};
+    int found = sscanf(text, "%63[^:]:%lu%n:%lu%n:%d%n", symbol, &nth, &ends[0],
+                       &times, &ends[1], &answer, &ends[2]);
 
-    if (sscanf(text, "%63[^:]:%lu:%lu:%d", symbol, &nth, &times, &answer) >= 2)
-        fake_plan(symbol, nth, times, answer);
+    if (found < 2 || nth == 0 || text[ends[found - 2]] != '\0')
+        return false;
+    fake_plan(symbol, nth, times, answer);
+    return true;
 }
 
 /* ---- calls ---------------------------------------------------------------- */

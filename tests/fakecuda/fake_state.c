@@ -99,8 +99,13 @@ cud_result fake_init(void)
 
     if (is_initialized)
         return CUD_SUCCESS;
-    if (plan != NULL)
-        fake_plan_read(plan);
+    if (plan != NULL && *plan != '\0' && !fake_plan_read(plan)) {
+        fprintf(
+            stderr,
+            "LARDER_FAKECUDA_FAIL: '%s' is not SYMBOL:NTH[:TIMES[:ANSWER]]\n",
+            plan);
+        return CUD_NO_DEVICE;
+    }
     if (capability != NULL && !fake_capability_read(capability)) {
         fprintf(stderr, "LARDER_FAKECUDA_CAPABILITY: '%s' is not MAJOR.MINOR\n",
                 capability);

@@ -80,7 +80,8 @@ __attribute__((format(printf, 3, 4))) cud_result fake_broken(const char *symbol,
                                                              ...);
 /* The planned result of this call; CUD_SUCCESS: none. */
 cud_result fake_planned(const char *symbol);
-void fake_plan_read(const char *text);
+/* False: it is no plan. */
+bool fake_plan_read(const char *text);
 void fake_plan(const char *symbol, unsigned long nth, unsigned long times,
                int answer);
 unsigned long fake_broken_count(void);

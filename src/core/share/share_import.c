@@ -253,7 +253,9 @@ larder_result larder_import_get(const larder_import *m, larder_import_info *out)
     larder_import_info info;
     larder_result r;
 
-    if (m == NULL || out == NULL || out->size < sizeof out->size)
+    if (m == NULL || out == NULL)
+        return larder__fail_plain(LARDER_ERR_INVALID);
+    if (out->size < sizeof out->size)
         return larder__fail(LARDER_ERR_INVALID,
                             "larder_import_info: set its size before the call");
     r = larder__device_check(m->device);

@@ -7,7 +7,12 @@
 
 #include "core/policy_larder/spot.h"
 
-enum { SPOTS_MAX = 12, HEAPS = 4, PAGES_MAX = 6, ROUNDS = 20000 };
+enum { SPOTS_MAX = 12, HEAPS = 4, ROUNDS = 20000 };
+
+/* Mostly small handles, some around the size from which on they share a list. */
+static const uint32_t SIZES[] = {1, 1, 2, 3, 3, 5, 62, 63, 64, 65, 65, 200};
+
+enum { SIZES_COUNT = sizeof SIZES / sizeof *SIZES, STRIDE = 256 };
 
 /* ---- lists ------------------------------------------------------------------- */
 
@@ -24,20 +29,51 @@ struct lists {
     struct allocator a;
 };
 
-static void lists_fill(struct lists *l, uint64_t *seed)
+/* What the plain search knows of a spot. */
+struct plain {
+    const struct block *block;
+    size_t pages;
+    bool is_excepted;
+    bool is_chosen;
+};
+
+static uint32_t random_size(uint64_t *seed)
 {
+    return SIZES[random_next(seed) % SIZES_COUNT];
+}
+
+/* Make spots, STRIDE pages apart, and except some pages of one segment.
+ * Returns their number. */
+static size_t lists_fill(struct lists *l, uint64_t *seed,
+                         struct plain plain[SPOTS_MAX])
+{
+    struct spots *spots = &l->state.spots;
     size_t count = random_next(seed) % (SPOTS_MAX + 1);
+    size_t at = random_next(seed) % (SPOTS_MAX * STRIDE);
+    const struct segment *segment = &l->segments[random_next(seed) % HEAPS];
+    struct spot_except except = {segment, {at, at + random_size(seed)}};
     int heap = 0;
 
+    spots->list = l->list;
+    larder__spots_clear(spots);
     for (size_t i = 0; i < count; i++) {
+        size_t begin = i * STRIDE;
+        size_t pages = random_size(seed);
+        struct block *b;
+
         heap += (int)(random_next(seed) % 3 == 0);
-        l->list[i] = (struct spot){
-            .block = heap < HEAPS ? &l->blocks[heap] : NULL,
-            .pages = 1 + random_next(seed) % PAGES_MAX,
-            .is_excepted = random_next(seed) % 5 == 0,
+        b = heap < HEAPS ? &l->blocks[heap] : NULL;
+        larder__spots_add(spots, b, begin, pages);
+        plain[i] = (struct plain){
+            .block = b,
+            .pages = pages,
+            .is_excepted = b != NULL && b->segment == segment &&
+                           begin < except.span.end &&
+                           begin + pages > except.span.begin,
         };
     }
-    l->state.spots = (struct spots){.list = l->list, .count = count};
+    larder__spots_except(&l->a, except);
+    return count;
 }
 
 static struct lists *lists_make(void)
@@ -58,7 +94,7 @@ static struct lists *lists_make(void)
 /* ---- the plain search ------------------------------------------------------------ */
 
 /* The first of the largest up to `most`; -1: none. */
-static int largest(const struct spot *list, size_t count, size_t most)
+static int largest(const struct plain *list, size_t count, size_t most)
 {
     int best = -1;
 
@@ -71,7 +107,7 @@ static int largest(const struct spot *list, size_t count, size_t most)
     return best;
 }
 
-static int smallest(const struct spot *list, size_t count)
+static int smallest(const struct plain *list, size_t count)
 {
     int best = -1;
 
@@ -83,7 +119,7 @@ static int smallest(const struct spot *list, size_t count)
     return best;
 }
 
-static void choose(struct spot *list, size_t count, size_t pages)
+static void choose(struct plain *list, size_t count, size_t pages)
 {
     while (pages > 0) {
         int i = largest(list, count, pages);
@@ -97,7 +133,7 @@ static void choose(struct spot *list, size_t count, size_t pages)
     }
 }
 
-static size_t chosen_above(const struct spot *list, size_t count, size_t above)
+static size_t chosen_above(const struct plain *list, size_t count, size_t above)
 {
     size_t pages = 0;
 
@@ -107,7 +143,7 @@ static size_t chosen_above(const struct spot *list, size_t count, size_t above)
 }
 
 /* Loose handles, and those of default pools' heaps that have a chosen one. */
-static bool may_be_added(const struct lists *l, const struct spot *list,
+static bool may_be_added(const struct lists *l, const struct plain *list,
                          size_t count, size_t i)
 {
     const struct block *b = list[i].block;
@@ -118,8 +154,8 @@ static bool may_be_added(const struct lists *l, const struct spot *list,
     return is_touched && b != &l->blocks[HEAPS - 1];
 }
 
-static void choose_large(const struct lists *l, struct spot *list, size_t count,
-                         size_t pages, size_t above)
+static void choose_large(const struct lists *l, struct plain *list,
+                         size_t count, size_t pages, size_t above)
 {
     bool may[SPOTS_MAX];
 
@@ -140,9 +176,11 @@ static void choose_large(const struct lists *l, struct spot *list, size_t count,
 
 /* ---- comparing --------------------------------------------------------------------- */
 
-static void same_choice(const struct lists *l, const struct spot *want)
+static void same_choice(const struct lists *l, const struct plain *want,
+                        size_t count)
 {
-    for (size_t i = 0; i < l->state.spots.count; i++)
+    assert_int_equal(l->state.spots.count, count);
+    for (size_t i = 0; i < count; i++)
         assert_int_equal(l->list[i].is_chosen, want[i].is_chosen);
 }
 
@@ -153,14 +191,13 @@ static void spots_of_enough_pages_are_chosen(void **state)
 
     (void)state;
     for (int round = 0; round < ROUNDS; round++) {
-        struct spot want[SPOTS_MAX];
-        size_t pages = random_next(&seed) % 20;
+        struct plain want[SPOTS_MAX];
+        size_t pages = random_next(&seed) % 300;
+        size_t count = lists_fill(l, &seed, want);
 
-        lists_fill(l, &seed);
-        memcpy(want, l->list, sizeof want);
         larder__spots_choose(&l->a, pages);
-        choose(want, l->state.spots.count, pages);
-        same_choice(l, want);
+        choose(want, count, pages);
+        same_choice(l, want, count);
     }
     free(l);
 }
@@ -172,17 +209,39 @@ static void large_spots_are_added_where_nobody_else_is_waited_for(void **state)
 
     (void)state;
     for (int round = 0; round < ROUNDS; round++) {
-        struct spot want[SPOTS_MAX];
-        size_t few = random_next(&seed) % 8;
-        size_t pages = random_next(&seed) % 20;
-        size_t above = random_next(&seed) % PAGES_MAX;
+        struct plain want[SPOTS_MAX];
+        size_t few = random_next(&seed) % 100;
+        size_t pages = random_next(&seed) % 300;
+        size_t above = random_size(&seed) - 1;
+        size_t count = lists_fill(l, &seed, want);
 
-        lists_fill(l, &seed);
         larder__spots_choose(&l->a, few);
-        memcpy(want, l->list, sizeof want);
+        choose(want, count, few);
         larder__spots_choose_large(&l->a, pages, above);
-        choose_large(l, want, l->state.spots.count, pages, above);
-        same_choice(l, want);
+        choose_large(l, want, count, pages, above);
+        same_choice(l, want, count);
+    }
+    free(l);
+}
+
+/* A new choice forgets the one before, whatever that was. */
+static void a_choice_begins_with_nothing(void **state)
+{
+    struct lists *l = lists_make();
+    uint64_t seed = 4;
+
+    (void)state;
+    for (int round = 0; round < ROUNDS; round++) {
+        struct plain want[SPOTS_MAX];
+        size_t pages = random_next(&seed) % 300;
+        size_t count = lists_fill(l, &seed, want);
+
+        larder__spots_choose(&l->a, random_next(&seed) % 300);
+        larder__spots_choose_large(&l->a, random_next(&seed) % 300, 0);
+        larder__spots_except(&l->a, l->state.spots.except);
+        larder__spots_choose(&l->a, pages);
+        choose(want, count, pages);
+        same_choice(l, want, count);
     }
     free(l);
 }
@@ -195,19 +254,34 @@ static void the_smallest_and_the_largest_are_the_first_of_their_size(
 
     (void)state;
     for (int round = 0; round < ROUNDS; round++) {
-        size_t count;
-        size_t most = random_next(&seed) % (PAGES_MAX + 2);
-        int small;
-        int large;
+        struct plain want[SPOTS_MAX];
+        size_t most = random_size(&seed) + random_next(&seed) % 2;
+        size_t count = lists_fill(l, &seed, want);
+        int small = smallest(want, count);
+        int large = largest(want, count, most);
 
-        lists_fill(l, &seed);
-        count = l->state.spots.count;
-        small = smallest(l->list, count);
-        large = largest(l->list, count, most);
         assert_ptr_equal(larder__spots_smallest(&l->state.spots),
                          small < 0 ? NULL : &l->list[small]);
-        assert_ptr_equal(larder__spots_largest(&l->state.spots, most, NULL),
+        assert_ptr_equal(larder__spots_largest(&l->state.spots, most),
                          large < 0 ? NULL : &l->list[large]);
+    }
+    free(l);
+}
+
+static void pages_are_counted_but_for_the_excepted(void **state)
+{
+    struct lists *l = lists_make();
+    uint64_t seed = 8;
+
+    (void)state;
+    for (int round = 0; round < ROUNDS; round++) {
+        struct plain want[SPOTS_MAX];
+        size_t count = lists_fill(l, &seed, want);
+        size_t pages = 0;
+
+        for (size_t i = 0; i < count; i++)
+            pages += want[i].is_excepted ? 0 : want[i].pages;
+        assert_int_equal(larder__spots_pages(&l->state.spots), pages);
     }
     free(l);
 }
@@ -219,10 +293,13 @@ static void choosing_all_leaves_none_out(void **state)
 
     (void)state;
     for (int round = 0; round < 100; round++) {
-        lists_fill(l, &seed);
+        struct plain want[SPOTS_MAX];
+        size_t count = lists_fill(l, &seed, want);
+
         larder__spots_choose_all(&l->a);
-        for (size_t i = 0; i < l->state.spots.count; i++)
-            assert_true(l->list[i].is_chosen);
+        for (size_t i = 0; i < count; i++)
+            want[i].is_chosen = true;
+        same_choice(l, want, count);
     }
     free(l);
 }
@@ -232,8 +309,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(spots_of_enough_pages_are_chosen),
         cmocka_unit_test(large_spots_are_added_where_nobody_else_is_waited_for),
+        cmocka_unit_test(a_choice_begins_with_nothing),
         cmocka_unit_test(
             the_smallest_and_the_largest_are_the_first_of_their_size),
+        cmocka_unit_test(pages_are_counted_but_for_the_excepted),
         cmocka_unit_test(choosing_all_leaves_none_out),
     };
 

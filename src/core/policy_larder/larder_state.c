@@ -107,8 +107,10 @@ static void larder_state_release_old(struct allocator *a,
     size_t loose = a->larder->loose.pages;
 
     larder__spots_find_of(a, heap);
-    for (size_t i = 0; i < spots->count; i++)
-        spots->list[i].is_chosen = spot_is_old(a, &spots->list[i]);
+    for (size_t i = 0; i < spots->count; i++) {
+        if (spot_is_old(a, &spots->list[i]))
+            larder__spots_choose_one(spots, &spots->list[i]);
+    }
     (void)larder__spots_unmap(a);
     larder__assert(a->larder->loose.pages >= loose);
     larder__physical_drop(a, a->larder->loose.pages - loose);

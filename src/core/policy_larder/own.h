@@ -12,6 +12,7 @@
 #ifndef LARDER_CORE_POLICY_LARDER_OWN_H
 #define LARDER_CORE_POLICY_LARDER_OWN_H
 
+#include "core/segments/page_span.h"
 #include "core/state/allocator.h"
 
 /* Handles that are held but mapped nowhere. */
@@ -24,16 +25,39 @@ struct loose {
 /* A handle that nothing uses: loose, or entirely within one free block. */
 struct spot {
     struct block *block; /* NULL: the handle is loose */
-    size_t begin;        /* its first page, counted in the block's segment */
-    size_t pages;
+    uint32_t begin;      /* its first page, counted in the block's segment */
+    uint32_t pages;
+    uint32_t next; /* the next spot of this size, as an index; SPOT_NONE */
     bool is_chosen;
-    bool is_excepted; /* must not be chosen */
 };
+
+/* Pages of a segment that must stay because the request needs them there. */
+struct spot_except {
+    const struct segment *segment; /* NULL: no exception */
+    struct page_span span;
+};
+
+/* Sizes below SPOT_SIZES pages have a list each, in the order of the spots;
+ * list 0 has all larger ones. */
+enum { SPOT_SIZES = 64 };
+
+#define SPOT_NONE UINT32_MAX
 
 struct spots {
     struct spot *list;
     size_t count;
-    size_t stranded; /* free pages of handles that are partly in use */
+    size_t stranded;            /* free pages of handles partly in use */
+    uint32_t first[SPOT_SIZES]; /* of each size */
+    uint32_t last[SPOT_SIZES];
+    uint32_t rest[SPOT_SIZES]; /* no spot before this one is available */
+    uint64_t sizes;            /* the lists that are not empty, as bits */
+    uint64_t open;             /* and those that may have an available spot */
+    size_t chosen_begin;       /* all chosen ones lie in this range */
+    size_t chosen_end;
+    struct spot_except except;
+    uint64_t plan;   /* the number of the choice */
+    bool of_touched; /* only loose ones and those of heaps that have a chosen
+                      * one are available */
 };
 
 /* A page in use, and the handle its contents are copied to. */

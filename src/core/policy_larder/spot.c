@@ -1,25 +1,68 @@
 #include "core/policy_larder/spot.h"
 
+#include <string.h>
+
+#include "base/bits.h"
 #include "base/fail.h"
 #include "core/pools/stocked.h"
 #include "core/segments/events.h"
 
-/* ---- finding spots --------------------------------------------------------- */
+/* ---- the list --------------------------------------------------------------- */
 
-static void spot_add(struct allocator *a, struct block *b, size_t begin,
-                     size_t pages)
+static struct heap *heap_of(const struct spot *s)
 {
-    struct spots *spots = &a->larder->spots;
-    struct spot *s = &spots->list[spots->count++];
-
-    larder__assert(spots->count <= a->larder->capacity);
-    larder__assert(pages > 0);
-    s->block = b;
-    s->begin = begin;
-    s->pages = pages;
-    s->is_chosen = false;
-    s->is_excepted = false;
+    return s->block == NULL ? NULL : s->block->segment->heap;
 }
+
+static size_t size_list(size_t pages)
+{
+    return pages < SPOT_SIZES ? pages : 0;
+}
+
+/* Begin a new choice. */
+static void plan_anew(struct spots *spots, struct spot_except except)
+{
+    spots->chosen_begin = SIZE_MAX;
+    spots->chosen_end = 0;
+    spots->except = except;
+    spots->of_touched = false;
+    spots->plan++;
+}
+
+void larder__spots_clear(struct spots *spots)
+{
+    spots->count = 0;
+    spots->stranded = 0;
+    for (size_t n = 0; n < SPOT_SIZES; n++)
+        spots->first[n] = spots->rest[n] = SPOT_NONE;
+    spots->sizes = 0;
+    spots->open = 0;
+    plan_anew(spots, (struct spot_except){0});
+}
+
+void larder__spots_add(struct spots *spots, struct block *b, size_t begin,
+                       size_t pages)
+{
+    size_t n = size_list(pages);
+    uint32_t i = (uint32_t)spots->count++;
+
+    larder__assert(pages > 0 && pages < SPOT_NONE && spots->count < SPOT_NONE);
+    spots->list[i] = (struct spot){
+        .block = b,
+        .begin = (uint32_t)begin,
+        .pages = (uint32_t)pages,
+        .next = SPOT_NONE,
+    };
+    if (spots->first[n] == SPOT_NONE)
+        spots->first[n] = spots->rest[n] = i;
+    else
+        spots->list[spots->last[n]].next = i;
+    spots->last[n] = i;
+    spots->sizes |= UINT64_C(1) << n;
+    spots->open |= UINT64_C(1) << n;
+}
+
+/* ---- finding spots --------------------------------------------------------- */
 
 /* How many mapped pages may move from this owner to another: those beyond its
  * minimum.  Loose pages are lent first, so they are subtracted. */
@@ -33,9 +76,16 @@ static size_t lent_pages(const struct allocator *a, const struct holding *h)
     return spare > loose ? spare - loose : 0;
 }
 
-static void find_in_block(struct allocator *a, struct block *b, size_t *lent)
+static void spot_add(struct allocator *a, struct block *b, size_t begin,
+                     size_t pages)
 {
-    struct page_span span = larder__pages_movable(b);
+    larder__assert(a->larder->spots.count < a->larder->capacity);
+    larder__spots_add(&a->larder->spots, b, begin, pages);
+}
+
+static void find_in_block(struct allocator *a, struct block *b,
+                          struct page_span span, size_t *lent)
+{
     size_t begin;
 
     for (size_t end = span.end; end > span.begin; end = begin) {
@@ -48,10 +98,9 @@ static void find_in_block(struct allocator *a, struct block *b, size_t *lent)
 }
 
 /* Free pages of the block whose handles are partly in use outside it. */
-static size_t stranded_in(const struct block *b)
+static size_t stranded_in(const struct block *b, struct page_span movable)
 {
     struct page_span all = pages_within(b->segment, b->addr, b->bytes);
-    struct page_span movable = larder__pages_movable(b);
 
     if (all.end <= all.begin)
         return 0;
@@ -66,8 +115,10 @@ static void find_in_heap(struct allocator *a, const struct heap *heap,
         return;
     for (struct block *b = fit_from(heap->fit, PAGE_BYTES); b != NULL;
          b = fit_after(heap->fit, b)) {
-        find_in_block(a, b, lent);
-        a->larder->spots.stranded += stranded_in(b);
+        struct page_span movable = larder__pages_movable(b);
+
+        find_in_block(a, b, movable, lent);
+        a->larder->spots.stranded += stranded_in(b, movable);
     }
 }
 
@@ -75,8 +126,7 @@ void larder__spots_find(struct allocator *a)
 {
     size_t lent = lent_pages(a, &a->account.cache);
 
-    a->larder->spots.count = 0;
-    a->larder->spots.stranded = 0;
+    larder__spots_clear(&a->larder->spots);
     for (int kind = 0; kind < POOL_KINDS; kind++) {
         struct pool *pool = &a->pools[kind];
 
@@ -99,8 +149,7 @@ void larder__spots_find_of(struct allocator *a, const struct heap *heap)
 {
     size_t all = SIZE_MAX;
 
-    a->larder->spots.count = 0;
-    a->larder->spots.stranded = 0;
+    larder__spots_clear(&a->larder->spots);
     find_in_heap(a, heap, &all);
 }
 
@@ -114,18 +163,38 @@ void larder__spots_add_loose(struct allocator *a)
 
 /* ---- choosing a spot ------------------------------------------------------- */
 
+void larder__spots_choose_one(struct spots *spots, struct spot *s)
+{
+    size_t i = (size_t)(s - spots->list);
+    struct heap *heap = heap_of(s);
+
+    larder__assert(i < spots->count);
+    s->is_chosen = true;
+    if (heap != NULL)
+        heap->last_plan = spots->plan;
+    if (i < spots->chosen_begin)
+        spots->chosen_begin = i;
+    if (i >= spots->chosen_end)
+        spots->chosen_end = i + 1;
+}
+
 void larder__spots_except(struct allocator *a, struct spot_except except)
 {
     struct spots *spots = &a->larder->spots;
 
-    for (size_t i = 0; i < spots->count; i++) {
-        struct spot *s = &spots->list[i];
-        struct page_span handle = {s->begin, s->begin + s->pages};
+    for (size_t i = spots->chosen_begin; i < spots->chosen_end; i++)
+        spots->list[i].is_chosen = false;
+    memcpy(spots->rest, spots->first, sizeof spots->rest);
+    spots->open = spots->sizes;
+    plan_anew(spots, except);
+}
 
-        s->is_chosen = false;
-        s->is_excepted = s->block != NULL &&
-                         spot_is_excepted(&except, s->block->segment, handle);
-    }
+static bool is_excepted(const struct spots *spots, const struct spot *s)
+{
+    struct page_span handle = {s->begin, s->begin + s->pages};
+
+    return s->block != NULL &&
+           spot_is_excepted(&spots->except, s->block->segment, handle);
 }
 
 size_t larder__spots_pages(const struct spots *spots)
@@ -133,61 +202,99 @@ size_t larder__spots_pages(const struct spots *spots)
     size_t pages = 0;
 
     for (size_t i = 0; i < spots->count; i++)
-        pages += spots->list[i].is_excepted ? 0 : spots->list[i].pages;
+        pages += is_excepted(spots, &spots->list[i]) ? 0 : spots->list[i].pages;
     return pages;
 }
 
-static bool spot_is_available(const struct spot *s)
+/* What is not available stays so until larder__spots_except(). */
+static bool spot_is_available(const struct spots *spots, const struct spot *s)
 {
-    return !s->is_chosen && !s->is_excepted;
+    const struct heap *heap;
+
+    if (s->is_chosen || is_excepted(spots, s))
+        return false;
+    if (!spots->of_touched)
+        return true;
+    heap = heap_of(s);
+    return heap == NULL ||
+           (heap->last_plan == spots->plan && heap->pool->owner == NULL);
 }
 
-/* The first available spot of exactly `pages` pages, from index i on. */
-static struct spot *equal_from(const struct spots *spots, size_t i,
-                               size_t pages)
+/* The first available spot of a size from index i on, or SPOT_NONE. */
+static uint32_t available_from(const struct spots *spots, uint32_t i)
 {
-    for (; i < spots->count; i++) {
-        if (spots->list[i].pages == pages && spot_is_available(&spots->list[i]))
-            return &spots->list[i];
-    }
+    while (i != SPOT_NONE && !spot_is_available(spots, &spots->list[i]))
+        i = spots->list[i].next;
+    return i;
+}
+
+/* The first available spot in list n. */
+static struct spot *first_in(struct spots *spots, size_t n)
+{
+    uint32_t i = available_from(spots, spots->rest[n]);
+
+    spots->rest[n] = i;
+    if (i != SPOT_NONE)
+        return &spots->list[i];
+    spots->open &= ~(UINT64_C(1) << n);
     return NULL;
 }
 
-struct spot *larder__spots_largest(const struct spots *spots, size_t pages,
-                                   const struct spot *last)
+static struct spot *next_in_list(const struct spots *spots,
+                                 const struct spot *s)
+{
+    uint32_t i = available_from(spots, s->next);
+
+    return i == SPOT_NONE ? NULL : &spots->list[i];
+}
+
+/* The best of the spots of SPOT_SIZES pages or more: the largest of at most
+ * `max` pages, or, with max 0, the smallest. */
+static struct spot *best_of_large(struct spots *spots, size_t max)
 {
     struct spot *best = NULL;
 
-    if (last != NULL && last->pages <= pages) {
-        best = equal_from(spots, (size_t)(last - spots->list) + 1, last->pages);
-        if (best != NULL)
-            return best;
-        pages = last->pages - 1;
-    }
-    for (size_t i = 0; i < spots->count; i++) {
-        struct spot *s = &spots->list[i];
+    for (struct spot *s = first_in(spots, 0); s != NULL;
+         s = next_in_list(spots, s)) {
+        bool is_better = best == NULL || (max == 0 ? s->pages < best->pages
+                                                   : s->pages > best->pages);
 
-        if (s->pages > pages || (best != NULL && s->pages <= best->pages) ||
-            !spot_is_available(s))
-            continue;
-        best = s;
-        if (s->pages == pages)
-            break;
+        if (is_better && (max == 0 || s->pages <= max))
+            best = s;
     }
     return best;
 }
 
-struct spot *larder__spots_smallest(const struct spots *spots)
+/* The lists of 1 to `max` pages that may have an available spot. */
+static uint64_t open_sizes(const struct spots *spots, size_t max)
+{
+    uint64_t to_max = UINT64_MAX >> (SPOT_SIZES - 1 - max);
+
+    larder__assert(max < SPOT_SIZES);
+    return spots->open & to_max & ~UINT64_C(1);
+}
+
+struct spot *larder__spots_largest(struct spots *spots, size_t pages)
+{
+    size_t max = bits_lesser(pages, SPOT_SIZES - 1);
+    struct spot *best = NULL;
+    uint64_t open;
+
+    if (pages > max)
+        best = best_of_large(spots, pages);
+    while (best == NULL && (open = open_sizes(spots, max)) != 0)
+        best = first_in(spots, (size_t)bits_log2(open));
+    return best;
+}
+
+struct spot *larder__spots_smallest(struct spots *spots)
 {
     struct spot *best = NULL;
+    uint64_t open;
 
-    for (size_t i = 0; i < spots->count; i++) {
-        struct spot *s = &spots->list[i];
-
-        if (spot_is_available(s) && (best == NULL || s->pages < best->pages))
-            best = s;
-    }
-    return best;
+    while (best == NULL && (open = open_sizes(spots, SPOT_SIZES - 1)) != 0)
+        best = first_in(spots, (size_t)bits_lowest(open));
+    return best != NULL ? best : best_of_large(spots, 0);
 }
 
 void larder__spots_choose_all(struct allocator *a)
@@ -195,64 +302,48 @@ void larder__spots_choose_all(struct allocator *a)
     struct spots *spots = &a->larder->spots;
 
     for (size_t i = 0; i < spots->count; i++)
-        spots->list[i].is_chosen = true;
+        larder__spots_choose_one(spots, &spots->list[i]);
 }
 
 void larder__spots_choose(struct allocator *a, size_t pages)
 {
-    const struct spots *spots = &a->larder->spots;
-    struct spot *s = NULL;
+    struct spots *spots = &a->larder->spots;
 
     while (pages > 0) {
-        s = larder__spots_largest(spots, pages, s);
+        struct spot *s = larder__spots_largest(spots, pages);
+
         if (s == NULL && (s = larder__spots_smallest(spots)) == NULL)
             return;
-        s->is_chosen = true;
+        larder__spots_choose_one(spots, s);
         pages -= s->pages < pages ? s->pages : pages;
     }
 }
 
-static const struct heap *heap_of(const struct spot *s)
+static size_t chosen_above(const struct spots *spots, size_t above)
 {
-    return s->block == NULL ? NULL : s->block->segment->heap;
-}
+    size_t pages = 0;
 
-/* Exclude the spots of one heap, which begin at index i, unless one of them is
- * chosen and the heap is no private pool's.  Returns their number. */
-static size_t except_untouched(struct spots *spots, size_t i)
-{
-    const struct heap *heap = heap_of(&spots->list[i]);
-    bool is_touched = heap == NULL;
-    size_t end = i;
+    for (size_t i = spots->chosen_begin; i < spots->chosen_end; i++) {
+        const struct spot *s = &spots->list[i];
 
-    for (; end < spots->count && heap_of(&spots->list[end]) == heap; end++)
-        is_touched = is_touched || spots->list[end].is_chosen;
-    if (heap != NULL && heap->pool->owner != NULL)
-        is_touched = false;
-    for (size_t k = i; k < end && !is_touched; k++)
-        spots->list[k].is_excepted = true;
-    return end - i;
+        pages += s->is_chosen && s->pages > above ? s->pages : 0;
+    }
+    return pages;
 }
 
 void larder__spots_choose_large(struct allocator *a, size_t pages, size_t above)
 {
     struct spots *spots = &a->larder->spots;
-    size_t chosen = 0;
+    size_t chosen = chosen_above(spots, above);
 
-    for (size_t i = 0; i < spots->count; i++) {
-        const struct spot *s = &spots->list[i];
+    spots->of_touched = true;
+    while (chosen < pages) {
+        struct spot *s = larder__spots_largest(spots, SIZE_MAX);
 
-        chosen += s->is_chosen && s->pages > above ? s->pages : 0;
-    }
-    if (chosen >= pages)
-        return;
-    for (size_t i = 0; i < spots->count;)
-        i += except_untouched(spots, i);
-    for (struct spot *s = NULL; chosen < pages; chosen += s->pages) {
-        s = larder__spots_largest(spots, SIZE_MAX, s);
         if (s == NULL || s->pages <= above)
             return;
-        s->is_chosen = true;
+        larder__spots_choose_one(spots, s);
+        chosen += s->pages;
     }
 }
 
@@ -265,7 +356,7 @@ static size_t run_length(const struct spots *spots, size_t i)
     const struct spot *list = spots->list;
     size_t end = i + 1;
 
-    while (end < spots->count && list[end].is_chosen &&
+    while (end < spots->chosen_end && list[end].is_chosen &&
            list[end].block == list[i].block &&
            list[end].begin + list[end].pages == list[end - 1].begin)
         end++;
@@ -307,7 +398,8 @@ larder_result larder__spots_unmap(struct allocator *a)
     size_t length;
 
     larder__assert(allocator_is_locked(a));
-    for (size_t i = 0; i < spots->count && r == LARDER_OK; i += length) {
+    for (size_t i = spots->chosen_begin;
+         i < spots->chosen_end && r == LARDER_OK; i += length) {
         const struct spot *s = &spots->list[i];
 
         length = 1;

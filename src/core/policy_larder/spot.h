@@ -5,12 +5,6 @@
 
 #include "core/policy_larder/pages.h"
 
-/* Pages of a segment that must stay because the request needs them there. */
-struct spot_except {
-    const struct segment *segment; /* NULL: no exception */
-    struct page_span span;
-};
-
 static inline bool spot_is_excepted(const struct spot_except *except,
                                     const struct segment *s,
                                     struct page_span handle)
@@ -31,6 +25,11 @@ void larder__spots_find_of(struct allocator *a, const struct heap *heap);
 /* Append the loose handles. */
 void larder__spots_add_loose(struct allocator *a);
 
+/* An empty list, and appending to it; there is room for all handles held. */
+void larder__spots_clear(struct spots *spots);
+void larder__spots_add(struct spots *spots, struct block *b, size_t begin,
+                       size_t pages);
+
 /* Clear every choice and every earlier exception, then except these pages. */
 void larder__spots_except(struct allocator *a, struct spot_except except);
 
@@ -43,14 +42,12 @@ size_t larder__spots_pages(const struct spots *spots);
 larder_result larder__spots_unmap(struct allocator *a);
 
 /* Among the spots neither chosen nor excepted: the largest of at most `pages`
- * pages, and the smallest of all.  NULL: none.
- *
- * `last`, if not NULL, is the spot that the previous call returned for at least
- * as many pages, and that is chosen now: no larger one fits, so the search
- * resumes behind it. */
-struct spot *larder__spots_largest(const struct spots *spots, size_t pages,
-                                   const struct spot *last);
-struct spot *larder__spots_smallest(const struct spots *spots);
+ * pages, and the smallest of all; the first of equal ones.  NULL: none.  The
+ * cost is that of SPOT_SIZES steps and of the handles of as many pages. */
+struct spot *larder__spots_largest(struct spots *spots, size_t pages);
+struct spot *larder__spots_smallest(struct spots *spots);
+
+void larder__spots_choose_one(struct spots *spots, struct spot *s);
 
 /* Choose spots of at least `pages` pages in all, if there are as many, with as
  * few excess pages as possible. */

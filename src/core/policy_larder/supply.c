@@ -156,10 +156,10 @@ struct plan {
  * released larger spot leaves.  False: there are too few. */
 static bool plan_gap(struct plan *p, size_t pages)
 {
-    struct spot *s = NULL;
-
     while (pages > 0) {
-        s = larder__spots_largest(p->spots, pages, s);
+        struct spot *s;
+
+        s = larder__spots_largest(p->spots, pages);
         if (s == NULL && p->room > 0) {
             size_t fresh = bits_lesser(pages, p->room);
 
@@ -169,7 +169,7 @@ static bool plan_gap(struct plan *p, size_t pages)
         }
         if (s == NULL && (s = larder__spots_smallest(p->spots)) == NULL)
             return false;
-        s->is_chosen = true;
+        larder__spots_choose_one(p->spots, s);
         if (s->pages > pages) {
             p->room += s->pages - pages;
             return true;
@@ -261,6 +261,19 @@ static larder_result move_chosen(struct allocator *a, struct request *q,
 
 /* ---- fresh addresses ------------------------------------------------------- */
 
+/* Choose the loose handles, the last of the list.  Returns their pages. */
+static size_t choose_loose(struct spots *spots)
+{
+    size_t pages = 0;
+
+    for (size_t i = spots->count; i > 0 && spots->list[i - 1].block == NULL;
+         i--) {
+        larder__spots_choose_one(spots, &spots->list[i - 1]);
+        pages += spots->list[i - 1].pages;
+    }
+    return pages;
+}
+
 /* Choose spots of at least `pages` pages in all, with as little excess as
  * possible.  Any size will do because they are mapped one after another; loose
  * handles come first. *out is the number of pages chosen, new ones included.
@@ -268,24 +281,18 @@ static larder_result move_chosen(struct allocator *a, struct request *q,
 static bool choose_whole(struct allocator *a, size_t pages, size_t *out)
 {
     struct plan p = {&a->larder->spots, larder__physical_room(a)};
-    struct spot *s = NULL;
-    size_t chosen = 0;
+    size_t chosen = choose_loose(p.spots);
 
-    for (size_t i = 0; i < p.spots->count; i++) {
-        struct spot *one = &p.spots->list[i];
-
-        one->is_chosen = one->block == NULL;
-        chosen += one->is_chosen ? one->pages : 0;
-    }
     while (chosen < pages) {
-        s = larder__spots_largest(p.spots, pages - chosen, s);
+        struct spot *s = larder__spots_largest(p.spots, pages - chosen);
+
         if (s == NULL && p.room >= pages - chosen) {
             chosen = pages;
             break;
         }
         if (s == NULL && (s = larder__spots_smallest(p.spots)) == NULL)
             return false;
-        s->is_chosen = true;
+        larder__spots_choose_one(p.spots, s);
         chosen += s->pages;
     }
     *out = chosen;

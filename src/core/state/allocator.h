@@ -68,6 +68,7 @@ struct heap {
     struct fit *fit;
     size_t page_count;    /* of its paged segments */
     uint64_t range_bytes; /* total length of their addresses */
+    uint64_t last_plan;   /* the last to move a handle of it (spot.h) */
     bool is_stocked;      /* stocked.h */
 };
 

@@ -30,6 +30,18 @@ static inline uint64_t bits_lesser(uint64_t x, uint64_t y)
     return x < y ? x : y;
 }
 
+/* Floor of the square root. */
+static inline uint64_t bits_sqrt(uint64_t x)
+{
+    uint64_t root = 0;
+
+    for (uint64_t bit = UINT64_C(1) << 31; bit != 0; bit >>= 1) {
+        if ((root | bit) * (root | bit) <= x)
+            root |= bit;
+    }
+    return root;
+}
+
 /* Floor of the base-2 logarithm; x > 0. */
 static inline unsigned bits_log2(uint64_t x)
 {

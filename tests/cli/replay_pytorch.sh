@@ -56,7 +56,7 @@ for release in 2.4 2.10 2.12 2.13 2.15; do
     is "a hundred more of $release" \
         "$(reserved_mib 101 --pytorch $release --conf $settings)" 14060
 done
-# Live at the peak: 64 + 100 * 2 + 138.5 MiB.
+# Live at the peak: 64 + 100 * 2 + 138.5 MiB, and up to 90 are mapped ahead.
 most=$(reserved_mib 101 --policy larder)
-[ "$most" -le 422 ] || say_failed "larder holds $most MiB"
+[ "$most" -le 493 ] || say_failed "larder holds $most MiB"
 finish

@@ -98,7 +98,7 @@ static void every_figure_is_what_its_owner_has(void **state)
     };
     static const larder_pool_id seven = {7, 0};
     struct rig rig = rig_up_policy("sim:1GiB,context=0", LARDER_POLICY_LARDER,
-                                   "handle_floor:1000000,ahead_part:1000000");
+                                   "handle_floor:1000000");
     struct rig second = {.dev = rig.dev};
     larder_region *tables;
     larder_region *dozing;

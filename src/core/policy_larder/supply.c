@@ -75,21 +75,21 @@ static size_t missing_from(const struct segment *s, size_t begin, size_t max)
 
 /* How many pages to map at the end of the span, of which `missing` are needed.
  * A driver call costs the same for many pages as for few, and a heap that grows
- * will grow again: map at least one of PyTorch's large segments (one page in
- * the small pool), or a fraction of what the heap has, but no more than one
- * handle. */
+ * will grow again.  So one of PyTorch's segments is mapped, and more the more
+ * the heap has, but in proportion to it less and less: the geometric mean of
+ * the two, and no more than one handle. */
 static size_t pages_ahead(const struct allocator *a, const struct heap *heap,
                           size_t missing)
 {
-    size_t ahead = heap->page_count / a->conf.tuning[TUNING_ahead_part];
-    size_t floor =
+    uint64_t segment =
         heap->pool->is_small ? 1 : a->conf.large_segment_bytes / PAGE_BYTES;
+    uint64_t ahead = bits_sqrt(segment * heap->page_count);
 
-    if (ahead < floor)
-        ahead = floor;
+    if (ahead < segment)
+        ahead = segment;
     ahead = bits_lesser(ahead, larder__physical_handle_pages(a));
     larder__assert(ahead > 0);
-    return ahead > missing ? ahead : missing;
+    return ahead > missing ? (size_t)ahead : missing;
 }
 
 /* Extend the target over missing pages behind its end, so that one driver call

@@ -11,7 +11,6 @@
     X(handle_part, 128, "of all memory: a new handle, at most")                \
     X(handle_floor, 32, "of all memory: may have 10 pages all the same")       \
     X(handle_stretch, 25, "percent a new handle may be larger, to need fewer") \
-    X(ahead_part, 32, "of what a stream holds: mapped ahead of need")          \
     X(small_kib, 512, "KiB: the largest request of the small pool")            \
     X(own_looks, 4, "blocks of a request's own size class looked at")          \
     X(patience, 32, "requests before recorded streams are asked about")

@@ -223,6 +223,79 @@ static int measure_order(larder_device *dev)
     return larder__device_event_destroy(dev, event) != LARDER_OK;
 }
 
+/* ---- copies ------------------------------------------------------------------- */
+
+struct path {
+    larder_copy_kind kind;
+    uint64_t to;
+    uint64_t from;
+};
+
+/* The median time of a copy with its wait. */
+static int measure_path(larder_device *dev, const struct path *p,
+                        uint64_t bytes, uint64_t *out)
+{
+    struct samples copy = {.count = 0};
+
+    for (int n = 0; n < TIMES; n++) {
+        uint64_t began = now_ns();
+
+        if (larder_device_copy(dev, p->to, p->from, bytes, p->kind, 0) !=
+                LARDER_OK ||
+            larder__device_stream_sync(dev, 0) != LARDER_OK)
+            return 1;
+        sample(&copy, began);
+    }
+    *out = median(&copy);
+    return 0;
+}
+
+static int measure_rate(larder_device *dev, const char *name, struct path p)
+{
+    enum { LARGE = 2 };
+    uint64_t small, large;
+
+    if (measure_path(dev, &p, sizes[0], &small) != 0 ||
+        measure_path(dev, &p, sizes[LARGE], &large) != 0)
+        return 1;
+    print_rate(name, small, large, sizes[LARGE]);
+    return 0;
+}
+
+/* From and to host memory that is not pinned, as it is when pages move. */
+static int measure_copies(larder_device *dev)
+{
+    struct samples queue = {.count = 0};
+    larder_addr a = 0, b = 0;
+    void *host = calloc(1, sizes[2]);
+    int failed = host == NULL ||
+                 larder__device_mem_alloc(dev, sizes[2], &a) != LARDER_OK ||
+                 larder__device_mem_alloc(dev, sizes[2], &b) != LARDER_OK;
+
+    for (int n = 0; n < TIMES && !failed; n++) {
+        uint64_t began = now_ns();
+
+        failed = larder_device_copy(dev, b, a, MIB, LARDER_COPY_ON_DEVICE, 0) !=
+                 LARDER_OK;
+        sample(&queue, began);
+        failed = failed || larder__device_stream_sync(dev, 0) != LARDER_OK;
+    }
+    if (!failed)
+        print("copy", &queue, MIB);
+    failed = failed ||
+             measure_rate(dev, "copy_per_mib",
+                          (struct path){LARDER_COPY_ON_DEVICE, b, a}) != 0 ||
+             measure_rate(
+                 dev, "copy_host_per_mib",
+                 (struct path){LARDER_COPY_TO_DEVICE, a, (uintptr_t)host}) != 0;
+    if (a != 0)
+        (void)larder__device_mem_free(dev, a);
+    if (b != 0)
+        (void)larder__device_mem_free(dev, b);
+    free(host);
+    return failed;
+}
+
 int main(int argc, char **argv)
 {
     const char *spec = argc > 1 ? argv[1] : "cuda:0";
@@ -240,7 +313,7 @@ int main(int argc, char **argv)
            "bench_driver\n",
            spec, props.name, props.total_bytes / MIB);
     failed = measure_memory(dev) != 0 || measure_virtual(dev) != 0 ||
-             measure_order(dev) != 0;
+             measure_order(dev) != 0 || measure_copies(dev) != 0;
     if (failed)
         fprintf(stderr, "%s\n", larder_last_error());
     larder_device_close(dev);

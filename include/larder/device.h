@@ -242,7 +242,9 @@ LARDER_API larder_result larder_device_host_free(larder_device *dev, void *ptr);
 /* ---- counters, prices, injected faults ----------------------------------- */
 
 /* Nanoseconds that each call takes on a card, for estimates: nothing waits.  A
- * failed call costs its fixed part.  `_per_mib` is for each MiB above 2. */
+ * failed call costs its fixed part.  `_per_mib` of mem_alloc and page_create is
+ * for each MiB above 2, that of copies for each MiB: within the device, or from
+ * or to the host. */
 #define LARDER_PRICE_MAP(X)                                                    \
     X(mem_alloc, 60000)                                                        \
     X(mem_alloc_per_mib, 100)                                                  \
@@ -256,7 +258,10 @@ LARDER_API larder_result larder_device_host_free(larder_device *dev, void *ptr);
     X(unmap, 26000)                                                            \
     X(wait, 10000)                                                             \
     X(event_record, 1000)                                                      \
-    X(event_query, 500)
+    X(event_query, 500)                                                        \
+    X(copy, 2000)                                                              \
+    X(copy_per_mib, 1750)                                                      \
+    X(copy_host_per_mib, 87000)
 
 typedef struct larder_prices {
     size_t size; /* set by larder_prices_init() */

@@ -72,28 +72,30 @@ larder_result larder_device_reset_counters(larder_device *dev)
 
 /* ---- prices ------------------------------------------------------------- */
 
-/* The price that a call costs, and the price of each MiB beyond 2.  Calls not
- * listed here cost nothing. */
+/* The price of a call, and that of each MiB beyond the first `free_mib`.  Calls
+ * not listed here cost nothing. */
 struct tariff {
     bool is_priced;
     bool has_rate;
     unsigned char price;
     unsigned char rate;
+    unsigned char free_mib;
 };
 
 #define PRICED(call, name)                                                     \
     [LARDER_CALL_##call] = {.is_priced = true, .price = DEVICE_PRICE_##name}
-#define PRICED_BY_SIZE(call)                                                   \
+#define PRICED_BY_SIZE(call, mib)                                              \
     [LARDER_CALL_##call] = {.is_priced = true,                                 \
                             .has_rate = true,                                  \
                             .price = DEVICE_PRICE_##call,                      \
-                            .rate = DEVICE_PRICE_##call##_per_mib}
+                            .rate = DEVICE_PRICE_##call##_per_mib,             \
+                            .free_mib = (mib)}
 
 static const struct tariff tariffs[LARDER_CALL_COUNT] = {
-    PRICED_BY_SIZE(mem_alloc),
+    PRICED_BY_SIZE(mem_alloc, 2),
     PRICED(mem_free, mem_free),
     PRICED(address_reserve, address_reserve),
-    PRICED_BY_SIZE(page_create),
+    PRICED_BY_SIZE(page_create, 2),
     PRICED(page_release, page_release),
     PRICED(map, map),
     PRICED(unmap, unmap),
@@ -102,24 +104,28 @@ static const struct tariff tariffs[LARDER_CALL_COUNT] = {
     PRICED(event_query, event_query),
     PRICED(event_sync, wait),
     PRICED(stream_sync, wait),
+    PRICED_BY_SIZE(copy, 0),
 };
 
-static void call_charge(larder_device *dev, larder_call kind, uint64_t bytes)
+static uint64_t rate_cost(uint64_t bytes, uint64_t rate)
 {
-    const struct tariff *t = &tariffs[kind];
+    return bytes / LARDER_MIB * rate + bytes % LARDER_MIB * rate / LARDER_MIB;
+}
+
+static void call_charge(const struct device_call *c, uint64_t bytes)
+{
+    const struct tariff *t = &tariffs[c->kind];
+    uint64_t free_bytes = t->free_mib * LARDER_MIB;
+    unsigned rate = c->is_by_host ? DEVICE_PRICE_copy_host_per_mib : t->rate;
     uint64_t ns;
 
     if (!t->is_priced)
         return;
-    ns = counter_load(&dev->prices[t->price]);
-    if (t->has_rate && bytes > 2 * LARDER_MIB) {
-        uint64_t extra = bytes - 2 * LARDER_MIB;
-        uint64_t rate = counter_load(&dev->prices[t->rate]);
-
+    ns = counter_load(&c->dev->prices[t->price]);
+    if (t->has_rate && bytes > free_bytes)
         ns +=
-            extra / LARDER_MIB * rate + extra % LARDER_MIB * rate / LARDER_MIB;
-    }
-    larder__call_count(&dev->time_ns, ns);
+            rate_cost(bytes - free_bytes, counter_load(&c->dev->prices[rate]));
+    larder__call_count(&c->dev->time_ns, ns);
 }
 
 /* ---- injected faults ---------------------------------------------------- */
@@ -210,7 +216,7 @@ bool larder__call_end(struct device_call *c, larder_result r, uint64_t bytes)
 
     c->result = r;
     larder__call_count(ok ? &dev->calls[c->kind] : &dev->failed[c->kind], 1);
-    call_charge(dev, c->kind, ok ? bytes : 0);
+    call_charge(c, ok ? bytes : 0);
     return ok;
 }
 

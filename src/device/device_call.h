@@ -11,6 +11,7 @@ struct device_call {
     larder_call kind;
     larder_result result;
     bool was_injected;
+    bool is_by_host; /* of a copy: from or to the host */
 };
 
 /* Make the call `op` with these arguments.  True if it succeeded. `bytes`

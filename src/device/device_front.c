@@ -247,11 +247,14 @@ larder_result larder_device_copy(larder_device *dev, uint64_t dst, uint64_t src,
                                  uint64_t bytes, larder_copy_kind kind,
                                  larder_stream stream)
 {
-    struct device_call c = {.dev = dev};
+    struct device_call c = {
+        .dev = dev,
+        .is_by_host = kind != LARDER_COPY_ON_DEVICE,
+    };
 
     if (dev == NULL)
         return larder__fail_plain(LARDER_ERR_INVALID);
-    if (DEVICE_CALL(&c, copy, 0, dst, src, bytes, kind, stream))
+    if (DEVICE_CALL(&c, copy, bytes, dst, src, bytes, kind, stream))
         return LARDER_OK;
     return larder__call_fail(&c,
                              "of %" PRIu64 " bytes from 0x%" PRIx64

@@ -135,6 +135,33 @@ static void waits_and_events_cost_what_the_table_says(void **state)
     assert_ok(larder_device_close(dev));
 }
 
+static void copies_cost_by_the_mib_and_by_the_way_they_take(void **state)
+{
+    larder_device *dev = open_one("sim:64MiB");
+    larder_addr a, b;
+    void *host = calloc(1, MIB(1));
+
+    (void)state;
+    assert_non_null(host);
+    assert_ok(larder__device_mem_alloc(dev, MIB(4), &a));
+    assert_ok(larder__device_mem_alloc(dev, MIB(4), &b));
+    (void)time_of(dev);
+    assert_ok(larder_device_copy(dev, b, a, MIB(4), LARDER_COPY_ON_DEVICE, 0));
+    assert_int_equal(time_of(dev), 2000 + 4 * 1750);
+    assert_ok(larder_device_copy(dev, a, (uintptr_t)host, MIB(1),
+                                 LARDER_COPY_TO_DEVICE, 0));
+    assert_int_equal(time_of(dev), 2000 + 87000);
+    assert_ok(larder_device_copy(dev, (uintptr_t)host, a, MIB(1) / 2,
+                                 LARDER_COPY_TO_HOST, 0));
+    assert_int_equal(time_of(dev), 2000 + 87000 / 2);
+    assert_result(
+        LARDER_ERR_INVALID,
+        larder_device_copy(dev, b, a, UINT64_MAX, LARDER_COPY_ON_DEVICE, 0));
+    assert_int_equal(time_of(dev), 2000);
+    assert_ok(larder_device_close(dev));
+    free(host);
+}
+
 static void other_prices_are_charged_from_then_on(void **state)
 {
     larder_device *dev = open_one("sim:64MiB,backing=none");
@@ -339,6 +366,7 @@ int main(void)
         cmocka_unit_test(memory_calls_cost_what_the_table_says),
         cmocka_unit_test(virtual_memory_calls_cost_what_the_table_says),
         cmocka_unit_test(waits_and_events_cost_what_the_table_says),
+        cmocka_unit_test(copies_cost_by_the_mib_and_by_the_way_they_take),
         cmocka_unit_test(other_prices_are_charged_from_then_on),
         cmocka_unit_test(threads_lose_no_count),
         cmocka_unit_test(the_nth_call_of_a_kind_fails_once),

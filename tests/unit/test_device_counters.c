@@ -155,7 +155,7 @@ static void copies_cost_by_the_mib_and_by_the_way_they_take(void **state)
                                  LARDER_COPY_TO_HOST, 0));
     assert_int_equal(time_of(dev), 2000 + 87000 / 2);
     assert_result(
-        LARDER_ERR_INVALID,
+        LARDER_ERR_DEVICE,
         larder_device_copy(dev, b, a, UINT64_MAX, LARDER_COPY_ON_DEVICE, 0));
     assert_int_equal(time_of(dev), 2000);
     assert_ok(larder_device_close(dev));

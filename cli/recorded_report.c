@@ -83,6 +83,6 @@ void recorded_report_print(const char *path, const struct replay_snapshot *s)
      * recorded state. */
     printf("  again from the recorded beginning, under the recorded settings "
            "(%s):\n",
-           s->conf[0] != '\0' ? s->conf : "the defaults");
+           s->conf[0] != '\0' ? s->conf : "PyTorch's defaults");
     print_compared(&s->recorded);
 }

@@ -227,6 +227,17 @@ LARDER_API larder_result larder_configure(larder_allocator *a,
  * in larder_last_error(). */
 LARDER_API larder_result larder_conf_check(const char *conf);
 
+/* The names of all keys; NULL past the last.  Static. */
+LARDER_API const char *larder_conf_key(size_t index);
+
+/* What a request of `bytes` bytes takes from the device under the settings
+ * `conf` and the policy `pytorch` if nothing that is cached serves it: a segment
+ * of *segment_bytes, or, with expandable segments, as many pages of *page_bytes
+ * as are missing.  Either may be NULL.  ERR_CONF: as larder_conf_check(). */
+LARDER_API larder_result larder_conf_segment(const char *conf, uint64_t bytes,
+                                             uint64_t *segment_bytes,
+                                             uint64_t *page_bytes);
+
 /* The releases of PyTorch that the setting `pytorch` accepts, oldest first;
  * NULL past the last.  Static. */
 LARDER_API const char *larder_pytorch_release(size_t index);

@@ -1,6 +1,9 @@
 #include "base/text.h"
 
 #include <stdio.h>
+#include <string.h>
+
+#include "base/assert.h"
 
 void larder__text_init(struct text *t, char *out, size_t capacity)
 {
@@ -32,4 +35,33 @@ void larder__text_cut(struct text *t, size_t length)
     t->length = length;
     if (length < t->capacity)
         t->out[length] = '\0';
+}
+
+static size_t lesser(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Levenshtein's distance, row by row. */
+size_t larder__text_distance(const char *a, const char *b)
+{
+    size_t row[LARDER__DISTANCE_MAX + 1];
+    size_t width = strlen(b);
+
+    larder__assert(strlen(a) <= LARDER__DISTANCE_MAX &&
+                   width <= LARDER__DISTANCE_MAX);
+    for (size_t k = 0; k <= width; k++)
+        row[k] = k;
+    for (size_t i = 0; a[i] != '\0'; i++) {
+        size_t before = row[0]++; /* of the row above, one to the left */
+
+        for (size_t k = 0; k < width; k++) {
+            size_t above = row[k + 1];
+
+            row[k + 1] =
+                lesser(lesser(above, row[k]) + 1, before + (a[i] != b[k]));
+            before = above;
+        }
+    }
+    return row[width];
 }

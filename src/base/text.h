@@ -18,6 +18,13 @@ void larder__text_init(struct text *t, char *out, size_t capacity);
 
 #if defined(__GNUC__)
 __attribute__((format(printf, 2, 3)))
+/* How many letters of a must be changed, added or removed to get b; neither has
+ * more than LARDER__DISTANCE_MAX. */
+enum {
+    LARDER__DISTANCE_MAX = 64
+};
+size_t larder__text_distance(const char *a, const char *b);
+
 #endif
 void larder__text_add(struct text *t, const char *format, ...);
 

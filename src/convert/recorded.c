@@ -7,6 +7,7 @@
 
 #include "convert/recorded_end.h"
 #include "convert/recorded_start.h"
+#include "snapshot/snapshot_conf.h"
 
 struct recorded_playback {
     struct playback r;
@@ -246,11 +247,41 @@ static bool make_allocator(struct recorded_playback *t, const char *conf,
            tool_fail(error, "%s", larder_last_error());
 }
 
+/* Whether the recorded decisions depend on what a recording does not have: the
+ * clock, other processes, memory that was cut before the events begin, or what
+ * only another policy knows.  Then `reason` says so. */
+static bool is_beyond_repeating(struct recorded_playback *t, const char *conf)
+{
+    static const char *const keys[] = {
+        "preallocate", "trim_age",      "reclaim_budget_ms", "pending_limit",
+        "minimum",     "process_limit", "group_limit",       "debug",
+    };
+    larder_policy policy = snapshot_policy(t->l->snapshot);
+    size_t length;
+
+    if (policy != LARDER_POLICY_PYTORCH)
+        snprintf(t->out->reason, sizeof t->out->reason,
+                 "recorded under the policy %s: only placements under pytorch "
+                 "are repeated",
+                 larder_policy_name(policy));
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        if (t->out->reason[0] == '\0' &&
+            snapshot_conf_value(conf, keys[i], &length) != NULL)
+            snprintf(t->out->reason, sizeof t->out->reason,
+                     "recorded under %s: placements under this key are not "
+                     "repeated",
+                     keys[i]);
+    }
+    return t->out->reason[0] != '\0';
+}
+
 static bool compare(struct recorded_playback *t, const char *conf,
                     struct tool_error *error)
 {
     bool ok;
 
+    if (is_beyond_repeating(t, conf))
+        return true;
     t->r.got = calloc(t->l->alloc_count + 1, sizeof *t->r.got);
     t->r.waits = calloc(t->l->alloc_count + 1, sizeof *t->r.waits);
     if (t->r.got == NULL || t->r.waits == NULL)
@@ -277,7 +308,10 @@ bool recorded_compare(const struct story *story, const char *conf,
     bool ok;
 
     memset(out, 0, sizeof *out);
-    if (!recorded_device_open(&device, t.l, story->deferred_count, error))
+    if (!recorded_device_open(
+            &device, t.l,
+            &(struct recorded_device_options){conf, story->deferred_count},
+            error))
         return false;
     ok = compare(&t, conf, error);
     free(t.r.got);

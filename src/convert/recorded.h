@@ -36,20 +36,7 @@ struct recorded_result {
     char end_words[RECORDED_WORDS_MAX];
 };
 
-/* The settings of a snapshot as a configuration; "" if it has none.  Keys are
- * derived from the effective settings, not from the given text.  NULL: no host
- * memory.  The caller frees it. */
-char *recorded_conf(const struct snapshot_settings *settings);
-
-/* The release of PyTorch whose rules apply to a snapshot: the newest that
- * writes such keys.  NULL: any release may have written it, or Larder did. */
-const char *recorded_release(const struct snapshot *s);
-
-/* recorded_conf() with a release's rules; NULL: those of recorded_release().
- * NULL is returned without host memory.  The caller frees it. */
-char *recorded_conf_of(const struct snapshot *s, const char *release);
-
-/* Compare under `conf` and PyTorch's policy.  What prevents a comparison (a
+/* Compare under `conf` (snapshot_conf()) and PyTorch's policy.  What prevents a comparison (a
  * state that cannot be rebuilt) is reported in the result.  False: no host
  * memory. */
 bool recorded_compare(const struct story *story, const char *conf,

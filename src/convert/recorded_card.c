@@ -3,8 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define MIB ((uint64_t)1 << 20)
-#define PAGE_BYTES (2 * MIB)
+#include <larder/larder.h>
+
+#include "snapshot/snapshot_conf.h"
+
+#define PAGE_BYTES ((uint64_t)2 << 20)
+#define DEVICE_BYTES_MAX ((uint64_t)16 << 40) /* the largest simulated GPU */
 
 static uint64_t pages(uint64_t bytes)
 {
@@ -13,14 +17,6 @@ static uint64_t pages(uint64_t bytes)
     return over == 0 || bytes > UINT64_MAX - PAGE_BYTES
                ? bytes
                : bytes + PAGE_BYTES - over;
-}
-
-/* The size that PyTorch requests from the driver when nothing cached fits. */
-static uint64_t segment_for(uint64_t asked)
-{
-    if (asked <= MIB)
-        return PAGE_BYTES;
-    return asked < 10 * MIB ? 20 * MIB : pages(asked);
 }
 
 static bool last_failure(const struct lifetimes *l, uint32_t *event)
@@ -51,8 +47,34 @@ static bool reserved_at(const struct lifetimes *l, uint32_t state,
     return true;
 }
 
-bool recorded_card_find(const struct lifetimes *l, struct recorded_card *out,
-                        struct tool_error *error)
+/* 1: none is set. */
+static double fraction_of(const char *conf)
+{
+    size_t length;
+    const char *value =
+        snapshot_conf_value(conf, "per_process_memory_fraction", &length);
+    double fraction = value != NULL ? strtod(value, NULL) : 1;
+
+    return fraction > 0 && fraction < 1 ? fraction : 1;
+}
+
+static void find_device(const struct lifetimes *l, double fraction,
+                        bool limited, struct recorded_card *out)
+{
+    uint64_t total = l->snapshot->own.total_bytes;
+
+    out->device_bytes = out->bytes;
+    if (fraction >= 1 || out->bytes > DEVICE_BYTES_MAX)
+        return;
+    out->device_bytes = (uint64_t)((double)out->bytes / fraction) + 1;
+    if (limited && total != 0 && total < out->device_bytes) {
+        out->device_bytes = total;
+        out->bytes = (uint64_t)(fraction * (double)total);
+    }
+}
+
+bool recorded_card_find(const struct lifetimes *l, const char *conf,
+                        struct recorded_card *out, struct tool_error *error)
 {
     const struct snapshot_event *e;
     uint64_t needed;
@@ -65,13 +87,15 @@ bool recorded_card_find(const struct lifetimes *l, struct recorded_card *out,
     if (!reserved_at(l, out->event, &out->reserved))
         return tool_fail(error, "out of host memory");
     e = &l->events[out->event];
-    needed = segment_for(e->size);
+    if (larder_conf_segment(conf, e->size, &needed, NULL) != LARDER_OK)
+        return tool_fail(error, "%s", larder_last_error());
     out->asked = e->size;
     if ((e->has & SNAPSHOT_HAS_ADDRESS) != 0)
         out->driver_free = e->address;
     limited = out->driver_free >= needed;
     out->bytes =
         out->reserved + (limited ? needed - PAGE_BYTES : out->driver_free);
+    find_device(l, fraction_of(conf), limited, out);
     out->missing = limited ? PAGE_BYTES : pages(needed - out->driver_free);
     return true;
 }

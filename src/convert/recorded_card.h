@@ -13,14 +13,18 @@ struct recorded_card {
     uint64_t reserved;    /* by the process at that time */
     uint64_t driver_free; /* left then; 0 if not recorded */
     uint64_t bytes;       /* total that the process could use */
+    /* The card of which the recorded per_process_memory_fraction is that;
+     * `bytes` without such a setting. */
+    uint64_t device_bytes;
     /* How much more memory the driver would have needed to serve it at that
      * moment. */
     uint64_t missing;
 };
 
-/* If the driver had enough and the process's own limit refused, `bytes` is the
- * maximum that the limit can have been.  False: no host memory. */
-bool recorded_card_find(const struct lifetimes *l, struct recorded_card *out,
-                        struct tool_error *error);
+/* Under the settings `conf` (snapshot_conf()).  If the driver had enough and the
+ * process's own limit refused, `bytes` is the maximum that the limit can have
+ * been.  False: no host memory, or unusable settings. */
+bool recorded_card_find(const struct lifetimes *l, const char *conf,
+                        struct recorded_card *out, struct tool_error *error);
 
 #endif

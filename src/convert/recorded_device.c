@@ -9,6 +9,9 @@
 /* More than any process could have of a card; only the addresses reserved for
  * expandable segments depend on it. */
 #define TOTAL_BYTES_MAX ((uint64_t)256 << 30)
+
+/* Any request of the large pool. */
+#define LARGE_REQUEST ((uint64_t)2 << 20)
 #define INVENTED_GAP ((uint64_t)1 << 40)
 
 /* The size of the largest simulated GPU: no card has more in one segment, and
@@ -531,20 +534,28 @@ static void choose_addresses(struct recorded_device *d)
     }
     d->invented = (highest + INVENTED_GAP) >> 30 << 30;
     /* Larder reserves 9/8 of it for a range. */
-    d->total_bytes = TOTAL_BYTES_MAX;
+    d->total_bytes = l->snapshot->own.total_bytes != 0
+                         ? l->snapshot->own.total_bytes
+                         : TOTAL_BYTES_MAX;
     if (distance / 9 * 8 < d->total_bytes)
         d->total_bytes = distance / 9 * 8 >> 25 << 25;
 }
 
 bool recorded_device_open(struct recorded_device *d, const struct lifetimes *l,
-                          size_t waits, struct tool_error *error)
+                          const struct recorded_device_options *options,
+                          struct tool_error *error)
 {
+    uint64_t page_bytes;
+
     memset(d, 0, sizeof *d);
+    if (larder_conf_segment(options->conf, LARGE_REQUEST, NULL, &page_bytes) !=
+        LARDER_OK)
+        return tool_fail(error, "%s", larder_last_error());
     d->lifetimes = l;
-    d->wait_count = waits;
-    d->waits = calloc(waits + 1, sizeof *d->waits);
+    d->wait_count = options->waits;
+    d->waits = calloc(d->wait_count + 1, sizeof *d->waits);
     if (d->waits == NULL || !take_sequence(d) ||
-        !recorded_ranges_make(l, &d->ranges)) {
+        !recorded_ranges_make(l, page_bytes, &d->ranges)) {
         recorded_device_close(d);
         return tool_fail(error, "out of host memory");
     }

@@ -55,9 +55,16 @@ struct recorded_device {
     uint32_t difference_event;
 };
 
-/* `waits` is the number of frees that waited.  False: no host memory. */
+/* What of a recording the device needs besides its events. */
+struct recorded_device_options {
+    const char *conf; /* the recorded settings */
+    size_t waits;     /* the number of frees that waited */
+};
+
+/* False: no host memory, or unusable settings. */
 bool recorded_device_open(struct recorded_device *d, const struct lifetimes *l,
-                          size_t waits, struct tool_error *error);
+                          const struct recorded_device_options *options,
+                          struct tool_error *error);
 
 /* Call it after its allocator is destroyed.  Accepts a zeroed device that was
  * not opened. */

@@ -3,12 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LARGE_PAGE_BYTES ((uint64_t)20 << 20)
-
-/* Pages of the large pool are 20 MiB; the final state tells if the span is part
- * of it. */
-static bool is_small(const struct lifetimes *l, const struct segment_span *span)
+/* The final state tells the span's pool, or else whether it is made of pages of
+ * the large one. */
+static bool is_small(const struct recorded_ranges *r,
+                     const struct segment_span *span)
 {
+    const struct lifetimes *l = r->lifetimes;
     const struct snapshot *s = l->snapshot;
 
     for (size_t i = 0; i < s->segment_count; i++) {
@@ -20,13 +20,13 @@ static bool is_small(const struct lifetimes *l, const struct segment_span *span)
             span->address - seg->address < seg->total_size)
             return seg->type == SNAPSHOT_SMALL;
     }
-    return span->size % LARGE_PAGE_BYTES != 0;
+    return span->size % r->large_page_bytes != 0;
 }
 
 static struct recorded_range *recorded_ranges_find(
     const struct recorded_ranges *r, const struct segment_span *span)
 {
-    bool small = is_small(r->lifetimes, span);
+    bool small = is_small(r, span);
 
     for (size_t i = 0; i < r->count; i++) {
         struct recorded_range *range = &r->list[i];
@@ -54,12 +54,11 @@ static bool recorded_ranges_add(struct recorded_ranges *r,
     }
     if (range == NULL) {
         range = &r->list[r->count++];
-        *range =
-            (struct recorded_range){.base = span->address,
-                                    .end = span->address + span->size,
-                                    .stream = span->stream,
-                                    .pool = span->pool,
-                                    .is_small = is_small(r->lifetimes, span)};
+        *range = (struct recorded_range){.base = span->address,
+                                         .end = span->address + span->size,
+                                         .stream = span->stream,
+                                         .pool = span->pool,
+                                         .is_small = is_small(r, span)};
     }
     if (span->address < range->base)
         range->base = span->address;
@@ -68,11 +67,12 @@ static bool recorded_ranges_add(struct recorded_ranges *r,
     return true;
 }
 
-bool recorded_ranges_make(const struct lifetimes *l,
+bool recorded_ranges_make(const struct lifetimes *l, uint64_t large_page_bytes,
                           struct recorded_ranges *out)
 {
     memset(out, 0, sizeof *out);
     out->lifetimes = l;
+    out->large_page_bytes = large_page_bytes;
     for (size_t i = 0; i < l->span_count; i++) {
         if (l->spans[i].kind == SPAN_EXPANDABLE &&
             !recorded_ranges_add(out, &l->spans[i])) {

@@ -16,13 +16,14 @@ struct recorded_range {
 
 struct recorded_ranges {
     const struct lifetimes *lifetimes;
+    uint64_t large_page_bytes;
     struct recorded_range *list;
     size_t count;
     size_t capacity;
 };
 
-/* False: no host memory. */
-bool recorded_ranges_make(const struct lifetimes *l,
+/* `large_page_bytes`: of the large pool, as recorded.  False: no host memory. */
+bool recorded_ranges_make(const struct lifetimes *l, uint64_t large_page_bytes,
                           struct recorded_ranges *out);
 void recorded_ranges_free(struct recorded_ranges *r);
 

@@ -1,6 +1,8 @@
 #include "convert/story.h"
 
 #include <stdlib.h>
+
+#include "snapshot/snapshot_conf.h"
 #include <string.h>
 
 #define SMALL_REQUEST_BYTES ((uint64_t)1 << 20)
@@ -64,6 +66,31 @@ struct run {
     uint32_t end; /* the event after it */
 };
 
+/* How much larger a block may be that is not split. */
+static uint64_t slack_of(const struct snapshot *s)
+{
+    uint64_t page_bytes = 0;
+    uint64_t mib = snapshot_set_number(s, "max_non_split_rounding_mb");
+
+    if (mib == 0)
+        /* Without host memory no block serves. */
+        (void)snapshot_segment(s, SMALL_SEGMENT_BYTES, NULL, &page_bytes);
+    return mib != 0 ? mib << 20 : page_bytes;
+}
+
+/* Whether a free block may serve a request, as max_split_size_mb says. */
+static bool may_serve(const struct snapshot *s, uint64_t block, uint64_t bytes)
+{
+    const struct snapshot_settings *set = &s->settings;
+    uint64_t limit = set->has_max_split_size && set->max_split_size > 0
+                         ? (uint64_t)set->max_split_size
+                         : UINT64_MAX;
+
+    if (block < bytes || (bytes < limit && block >= limit))
+        return false;
+    return bytes < limit || block - bytes < slack_of(s);
+}
+
 /* Whether a released part would have served the request that acquired memory
  * immediately afterwards: a large enough block of its stream and pool. */
 static bool had_a_fit(const struct lifetimes *l, struct run run)
@@ -82,10 +109,18 @@ static bool had_a_fit(const struct lifetimes *l, struct run run)
 
         if (is_segment_release(e) && e->stream == request->stream &&
             e->pool == request->pool &&
-            small == (bytes <= SMALL_REQUEST_BYTES) && e->size >= bytes)
+            small == (bytes <= SMALL_REQUEST_BYTES) &&
+            may_serve(l->snapshot, e->size, bytes))
             return true;
     }
     return false;
+}
+
+/* Whether a request that the device refuses fails without any release. */
+static bool is_refused_at_once(const struct snapshot *s)
+{
+    return snapshot_set_to(s, "throw_on_cudamalloc_oom", "True") &&
+           !snapshot_set_to(s, "per_process_memory_fraction", NULL);
 }
 
 /* Whether the allocator released the run by itself, to make room for what
@@ -100,11 +135,9 @@ static bool explained(const struct lifetimes *l, struct run run,
     if (run.end == l->event_count)
         return false;
     if (next->action == SNAPSHOT_OOM)
-        return true;
+        return !is_refused_at_once(l->snapshot);
     if (!is_segment_acquire(next))
         return false;
-    if (set->has_max_split_size && set->max_split_size > 0)
-        return true;
     if (had_a_fit(l, run))
         return false;
     return set->garbage_collection_threshold > 0 || next->size > highest ||

@@ -122,8 +122,8 @@ struct replay_result {
 struct replay_snapshot {
     size_t device;
     struct snap_trace_notes notes;
-    bool recorded_settings; /* replayed under the recorded settings: */
-    char *conf;             /* these, with PyTorch's policy; else NULL */
+    char *conf;             /* the recorded settings */
+    bool recorded_settings; /* it was replayed under these */
     struct recorded_result recorded;
     struct replay_refused refused;
 };
@@ -160,6 +160,12 @@ typedef void replay_job_fn(void *ctx, size_t index);
 bool replay_run_snapshot(const struct replay_input *in,
                          const struct replay_options *options,
                          struct replay_result *out, struct tool_error *error);
+
+/* The recorded settings, which are usable; `instead`, which may be NULL, if they
+ * are not.  NULL: no host memory, or there is nothing to replay it under, and the
+ * error names the key.  The caller frees it. */
+char *replay_recorded_conf(const struct snapshot *s, const char *release,
+                           const char *instead, struct tool_error *error);
 
 /* Advice for a snapshot without a history. */
 #define REPLAY_HOW_TO_RECORD                                                   \

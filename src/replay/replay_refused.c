@@ -7,7 +7,7 @@
 struct judging {
     const struct trace *trace;
     const struct replay_options *options;
-    const char *recorded;
+    const struct replay_recorded *recorded;
     struct replay_refused *out;
     struct tool_error *error;
 };
@@ -28,7 +28,7 @@ static bool check_control(struct judging *j)
 {
     bool fits;
 
-    if (!probe(j, LARDER_POLICY_PYTORCH, j->recorded, &fits))
+    if (!probe(j, j->recorded->policy, j->recorded->conf, &fits))
         return false;
     j->out->by_beginning = fits;
     return true;
@@ -80,7 +80,7 @@ static bool find_smallest(struct judging *j, const struct replay_result *result)
 
 bool replay_refused_judge(const struct trace *t,
                           const struct replay_options *options,
-                          const char *recorded, bool is_recorded,
+                          const struct replay_recorded *recorded,
                           const struct replay_result *result,
                           struct replay_refused *out, struct tool_error *error)
 {
@@ -90,7 +90,7 @@ bool replay_refused_judge(const struct trace *t,
     if (!replay_device_bytes(t, options, &out->device_bytes, error) ||
         (out->on_card && !check_control(&j)))
         return false;
-    if (is_recorded && out->on_card)
+    if (recorded->is_used && out->on_card)
         out->fits = false; /* as recorded */
     if (!find_smallest(&j, result))
         return false;

@@ -28,13 +28,19 @@ struct replay_refused {
 struct replay_options;
 struct replay_result;
 
+/* The settings under which it failed. */
+struct replay_recorded {
+    larder_policy policy;
+    const char *conf;
+    bool is_used; /* the options are these */
+};
+
 /* Judge how the request fared in a replay of t under `options`, which name the
- * device, and find settings with which it fits. `recorded`: the settings under
- * which it failed, for the policy `pytorch`; `is_recorded`: the options use
- * these.  False: no host memory, or a replay that could not begin. */
+ * device, and find settings with which it fits.  False: no host memory, or a
+ * replay that could not begin. */
 bool replay_refused_judge(const struct trace *t,
                           const struct replay_options *options,
-                          const char *recorded, bool is_recorded,
+                          const struct replay_recorded *recorded,
                           const struct replay_result *result,
                           struct replay_refused *out, struct tool_error *error);
 

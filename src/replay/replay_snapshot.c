@@ -8,6 +8,7 @@
 
 #include "replay/replay.h"
 #include "replay/replay_foreign.h"
+#include "snapshot/snapshot_conf.h"
 #include "trace/trace_source.h"
 
 /* ---- telling snapshots from traces -------------------------------------- */
@@ -96,6 +97,29 @@ bool replay_input_open(const char *path, struct replay_input *out,
     return false;
 }
 
+/* ---- the recorded settings ---------------------------------------------- */
+
+char *replay_recorded_conf(const struct snapshot *s, const char *release,
+                           const char *instead, struct tool_error *error)
+{
+    char *conf = snapshot_conf(s, release);
+
+    if (conf == NULL) {
+        tool_set_error(error, "out of host memory");
+        return NULL;
+    }
+    if (larder_conf_check(conf) == LARDER_OK)
+        return conf;
+    free(conf);
+    if (instead != NULL)
+        return strdup(instead);
+    tool_set_error(error,
+                   "recorded under settings that cannot be replayed (--conf "
+                   "gives others): %s",
+                   larder_last_error());
+    return NULL;
+}
+
 /* ---- one device --------------------------------------------------------- */
 
 struct device_run {
@@ -111,29 +135,12 @@ static bool wants_recorded(const struct replay_options *options)
     return options->policy == LARDER_POLICY_DEFAULT && options->conf == NULL;
 }
 
-/* Settings of another version may contain unknown keys. */
-static bool take_conf(struct device_run *run, struct replay_snapshot *extra)
-{
-    extra->recorded_settings = true;
-    extra->conf = recorded_conf_of(run->snapshot, run->options->release);
-    if (extra->conf == NULL)
-        return tool_fail(run->error, "out of host memory");
-    if (larder_conf_check(extra->conf) == LARDER_OK)
-        return true;
-    snprintf(extra->recorded.reason, sizeof extra->recorded.reason,
-             "the recorded settings '%s' cannot be used: %s", extra->conf,
-             larder_last_error());
-    extra->conf[0] = '\0';
-    return true;
-}
-
 static bool replay_snapshot_compare(struct device_run *run,
                                     const struct story *story,
                                     struct replay_snapshot *extra)
 {
-    if (!extra->recorded_settings || extra->recorded.reason[0] != '\0')
-        return true;
-    return recorded_compare(story, extra->conf, &extra->recorded, run->error);
+    return !extra->recorded_settings ||
+           recorded_compare(story, extra->conf, &extra->recorded, run->error);
 }
 
 /* The settings and the card of the replay. */
@@ -151,35 +158,26 @@ static void choose_settings(struct device_run *run,
     out->options = *run->options;
     if (extra->recorded_settings) {
         out->options.conf = extra->conf;
-        out->options.policy = LARDER_POLICY_PYTORCH;
+        out->options.policy = snapshot_policy(run->snapshot);
     }
     if (!extra->refused.on_card)
         return;
-    snprintf(out->device, sizeof out->device, "sim:%" PRIu64, card->bytes);
+    snprintf(out->device, sizeof out->device, "sim:%" PRIu64,
+             card->device_bytes);
     out->options.device = out->device;
 }
 
-/* Judge the failed request under its recorded settings; those of a future
- * version are unknown. */
+/* Judge the failed request under its recorded settings. */
 static bool judge(struct device_run *run, const struct trace *t,
                   const struct run_settings *settings,
                   struct replay_snapshot *extra)
 {
-    char *recorded;
-    bool ok;
+    const struct replay_recorded recorded = {
+        snapshot_policy(run->snapshot), extra->conf, extra->recorded_settings};
 
-    if (!extra->refused.card.found)
-        return true;
-    recorded = recorded_conf_of(run->snapshot, run->options->release);
-    if (recorded == NULL)
-        return tool_fail(run->error, "out of host memory");
-    if (larder_conf_check(recorded) != LARDER_OK)
-        recorded[0] = '\0';
-    ok = replay_refused_judge(t, &settings->options, recorded,
-                              extra->recorded_settings, run->out,
-                              &extra->refused, run->error);
-    free(recorded);
-    return ok;
+    return !extra->refused.card.found ||
+           replay_refused_judge(t, &settings->options, &recorded, run->out,
+                                &extra->refused, run->error);
 }
 
 static bool run_trace(struct device_run *run, const struct trace *t,
@@ -187,8 +185,7 @@ static bool run_trace(struct device_run *run, const struct trace *t,
 {
     struct run_settings settings;
 
-    if (wants_recorded(run->options) && !take_conf(run, extra))
-        return false;
+    extra->recorded_settings = wants_recorded(run->options);
     choose_settings(run, extra, &settings);
     return replay_run(t, &settings.options, run->out, run->error) &&
            judge(run, t, &settings, extra);
@@ -201,8 +198,11 @@ static bool run_story(struct device_run *run, const struct story *story,
     bool ok;
 
     extra->device = run->device;
-    if (!recorded_card_find(&story->lifetimes, &extra->refused.card,
-                            run->error) ||
+    extra->conf = replay_recorded_conf(run->snapshot, run->options->release,
+                                       run->options->conf, run->error);
+    if (extra->conf == NULL ||
+        !recorded_card_find(&story->lifetimes, extra->conf,
+                            &extra->refused.card, run->error) ||
         !snap_trace_make(story, &t, &extra->notes, run->error))
         return false;
     extra->refused.on_card =

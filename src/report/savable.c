@@ -2,7 +2,11 @@
 
 #include <stdlib.h>
 
-#define MIB ((uint64_t)1 << 20)
+#include "snapshot/snapshot_conf.h"
+
+/* A request of each pool. */
+#define SMALL_REQUEST 1
+#define LARGE_REQUEST ((uint64_t)2 << 20)
 
 static int by(uint32_t a, uint32_t b)
 {
@@ -33,18 +37,15 @@ static size_t partly_used(const struct moment *m,
     return count;
 }
 
-/* PyTorch maps pages of 2 MiB for requests up to 1 MiB, of 20 MiB for others. */
-static uint64_t in_pages(uint64_t bytes, uint8_t kind)
+static uint64_t in_pages(uint64_t bytes, uint64_t page)
 {
-    uint64_t page = kind == SPAN_SMALL ? 2 * MIB : 20 * MIB;
-
     return (bytes / page + (bytes % page != 0)) * page;
 }
 
 /* Of the areas from the first on that have its owner, whose number is added to
  * *at. */
 static uint64_t of_owner(const struct moment_area *const *areas, size_t count,
-                         size_t *at)
+                         const uint64_t pages[2], size_t *at)
 {
     const struct moment_area *const first = areas[*at];
     uint64_t held = 0;
@@ -54,7 +55,7 @@ static uint64_t of_owner(const struct moment_area *const *areas, size_t count,
         held += areas[*at]->size;
         used += areas[*at]->allocated + areas[*at]->pending;
     }
-    used = in_pages(used, first->kind);
+    used = in_pages(used, pages[first->kind != SPAN_SMALL]);
     return held > used ? held - used : 0;
 }
 
@@ -63,16 +64,21 @@ bool report_savable(const struct moment *m, uint64_t *out,
 {
     const struct moment_area **areas =
         calloc(m->area_count + 1, sizeof(*areas));
+    const struct snapshot *s = m->lifetimes->snapshot;
+    uint64_t pages[2]; /* of the small and the large pool */
     size_t count;
     size_t at = 0;
 
     *out = 0;
-    if (areas == NULL)
+    if (areas == NULL || !snapshot_segment(s, SMALL_REQUEST, NULL, &pages[0]) ||
+        !snapshot_segment(s, LARGE_REQUEST, NULL, &pages[1])) {
+        free(areas);
         return tool_fail(error, "not enough host memory for the report");
+    }
     count = partly_used(m, areas);
     qsort(areas, count, sizeof(*areas), compare_owners);
     while (at < count)
-        *out += of_owner(areas, count, &at);
+        *out += of_owner(areas, count, pages, &at);
     free(areas);
     return true;
 }

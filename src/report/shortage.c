@@ -7,7 +7,9 @@
 
 #include <string.h>
 
-#define MIB ((uint64_t)1 << 20)
+#include "snapshot/snapshot_conf.h"
+
+#define PAGE_BYTES ((uint64_t)2 << 20)
 
 bool shortage_may_use(const struct shortage *s, const struct moment_area *a)
 {
@@ -40,23 +42,11 @@ static void look_at_area(struct shortage *s, const struct moment_area *a)
     }
 }
 
-/* The size that is requested from the driver. */
-static uint64_t segment_for(uint64_t asked)
-{
-    if (asked <= MIB)
-        return 2 * MIB;
-    if (asked < 10 * MIB)
-        return 20 * MIB;
-    return asked > UINT64_MAX - 2 * MIB
-               ? asked
-               : (asked + 2 * MIB - 1) / (2 * MIB) * (2 * MIB);
-}
-
 static enum shortage_cause cause_of(const struct shortage *s)
 {
     const struct moment *m = &s->moment;
 
-    if (s->driver_known && s->driver_free >= segment_for(s->asked))
+    if (s->driver_known && s->driver_free >= s->segment_bytes)
         return SHORTAGE_LIMIT;
 
     if (s->own_largest >= s->asked)
@@ -75,7 +65,7 @@ static enum shortage_cause cause_of(const struct shortage *s)
 /* The size of a new segment is a multiple of 2 MiB. */
 static uint64_t fits(const struct shortage *s)
 {
-    uint64_t fresh = s->driver_free / (2 * MIB) * (2 * MIB);
+    uint64_t fresh = s->driver_free / PAGE_BYTES * PAGE_BYTES;
 
     return fresh > s->own_largest ? fresh : s->own_largest;
 }
@@ -84,16 +74,20 @@ bool shortage_make(const struct lifetimes *l, uint32_t event,
                    struct shortage *out, struct tool_error *error)
 {
     const struct snapshot_event *e = &l->events[event];
+    uint64_t page_bytes;
     size_t i;
 
     memset(out, 0, sizeof(*out));
+    if (!snapshot_segment(l->snapshot, e->size, &out->segment_bytes,
+                          &page_bytes))
+        return tool_fail(error, "not enough host memory for the report");
     if (!moment_make(l, event, &out->moment, error))
         return false;
     out->event = event;
     out->asked = e->size;
     out->stream = e->stream;
     out->pool = e->pool;
-    out->small = e->size <= MIB;
+    out->small = page_bytes == PAGE_BYTES;
     out->expandable = l->snapshot->settings.expandable_segments;
     out->driver_known = (e->has & SNAPSHOT_HAS_ADDRESS) != 0;
     out->driver_free = out->driver_known ? e->address : 0;

@@ -19,6 +19,7 @@ struct shortage {
     struct moment moment; /* just before the failure */
     uint32_t event;
     uint64_t asked;
+    uint64_t segment_bytes; /* what the driver would have to have for it */
     uint32_t stream;
     uint32_t pool;
     bool small;           /* the request is for the small pool */

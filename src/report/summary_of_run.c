@@ -8,6 +8,9 @@
 
 #include "report/report_words.h"
 #include "report/savable.h"
+#include "snapshot/snapshot_conf.h"
+
+#define SMALL_PAGE_BYTES ((uint64_t)2 << 20)
 
 /* The maximum in each column of a curve, and the state with the overall
  * maximum.  With few events some columns have no state of their own: they repeat
@@ -105,21 +108,20 @@ static bool make_curves(struct run_summary *r)
     return ok;
 }
 
-/* PyTorch maps small expandable segments in pages of 2 MiB, large ones in pages
- * of 20 MiB. */
-static uint64_t page_count(uint64_t size)
+/* What is no multiple of the large pool's pages is of the small one. */
+static uint64_t page_count(uint64_t size, uint64_t large_page)
 {
-    uint64_t page =
-        (size % ((uint64_t)20 << 20) == 0 ? (uint64_t)20 : (uint64_t)2) << 20;
+    uint64_t page = size % large_page == 0 ? large_page : SMALL_PAGE_BYTES;
 
     return (size + page - 1) / page;
 }
 
 /* The price of a segment event, from the library's own table. */
-static uint64_t price_of(const larder_prices *p, const struct snapshot_event *e)
+static uint64_t price_of(const larder_prices *p, const struct snapshot_event *e,
+                         uint64_t large_page)
 {
     uint64_t mib = e->size >> 20;
-    uint64_t pages = page_count(e->size);
+    uint64_t pages = page_count(e->size, large_page);
 
     switch ((enum snapshot_action)e->action) {
     case SNAPSHOT_SEGMENT_ALLOC:
@@ -138,21 +140,24 @@ static uint64_t price_of(const larder_prices *p, const struct snapshot_event *e)
     }
 }
 
-static void count_events(struct run_summary *r)
+static bool count_events(struct run_summary *r)
 {
     const struct lifetimes *l = r->lifetimes;
     larder_prices prices;
+    uint64_t large_page;
     bool begun = false;
     int64_t first = 0;
     int64_t last = 0;
     uint32_t i;
 
+    if (!snapshot_segment(l->snapshot, SMALL_PAGE_BYTES, NULL, &large_page))
+        return false;
     larder_prices_init(&prices);
     for (i = 0; i < l->event_count; i++) {
         const struct snapshot_event *e = &l->events[i];
 
         r->counts[e->action]++;
-        r->driver_ns += price_of(&prices, e);
+        r->driver_ns += price_of(&prices, e, large_page);
         if ((e->has & SNAPSHOT_HAS_TIME) == 0)
             continue;
         /* Clocks of several threads may step back; an overflow is no valid
@@ -166,6 +171,7 @@ static void count_events(struct run_summary *r)
             r->peak_us = report_elapsed(first, last);
     }
     r->duration_us = report_elapsed(first, last);
+    return true;
 }
 
 bool run_summary_make(const struct lifetimes *l, struct run_summary *out,
@@ -176,11 +182,10 @@ bool run_summary_make(const struct lifetimes *l, struct run_summary *out,
     if (!iterations_find(l, &out->iterations, error))
         return false;
     out->categories = calloc(l->alloc_count + 1, 1);
-    if (out->categories == NULL || !make_curves(out)) {
+    if (out->categories == NULL || !make_curves(out) || !count_events(out)) {
         run_summary_free(out);
         return tool_fail(error, "not enough host memory for the report");
     }
-    count_events(out);
     if (report_categorize(l, out->categories, &out->trains, error) &&
         moment_make(l, out->peak_state, &out->peak, error) &&
         report_savable(&out->peak, &out->savable, error) &&

@@ -271,6 +271,43 @@ static bool finish_settings(struct snap_builder *b, const struct snap_value *v)
 
 /* ---- Larder's own keys ----------------------------------------------------- */
 
+static bool set_count(struct snap_builder *b, uint64_t key,
+                      const struct snap_value *v, uint64_t *out)
+{
+    if (!is_count(v))
+        return wrong(b, v, snap_words[key], "an integer of 0 or more");
+    *out = v->bits;
+    return true;
+}
+
+static bool set_text(struct snap_builder *b, uint64_t key,
+                     const struct snap_value *v, uint32_t *out)
+{
+    if (v->kind != SNAP_STRING)
+        return wrong(b, v, snap_words[key], "a string");
+    *out = (uint32_t)v->bits + 1;
+    return true;
+}
+
+static bool set_own(struct snap_builder *b, uint64_t key,
+                    const struct snap_value *v)
+{
+    struct snapshot_own *own = &b->s->own;
+
+    switch (key) {
+    case KEY_LOST_EVENTS:
+        return set_count(b, key, v, &b->s->lost_events);
+    case KEY_OWN_POLICY:
+        return set_text(b, key, v, &own->policy);
+    case KEY_OWN_CONF:
+        return set_text(b, key, v, &own->conf);
+    case KEY_TOTAL_BYTES:
+        return set_count(b, key, v, &own->total_bytes);
+    default:
+        return true;
+    }
+}
+
 static bool finish_larder(struct snap_builder *b, const struct snap_value *v)
 {
     const struct snap_object *o = snap_object_of(b, v, SNAP_DICT);
@@ -278,15 +315,9 @@ static bool finish_larder(struct snap_builder *b, const struct snap_value *v)
     if (o == NULL)
         return wrong(b, v, "larder", "a dict");
     for (size_t i = 0; i < o->count; i += 2) {
-        const struct snap_value *lost = &o->items[i + 1];
-
-        if (o->items[i].kind != SNAP_STRING ||
-            o->items[i].bits != KEY_LOST_EVENTS)
-            continue;
-        if (!is_count(lost))
-            return wrong(b, lost, "history_lost_events",
-                         "an integer of 0 or more");
-        b->s->lost_events = lost->bits;
+        if (o->items[i].kind == SNAP_STRING &&
+            !set_own(b, o->items[i].bits, &o->items[i + 1]))
+            return false;
     }
     return true;
 }

@@ -56,7 +56,10 @@
     X(KEY_ROUNDUP, "roundup_power2_divisions")                                 \
     X(KEY_LARDER, "larder")                                                    \
     X(KEY_STACKS, "stacks")                                                    \
-    X(KEY_LOST_EVENTS, "history_lost_events")
+    X(KEY_LOST_EVENTS, "history_lost_events")                                  \
+    X(KEY_OWN_POLICY, "policy")                                                \
+    X(KEY_OWN_CONF, "conf")                                                    \
+    X(KEY_TOTAL_BYTES, "device_total_bytes")
 
 /* Values, in the order of their enumerations in snapshot.h. */
 #define SNAP_ACTIONS(X)                                                        \

@@ -226,6 +226,14 @@ struct snapshot_settings {
     } roundup[SNAPSHOT_ROUNDUP_MAX];
 };
 
+/* What Larder says of itself in a snapshot that it wrote.  Strings are numbers
+ * plus 1; 0: absent. */
+struct snapshot_own {
+    uint32_t policy;
+    uint32_t conf;        /* every setting that is not a default */
+    uint64_t total_bytes; /* of the device; 0: absent */
+};
+
 /* Read-only except for the reader. */
 struct snapshot {
     /* What the file contained. */
@@ -248,6 +256,7 @@ struct snapshot {
     size_t history_count;
 
     struct snapshot_settings settings;
+    struct snapshot_own own;
     struct snapshot_annotation *annotations;
     size_t annotation_count;
 

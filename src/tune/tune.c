@@ -25,7 +25,7 @@ uint64_t tune_capacity(const struct tune *t, const struct tune_input *i)
 {
     if (t->options->capacity != 0)
         return t->options->capacity;
-    return i->card.found ? i->card.bytes : 0;
+    return i->card.found ? i->card.device_bytes : 0;
 }
 
 bool tune_has_capacity(const struct tune *t)
@@ -225,7 +225,7 @@ static bool fails_as_recorded(const struct tune *t, size_t number)
     const struct tune_cell *cell = &t->candidates[0].cells[number];
 
     return !in->card.found || cell->min_capacity_bytes == 0 ||
-           cell->min_capacity_bytes > in->card.bytes;
+           cell->min_capacity_bytes > in->card.device_bytes;
 }
 
 bool tune_base(struct tune *t, const struct tune_inputs *inputs,
@@ -241,7 +241,8 @@ bool tune_base(struct tune *t, const struct tune_inputs *inputs,
     for (size_t i = 0; i < inputs->count; i++) {
         const struct tune_input *in = &inputs->items[i];
 
-        if (fails_as_recorded(t, i) || tune_capacity(t, in) > in->card.bytes)
+        if (fails_as_recorded(t, i) ||
+            tune_capacity(t, in) > in->card.device_bytes)
             continue;
         t->by_beginning = true;
         t->candidates[0].cells[i].fits = false; /* as recorded */

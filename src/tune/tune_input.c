@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "replay/replay.h"
+#include "snapshot/snapshot_conf.h"
 #include "trace/trace_source.h"
 
 struct adding {
@@ -66,27 +67,25 @@ static bool tune_input_finish(struct adding *a, struct tune_input *i, bool many)
     if (i->name == NULL || i->conf == NULL)
         return tune_input_no_memory(a->error);
     strcat(strcpy(i->name, a->path), name);
-    i->policy = a->base->policy != LARDER_POLICY_DEFAULT
-                    ? a->base->policy
-                    : LARDER_POLICY_PYTORCH;
+    if (a->base->policy != LARDER_POLICY_DEFAULT)
+        i->policy = a->base->policy;
     hash_trace(&i->trace, i->content);
     return true;
 }
 
 /* ---- snapshots ---------------------------------------------------------- */
 
-/* The settings given, or those recorded; none if they are of a future version
- * and cannot be used. */
-static char *choose_conf(const struct adding *a, const struct snapshot *s)
+/* The job as it was recorded, or as the caller says.  `recorded` is taken. */
+static bool choose_settings(const struct adding *a, const struct snapshot *s,
+                            char *recorded, struct tune_input *i)
 {
-    char *conf;
-
-    if (a->base->conf != NULL)
-        return strdup(a->base->conf);
-    conf = recorded_conf_of(s, NULL);
-    if (conf != NULL && larder_conf_check(conf) != LARDER_OK)
-        conf[0] = '\0';
-    return conf;
+    i->policy = snapshot_policy(s);
+    i->conf = recorded;
+    if (a->base->conf == NULL)
+        return true;
+    free(recorded);
+    i->conf = strdup(a->base->conf);
+    return i->conf != NULL || tune_input_no_memory(a->error);
 }
 
 static bool tune_input_add_device(struct adding *a, const struct snapshot *s,
@@ -95,21 +94,23 @@ static bool tune_input_add_device(struct adding *a, const struct snapshot *s,
     struct tune_input *i = tune_input_grow(a);
     struct snap_trace_notes notes;
     struct story story;
+    char *conf;
     bool ok;
 
     if (i == NULL)
         return tune_input_no_memory(a->error);
     i->is_snapshot = true;
     i->device = device;
-    if (!story_make(s, device, &story, a->error))
+    conf = replay_recorded_conf(s, NULL, a->base->conf, a->error);
+    if (conf == NULL || !story_make(s, device, &story, a->error)) {
+        free(conf);
         return false;
-    ok = recorded_card_find(&story.lifetimes, &i->card, a->error) &&
+    }
+    ok = recorded_card_find(&story.lifetimes, conf, &i->card, a->error) &&
          snap_trace_make(&story, &i->trace, &notes, a->error);
     story_free(&story);
-    if (!ok)
-        return false;
-    i->conf = choose_conf(a, s);
-    return tune_input_finish(a, i, many);
+    return choose_settings(a, s, conf, i) && ok &&
+           tune_input_finish(a, i, many);
 }
 
 static bool add_devices(struct adding *a, const struct snapshot *s)
@@ -162,6 +163,7 @@ static bool add_trace(struct adding *a, struct replay_input *in)
     if (i->trace.id_count == 0)
         return tool_fail(a->error, "%s: no allocations; expected some",
                          a->path);
+    i->policy = LARDER_POLICY_PYTORCH;
     i->conf = strdup(a->base->conf != NULL ? a->base->conf : "");
     return tune_input_finish(a, i, false);
 }

@@ -68,6 +68,10 @@ larder_result larder_create(larder_device *dev, const larder_options *opt,
 larder_result larder_destroy(larder_allocator *a);
 larder_result larder_configure(larder_allocator *a, const char *conf);
 larder_result larder_conf_check(const char *conf);
+const char *larder_conf_key(size_t index);
+larder_result larder_conf_segment(const char *conf, uint64_t bytes,
+                                  uint64_t *segment_bytes,
+                                  uint64_t *page_bytes);
 const char *larder_pytorch_release(size_t index);
 larder_result larder_pytorch_change(size_t index, size_t number,
                                     const char **words, const char **restored);
@@ -295,6 +299,8 @@ SAME(LARDER_ERR_SYSTEM == 16);
 SAME(LARDER_ERR_PAUSED == 17);
 SAME(LARDER_ERR_FORKED == 18);
 SAME(LARDER_ERR_OVERWRITTEN == 19);
+SAME(LARDER_ERR_LEAKED == 20);
+SAME(LARDER_ERR_UNRECORDED == 21);
 SAME(LARDER_POLICY_DEFAULT == 0);
 SAME(LARDER_POLICY_PYTORCH == 1);
 SAME(LARDER_POLICY_DIRECT == 2);
@@ -494,7 +500,7 @@ AT(larder_device_process, pid, 0, 8);
 AT(larder_device_process, bytes, 8, 8);
 AT(larder_device_process, is_self, 16, 4);
 
-SAME(sizeof(larder_device_ops) >= 240);
+SAME(sizeof(larder_device_ops) >= 248);
 AT(larder_device_ops, size, 0, 8);
 AT(larder_device_ops, name, 8, 8);
 AT(larder_device_ops, close, 16, 8);
@@ -525,6 +531,7 @@ AT(larder_device_ops, processes, 208, 8);
 AT(larder_device_ops, error_text, 216, 8);
 AT(larder_device_ops, page_export, 224, 8);
 AT(larder_device_ops, page_import, 232, 8);
+AT(larder_device_ops, unordered_use, 240, 8);
 
 SAME(sizeof(larder_prices) >= 112);
 AT(larder_prices, size, 0, 8);
@@ -707,6 +714,8 @@ static function *const volatile functions[] = {
     (function *)larder_destroy,
     (function *)larder_configure,
     (function *)larder_conf_check,
+    (function *)larder_conf_key,
+    (function *)larder_conf_segment,
     (function *)larder_pytorch_release,
     (function *)larder_pytorch_change,
     (function *)larder_alloc,

@@ -35,9 +35,7 @@
     "{\"address\":" #addr ",\"size\":" #size ",\"requested_size\":" #requested \
     ",\"state\":\"" state "\",\"frames\":[]}"
 
-/* Read a snapshot of one device from its segments and events. */
-static inline struct snapshot *read_snapshot(const char *segments,
-                                             const char *events)
+static inline struct snapshot *read_json(const char *json)
 {
     char path[] = "/tmp/larder_convert_XXXXXX";
     struct tool_error error;
@@ -49,13 +47,26 @@ static inline struct snapshot *read_snapshot(const char *segments,
     assert_true(fd >= 0);
     f = fdopen(fd, "w");
     assert_non_null(f);
-    fprintf(f, "{\"segments\":[%s],\"device_traces\":[[%s]]}", segments,
-            events);
+    fputs(json, f);
     assert_int_equal(fclose(f), 0);
     ok = snapshot_read(path, NULL, &s, &error);
     unlink(path);
     if (!ok)
         fail_msg("not read: %s", error.text);
+    return s;
+}
+
+/* Read a snapshot of one device from its segments and events. */
+static inline struct snapshot *read_snapshot(const char *segments,
+                                             const char *events)
+{
+    struct snapshot *s;
+    char *json;
+
+    assert_true(asprintf(&json, "{\"segments\":[%s],\"device_traces\":[[%s]]}",
+                         segments, events) > 0);
+    s = read_json(json);
+    free(json);
     return s;
 }
 

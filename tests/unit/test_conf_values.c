@@ -268,8 +268,10 @@ static void what_is_missing_is_named(void **state)
     not_parsed("limit", "limit: expected ':', found the end");
     not_parsed("limit,debug:1", "limit: expected ':' before ',debug:1'");
     not_parsed("limit:1]", "limit: expected ',' before ']'");
-    not_parsed("limi:1", "Unrecognized CachingAllocator option: limi; "
-                         "accepted: pytorch, backend, max_split_size_mb,");
+    not_parsed(
+        "limi:1",
+        "Unrecognized CachingAllocator option: limi; did "
+        "you mean limit? accepted: pytorch, backend, max_split_size_mb,");
     not_parsed("limi:1", "release_lock_on_hipmalloc, "
                          "pinned_use_cuda_host_register,");
     not_parsed(":1", "Unrecognized CachingAllocator option: ''; accepted:");

@@ -2,6 +2,8 @@
  * differences are reported. */
 #include "convert_rig.h"
 
+#include "snapshot/snapshot_conf.h"
+
 /* Two blocks of a small segment, one freed and its place reused; a large
  * segment, released for a request that then fails. */
 #define SMALL_PART                                                             \
@@ -27,7 +29,7 @@
 static struct recorded_result compare(const char *segments, const char *events)
 {
     struct snapshot *s = read_snapshot(segments, events);
-    char *conf = recorded_conf(&s->settings);
+    char *conf = snapshot_conf(s, NULL);
     struct recorded_result r;
     struct tool_error error;
     struct story story;
@@ -216,28 +218,80 @@ static void a_block_outside_every_segment_is_a_reason(void **state)
                         "a block from before the recording is in no segment");
 }
 
+static struct snapshot *with_settings(const char *conf,
+                                      struct snapshot_settings set)
+{
+    char json[1024];
+    struct snapshot *s;
+
+    snprintf(json, sizeof json,
+             "{\"segments\":[],\"device_traces\":[],\"allocator_settings\":{"
+             "\"PYTORCH_CUDA_ALLOC_CONF\":\"%s\"}}", conf);
+    s = read_json(json);
+    set.conf = s->settings.conf;
+    s->settings = set;
+    return s;
+}
+
+static void conf_is(const char *text, struct snapshot_settings set,
+                    const char *expected)
+{
+    struct snapshot *s = with_settings(text, set);
+    char *conf = snapshot_conf(s, NULL);
+
+    assert_string_equal(conf, expected);
+    free(conf);
+    snapshot_free(s);
+}
+
 static void settings_become_a_configuration(void **state)
 {
-    struct snapshot_settings set = {.has_max_split_size = true,
+    (void)state;
+    conf_is("", (struct snapshot_settings){.has_max_split_size = true,
                                     .max_split_size = MIB(128),
                                     .has_expandable_segments = true,
                                     .expandable_segments = true,
                                     .garbage_collection_threshold = 0.75,
                                     .roundup_count = 2,
-                                    .roundup = {{1, 4}, {2, 4}}};
-    char *conf = recorded_conf(&set);
+                                    .roundup = {{1, 4}, {2, 4}}},
+            "expandable_segments:True,max_split_size_mb:128,"
+            "garbage_collection_threshold:0.75,roundup_power2_divisions:4");
+    conf_is("", (struct snapshot_settings){.roundup_count = 2,
+                                     .roundup = {{1, 4}, {2, 8}}},
+            "roundup_power2_divisions:[1:4,2:8]");
+}
+
+static void what_the_text_alone_has_is_kept(void **state)
+{
+    const struct snapshot_settings none = {.present = true};
 
     (void)state;
-    assert_string_equal(conf, "expandable_segments:True,max_split_size_mb:128,"
-                              "garbage_collection_threshold:0.75,"
-                              "roundup_power2_divisions:4");
-    free(conf);
-    set = (struct snapshot_settings){.roundup_count = 2,
-                                     .roundup = {{1, 4}, {2, 8}}};
-    conf = recorded_conf(&set);
-    assert_string_equal(conf, "roundup_power2_divisions:[1:4,2:8]");
-    assert_int_equal(larder_conf_check(conf), LARDER_OK);
-    free(conf);
+    conf_is("large_segment_size_mb:64", none, "large_segment_size_mb:64");
+    conf_is(" a : [1:2,3:4] , b:1,,pytorch:2.9", none, "a : [1:2,3:4] ,b:1");
+}
+
+static void values_in_force_replace_the_text(void **state)
+{
+    (void)state;
+    conf_is("expandable_segments:True,max_split_size_mb:64,"
+            "per_process_memory_fraction:0.5",
+            (struct snapshot_settings){.has_expandable_segments = true,
+                                       .has_max_split_size = true,
+                                       .max_split_size = MIB(96)},
+            "max_split_size_mb:96,per_process_memory_fraction:0.5");
+}
+
+static void a_key_has_the_last_of_its_values(void **state)
+{
+    const char *conf = "ab:1,a:[2:3,4:5],a:7 ,b:9";
+    size_t length;
+    const char *value = snapshot_conf_value(conf, "a", &length);
+
+    (void)state;
+    assert_int_equal(length, 2);
+    assert_memory_equal(value, "7 ", 2);
+    assert_null(snapshot_conf_value(conf, "4", &length));
+    assert_null(snapshot_conf_value("", "a", &length));
 }
 
 /* clang-format on */
@@ -254,6 +308,9 @@ int main(void)
         cmocka_unit_test(a_wait_for_room_is_recorded_in_its_place),
         cmocka_unit_test(a_block_outside_every_segment_is_a_reason),
         cmocka_unit_test(settings_become_a_configuration),
+        cmocka_unit_test(what_the_text_alone_has_is_kept),
+        cmocka_unit_test(values_in_force_replace_the_text),
+        cmocka_unit_test(a_key_has_the_last_of_its_values),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

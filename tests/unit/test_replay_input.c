@@ -209,15 +209,14 @@ static void the_standard_input_may_be_any_trace(void **state)
 
 /* ---- recorded settings ------------------------------------------------------ */
 
-/* Why the recording of one allocation under these settings is not compared. */
-static void reason_is(const char *settings, const char *conf,
-                      const char *reason)
+/* Replay the recording of one allocation under these settings. */
+static bool replayed(const char *settings, const char *conf,
+                     struct replay_result *r, struct tool_error *error)
 {
-    const struct replay_options options = {.device = "sim:1GiB"};
+    const struct replay_options options = {.device = "sim:1GiB", .conf = conf};
     struct replay_input in;
-    struct replay_result r;
-    struct tool_error error;
     FILE *f;
+    bool ok;
 
     snprintf(path, sizeof path, "%s/t.json", folder);
     f = fopen(path, "w");
@@ -228,27 +227,48 @@ static void reason_is(const char *settings, const char *conf,
             "[]}]], \"allocator_settings\": {%s}}",
             settings);
     assert_int_equal(fclose(f), 0);
-    if (!replay_input_open(path, &in, &error) ||
-        !replay_run_snapshot(&in, &options, &r, &error))
-        fail_msg("%s", error.text);
+    ok = replay_input_open(path, &in, error) &&
+         replay_run_snapshot(&in, &options, r, error);
     unlink(path);
+    return ok;
+}
+
+static void settings_are_replayed_whole(void **state)
+{
+    struct replay_result r;
+    struct tool_error error;
+
+    (void)state;
+    if (!replayed("\"max_split_size\": 67108864, \"PYTORCH_CUDA_ALLOC_CONF\": "
+                  "\"max_split_size_mb:64,large_segment_size_mb:40\"",
+                  NULL, &r, &error))
+        fail_msg("%s", error.text);
     assert_int_equal(r.ops, 1);
     assert_non_null(r.snapshot);
     assert_true(r.snapshot->recorded_settings);
-    assert_string_equal(r.snapshot->conf, conf);
-    if (strncmp(r.snapshot->recorded.reason, reason, strlen(reason)) != 0)
-        fail_msg("'%s' does not begin with '%s'", r.snapshot->recorded.reason,
-                 reason);
+    assert_string_equal(r.snapshot->conf,
+                        "max_split_size_mb:64,large_segment_size_mb:40");
+    assert_string_equal(r.snapshot->recorded.reason, "");
     replay_result_free(&r);
 }
 
-/* Of another version: it is replayed without them all the same. */
-static void settings_that_cannot_be_used_are_named(void **state)
+static void settings_that_cannot_be_replayed_are_refused(void **state)
 {
+    const char *expected = "recorded under settings that cannot be replayed "
+                           "(--conf gives others): Unrecognized "
+                           "CachingAllocator option: of_2030;";
+    const char *settings = "\"PYTORCH_CUDA_ALLOC_CONF\": \"of_2030:True\"";
+    struct replay_result r;
+    struct tool_error error;
+
     (void)state;
-    reason_is("\"max_split_size\": 67108864", "max_split_size_mb:64", "");
-    reason_is("\"max_split_size\": 1048576", "",
-              "the recorded settings 'max_split_size_mb:1' cannot be used: ");
+    assert_false(replayed(settings, NULL, &r, &error));
+    if (strstr(error.text, expected) == NULL)
+        fail_msg("'%s' lacks '%s'", error.text, expected);
+    if (!replayed(settings, "", &r, &error))
+        fail_msg("%s", error.text);
+    assert_false(r.snapshot->recorded_settings);
+    replay_result_free(&r);
 }
 
 int main(void)
@@ -262,7 +282,8 @@ int main(void)
         cmocka_unit_test(binary_data_is_left_to_the_reader),
         cmocka_unit_test(files_of_other_programs_are_named),
         cmocka_unit_test(the_standard_input_may_be_any_trace),
-        cmocka_unit_test(settings_that_cannot_be_used_are_named),
+        cmocka_unit_test(settings_are_replayed_whole),
+        cmocka_unit_test(settings_that_cannot_be_replayed_are_refused),
     };
 
     return cmocka_run_group_tests(tests, make_folder, remove_folder);

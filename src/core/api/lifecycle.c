@@ -111,16 +111,6 @@ const char *larder_policy_name(larder_policy policy)
 
 /* ---- settings ------------------------------------------------------------- */
 
-larder_result larder_conf_check(const char *conf)
-{
-    struct conf ignored;
-
-    if (conf == NULL)
-        return larder__fail_plain(LARDER_ERR_INVALID);
-    larder__conf_init(&ignored);
-    return larder__conf_parse(&ignored, conf);
-}
-
 static void apply_limits(struct allocator *a)
 {
     a->allowed_bytes = a->conf.limit_bytes;

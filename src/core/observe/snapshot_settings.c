@@ -1,5 +1,7 @@
 /* snapshot_settings.c - the allocator's settings and statistics in a
  * snapshot. */
+#include <string.h>
+
 #include "base/bits.h"
 #include "base/text.h"
 #include "core/observe/snapshot_state.h"
@@ -88,13 +90,29 @@ static void add_divisions(struct text *t, const struct conf *c)
         larder__text_add(t, "%u", c->divisions[0]);
 }
 
+static void add_number(struct text *t, const char *key, uint64_t value,
+                       uint64_t if_not)
+{
+    if (value == if_not)
+        return;
+    add_key(t, key);
+    larder__text_add(t, "%llu", (unsigned long long)value);
+}
+
+static struct conf defaults_of(void)
+{
+    struct conf c;
+
+    larder__conf_init(&c);
+    return c;
+}
+
 /* PyTorch's settings that differ from their defaults. */
 static void add_pytorch(struct text *t, const struct snapshot *s)
 {
     const struct conf *c = &s->conf;
-    struct conf defaults;
+    const struct conf defaults = defaults_of();
 
-    larder__conf_init(&defaults);
     if (c->max_split_bytes != CONF_UNLIMITED) {
         add_key(t, "max_split_size_mb");
         larder__text_add(t, "%llu", mib(c->max_split_bytes));
@@ -123,20 +141,37 @@ static void add_pytorch(struct text *t, const struct snapshot *s)
     }
 }
 
-/* Our own settings that decide where memory comes from. */
-static void add_own(struct text *t, const struct conf *c)
+/* What PyTorch itself does not know: its release, and our own settings that
+ * decide where memory comes from. */
+static void add_own(struct text *t, const struct snapshot *s)
 {
+    const struct conf *c = &s->conf;
     static const char *const defrags[] = {"off", "limit", "eager"};
     static const char *const lifetimes[] = {"off", "hints"};
 
-    if (c->preallocate_bytes != 0) {
-        add_key(t, "preallocate");
-        larder__text_add(t, "%llu", (unsigned long long)c->preallocate_bytes);
+    const struct conf defaults = defaults_of();
+
+    if (c->rules != defaults.rules && strcmp(s->policy, "pytorch") == 0) {
+        add_key(t, "pytorch");
+        larder__text_add(t, "%s", c->rules->version);
     }
-    if (c->limit_bytes != CONF_UNLIMITED) {
-        add_key(t, "limit");
-        larder__text_add(t, "%llu", (unsigned long long)c->limit_bytes);
-    }
+    add_number(t, "preallocate", c->preallocate_bytes, 0);
+    add_number(t, "limit", c->limit_bytes, CONF_UNLIMITED);
+    add_number(t, "pending_limit", c->pending_limit_bytes, CONF_UNLIMITED);
+    add_number(t, "reclaim_budget_ms", c->reclaim_budget_ms, CONF_UNLIMITED);
+    add_number(t, "minimum", c->minimum_bytes, 0);
+    add_number(t, "process_limit", c->process_limit_bytes, CONF_UNLIMITED);
+    add_number(t, "group_limit", c->group_limit_bytes, CONF_UNLIMITED);
+    add_number(t, "debug", c->debug, 0);
+    if (c->trim_age_ns != 0)
+        add_real(t, "trim_age", (double)c->trim_age_ns / 1e9);
+        /* debug:3 sets some to what no setting can. */
+#define X(name, value, text)                                                   \
+    if (c->tuning[TUNING_##name] <= CONF_TUNING_MAX)                           \
+        add_number(t, #name, c->tuning[TUNING_##name],                         \
+                   defaults.tuning[TUNING_##name]);
+    LARDER_TUNING_MAP(X)
+#undef X
     if (c->defrag != CONF_DEFRAG_LIMIT) {
         add_key(t, "defrag");
         larder__text_add(t, "%s", defrags[c->defrag]);
@@ -254,7 +289,7 @@ void larder__emit_larder(struct emit *e, const struct snapshot *s)
 
     larder__text_init(&t, text, sizeof text);
     add_pytorch(&t, s);
-    add_own(&t, &s->conf);
+    add_own(&t, s);
     larder__emit_dict_begin(e);
     snapshot_settings_put_text(e, "version", LARDER_VERSION_STRING);
     snapshot_settings_put_text(e, "policy", s->policy);

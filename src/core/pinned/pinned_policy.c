@@ -11,6 +11,7 @@
 #include "core/policy_pytorch/pytorch.h"
 #include "core/request/request.h"
 #include "core/segments/segment.h"
+#include "core/segments/segment_size.h"
 
 enum {
     UNIT = 256,

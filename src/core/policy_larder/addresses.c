@@ -8,6 +8,7 @@
 #include "core/pools/pool.h"
 #include "core/segments/orphan.h"
 #include "core/segments/segment.h"
+#include "core/segments/segment_size.h"
 #include "core/settings/tuning.h"
 #include "core/state/shard.h"
 
@@ -86,7 +87,7 @@ larder_result larder__range_destroy(struct allocator *a, struct segment *s)
 /* A range holds at least one of PyTorch's large segments. */
 static uint64_t min_range_bytes(const struct allocator *a)
 {
-    return a->conf.large_segment_bytes;
+    return segment_page_size(&a->conf, false);
 }
 
 /* Length of the first range of a stream's heap.  One range for all of the

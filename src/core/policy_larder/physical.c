@@ -6,6 +6,7 @@
 #include "core/peers/draw.h"
 #include "core/policy_larder/pages.h"
 #include "core/segments/orphan.h"
+#include "core/segments/segment_size.h"
 #include "core/settings/tuning.h"
 #include "core/state/held.h"
 
@@ -38,7 +39,7 @@ size_t larder__physical_room(const struct allocator *a)
 /* One of PyTorch's large segments, in pages. */
 static uint64_t segment_pages(const struct allocator *a)
 {
-    return a->conf.large_segment_bytes / PAGE_BYTES;
+    return segment_page_size(&a->conf, false) / PAGE_BYTES;
 }
 
 /* The maximum size of a handle: a fraction of all memory, or a segment of

@@ -9,6 +9,7 @@
 #include "core/policy_larder/physical.h"
 #include "core/policy_larder/spot.h"
 #include "core/pools/pool.h"
+#include "core/segments/segment_size.h"
 #include "core/settings/tuning.h"
 #include "core/state/held.h"
 
@@ -82,7 +83,7 @@ static size_t pages_ahead(const struct allocator *a, const struct heap *heap,
                           size_t missing)
 {
     uint64_t segment =
-        heap->pool->is_small ? 1 : a->conf.large_segment_bytes / PAGE_BYTES;
+        segment_page_size(&a->conf, heap->pool->is_small) / PAGE_BYTES;
     uint64_t ahead = bits_sqrt(segment * heap->page_count);
 
     if (ahead < segment)

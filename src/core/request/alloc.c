@@ -11,6 +11,7 @@
 #include "core/segments/cached.h"
 #include "core/segments/events.h"
 #include "core/segments/segment.h"
+#include "core/segments/segment_size.h"
 #include "core/state/zone.h"
 
 /* PyTorch refuses sizes from here on without trying. */
@@ -54,15 +55,6 @@ uint64_t larder__round_size(const struct conf *conf, uint32_t unit,
     if (divisions > 1 && bytes > (uint64_t)unit * divisions)
         return bits_up(round_to_division(bytes, divisions), unit);
     return bits_up(bytes, unit);
-}
-
-uint64_t larder__segment_size(const struct conf *conf, uint64_t size)
-{
-    if (size <= SMALL_MAX_BYTES)
-        return SMALL_SEGMENT_BYTES;
-    if (size < LARGE_MIN_BYTES)
-        return conf->large_segment_bytes;
-    return bits_up(size, ROUND_SEGMENT_BYTES);
 }
 
 /* ---- the request ---------------------------------------------------------- */

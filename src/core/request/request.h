@@ -28,9 +28,6 @@ larder_result larder__find_reclaimed(struct allocator *a, struct request *q);
 uint64_t larder__round_size(const struct conf *conf, uint32_t unit,
                             uint64_t bytes);
 
-/* The size of the segment for a request of this rounded size. */
-uint64_t larder__segment_size(const struct conf *conf, uint64_t size);
-
 /* Whether no reclaiming can help because live memory and the request together
  * exceed the limit or the device.  Calls nobody (hopeless.c). */
 bool larder__request_is_hopeless(const struct allocator *a,

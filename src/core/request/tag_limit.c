@@ -10,6 +10,7 @@
 #include "core/entry/handle.h"
 #include "core/pools/private.h"
 #include "core/pools/tags.h"
+#include "core/segments/segment_size.h"
 
 /* ---- limits --------------------------------------------------------------- */
 
@@ -17,8 +18,7 @@
 static uint64_t growth_bytes(const struct allocator *a, const struct request *q)
 {
     const struct pool *pool = q->heap->pool;
-    uint64_t page_bytes =
-        pool->is_small ? SMALL_SEGMENT_BYTES : a->conf.large_segment_bytes;
+    uint64_t page_bytes = segment_page_size(&a->conf, pool->is_small);
 
     if (!a->has_pages)
         return q->segment_bytes;

@@ -14,6 +14,7 @@
 #include "core/pools/pool.h"
 #include "core/segments/blocks.h"
 #include "core/segments/orphan.h"
+#include "core/segments/segment_size.h"
 #include "core/state/held.h"
 
 enum { FULL_RANGES = 16 }; /* streams whose ranges are as long as PyTorch's */
@@ -136,8 +137,7 @@ static larder_result pages_remove(struct allocator *a, struct segment *s,
 static uint64_t range_page_bytes(const struct allocator *a,
                                  const struct heap *heap)
 {
-    return heap->pool->is_small ? SMALL_SEGMENT_BYTES
-                                : a->conf.large_segment_bytes;
+    return segment_page_size(&a->conf, heap->pool->is_small);
 }
 
 /* PyTorch's length of a range, with room to move pages. */

@@ -28,20 +28,51 @@ static const struct conf_key *conf_find(const char *name)
     return NULL;
 }
 
+const char *larder__conf_key(size_t index)
+{
+    for (int i = 0; i < LISTS; i++) {
+        for (const struct conf_key *k = lists[i]; k->name != NULL; k++) {
+            if (index-- == 0)
+                return k->name;
+        }
+    }
+    return NULL;
+}
+
+/* The key that was probably meant; NULL: none is near. */
+static const char *nearest(const char *word)
+{
+    const char *best = NULL;
+    size_t least = strlen(word) / 3 + 1; /* a typo in three letters */
+    const char *name;
+
+    for (size_t i = 0; (name = larder__conf_key(i)) != NULL; i++) {
+        size_t distance = larder__text_distance(word, name);
+
+        if (distance < least) {
+            least = distance;
+            best = name;
+        }
+    }
+    return best;
+}
+
 static larder_result conf_unknown(const char *key)
 {
     char accepted[CONF_NAMES_MAX];
+    const char *meant = nearest(key);
+    const char *name;
     struct text t;
 
     larder__text_init(&t, accepted, sizeof accepted);
-    for (int i = 0; i < LISTS; i++) {
-        for (const struct conf_key *k = lists[i]; k->name != NULL; k++)
-            larder__text_add(&t, "%s%s", t.length > 0 ? ", " : "", k->name);
-    }
+    for (size_t i = 0; (name = larder__conf_key(i)) != NULL; i++)
+        larder__text_add(&t, "%s%s", i > 0 ? ", " : "", name);
     return larder__fail(LARDER_ERR_CONF,
-                        "Unrecognized CachingAllocator option: %s; accepted: "
-                        "%s",
-                        key, accepted);
+                        "Unrecognized CachingAllocator option: %s; %s%s%s"
+                        "accepted: %s",
+                        key, meant != NULL ? "did you mean " : "",
+                        meant != NULL ? meant : "", meant != NULL ? "? " : "",
+                        accepted);
 }
 
 /* One "key:value". */

@@ -94,6 +94,9 @@ void larder__conf_init(struct conf *conf);
 /* Change *conf by the settings in `text`.  On ERR_CONF it is unchanged. */
 larder_result larder__conf_parse(struct conf *conf, const char *text);
 
+/* The name of a key; NULL past the last. */
+const char *larder__conf_key(size_t index);
+
 /* The first key that differs of those that are fixed when an allocator is
  * created, except `pytorch`.  NULL: none. */
 const char *larder__conf_fixed(const struct conf *now, const struct conf *next);

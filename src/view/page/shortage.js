@@ -87,7 +87,7 @@ class Shortage {
     const event = lives.events[number];
     const moment = this.moment = new Moment(lives, number);
     Object.assign(this, { event, number, asked: event.size,
-      small: event.size <= MIB, expandable: snapshot.expandable,
+      segmentBytes: snapshot.segmentFor(event.size), small: event.size <= MIB, expandable: snapshot.expandable,
       driverKnown: event.known, driverFree: event.known ? event.address : 0,
       free: 0, wholeFree: 0, ownFree: 0, ownLargest: 0, streamLargest: 0,
       poolLargest: 0 });
@@ -116,16 +116,9 @@ class Shortage {
     this[largest] = Math.max(this[largest], area.largestGap);
   }
 
-  // The size requested from the driver.
-  segment() {
-    if (this.small) return 2 * MIB;
-    return this.asked < 10 * MIB ? 20 * MIB
-      : Math.ceil(this.asked / (2 * MIB)) * 2 * MIB;
-  }
-
   causeOf() {
     const { asked } = this, all = this.free + this.driverFree;
-    if (this.driverKnown && this.driverFree >= this.segment()) return "limit";
+    if (this.driverKnown && this.driverFree >= this.segmentBytes) return "limit";
     if (this.ownLargest >= asked) return "refused";
     if (this.streamLargest >= asked) return "streams";
     if (this.poolLargest >= asked) return "pools";

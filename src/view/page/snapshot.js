@@ -133,6 +133,7 @@ class Snapshot {
     this.roundup = this.readRoundup(root.allocator_settings);
     this.expandable =
       (root.allocator_settings || {}).expandable_segments === true;
+    this.largeSegment = this.readLargeSegment(root);
     this.maxSplit = (root.allocator_settings || {}).max_split_size > 0;
     this.pools = new Numbers("0,0");
     this.table = this.readTable(root);
@@ -237,6 +238,23 @@ class Snapshot {
     const found = settings && settings.roundup_power2_divisions;
     return found ? Object.entries(found).map(([mib, divisions]) =>
       [Number(mib) * 1048576, divisions]) : [];
+  }
+
+  // As recorded; PyTorch writes it in its text alone.
+  readLargeSegment(root) {
+    const settings = root.allocator_settings || {};
+    const text = (root.larder || {}).conf || settings.PYTORCH_CUDA_ALLOC_CONF ||
+      settings.PYTORCH_ALLOC_CONF || settings.PYTORCH_HIP_ALLOC_CONF || "";
+    const [, mib] = /large_segment_size_mb\s*:\s*(\d+)/.exec(text) || [0, 20];
+    return Number(mib) * 1048576;
+  }
+
+  // What a request takes from the driver: larder_conf_segment().
+  segmentFor(bytes) {
+    const size = this.round(bytes);
+    if (size <= 1048576) return 2097152;
+    return size < 10485760 ? this.largeSegment
+      : Math.ceil(size / 2097152) * 2097152;
   }
 
   // Without call paths the program's notes replace them.

@@ -156,7 +156,7 @@ function adviseTemporaries(known, moment, all, bytes) {
 
 // What segments partly in use hold beyond the pages that an expandable segment
 // for each stream, pool and kind would need: savable.c.
-function savableBytes(moment) {
+function savableBytes(known, moment) {
   const owners = new Map();
   for (const area of moment.areas) {
     if (area.count === 0 || area.kind === KIND_EXPANDABLE) continue;
@@ -168,7 +168,7 @@ function savableBytes(moment) {
   }
   let all = 0;
   for (const { kind, held, used } of owners.values()) {
-    const page = (kind === KIND_SMALL ? 2 : 20) * 1048576;
+    const page = kind === KIND_SMALL ? 2097152 : known.snapshot.largeSegment;
     all += Math.max(0, held - Math.ceil(used / page) * page);
   }
   return all;
@@ -181,7 +181,7 @@ function remedies(known, moment) {
   const weights = half(WEIGHTS), passing = half(TEMPORARIES);
   const of = (bytes) => bytesText(bytes);
   return [
-    [known.snapshot.expandable ? 0 : savableBytes(moment), (bytes) =>
+    [known.snapshot.expandable ? 0 : savableBytes(known, moment), (bytes) =>
       `Up to ${of(bytes)} that was free in segments partly in use could be ` +
       "used with expandable_segments:True; `larder tune` reports what each " +
       "setting needs."],

@@ -35,7 +35,9 @@ static const struct cli_option run_table[] = {
     {"snapshot", "FILE", "write what happened to .pickle or .json"},
     {"view", "FILE", "write a page of it"},
     {"trace", "FILE", "write the requests, for larder replay"},
-    {"json", NULL, "report as JSON"},
+    {"json", "[=FILE]",
+     "report as JSON; to FILE, apart from what the\n"
+     "program prints"},
     {"m", NULL, "SCRIPT is the name of a module"},
     {NULL, NULL, NULL},
 };
@@ -93,8 +95,8 @@ const struct cli_command cli_command_run = {
     .text = "The program runs unchanged under the PyTorch of python3 (2.6 or "
             "newer, no CUDA\nneeded); its tensors on the GPU have shapes and "
             "no values, and their memory is\nLarder's.  LARDER_PYTHON names "
-            "another Python.  Exit status: 0 if it fits, 1 if\nnot or if it "
-            "failed, 2 if it could not be begun.\n",
+            "another Python.  Exit status: 0 if it fits, 1 if\nnot, 2 for no "
+            "verdict: it failed, used no GPU, or could not be begun.\n",
     .options = run_table,
     .run = run_run,
 };

@@ -1,6 +1,7 @@
 /* completion_bash.c - for bash: functions generated from the tables, and one
  * that reads the command line. */
 #include "completion_tables.h"
+#include "option.h"
 
 #include <string.h>
 
@@ -66,7 +67,7 @@ static void put_values(FILE *out, const struct cli_command *command)
 {
     for (const struct cli_option *o = command->options;
          o != NULL && o->name != NULL; o++) {
-        if (o->argument == NULL)
+        if (!cli_takes_word(o))
             continue;
         fprintf(out, "    '%s %s%s') echo '", command->name, cli_dashes(o),
                 o->name);

@@ -1,6 +1,7 @@
 /* completion_fish.c - for fish: one line for each option, with the condition
  * that its command was given. */
 #include "completion_tables.h"
+#include "option.h"
 
 static const char conditions[] =
     "# The command that was named, with its part if it has one.\n"
@@ -38,7 +39,7 @@ static void put_option(FILE *out, const struct cli_command *command,
 {
     put_condition(out, command);
     fprintf(out, " -%c %s", o->name[1] == '\0' ? 's' : 'l', o->name);
-    if (o->argument != NULL) {
+    if (cli_takes_word(o)) {
         enum completion_value value = completion_value_of(o);
 
         fputs(value == COMPLETION_FILE ? " -r -F" : " -x", out);

@@ -1,5 +1,6 @@
 /* completion_zsh.c - for zsh: one function for each command, named after it. */
 #include "completion_tables.h"
+#include "option.h"
 
 /* `command` NULL: larder itself. */
 static void put_function_name(FILE *out, const struct cli_command *command)
@@ -32,12 +33,12 @@ static void put_value(FILE *out, const struct cli_option *o)
 static void put_option(FILE *out, const struct cli_option *o)
 {
     fprintf(out, " \\\n        '%s%s", cli_dashes(o), o->name);
-    if (o->argument != NULL)
+    if (cli_takes_word(o))
         putc(o->name[1] == '\0' ? '+' : '=', out);
     putc('[', out);
     put_text(out, o->help, "[]:");
     putc(']', out);
-    if (o->argument != NULL)
+    if (cli_takes_word(o))
         put_value(out, o);
     putc('\'', out);
 }

@@ -9,7 +9,7 @@ static void print_option(const struct cli_option *o)
 {
     const char *line = o->help;
     int used = printf("  %s%s%s%s", cli_dashes(o), o->name,
-                      o->argument != NULL ? " " : "",
+                      cli_takes_word(o) ? " " : "",
                       o->argument != NULL ? o->argument : "");
 
     if (used >= HELP_COLUMN) {

@@ -93,6 +93,11 @@ const char *cli_dashes(const struct cli_option *o)
     return o->name[1] == '\0' ? "-" : "--";
 }
 
+bool cli_takes_word(const struct cli_option *o)
+{
+    return o->argument != NULL && o->argument[0] != '[';
+}
+
 static int unknown_option(const struct cli_args *a, const char *word)
 {
     const char *names[OPTIONS_MAX + 2];
@@ -129,7 +134,7 @@ static int take_value(struct cli_args *a, int row, const char *equals)
                       cli_dashes(o), o->name, a->value);
         return CLI_WRONG;
     }
-    if (o->argument != NULL && equals == NULL) {
+    if (cli_takes_word(o) && equals == NULL) {
         if (a->next == a->count) {
             cli_bad_usage(a->command, "'%s%s' needs a value: %s%s %s",
                           cli_dashes(o), o->name, cli_dashes(o), o->name,
@@ -151,7 +156,7 @@ static int find_letter(struct cli_args *a, const char *word)
             continue;
         if (word[2] == '\0')
             return take_value(a, i, NULL);
-        if (options[i].argument != NULL)
+        if (cli_takes_word(&options[i]))
             return take_value(a, i, word + 1);
     }
     return unknown_option(a, word);

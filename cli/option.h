@@ -9,8 +9,9 @@
 /* A table ends with an option without a name. */
 struct cli_option {
     const char *name; /* without dashes */
-    /* The name of its value in help; NULL: it has none.  Shells complete FILE,
-     * VERSION (of PyTorch) and words|like|these. */
+    /* The name of its value in help; NULL: it has none; "[=FILE]": it may have
+     * one, after an equals sign.  Shells complete FILE, VERSION (of PyTorch)
+     * and words|like|these. */
     const char *argument;
     const char *help;
 };
@@ -68,6 +69,9 @@ typedef bool cli_take(void *ctx, const struct cli_args *a, int got);
  * -1 to continue. */
 int cli_read(const struct cli_command *command, int argc, char **argv,
              cli_take *take, void *ctx);
+
+/* Whether the word after an option is its value. */
+bool cli_takes_word(const struct cli_option *o);
 
 /* The dashes before an option's name: one for a letter, otherwise two. */
 const char *cli_dashes(const struct cli_option *o);

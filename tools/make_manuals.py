@@ -40,6 +40,9 @@ class Option:
         words = [".It Fl", self.name[1:]]
         if "|" in self.argument and self.argument[0].islower():
             words += ["Cm", self.argument.replace("|", " | ")]
+        elif self.argument.startswith("[="):
+            words += ["Ns", "Op", "Li", "=", "Ns", "Ar",
+                      self.argument[2:-1].lower()]
         elif self.argument:
             words += ["Ar", self.argument.lower().replace("|", " | ")]
         return " ".join(words)

@@ -240,9 +240,22 @@ class Verdicts(Case):
 
     def test_a_failing_program_is_told_apart(self):
         run = self.run_it(self.script("raise ValueError('mine')"))
-        self.assertEqual(run.returncode, 1)
+        self.assertEqual(run.returncode, 2)
         self.assertIn("ValueError: mine", run.stderr)
-        self.assertIn("failed", run.stdout)
+        self.assertEqual(
+            run.stdout.splitlines()[0], "failed after 0 steps, no verdict"
+        )
+
+    def test_what_keeps_its_results_grows(self):
+        told = self.told(
+            self.script(
+                TINY.replace("    for step", "    kept = []\n    for step").replace(
+                    "optimizer.zero_grad()",
+                    "kept.append(torch.zeros(1 << 22, device='cuda'))",
+                )
+            )
+        )
+        self.assertEqual(told["scope"]["grows_bytes_per_step"], 16 << 20)
 
     def test_bad_usage_is_2(self):
         for words in (
@@ -263,7 +276,7 @@ class Verdicts(Case):
         )
         self.assertEqual(self.run_it(script).returncode, 0)
         run = self.run_it("--on-item", "error", script)
-        self.assertEqual(run.returncode, 1)
+        self.assertEqual(run.returncode, 2)
         self.assertIn("script.py:2", run.stderr)
 
 

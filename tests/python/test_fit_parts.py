@@ -157,12 +157,6 @@ class Verdict(unittest.TestCase):
         self.assertTrue(verdict.fits(room, card))
         self.assertFalse(verdict.fits(room + 1, card))
 
-    def test_it_says_why_it_stopped(self):
-        told = {"how": "steady", "steps": 1, "repeats": False}
-        self.assertIn("as --steps says", verdict._ended(told))
-        told.update(steps=3, repeats=True)
-        self.assertIn("the last two asked for the same", verdict._ended(told))
-
     def test_a_size_that_was_asked_for_is_all_the_allocator_s(self):
         card = self.card("")._replace(context_bytes=0)
         self.assertTrue(verdict.fits(1 << 30, card))

@@ -4,15 +4,22 @@ import importlib.util
 import json
 import os
 import shutil
+import signal
 import sys
 
 from larder._files import NewFile
 from larder.fit import cards as table
 from larder.fit import options as reading
 from larder.fit import advice, replays, search, verdict
-from larder.fit.running import ROOMY, Failed, Runner
+from larder.fit.running import ROOMY, Failed, Interrupted, Runner
 
 _DEFAULT_DEVICE = "sim:24GiB"
+
+_STATUSES = {
+    verdict.FITS: 0, verdict.DOES_NOT_FIT: 1, verdict.NO_VERDICT: 2,
+}
+# As of a program that ended by Ctrl-C.
+_INTERRUPTED = 128 + signal.SIGINT
 
 
 def _refuse(why):
@@ -24,6 +31,15 @@ def _say(line):
     print(line)
 
 
+def _tell(options, told):
+    """The report as JSON, to where it was asked for."""
+    if options.json_file is None:
+        print(json.dumps(told))
+        return
+    with NewFile(options.json_file, encoding="utf-8") as file:
+        file.write(json.dumps(told) + "\n")
+
+
 def _card_of(options, cards):
     """The GPU to simulate: a card of the table, or one of a given size."""
     from larder.fit import sizes
@@ -32,7 +48,7 @@ def _card_of(options, cards):
         return table.find(cards, options.gpu)
     spec = options.device or _DEFAULT_DEVICE
     return table.Card(
-        "", f"a simulated GPU", sizes.of_spec(spec), 0, (8, 0), 108, ""
+        "", "a simulated GPU", sizes.of_spec(spec), 0, (8, 0), 108, ""
     )
 
 
@@ -53,7 +69,7 @@ def _check(options):
             f"{sys.executable} has no PyTorch: pip install torch (a build "
             "for processors will do), or LARDER_PYTHON names another Python"
         )
-    for name in ("snapshot", "view", "trace"):
+    for name in ("snapshot", "view", "trace", "json_file"):
         path = getattr(options, name)
         folder = path and os.path.dirname(os.path.abspath(path))
         if path and not os.path.isdir(folder):
@@ -62,6 +78,8 @@ def _check(options):
 
 
 def _needs(told, options):
+    if not told["requests"]:
+        return [(options.conf, 0)]
     confs = [options.conf]
     if options.policy == "pytorch":
         confs += [c for c in replays.SETTINGS if c and c not in options.conf]
@@ -74,60 +92,79 @@ def _needs(told, options):
 def _whole(runner, options, card, snapshot):
     """Run the program, and again on a large device if memory ran out."""
     told = runner.run(_device_of(options, card), snapshot=snapshot)
-    if told["how"] != "out of memory":
+    if not told["ran_out"]:
         return told
     print(
         "larder run: memory ran out; once more with plenty, to see what is "
         "needed",
         file=sys.stderr,
     )
-    return runner.run(ROOMY, quiet=True)
+    told = runner.run(ROOMY, quiet=True)
+    told["ran_out"] = True
+    return told
 
 
 def _write_files(told, options, snapshot):
-    if options.view:
+    if options.view and os.path.exists(snapshot):
         replays.view(snapshot, options.view)
-        if not options.snapshot:
-            os.unlink(snapshot)
-    if options.trace:
+    if options.trace and told["requests"]:
         with open(told["trace"], encoding="utf-8") as source:
             with NewFile(options.trace, encoding="utf-8") as target:
                 shutil.copyfileobj(source, target)
 
 
-def _wants_advice(options, told, good):
-    if told["how"] == "failed" or options.advise == "never":
+def _wants_advice(options, said):
+    if said == verdict.NO_VERDICT or options.advise == "never":
         return False
-    return options.advise == "always" or not good
+    return options.advise == "always" or said == verdict.DOES_NOT_FIT
+
+
+def _as_json(told, said, needs, card, cards):
+    need = needs[0][1]
+    kept = {
+        name: value
+        for name, value in told.items()
+        if name not in ("trace", "changes_made", "ran_out")
+    }
+    kept["verdict"] = said
+    kept["fits"] = {verdict.FITS: True, verdict.DOES_NOT_FIT: False}.get(said)
+    kept["scope"] = verdict.scope(told)
+    kept["min_capacity_bytes"] = need
+    kept["by_category"] = dict(told["kinds"])
+    kept["needed_bytes"] = {conf or "default": one for conf, one in needs}
+    if said != verdict.NO_VERDICT:
+        kept["cards"] = {c.id: verdict.fits(need, c) for c in cards}
+    if told["grows_bytes_per_step"] and said == verdict.FITS:
+        kept["full_at_step"] = verdict.full_at_step(told, need, card)
+    return kept
 
 
 def _report(runner, options, card, cards):
-    snapshot = options.snapshot or (
-        f"{options.view}.pickle" if options.view else ""
-    )
-    told = _whole(runner, options, card, snapshot)
+    snapshot = options.snapshot
+    if options.view and not snapshot:
+        snapshot = runner.file("snapshot") + ".pickle"
+    told = _whole(runner, options, card, snapshot or "")
     taken = table.groups_bytes(told["groups"], options.cards)
     card = table.with_groups(card, taken)
     cards = [table.with_groups(one, taken) for one in cards]
     needs = _needs(told, options)
     _write_files(told, options, snapshot)
-    good = verdict.fits(needs[0][1], card) and told["how"] != "failed"
+    said = verdict.judge(told, needs[0][1], card)
     advised = None
-    if _wants_advice(options, told, good):
+    if told["how"] != "interrupted" and _wants_advice(options, said):
         advised = advice.of(runner, options, told, needs[0][1])
     if options.json:
-        told["needed_bytes"] = {conf or "default": need for conf, need in needs}
-        told["fits"] = good
-        told["cards"] = {c.id: verdict.fits(needs[0][1], c) for c in cards}
-        del told["trace"], told["changes_made"]
+        report = _as_json(told, said, needs, card, cards)
         if advised is not None:
-            told["advice"] = [one._asdict() for one in advised]
-        print(json.dumps(told))
+            report["advice"] = [one._asdict() for one in advised]
+        _tell(options, report)
     else:
         verdict.write(_say, told, needs, card, cards)
         if advised is not None:
-            advice.write(_say, advised, needs[0][1], card)
-    return 0 if good else 1
+            advice.write(_say, advised, card)
+    if told["how"] == "interrupted":
+        return _INTERRUPTED
+    return _STATUSES[said]
 
 
 def _search(runner, options, card):
@@ -135,7 +172,7 @@ def _search(runner, options, card):
     looking = search.Search(runner, options, card)
     best = looking.largest(name, low, high)
     if options.json:
-        print(json.dumps({"name": name, "largest": best, "tried": looking.tried}))
+        _tell(options, {"name": name, "largest": best, "tried": looking.tried})
     else:
         for value in sorted(looking.tried):
             need = verdict.whole_bytes(looking.tried[value], card)
@@ -147,8 +184,13 @@ def _search(runner, options, card):
     return 1 if best is None else 0
 
 
-def main():
-    options = reading.parser().parse_args()
+def _stop(number, frame):
+    """End what was started, remove what is temporary."""
+    raise SystemExit(128 + number)
+
+
+def main(words=None):
+    options = reading.read(sys.argv[1:] if words is None else words)
     why = _check(options)
     if why is not None:
         return _refuse(why)
@@ -159,6 +201,8 @@ def main():
             search.parse(options.max)
     except ValueError as error:
         return _refuse(error)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _stop)
     runner = Runner(options, card)
     try:
         if options.max:
@@ -166,6 +210,8 @@ def main():
         return _report(runner, options, card, cards)
     except Failed as failed:
         return failed.args[0]
+    except (KeyboardInterrupt, Interrupted):
+        return _INTERRUPTED
     except (replays.ReplayError, search.SearchError, OSError) as error:
         return _refuse(error)
     finally:

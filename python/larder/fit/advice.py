@@ -5,7 +5,7 @@ import collections
 import sys
 
 from larder.fit import assignments, replays, verdict
-from larder.fit.running import ROOMY, Failed
+from larder.fit.running import ROOMY, Failed, Interrupted
 from larder.fit.search import replaced
 
 # Names that programs use for their batch size.
@@ -29,7 +29,7 @@ _TITLES = {
 _TOGETHER = ("checkpoint", "half", "adam8bit")
 
 Try = collections.namedtuple("Try", "changes arguments numbers title")
-Advice = collections.namedtuple("Advice", "title need changes")
+Advice = collections.namedtuple("Advice", "title need saves changes")
 
 
 def batch_of(options):
@@ -71,20 +71,28 @@ def _tries(told, options):
 
 
 class Adviser:
-    def __init__(self, runner, options, need):
+    def __init__(self, runner, options, told, need):
         self._runner = runner
         self._options = options
+        self._told = told
         self._need = need
+
+    def _steps(self):
+        """As many steps as were seen without the change: else what each step
+        adds would be counted as the change's."""
+        return 0 if self._told["how"] == "ended" else self._told["steps"] or None
 
     def _run(self, one):
         """Try a change.  Returns the resulting advice, or None."""
         try:
             told = self._runner.run(
                 ROOMY, one.arguments, quiet=True, changes=one.changes,
-                numbers=one.numbers,
+                numbers=one.numbers, steps=self._steps(),
             )
         except Failed:
             return None
+        if told["how"] == "interrupted":
+            raise Interrupted
         made = told["changes_made"]
         if told["how"] == "failed" or len(made) < len(one.changes):
             return None
@@ -94,13 +102,13 @@ class Adviser:
         need = replays.needed_bytes(
             told["trace"], self._options.policy, self._options.conf
         )
-        return Advice(title, need, one.changes)
+        return Advice(title, need, self._need - need, one.changes)
 
-    def advise(self, told):
+    def advise(self):
         """The advice, by savings, largest first.  The last may be several
         changes together, if they save more than any alone."""
         found = []
-        for one in _tries(told, self._options):
+        for one in _tries(self._told, self._options):
             got = self._run(one)
             if got is not None and got.need < self._need:
                 found.append(got)
@@ -120,10 +128,10 @@ def of(runner, options, told, need):
         "larder run: again and again, to see what would save memory",
         file=sys.stderr,
     )
-    return Adviser(runner, options, need).advise(told)
+    return Adviser(runner, options, told, need).advise()
 
 
-def write(out, advice, need, card):
+def write(out, advice, card):
     out("")
     if not advice:
         out("of what was tried nothing saves memory")
@@ -132,6 +140,6 @@ def write(out, advice, need, card):
     for one in advice:
         fits = "fits" if verdict.fits(one.need, card) else "does not fit"
         out(
-            f"  {verdict.size(need - one.need):>{verdict.WIDTH}}  {one.title}: "
+            f"  {verdict.size(one.saves):>{verdict.WIDTH}}  {one.title}: "
             f"needs {verdict.size(one.need)}, {fits}"
         )

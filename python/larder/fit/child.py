@@ -38,7 +38,8 @@ class Run:
         )
         from larder.fit.ledger import Ledger
         from larder.fit.mode import GpuMode
-        from larder.fit.phases import Phases, Watcher
+        from larder.fit.phases import Phases
+        from larder.fit.steps import Watcher
 
         self.options = options
         compiler.install()

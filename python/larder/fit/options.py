@@ -3,9 +3,9 @@
 import argparse
 import sys
 
-_EPILOG = """Exit status: 0 if the program fits, 1 if it does not or failed, 2 if it could
-not be begun.  The program runs under the PyTorch of this Python, which needs no
-CUDA; LARDER_PYTHON names another."""
+_EPILOG = """Exit status: 0 if the program fits, 1 if it does not, 2 for no verdict: it could
+not be begun, failed, or used no GPU.  The program runs under the PyTorch of this
+Python; LARDER_PYTHON names another."""
 
 
 def _steps(text):
@@ -46,10 +46,12 @@ def parser():
         description="Run a program of PyTorch without a GPU and say whether it "
         "would fit on one.",
         epilog=_EPILOG,
+        allow_abbrev=False,
     )
     add = p.add_argument
-    add("--device", metavar="SPEC", help="the simulated GPU (sim:24GiB)")
-    add("--gpu", metavar="NAME", help="a card of the table, as rtx4090")
+    gpu = p.add_mutually_exclusive_group().add_argument
+    gpu("--device", metavar="SPEC", help="the simulated GPU (sim:24GiB)")
+    gpu("--gpu", metavar="NAME", help="a card of the table, as rtx4090")
     add("--cards", metavar="FILE", help="another table of cards")
     add("--policy", metavar="NAME", default="pytorch", help="pytorch, larder or direct (pytorch)")
     add("--conf", metavar="SETTINGS", default="", help="key:value,… of larder-conf(5)")
@@ -62,8 +64,32 @@ def parser():
     add("--snapshot", metavar="FILE", help="write what happened, .pickle or .json")
     add("--view", metavar="FILE", help="write a page of it, .html")
     add("--trace", metavar="FILE", help="write the requests, for larder replay")
-    add("--json", action="store_true", help="the report as JSON")
+    add("--json", action="store_true", help="the report as JSON; --json=FILE: to this file, apart from what the program prints")
+    add("--json-file", metavar="FILE", help=argparse.SUPPRESS)
     add("-m", dest="module", action="store_true", help="SCRIPT is the name of a module")
     add("script", metavar="SCRIPT.py")
     add("arguments", metavar="ARG", nargs=argparse.REMAINDER)
     return p
+
+
+_FLAGS = ("--real-cpu", "--json", "-m", "-h", "--help")
+
+
+def _own_words(words):
+    """The places of this command's options; what follows is the program's."""
+    at = 0
+    while at < len(words) and words[at].startswith("-") and words[at] != "--":
+        yield at
+        at += 1 if "=" in words[at] or words[at] in _FLAGS else 2
+
+
+def read(words):
+    """`--json` may have a value, but only after an equals sign, which argparse
+    does not know."""
+    words = list(words)
+    for at in list(_own_words(words)):
+        if words[at].startswith("--json="):
+            words[at] = "--json-file=" + words[at].removeprefix("--json=")
+    options = parser().parse_args(words)
+    options.json = options.json or options.json_file is not None
+    return options

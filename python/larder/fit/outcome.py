@@ -5,7 +5,7 @@ import json
 import sys
 
 from larder._files import NewFile
-from larder.fit import gpu, ledger
+from larder.fit import gpu, ledger, steps
 from larder.torch import statistics
 
 _LINES = 12
@@ -47,20 +47,6 @@ def _modules(records):
     return rows
 
 
-def _steps(book):
-    """The peak of requested bytes within each step."""
-    live, peak, rows = 0, 0, []
-    for event in book.events:
-        if isinstance(event, str):
-            rows.append([event, peak])
-            peak = live
-        elif isinstance(event, int):
-            size = book.records[event if event >= 0 else ~event][ledger.BYTES]
-            live += size if event >= 0 else -size
-            peak = max(peak, live)
-    return rows
-
-
 def _setter(book, number):
     if number is None:
         return None
@@ -90,6 +76,7 @@ def write(run, how, seconds):
         "seconds": seconds,
         "steps": run.watcher.steps,
         "repeats": run.watcher.repeats,
+        "grows_bytes_per_step": run.watcher.grows_bytes(),
         "requests": len(book.records),
         "peak_requested_bytes": book.peak,
         "peak_allocated_bytes": statistics.max_memory_allocated(),
@@ -98,7 +85,7 @@ def write(run, how, seconds):
         "kinds": _sums(records, kind_of),
         "lines": _sums(records, _place)[:_LINES],
         "modules": _modules(records),
-        "by_step": _steps(book),
+        "by_step": steps.peaks(book),
         "world_size": run.distributed.world_size(),
         "groups": run.distributed.used_sizes(),
         "optimizer": run.phases.optimizer_name(),

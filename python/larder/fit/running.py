@@ -1,20 +1,78 @@
 """Runs the program in a child process, once or several times."""
 
+import contextlib
 import json
 import os
 import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 from larder._files import NewFile
 
 # A device on which everything fits, to find out how much is needed.
 ROOMY = "sim:4TiB"
 
+# How long the program may take to clean up after a signal.
+_PATIENCE_SECONDS = 10
+
+# The exit status of a child that could not begin, and has said why.
+NOT_BEGUN = 2
+
+# What is known of a program that left no results.
+_NOTHING = {
+    "how": "failed", "steps": 0, "repeats": False, "grows_bytes_per_step": 0,
+    "requests": 0, "peak_requested_bytes": 0, "peak_allocated_bytes": 0,
+    "peak_reserved_bytes": 0, "peak": None, "kinds": [], "lines": [],
+    "modules": [], "by_step": [], "world_size": 1, "groups": [],
+    "optimizer": "", "changes_made": {}, "made_up": [],
+}
+
 
 class Failed(Exception):
     """The program could not be started; carries its exit status."""
+
+
+class Interrupted(Exception):
+    """A run among several was interrupted."""
+
+
+@contextlib.contextmanager
+def _deaf():
+    """Leave Ctrl-C to the program, which ends by it and is reported.  A
+    function, as what is ignored would be ignored by the program too."""
+    before = signal.signal(signal.SIGINT, lambda number, frame: None)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _end(child):
+    child.terminate()
+    try:
+        child.wait(_PATIENCE_SECONDS)
+    except subprocess.TimeoutExpired:
+        child.kill()
+        child.wait()
+
+
+def wait(words, **how):
+    """Run a command.  Returns its exit status; it ends if this process is told
+    to."""
+    with _deaf(), subprocess.Popen(words, **how) as child:
+        try:
+            return child.wait()
+        except BaseException:
+            _end(child)
+            raise
+
+
+def _last_line(file):
+    file.seek(0)
+    lines = [line.strip() for line in file if line.strip()]
+    return lines[-1].decode(errors="replace") if lines else ""
 
 
 class Runner:
@@ -29,10 +87,11 @@ class Runner:
     def close(self):
         self._folder.cleanup()
 
-    def _file(self, name):
+    def file(self, name):
+        """The path of a file that lasts as long as the runner."""
         return os.path.join(self._folder.name, f"{name}{self._count}")
 
-    def _settings(self, device, arguments, snapshot, changes, numbers):
+    def _settings(self, device, arguments, snapshot, changes, numbers, steps):
         given = self._options
         return {
             "device": device,
@@ -41,15 +100,15 @@ class Runner:
             "on_item": given.on_item,
             "real_cpu": given.real_cpu,
             "world_size": given.world_size,
-            "steps": given.steps,
+            "steps": given.steps if steps is None else steps,
             "module": given.module,
             "script": given.script,
             "arguments": arguments,
             "changes": list(changes),
             "numbers": dict(numbers),
             "snapshot": snapshot,
-            "trace": self._file("trace"),
-            "result": self._file("result"),
+            "trace": self.file("trace"),
+            "result": self.file("result"),
             "card_name": self._card.name,
             "total_bytes": self._card.total_bytes,
             "context_bytes": self._card.context_bytes,
@@ -59,36 +118,50 @@ class Runner:
 
     def run(
         self, device, arguments=None, quiet=False, snapshot="", changes=(),
-        numbers=(),
+        numbers=(), steps=None,
     ):
         """The results of a run, with the path of its trace.  `changes`: see
-        larder.fit.changes; `numbers`: other values for names of the script."""
+        larder.fit.changes; `numbers`: other values for names of the script;
+        `quiet`: what it prints is not shown."""
         self._count += 1
         if arguments is None:
             arguments = self._options.arguments
-        settings = self._settings(device, arguments, snapshot, changes, numbers)
-        path = self._file("settings")
+        settings = self._settings(
+            device, arguments, snapshot, changes, numbers, steps
+        )
+        path = self.file("settings")
         with NewFile(path, encoding="utf-8") as file:
             json.dump(settings, file)
-        sink = subprocess.DEVNULL if quiet else None
-        before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-        try:
-            done = subprocess.run(
-                [sys.executable, "-m", "larder.fit.child", path],
-                stdout=sink,
-                stderr=sink,
-                check=False,
-            )
-        finally:
-            signal.signal(signal.SIGINT, before)
-        return self._told(done.returncode, settings)
+        began = time.monotonic()
+        status, error = self._start(path, quiet)
+        return self._told(status, error, settings, time.monotonic() - began)
 
-    def _told(self, status, settings):
+    def _start(self, path, quiet):
+        """Returns the exit status, and the last line of the errors if they
+        are not shown."""
+        words = [sys.executable, "-m", "larder.fit.child", path]
+        if not quiet:
+            # Only the report is on the standard output of --json.
+            aside = self._options.json and self._options.json_file is None
+            return wait(words, stdout=sys.stderr if aside else None), ""
+        with tempfile.TemporaryFile() as errors:
+            status = wait(words, stdout=subprocess.DEVNULL, stderr=errors)
+            return status, _last_line(errors)
+
+    def _told(self, status, error, settings, seconds):
         try:
             with open(settings["result"], encoding="utf-8") as file:
                 told = json.load(file)
         except OSError:
-            raise Failed(status if status == 2 else 1) from None
+            if status == NOT_BEGUN:
+                raise Failed(status, error) from None
+            told = {**_NOTHING, "seconds": seconds}
+            if status < 0:
+                told["error"] = signal.Signals(-status).name
         told["trace"] = settings["trace"]
         told["device"] = settings["device"]
+        told["engine"] = "fake"
+        told["ran_out"] = told["how"] == "out of memory"
+        if error:
+            told["error"] = error
         return told

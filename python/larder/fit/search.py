@@ -3,7 +3,7 @@
 import re
 
 from larder.fit import assignments, cards, replays, verdict
-from larder.fit.running import ROOMY
+from larder.fit.running import ROOMY, Interrupted
 
 
 class SearchError(ValueError):
@@ -61,12 +61,20 @@ def with_value(arguments, name, value):
     return replaced(arguments, at, value)
 
 
+def _asked_for(trace):
+    """The sizes that a trace asks for, in order, as one number."""
+    with open(trace, encoding="utf-8") as file:
+        sizes = [line.split()[2] for line in file if line.startswith("a ")]
+    return hash(tuple(sizes))
+
+
 class Search:
     def __init__(self, runner, options, card):
         self._runner = runner
         self._options = options
         self._card = card
         self.tried = {}
+        self._asked = {}  # value -> what was asked for with it
 
     def _fits(self, name, value):
         arguments, numbers = self._options.arguments, {}
@@ -76,11 +84,8 @@ class Search:
         else:
             numbers[number] = value
         told = self._runner.run(ROOMY, arguments, quiet=True, numbers=numbers)
-        if told["how"] == "failed":
-            raise SearchError(
-                f"with --{name} {value} the program fails; run it alone to "
-                "see why"
-            )
+        self._must_tell(told, f"--{name} {value}")
+        self._asked[value] = _asked_for(told["trace"])
         need = replays.needed_bytes(
             told["trace"], self._options.policy, self._options.conf
         )
@@ -88,9 +93,34 @@ class Search:
         taken = cards.groups_bytes(told["groups"], self._options.cards)
         return verdict.fits(need, cards.with_groups(self._card, taken))
 
+    def _must_tell(self, told, what):
+        if told["how"] == "interrupted":
+            raise Interrupted
+        if told["how"] == "failed":
+            raise SearchError(
+                f"with {what} the program fails"
+                + (f": {told['error']}" if told.get("error") else "")
+            )
+        if not told["requests"]:
+            raise SearchError(f"with {what} the program used no GPU")
+
+    def _must_matter(self, name, low, high):
+        if low in self._asked and self._asked[low] == self._asked.get(high):
+            raise SearchError(
+                f"--{name} changes nothing: with {low} and with {high} the "
+                "program asks for the same memory"
+            )
+
     def largest(self, name, low, high):
         """The largest value that fits.  None if the lowest does not fit."""
-        if not self._fits(name, low):
+        lowest = self._fits(name, low)
+        if low < high:
+            highest = self._fits(name, high)
+            self._must_matter(name, low, high)
+            if lowest and highest:
+                return high
+            high -= 1
+        if not lowest:
             return None
         while low < high:
             middle = (low + high + 1) // 2

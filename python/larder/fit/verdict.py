@@ -40,30 +40,110 @@ def fits(need, card):
     return whole_bytes(need, card) <= card.total_bytes
 
 
-def _ended(told):
+FITS, DOES_NOT_FIT, NO_VERDICT = "fits", "does not fit", "no verdict"
+
+# How runs end that say nothing of what the program needs.
+_BROKEN = ("failed", "interrupted")
+
+_ENGINES = {
+    "fake": "fake tensors",
+    "stand-in": "the program's own PyTorch, on a simulated driver",
+}
+
+
+def judge(told, need, card):
+    """What the run shows.  What was asked for and is not there is evidence
+    even if the program failed after it."""
+    if told["ran_out"] or not fits(need, card):
+        return DOES_NOT_FIT
+    if told["how"] in _BROKEN or not told["requests"]:
+        return NO_VERDICT
+    return FITS
+
+
+def scope(told):
+    """How far the evidence goes."""
+    return {
+        "steps": told["steps"],
+        "ended": told["how"] == "ended",
+        "grows_bytes_per_step": told["grows_bytes_per_step"],
+    }
+
+
+def _count(steps):
+    return f"{steps} step{'' if steps == 1 else 's'}"
+
+
+def extent(told):
+    """The same, in words."""
     steps = told["steps"]
-    count = f"{steps} step{'' if steps == 1 else 's'}"
-    if told["how"] == "steady" and not told["repeats"]:
-        return f"stopped after {count}, as --steps says"
-    if told["how"] == "steady":
-        return f"stopped after {count}: the last two asked for the same"
-    if told["how"] == "interrupted":
-        return f"interrupted after {count}"
-    if told["how"] == "failed":
-        return f"the program failed after {count}"
-    if told["how"] == "out of memory":
-        return f"memory ran out after {count}"
-    return f"ran to its end, {count}"
+    if told["how"] == "ended":
+        return "to its end" + (f", {_count(steps)}" if steps else "")
+    first = "the first step" if steps == 1 else f"the first {_count(steps)}"
+    return f"{first}; what follows was not run (--steps all)"
 
 
-def _verdict(out, needs, card):
-    need = needs[0][1]
-    whole = whole_bytes(need, card)
-    spare = card.total_bytes - whole
-    if spare >= 0:
-        out(f"fits on {card.name} ({size(card.total_bytes)}): {size(spare)} to spare")
+def _broken(told):
+    """Why there is no verdict."""
+    if told["how"] in _BROKEN:
+        return f"{told['how']} after {_count(told['steps'])}, no verdict"
+    return "used no GPU, no verdict"
+
+
+def full_at_step(told, need, card):
+    """The step at which the card is full, if steps go on growing."""
+    room = max(0, card.total_bytes - whole_bytes(need, card))
+    return told["steps"] + room // told["grows_bytes_per_step"] + 1
+
+
+# Beyond so many steps nobody waits for the card to be full.
+_STEPS_THAT_MATTER = 1_000_000
+
+
+def _growth(out, told, need, card):
+    grows = told["grows_bytes_per_step"]
+    if not grows or full_at_step(told, need, card) > _STEPS_THAT_MATTER:
+        return
+    line = f"each step needs {size(grows)} more than the one before"
+    if fits(need, card):
+        line += f": the card is full at step {full_at_step(told, need, card)}"
+    out(line)
+
+
+def _first_line(out, told, need, card):
+    said = judge(told, need, card)
+    spare = card.total_bytes - whole_bytes(need, card)
+    of = f"on {card.name} ({size(card.total_bytes)})"
+    if said == NO_VERDICT:
+        out(_broken(told))
+    elif said == FITS:
+        out(f"fits {of}: {size(spare)} to spare, {extent(told)}")
+    elif spare < 0:
+        least = "at least " if told["how"] in _BROKEN else ""
+        out(f"does not fit {of}: {least}{size(-spare)} short, {_stopped(told)}")
     else:
-        out(f"does not fit on {card.name} ({size(card.total_bytes)}): {size(-spare)} short")
+        out(f"does not fit {of}: memory ran out, {_stopped(told)}")
+
+
+def _stopped(told):
+    if told["how"] in (*_BROKEN, "out of memory"):
+        return f"{told['how']} after {_count(told['steps'])}"
+    return extent(told)
+
+
+def _verdict(out, told, needs, card):
+    need = needs[0][1]
+    _first_line(out, told, need, card)
+    if told["how"] == "failed" and told.get("error"):
+        out(f"it ended with {told['error']}")
+    _growth(out, told, need, card)
+    out(f"engine {told['engine']}: {_ENGINES[told['engine']]}")
+    if told["requests"]:
+        _sum(out, needs, card)
+
+
+def _sum(out, needs, card):
+    need = needs[0][1]
     out("")
     out(f"  {size(need):>{WIDTH}}  memory that PyTorch needs to have")
     if card.context_bytes:
@@ -72,7 +152,7 @@ def _verdict(out, needs, card):
         out(f"  {size(card.nccl_bytes):>{WIDTH}}  NCCL's groups (the table of cards)")
     if margin_bytes(card):
         out(f"  {size(MARGIN_BYTES):>{WIDTH}}  libraries' kernels (assumed)")
-        out(f"  {size(whole):>{WIDTH}}  together")
+        out(f"  {size(whole_bytes(need, card)):>{WIDTH}}  together")
     for conf, other in needs[1:]:
         if other < need:
             out(f"  {size(need - other):>{WIDTH}}  less with {conf}")
@@ -125,11 +205,16 @@ def _table_of_cards(out, need, cards):
 
 def write(out, told, needs, card, cards):
     """`needs`: pairs of settings and bytes, the run's own first."""
-    _verdict(out, needs, card)
-    _peak(out, told)
-    _tables(out, told)
-    _table_of_cards(out, needs[0][1], cards)
+    need = needs[0][1]
+    _verdict(out, told, needs, card)
+    if told["requests"]:
+        _peak(out, told)
+        _tables(out, told)
+    if judge(told, need, card) != NO_VERDICT:
+        _table_of_cards(out, need, cards)
     out("")
-    out(f"{_ended(told)}; {told['requests']} requests in {told['seconds']:.1f} s")
+    out(f"{told['requests']} requests in {told['seconds']:.1f} s")
+    if told["how"] == "steady" and told["repeats"]:
+        out("the last two steps asked for the same")
     if told["made_up"]:
         out(f"values made up at {len(told['made_up'])} places (--on-item)")

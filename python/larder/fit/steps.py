@@ -1,0 +1,76 @@
+"""Compares optimizer steps: when have they become alike, and what do they leave
+behind?"""
+
+from larder.fit import ledger
+
+# Fewer differences between steps than this show no trend.
+_FEWEST = 2
+
+
+class Watcher:
+    """Detects when steps have become identical, twice in a row: the same
+    requests and frees in the same order, and as much more in use at the end
+    as after the step before."""
+
+    def __init__(self, book, most):
+        self._book = book
+        self._most = most  # None: until the steps are alike; 0: to the end
+        self._from = 0
+        self._last = None
+        self._live = 0
+        self.steps = 0
+        self.repeats = False
+
+    def _shape(self, begin):
+        """A step's requests and frees, their number, and what it left."""
+        records = self._book.records
+        shape = []
+        left = 0
+        for event in self._book.events[begin:]:
+            if not isinstance(event, int):
+                continue
+            size = records[event if event >= 0 else ~event][ledger.BYTES]
+            left += size if event >= 0 else -size
+            shape.append(size if event >= 0 else -1 - size)
+        return hash(tuple(shape)), len(shape), left
+
+    def is_steady(self):
+        self.steps += 1
+        shape = self._shape(self._from)
+        self._from = len(self._book.events)
+        self.repeats = shape == self._last
+        self._last = shape
+        if self._most is None:
+            return self.repeats
+        return self._most > 0 and self.steps >= self._most
+
+    def grows_bytes(self):
+        """How much more each step needs than the one before."""
+        if self.repeats:
+            return max(0, self._last[-1])
+        return growth_bytes(peaks(self._book))
+
+
+def peaks(book):
+    """[name, peak of requested bytes] of each step that ended."""
+    live, peak, rows = 0, 0, []
+    for event in book.events:
+        if isinstance(event, str):
+            rows.append([event, peak])
+            peak = live
+        elif isinstance(event, int):
+            size = book.records[event if event >= 0 else ~event][ledger.BYTES]
+            live += size if event >= 0 else -size
+            peak = max(peak, live)
+    return rows
+
+
+def growth_bytes(rows):
+    """By how much the peaks of steps grow, the least of all steps after the
+    second; 0 if one of them does not, or there are too few.  The first step
+    is another: an optimizer makes its state at its end."""
+    sizes = [size for _, size in rows[1:]]
+    grown = [after - before for before, after in zip(sizes, sizes[1:])]
+    if len(grown) < _FEWEST or min(grown) <= 0:
+        return 0
+    return min(grown)

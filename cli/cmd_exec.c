@@ -17,6 +17,7 @@
 #include "exec_report.h"
 #include "help.h"
 #include "new_file.h"
+#include "take_capacity.h"
 
 #define SIM_DEFAULT "24GiB"
 
@@ -124,7 +125,9 @@ static int cmd_exec_read_settings(const struct cli_command *self, int argc,
             cli_help_command(self);
             return CLI_EXIT_OK;
         }
-        if (got == CLI_WRONG)
+        if (got == CLI_WRONG ||
+            ((got == ROW_SIM || got == ROW_LIMIT || got == ROW_MINIMUM) &&
+             !take_capacity_check(&args, got)))
             return CLI_EXIT_BAD;
         if (got == ROW_SIM)
             s->sim = args.value;

@@ -11,6 +11,7 @@
 #include "help.h"
 #include "lab/lab_command.h"
 #include "lab/prompt/prompt_shell.h"
+#include "take_capacity.h"
 #include "take_setting.h"
 #include "terminal.h"
 
@@ -44,7 +45,7 @@ static bool cmd_lab_set_option(struct settings *s, const struct cli_args *a,
     switch ((enum row)row) {
     case ROW_DEVICE:
         s->options.device = a->value;
-        break;
+        return take_capacity_check(a, row);
     case ROW_POLICY:
         return take_policy(a, &s->options.policy);
     case ROW_CONF:

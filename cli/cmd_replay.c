@@ -13,6 +13,7 @@
 #include "replay/replay.h"
 #include "replay_report.h"
 #include "same_file.h"
+#include "take_capacity.h"
 #include "take_setting.h"
 
 enum { JOBS_MAX = 1024, HISTORY_MAX = 1 << 30 };
@@ -137,7 +138,7 @@ static bool cmd_replay_set_option(struct settings *s, const struct cli_args *a,
         break;
     case ROW_DEVICE:
         s->options.device = a->value;
-        break;
+        return take_capacity_check(a, row);
     case ROW_PLACEMENTS:
         s->placements_path = a->value;
         break;

@@ -7,11 +7,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "cards.h"
 #include "commands.h"
 #include "complain.h"
 #include "help.h"
 #include "input_list.h"
 #include "progress.h"
+#include "recording_scope.h"
+#include "take_capacity.h"
 #include "take_setting.h"
 #include "tune_report.h"
 
@@ -19,6 +22,7 @@ enum { JOBS_MAX = 1024 };
 
 enum row {
     ROW_CAPACITY,
+    ROW_GPU,
     ROW_POLICY,
     ROW_CONF,
     ROW_JSON,
@@ -29,6 +33,9 @@ enum row {
 
 #define ROWS(capacity)                                                         \
     [ROW_CAPACITY] = {"capacity", "SIZE", capacity},                           \
+    [ROW_GPU] = {"gpu", "NAME",                                                \
+                 "the card to fit on, as rtx4090: its memory less what the\n"  \
+                 "driver takes for a process"},                                \
     [ROW_POLICY] = {"policy", "pytorch|larder|direct",                         \
                     "the present policy (pytorch)"},                           \
     [ROW_CONF] = {"conf", "K:V,...",                                           \
@@ -52,12 +59,11 @@ static const struct cli_option fit_table[] = {
     {NULL, NULL, NULL},
 };
 
-/* The largest simulated GPU (sim.h). */
-#define CAPACITY_MAX (UINT64_C(16) << 40)
-
 struct settings {
     struct tune_options options;
     struct tune_base base;
+    struct card card; /* without an id: none was named */
+    bool sized;       /* a capacity was given */
     struct input_list inputs;
     char cache[PATH_MAX];
     bool json;
@@ -67,16 +73,21 @@ struct settings {
 
 /* ---- options ------------------------------------------------------------ */
 
-static bool set_capacity(struct settings *s, const struct cli_args *a)
+static bool set_gpu(struct settings *s, const struct cli_args *a)
 {
-    if (larder_parse_size(a->value, &s->options.capacity) == LARDER_OK &&
-        s->options.capacity > 0 && s->options.capacity <= CAPACITY_MAX)
-        return true;
-    cli_bad_usage(a->command,
-                  "--capacity: '%s' is not a capacity: expected a size up to "
-                  "16TiB, such as 24GiB",
-                  a->value);
-    return false;
+    struct tool_error error;
+    struct cards cards;
+    const struct card *card;
+
+    if (!cards_read(&cards, &error) ||
+        (card = cards_find(&cards, a->value, &error)) == NULL) {
+        cli_bad_usage(a->command, "--gpu: %s", error.text);
+        return false;
+    }
+    s->card = *card;
+    s->options.capacity = card->total_bytes;
+    s->options.context_bytes = card->context_bytes;
+    return true;
 }
 
 static bool set_jobs(struct settings *s, const struct cli_args *a, int row)
@@ -107,7 +118,10 @@ static bool cmd_tune_take(void *ctx, const struct cli_args *a, int got)
         return add_input(s, a);
     switch ((enum row)got) {
     case ROW_CAPACITY:
-        return set_capacity(s, a);
+        s->sized = true;
+        return take_capacity(a, got, &s->options.capacity);
+    case ROW_GPU:
+        return set_gpu(s, a);
     case ROW_POLICY:
         return take_policy(a, &s->base.policy);
     case ROW_CONF:
@@ -159,6 +173,9 @@ static int cmd_tune_read_settings(const struct cli_command *self, int argc,
 
     if (status >= 0)
         return status;
+    if (s->sized && s->card.id[0] != '\0')
+        return cli_bad_usage(self, "--capacity and --gpu both say what to fit "
+                                   "in; expected one of them");
     if (s->inputs.count == 0)
         return cli_bad_usage(self, "no input; expected a TRACE or SNAPSHOT");
     if (cli_check_inputs(self, (const char *const *)s->inputs.paths,
@@ -212,7 +229,8 @@ static bool print(const struct settings *s, bool is_fit, const struct tune *t)
 {
     if (s->json)
         return cmd_tune_print_json(is_fit ? tune_fit_json(t) : tune_json(t));
-    return is_fit ? fit_report_print(t) : tune_report_print(t);
+    return is_fit ? fit_report_print(t, s->card.name)
+                  : tune_report_print(t, s->card.name);
 }
 
 static int run_inputs(const struct cli_command *self, const struct settings *s,
@@ -236,7 +254,7 @@ static int run_inputs(const struct cli_command *self, const struct settings *s,
         status = cmd_tune_fail(self, error.text);
     else if (!print(s, is_fit, &t))
         status = cmd_tune_fail(self, "out of host memory");
-    else if (is_fit && !tune_fits_now(&t))
+    else if (is_fit && tune_verdict(&t, &t.candidates[0]) != TUNE_FITS)
         status = CLI_EXIT_NO;
     tune_free(&t);
     tune_inputs_free(&inputs);
@@ -246,11 +264,12 @@ static int run_inputs(const struct cli_command *self, const struct settings *s,
 static int cmd_tune_run(const struct cli_command *self, int argc, char **argv,
                         bool is_fit)
 {
-    struct settings s = {0};
+    struct settings s = {.base.look = recording_scope};
     int status = cmd_tune_read_settings(self, argc, argv, &s);
 
     if (status < 0 && is_fit && s.options.capacity == 0)
-        status = cli_bad_usage(self, "no capacity; expected --capacity SIZE");
+        status = cli_bad_usage(self, "no capacity; expected --capacity SIZE or "
+                                     "--gpu NAME");
     if (status < 0)
         status = run_inputs(self, &s, is_fit);
     input_list_free(&s.inputs);
@@ -284,10 +303,11 @@ const struct cli_command cli_command_fit = {
     .name = "fit",
     .summary = "Check whether a recorded job fits on a card, and what makes "
                "it fit.",
-    .operands = "--capacity SIZE TRACE|SNAPSHOT|FOLDER...",
+    .operands = "--capacity SIZE|--gpu NAME TRACE|SNAPSHOT|FOLDER...",
     .text =
-        "The exit status is 0 if it fits, 1 if it does not, 2 for bad usage "
-        "or input.\n",
+        "The exit status is 0 if what was recorded fits, 1 if it does not or "
+        "cannot be known to,\n"
+        "2 for bad usage or input.\n",
     .options = fit_table,
     .run = run_fit,
 };

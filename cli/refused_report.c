@@ -53,11 +53,10 @@ static bool same_key(const struct replay_setting *a,
 static void print_cures(const struct replay_refused *r)
 {
     if (r->cure_count == 0) {
-        printf("; none of %zu other settings would have let it fit\n",
-               r->tried);
+        printf("; none of %zu other settings would have served it\n", r->tried);
         return;
     }
-    printf("; with these it would have fitted: ");
+    printf("; with these it would have been served: ");
     for (size_t i = 0; i < r->cure_count; i++) {
         if (i > 0 && same_key(&r->cures[i], &r->cures[i - 1]))
             continue;
@@ -72,21 +71,21 @@ static void print_verdict(const struct replay_refused *r)
     char a[UNITS_MAX];
 
     if (r->fits && r->by_beginning)
-        printf("it fits here, but so it does under the recorded settings: "
+        printf("it is served here, but so it is under the recorded settings: "
                "what lay where before\nthe recording began made it fail, and "
                "that is not known to an empty device\n");
     else if (r->fits && r->min_bytes < r->device_bytes)
-        printf("it would now have fitted, with %s to spare\n",
+        printf("it would now have been served, with %s to spare\n",
                bytes(r->device_bytes - r->min_bytes, a));
     else if (r->fits)
-        printf("it would now have fitted, with nothing to spare\n");
+        printf("it would now have been served, with nothing to spare\n");
     else if (r->by_beginning)
         printf("it fails by %s, for what lay where before the recording "
                "began: on an empty\ndevice these settings have room, so that "
                "other settings cannot be judged\n",
                bytes(r->short_bytes, a));
     else {
-        printf("it does not fit: %s more would be needed",
+        printf("it is refused again: %s more would be needed",
                bytes(r->short_bytes, a));
         print_cures(r);
     }

@@ -57,7 +57,7 @@ static char *find(const struct tune_inputs *inputs)
 
 char *report_cure_find(void *ctx, const struct snapshot *s, size_t device)
 {
-    const struct tune_base base = {LARDER_POLICY_DEFAULT, NULL};
+    const struct tune_base base = {.policy = LARDER_POLICY_DEFAULT};
     struct tune_inputs inputs = {0};
     struct tool_error error;
     char *words = NULL;

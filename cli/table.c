@@ -84,12 +84,14 @@ static int measure(const struct table *t, size_t *widths)
     return GAP_NARROW;
 }
 
-/* The end of a name is more informative than its folders. */
-static void print_name(const char *name, size_t width)
+/* The end of a path is more informative than its folders. */
+static void print_name(const char *name, size_t width, bool keeps_front)
 {
     size_t length = strlen(name);
 
-    if (length > width)
+    if (length > width && keeps_front)
+        printf("%.*s...", (int)width - 3, name);
+    else if (length > width)
         printf("...%s", name + (length - width + 3));
     else
         printf("%-*s", (int)width, name);
@@ -107,7 +109,7 @@ bool table_print(const struct table *t)
         bool bold = colour && r == 0;
 
         fputs(bold ? "\033[1m" : "", stdout);
-        print_name(table_cell(t, r, 0), widths[0]);
+        print_name(table_cell(t, r, 0), widths[0], t->keeps_front);
         for (size_t c = 1; c < t->columns; c++)
             printf("%*s%*s", gap, "", (int)widths[c], table_cell(t, r, c));
         puts(bold ? "\033[0m" : "");

@@ -7,13 +7,15 @@
 
 enum { TABLE_COLUMNS_MAX = 16 };
 
-/* The first column has names: left-aligned, and truncated at the front if the
- * table would be wider than the terminal.  The others are right-aligned. */
+/* The first column has names: left-aligned, and truncated, if the table would be
+ * wider than the terminal, at the front, as paths are, or at the end.  The others
+ * are right-aligned. */
 struct table {
     size_t columns;
     size_t rows;
     char **cells; /* rows * columns, each malloc'd; row 0: heading */
-    bool failed;  /* no host memory: rows are missing */
+    bool keeps_front;
+    bool failed; /* no host memory: rows are missing */
 };
 
 void table_init(struct table *t, size_t columns);

@@ -53,6 +53,19 @@ static const char *setting_name(const struct tune *t,
 
 /* ---- the table of settings ---------------------------------------------- */
 
+static const char *fits_word(const struct tune *t,
+                             const struct tune_candidate *c)
+{
+    switch (tune_verdict(t, c)) {
+    case TUNE_FITS:
+        return "yes";
+    case TUNE_DOES_NOT_FIT:
+        return tune_has_capacity(t) ? "no" : "-";
+    default:
+        return tune_has_capacity(t) ? "?" : "-";
+    }
+}
+
 static void add_candidate(struct table *table, const struct tune *t,
                           const struct tune_candidate *c)
 {
@@ -61,11 +74,9 @@ static void add_candidate(struct table *table, const struct tune *t,
     char calls[UNITS_MAX];
     const char *cells[COLUMNS] = {
         setting_name(t, c, name, sizeof name),
-        !tune_has_capacity(t) ? "-"
-        : c->worst.fits       ? "yes"
-                              : "no",
+        fits_word(t, c),
         c->worst.min_capacity_bytes != 0
-            ? units_bytes(c->worst.min_capacity_bytes, text[0])
+            ? units_bytes_up(c->worst.min_capacity_bytes, text[0])
             : "none",
         units_bytes(c->worst.peak_reserved_bytes, text[1]),
         calls,
@@ -97,8 +108,10 @@ static bool is_repeated(const struct tune_candidate **order, size_t number)
 
 static bool print_table(const struct tune *t)
 {
-    static const char *const head[COLUMNS] = {"setting",  "fits",  "smallest",
-                                              "reserved", "calls", "driver"};
+    const char *const head[COLUMNS] = {
+        "setting",  tune_ended(t) ? "fits" : "past it",
+        "smallest", "reserved",
+        "calls",    "driver"};
     const struct tune_candidate **order = tune_ranking(t);
     struct table table;
     size_t shown = 0;
@@ -107,6 +120,7 @@ static bool print_table(const struct tune *t)
     if (order == NULL)
         return false;
     table_init(&table, COLUMNS);
+    table.keeps_front = true;
     table_add(&table, head);
     add_candidate(&table, t, now(t));
     for (size_t i = 0; i + 1 < t->count && shown < SHOWN; i++) {
@@ -121,25 +135,63 @@ static bool print_table(const struct tune *t)
                t->count - 1 - shown);
     table_free(&table);
     free(order);
-    puts("\nfits: what it is to fit on; smallest: device on which nothing "
-         "fails; reserved: peak;\ncalls, driver: of the driver in a first "
-         "pass, and their estimated time");
+    printf("\n%s; smallest: device on which nothing fails;\nreserved: peak on "
+           "a large card; calls, driver: of the driver in a first pass, and "
+           "their\nestimated time\n",
+           tune_ended(t) ? "fits: the recording, on what it is to fit on"
+                         : "past it: gets past the request that failed");
     return ok;
 }
 
 /* ---- advice ------------------------------------------------------------- */
 
-static void print_capacity(const struct tune *t)
+typedef const char *units_fn(uint64_t bytes, char out[UNITS_MAX]);
+
+/* `bytes` rounds so that the sentence stays true. */
+static void print_capacity(const struct tune *t, const char *card,
+                           units_fn *bytes)
 {
     char text[UNITS_MAX];
 
-    if (t->options->capacity != 0)
-        printf("%s", units_bytes(t->options->capacity, text));
+    if (card[0] != '\0')
+        printf("the %s's %s, %s", card, bytes(t->options->capacity, text),
+               t->options->context_bytes > 0 ? "the context counted"
+                                             : "without a context");
+    else if (t->options->capacity != 0)
+        printf("%s", bytes(t->options->capacity, text));
     else if (t->inputs->count == 1)
         printf("the recorded card's %s",
-               units_bytes(tune_capacity(t, &t->inputs->items[0]), text));
+               bytes(tune_capacity(t, &t->inputs->items[0]), text));
     else
         printf("the recorded cards");
+}
+
+/* What the recording leaves open. */
+static void print_scope(const struct tune *t)
+{
+    struct tune_scope scope = tune_scope(t);
+    char a[UNITS_MAX];
+    char b[UNITS_MAX];
+
+    if (!tune_ended(t) && scope.steps > 0)
+        printf("What follows that request was not recorded; the %" PRIu64
+               " whole pass%s before it %s, and %s part\nof this.\n",
+               scope.steps, scope.steps == 1 ? "" : "es",
+               scope.steps == 1 ? "was" : "were",
+               scope.steps == 1 ? "is" : "are");
+    else if (!tune_ended(t))
+        printf("What follows that request was not recorded, and no whole pass "
+               "before it: the job may need\nmore.\n");
+    else if (scope.next_bytes > 0)
+        printf("Only the first step was recorded: the next begins with %s of "
+               "optimizer state more, and may\nneed %s.\n",
+               units_bytes(scope.next_bytes, a),
+               units_bytes_up(
+                   now(t)->worst.min_capacity_bytes + scope.next_bytes, b));
+    if (scope.grows_bytes_per_step > 0)
+        printf("It grows: each pass begins with at least %s more than the one "
+               "before, and later ones need\nthat much more each.\n",
+               units_bytes(scope.grows_bytes_per_step, a));
 }
 
 /* Ready to paste. */
@@ -171,23 +223,32 @@ static void print_versions(const struct tune_candidate *c)
     printf("\n");
 }
 
-static void print_gain(const struct tune *t, const struct tune_candidate *c)
+static void print_gain(const struct tune *t, const struct tune_candidate *c,
+                       const char *card)
 {
+    const char *least = tune_ended(t) ? "" : "at least ";
     char a[UNITS_MAX];
     char b[UNITS_MAX];
 
     if (!tune_fits_now(t)) {
-        printf("With it the job fits on ");
-        print_capacity(t);
-        printf(": it needs %s", units_bytes(c->worst.min_capacity_bytes, a));
+        printf(tune_ended(t) ? "With it the recording fits on "
+                             : "With it the job gets past the request that "
+                               "failed, on ");
+        print_capacity(t, card, units_bytes_up);
+        printf(": it needs ");
     } else {
-        printf("With it the job needs %s",
-               units_bytes(c->worst.min_capacity_bytes, a));
+        printf("With it the recording needs ");
     }
+    printf("%s%s", least, units_bytes_up(c->worst.min_capacity_bytes, a));
     if (now(t)->worst.min_capacity_bytes != 0)
         printf(", and %s as it is",
-               units_bytes(now(t)->worst.min_capacity_bytes, b));
+               units_bytes_up(now(t)->worst.min_capacity_bytes, b));
     printf(": %s.\n", tune_reason(&c->setting));
+    printf("Its price: %s reserved on a large card (%s as it is), and %" PRIu64
+           " driver calls in a first\npass (%" PRIu64 ").\n",
+           units_bytes(c->worst.peak_reserved_bytes, a),
+           units_bytes(now(t)->worst.peak_reserved_bytes, b),
+           c->worst.driver_calls, now(t)->worst.driver_calls);
 }
 
 /* The rank with the largest need. */
@@ -240,7 +301,7 @@ static uint64_t least_short(const struct tune *t)
     return min;
 }
 
-static void print_no_cure(const struct tune *t)
+static void print_no_cure(const struct tune *t, const char *card)
 {
     uint64_t bytes = least_short(t);
     char text[UNITS_MAX];
@@ -249,7 +310,7 @@ static void print_no_cure(const struct tune *t)
     if (bytes != TUNE_ENDLESS) {
         printf(": at best %s (%" PRIu64 " bytes) too much for ",
                units_bytes(bytes, text), bytes);
-        print_capacity(t);
+        print_capacity(t, card, units_bytes);
     }
     printf(".\n");
     print_holders(t);
@@ -263,7 +324,7 @@ static void print_by_beginning(void)
            "beginning, with more max_entries.\n");
 }
 
-static void print_advice(const struct tune *t)
+static void print_advice(const struct tune *t, const char *card)
 {
     const struct tune_candidate *best = tune_best(t);
 
@@ -272,15 +333,15 @@ static void print_advice(const struct tune *t)
     } else if (best != NULL) {
         print_line(t, best);
         print_versions(best);
-        print_gain(t, best);
+        print_gain(t, best, card);
     } else if (tune_fits_now(t)) {
         printf("\nNo setting needs a hundredth less than those it has.\n");
     } else {
-        print_no_cure(t);
+        print_no_cure(t, card);
     }
 }
 
-bool tune_report_print(const struct tune *t)
+bool tune_report_print(const struct tune *t, const char *card)
 {
     bool ok;
 
@@ -289,7 +350,9 @@ bool tune_report_print(const struct tune *t)
                "sums\n\n",
                t->inputs->count);
     ok = print_table(t);
-    print_advice(t);
+    print_advice(t, card);
+    if (!t->by_beginning)
+        print_scope(t);
     return ok;
 }
 
@@ -304,7 +367,7 @@ static void add_rank(struct table *table, const struct tune *t, size_t number)
         in->name,
         cell->fits ? "yes" : "no",
         cell->min_capacity_bytes != 0
-            ? units_bytes(cell->min_capacity_bytes, text[0])
+            ? units_bytes_up(cell->min_capacity_bytes, text[0])
             : "none",
         units_bytes(cell->peak_allocated_bytes, text[1]),
         units_bytes(cell->peak_reserved_bytes, text[2]),
@@ -370,36 +433,57 @@ static bool print_ranks(const struct tune *t)
     return ok && print_spread(t);
 }
 
-static void print_fits(const struct tune *t)
+static void print_no_fit(const struct tune *t, const char *card)
 {
     uint64_t need = now(t)->worst.min_capacity_bytes;
     uint64_t missing = tune_short_bytes(t, now(t));
     char a[UNITS_MAX];
-    char b[UNITS_MAX];
 
-    if (tune_fits_now(t)) {
-        printf("It fits on ");
-        print_capacity(t);
-        printf(": %s would do.\n", units_bytes(need, a));
-        return;
-    }
     printf("It does not fit on ");
-    print_capacity(t);
+    print_capacity(t, card, units_bytes);
     if (missing == TUNE_ENDLESS)
         printf(", nor on any other size");
     else
-        printf(": %s is missing", units_bytes(missing, a));
+        printf(": %s is missing%s", units_bytes_up(missing, a),
+               tune_ended(t) ? "" : " for the request that failed");
     if (need != 0 && !t->by_beginning)
-        printf(", %s would do", units_bytes(need, b));
+        printf(", %s%s", tune_ended(t) ? "" : "at least ",
+               units_bytes_up(need, a));
+    if (need != 0 && !t->by_beginning)
+        printf(tune_ended(t) ? " would do" : " is needed");
     printf(".\n");
 }
 
-bool fit_report_print(const struct tune *t)
+static void print_fits(const struct tune *t, const char *card)
+{
+    char a[UNITS_MAX];
+
+    if (!tune_fits_now(t)) {
+        print_no_fit(t, card);
+        return;
+    }
+    if (!tune_ended(t))
+        printf("It gets past the request that failed, on ");
+    else if (tune_verdict(t, now(t)) == TUNE_NO_VERDICT)
+        printf("No verdict: the first step fits on ");
+    else
+        printf("The recording fits on ");
+    print_capacity(t, card, units_bytes_up);
+    units_bytes_up(now(t)->worst.min_capacity_bytes, a);
+    if (tune_ended(t))
+        printf(": %s would do.\n", a);
+    else
+        printf(": at least %s is needed.\n", a);
+}
+
+bool fit_report_print(const struct tune *t, const char *card)
 {
     bool ok = t->inputs->count == 1 || print_ranks(t);
 
-    print_fits(t);
+    print_fits(t, card);
     if (!tune_fits_now(t))
-        print_advice(t);
+        print_advice(t, card);
+    if (!t->by_beginning)
+        print_scope(t);
     return ok;
 }

@@ -6,10 +6,10 @@
 
 /* The table of settings, the line to paste, and the reason.  False: no host
  * memory. */
-bool tune_report_print(const struct tune *t);
+bool tune_report_print(const struct tune *t, const char *card);
 
 /* Whether it fits; for several ranks the worst and the spread.  If it does not,
  * the cheapest setting with which it would.  False: no host memory. */
-bool fit_report_print(const struct tune *t);
+bool fit_report_print(const struct tune *t, const char *card);
 
 #endif

@@ -1,6 +1,7 @@
 #include "units.h"
 
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 
 /* Three digits, or as many as are before the point. */
@@ -11,7 +12,16 @@ static int digits_after_point(double x)
     return x < 99.95 ? 1 : 0;
 }
 
-const char *units_bytes(uint64_t bytes, char out[UNITS_MAX])
+/* No less than x with these digits. */
+static double raised(double x, int digits)
+{
+    double scale = digits == 2 ? 100 : digits == 1 ? 10 : 1;
+    double whole = (double)(uint64_t)(x * scale);
+
+    return (whole < x * scale ? whole + 1 : whole) / scale;
+}
+
+static const char *write_bytes(uint64_t bytes, bool up, char out[UNITS_MAX])
 {
     static const char *const names[] = {"KiB", "MiB", "GiB",
                                         "TiB", "PiB", "EiB"};
@@ -27,8 +37,20 @@ const char *units_bytes(uint64_t bytes, char out[UNITS_MAX])
         x /= 1024;
         unit++;
     }
+    if (up)
+        x = raised(x, digits_after_point(x));
     snprintf(out, UNITS_MAX, "%.*f %s", digits_after_point(x), x, names[unit]);
     return out;
+}
+
+const char *units_bytes(uint64_t bytes, char out[UNITS_MAX])
+{
+    return write_bytes(bytes, false, out);
+}
+
+const char *units_bytes_up(uint64_t bytes, char out[UNITS_MAX])
+{
+    return write_bytes(bytes, true, out);
 }
 
 const char *units_time(uint64_t ns, char out[UNITS_MAX])

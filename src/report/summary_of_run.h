@@ -48,6 +48,10 @@ bool run_summary_make(const struct lifetimes *l, struct run_summary *out,
                       struct tool_error *error);
 void run_summary_free(struct run_summary *r);
 
+/* The bytes of optimizer state that the next step begins with, beyond those at
+ * the peak; 0: none, or memory ran out first. */
+uint64_t report_next_step(const struct run_summary *r);
+
 /* The bytes in use at the peak whose category was recorded; those of the rest
  * are guesses (report_lists.c). */
 uint64_t report_told_bytes(const struct run_summary *r);

@@ -108,7 +108,7 @@ static void measure(struct crew *w, size_t number)
     struct tune_cell *cell = &c->cells[number % inputs];
     char conf[REPLAY_CONF_MAX];
     struct tune_question q = {in, tune_policy(c, in), tune_conf(c, in, conf),
-                              tune_capacity(t, in)};
+                              tune_capacity(t, in), t->options->context_bytes};
     struct tool_error error;
     uint64_t ops = 0;
 
@@ -200,11 +200,8 @@ static bool measure_from(struct tune *t, size_t first, struct tool_error *error)
                      .first = first,
                      .cells = (t->count - first) * t->inputs->count,
                      .error = error};
-    const struct tune_options *o = t->options;
     uint64_t begin = now_ns();
 
-    if (o->progress != NULL)
-        o->progress(o->progress_ctx, w.cells, 0);
     pthread_mutex_init(&w.lock, NULL);
     run_crew(&w);
     pthread_mutex_destroy(&w.lock);
@@ -213,6 +210,32 @@ static bool measure_from(struct tune *t, size_t first, struct tool_error *error)
     for (size_t i = first; i < t->count; i++)
         sum_up(t, &t->candidates[i]);
     return !w.failed;
+}
+
+/* ---- progress ----------------------------------------------------------- */
+
+enum { ROUNDS = 3, NEAR = 5 };
+
+static void tell(const struct tune *t, uint64_t to_do, uint64_t done)
+{
+    const struct tune_options *o = t->options;
+
+    if (o->progress != NULL)
+        o->progress(o->progress_ctx, to_do * t->inputs->count,
+                    done * t->inputs->count);
+}
+
+/* All candidates that there can be are to be done from the beginning, so that
+ * the work ends where the bar does; those that there are not are done at once. */
+static void tell_beginning(const struct tune *t)
+{
+    tell(t, 1 + replay_setting_count + ROUNDS * NEAR, 0);
+}
+
+static void tell_left_out(const struct tune *t, size_t expected,
+                          size_t measured)
+{
+    tell(t, 0, expected > measured ? expected - measured : 0);
 }
 
 /* ---- the baseline ------------------------------------------------------- */
@@ -234,6 +257,7 @@ bool tune_base(struct tune *t, const struct tune_inputs *inputs,
     memset(t, 0, sizeof *t);
     t->inputs = inputs;
     t->options = options;
+    tell_beginning(t);
     if (!tune_add(t, NULL, true))
         return tool_fail(error, "out of host memory");
     if (!measure_from(t, 0, error))
@@ -260,8 +284,6 @@ void tune_free(struct tune *t)
 
 /* ---- searching ---------------------------------------------------------- */
 
-enum { ROUNDS = 3 };
-
 static bool add_grid(struct tune *t)
 {
     for (size_t i = 0; i < replay_setting_count; i++) {
@@ -274,7 +296,7 @@ static bool add_grid(struct tune *t)
 /* Add settings that differ from this one in one key. */
 static bool add_near(struct tune *t, const struct replay_setting *s)
 {
-    struct replay_setting near[] = {*s, *s, *s, *s, *s};
+    struct replay_setting near[NEAR] = {*s, *s, *s, *s, *s};
     bool ok = true;
 
     if (s->max_split_mb != 0) {
@@ -286,7 +308,7 @@ static bool add_near(struct tune *t, const struct replay_setting *s)
     near[2].gc_percent = s->gc_percent != 0 ? 0 : 80;
     near[3].roundup = s->roundup != 0 ? 0 : 4;
     near[4].segment_mb = s->segment_mb != 0 ? 0 : 64;
-    for (size_t i = 0; ok && i < sizeof near / sizeof near[0]; i++) {
+    for (size_t i = 0; ok && i < NEAR; i++) {
         /* Sizes below a segment's must remain splittable. */
         if (near[i].segment_mb == 0 || near[i].max_split_mb == 0 ||
             near[i].segment_mb < near[i].max_split_mb)
@@ -320,6 +342,8 @@ bool tune_search(struct tune *t, struct tool_error *error)
     for (int round = 0; first < t->count; round++) {
         if (!measure_from(t, first, error))
             return false;
+        tell_left_out(t, round == 0 ? replay_setting_count : NEAR,
+                      t->count - first);
         first = t->count;
         if (round == ROUNDS)
             break;

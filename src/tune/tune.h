@@ -26,6 +26,7 @@ struct tune_options {
     /* What each input has to fit on; 0: the card on which it ran out of memory,
      * or nothing. */
     uint64_t capacity;
+    uint64_t context_bytes; /* of it, taken by the driver */
     unsigned threads;
     const char *cache; /* folder of cells; NULL: none */
     replay_progress_fn *progress;
@@ -63,6 +64,22 @@ bool tune_has_capacity(const struct tune *t);
 
 /* Whether every input fits now; true if nothing was requested. */
 bool tune_fits_now(const struct tune *t);
+
+/* Whether every recording goes to its end; otherwise one stops at a request that
+ * failed, and "fits" means past that request. */
+bool tune_ended(const struct tune *t);
+
+/* What can be said of a candidate.  No verdict: nothing was requested, it failed
+ * for what no replay knows, or what the next step begins with decides. */
+enum tune_verdict { TUNE_FITS, TUNE_DOES_NOT_FIT, TUNE_NO_VERDICT };
+enum tune_verdict tune_verdict(const struct tune *t,
+                               const struct tune_candidate *c);
+
+/* "fits", "does not fit", "no verdict" */
+const char *tune_verdict_name(enum tune_verdict verdict);
+
+/* The smallest scope of the inputs: fewest steps, most bytes. */
+struct tune_scope tune_scope(const struct tune *t);
 
 /* The bytes missing for the worst input under a candidate; 0: none, or nothing
  * was requested; TUNE_ENDLESS: no size would do. */

@@ -44,6 +44,7 @@ static bool cell_path(const char *folder, const struct tune_question *q,
     hash = tune_cache_mix(hash, q->conf, strlen(q->conf) + 1);
     hash = tune_cache_mix(hash, &policy, sizeof policy);
     hash = tune_cache_mix(hash, &q->capacity, sizeof q->capacity);
+    hash = tune_cache_mix(hash, &q->context_bytes, sizeof q->context_bytes);
     hash = mix_program(hash);
     n = snprintf(out, PATH_MAX, "%s/%016" PRIx64 "%016" PRIx64 "-%016" PRIx64,
                  folder, q->input->content[0], q->input->content[1], hash);

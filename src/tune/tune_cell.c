@@ -1,5 +1,8 @@
 #include "tune/tune_cell.h"
 
+#include <inttypes.h>
+#include <stdio.h>
+
 #include "replay/replay_probe.h"
 
 /* Large devices, from the first that may be enough to the largest that can be
@@ -30,11 +33,15 @@ static bool measure_roomy(const struct tune_question *q,
 bool tune_cell_measure(const struct tune_question *q, struct tune_cell *out,
                        uint64_t *ops, struct tool_error *error)
 {
-    struct replay_options o = {.policy = q->policy, .conf = q->conf};
+    char device[64];
+    struct replay_options o = {
+        .policy = q->policy, .conf = q->conf, .device = device};
     const struct trace *t = &q->input->trace;
     struct replay_figures f = {0};
     uint64_t searched;
 
+    snprintf(device, sizeof device, "%s,context=%" PRIu64,
+             REPLAY_DEVICE_DEFAULT, q->context_bytes);
     *ops = 0;
     if (q->capacity != 0) {
         if (!replay_get_figures(t, &o, q->capacity, &f, error))

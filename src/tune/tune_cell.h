@@ -18,7 +18,8 @@ struct tune_question {
     const struct tune_input *input;
     larder_policy policy;
     const char *conf;
-    uint64_t capacity; /* bytes; 0: none was requested */
+    uint64_t capacity;      /* bytes; 0: none was requested */
+    uint64_t context_bytes; /* of it, taken by the driver */
 };
 
 /* *ops is the number of operations that were replayed.  False: no host memory,

@@ -8,6 +8,15 @@
 #include "convert/recorded_card.h"
 #include "trace/trace.h"
 
+/* How far a recording goes; the caller's look at it fills it in. */
+struct tune_scope {
+    uint64_t steps; /* passes recorded from begin to end; 0: unknown */
+    uint64_t grows_bytes_per_step; /* what each begins with beyond the last */
+    /* What a next pass begins with, and the recorded one did not: the
+     * optimizer's state, made at its end. */
+    uint64_t next_bytes;
+};
+
 struct tune_input {
     char *name;       /* the path, with ":N" if it has several devices */
     const char *path; /* not owned */
@@ -18,6 +27,7 @@ struct tune_input {
     char *conf;
     uint64_t content[2];       /* a hash of the trace */
     struct recorded_card card; /* if found: it ran out of memory on this */
+    struct tune_scope scope;
 };
 
 struct tune_inputs {
@@ -26,11 +36,14 @@ struct tune_inputs {
     size_t capacity;
 };
 
-/* The settings of a job by default: PyTorch's policy, with the settings
- * recorded in a snapshot. */
+/* The settings of a job by default: those recorded in a snapshot, with its
+ * policy; PyTorch's for a trace. */
 struct tune_base {
-    larder_policy policy; /* LARDER_POLICY_DEFAULT: PyTorch's */
+    larder_policy policy; /* LARDER_POLICY_DEFAULT: as said */
     const char *conf;     /* NULL: the recorded settings, or defaults */
+    /* Looks at a device of a snapshot, whose scope is 0.  NULL: nobody does. */
+    bool (*look)(const struct lifetimes *l, struct tune_scope *out,
+                 struct tool_error *error);
 };
 
 /* Read a trace or snapshot and add its contents; `path` must stay valid. *out

@@ -29,6 +29,34 @@ static const struct tune_input *first_input(const struct tune *t)
     return &t->inputs->items[0];
 }
 
+/* As in the contracts of `larder run`: `fits` is null without a verdict. */
+static int add_verdict(json_t *o, enum tune_verdict verdict)
+{
+    int bad = json_object_set_new(o, "verdict",
+                                  json_string(tune_verdict_name(verdict)));
+
+    bad |= json_object_set_new(o, "fits",
+                               verdict == TUNE_NO_VERDICT
+                                   ? json_null()
+                                   : json_boolean(verdict == TUNE_FITS));
+    return bad;
+}
+
+static json_t *scope_json(const struct tune *t)
+{
+    struct tune_scope scope = tune_scope(t);
+    json_t *o = json_object();
+    int bad = 0;
+
+    bad |= json_object_set_new(o, "steps", count_or_null(scope.steps));
+    bad |= json_object_set_new(o, "ended", json_boolean(tune_ended(t)));
+    bad |= json_object_set_new(o, "grows_bytes_per_step",
+                               count_json(scope.grows_bytes_per_step));
+    bad |=
+        json_object_set_new(o, "next_step_bytes", count_json(scope.next_bytes));
+    return done(o, bad);
+}
+
 static json_t *candidate_json(const struct tune *t,
                               const struct tune_candidate *c)
 {
@@ -41,7 +69,7 @@ static json_t *candidate_json(const struct tune *t,
     bad |= json_object_set_new(
         o, "policy", json_string(larder_policy_name(tune_policy(c, in))));
     bad |= json_object_set_new(o, "conf", utf8_json(tune_conf(c, in, conf)));
-    bad |= json_object_set_new(o, "fits", json_boolean(c->worst.fits));
+    bad |= add_verdict(o, tune_verdict(t, c));
     bad |= json_object_set_new(o, "min_capacity_bytes",
                                count_or_null(c->worst.min_capacity_bytes));
     bad |= json_object_set_new(o, "short_bytes",
@@ -123,6 +151,9 @@ static int add_common(const struct tune *t, json_t *o)
 
     bad |= json_object_set_new(o, "capacity_bytes",
                                count_or_null(t->options->capacity));
+    bad |= json_object_set_new(o, "context_bytes",
+                               count_json(t->options->context_bytes));
+    bad |= json_object_set_new(o, "scope", scope_json(t));
     bad |=
         json_object_set_new(o, "by_beginning", json_boolean(t->by_beginning));
     bad |= json_object_set_new(o, "ops", count_json(t->ops));
@@ -149,7 +180,7 @@ char *tune_json(const struct tune *t)
     json_t *o = json_object();
     int bad = 0;
 
-    bad |= json_object_set_new(o, "fits", json_boolean(tune_fits_now(t)));
+    bad |= add_verdict(o, tune_verdict(t, &t->candidates[0]));
     bad |= json_object_set_new(o, "now", candidate_json(t, &t->candidates[0]));
     bad |= json_object_set_new(o, "best", best_json(t));
     bad |= json_object_set_new(o, "candidates", candidates_json(t, false));

@@ -3,9 +3,70 @@
 
 #include "tune/tune.h"
 
+static uint64_t higher(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
 bool tune_fits_now(const struct tune *t)
 {
     return t->candidates[0].worst.fits;
+}
+
+bool tune_ended(const struct tune *t)
+{
+    for (size_t i = 0; i < t->inputs->count; i++) {
+        if (t->inputs->items[i].card.found)
+            return false;
+    }
+    return true;
+}
+
+/* Whether the next step, which was not recorded, may need more than there is. */
+static bool next_may_fail(const struct tune *t, const struct tune_candidate *c)
+{
+    for (size_t i = 0; i < t->inputs->count; i++) {
+        const struct tune_input *in = &t->inputs->items[i];
+
+        if (!in->card.found && in->scope.next_bytes != 0 &&
+            c->cells[i].min_capacity_bytes + in->scope.next_bytes >
+                tune_capacity(t, in))
+            return true;
+    }
+    return false;
+}
+
+enum tune_verdict tune_verdict(const struct tune *t,
+                               const struct tune_candidate *c)
+{
+    if (t->by_beginning && !c->is_base)
+        return TUNE_NO_VERDICT;
+    if (!c->worst.fits)
+        return TUNE_DOES_NOT_FIT;
+    return !tune_has_capacity(t) || next_may_fail(t, c) ? TUNE_NO_VERDICT
+                                                        : TUNE_FITS;
+}
+
+const char *tune_verdict_name(enum tune_verdict verdict)
+{
+    static const char *const names[] = {"fits", "does not fit", "no verdict"};
+
+    return names[verdict];
+}
+
+struct tune_scope tune_scope(const struct tune *t)
+{
+    struct tune_scope all = t->inputs->items[0].scope;
+
+    for (size_t i = 1; i < t->inputs->count; i++) {
+        const struct tune_scope *s = &t->inputs->items[i].scope;
+
+        all.steps = s->steps < all.steps ? s->steps : all.steps;
+        all.grows_bytes_per_step =
+            higher(all.grows_bytes_per_step, s->grows_bytes_per_step);
+        all.next_bytes = higher(all.next_bytes, s->next_bytes);
+    }
+    return all;
 }
 
 static uint64_t missing(const struct tune_cell *cell, uint64_t capacity)

@@ -25,7 +25,7 @@ best() {
 expect 0 tune --json --capacity 16GiB "$tmp/load.trace"
 is 'the cure' "$(best conf)" '"max_split_size_mb:21"'
 is 'the policy' "$(best policy)" '"pytorch"'
-stdout_has '^{"fits":false,"now":{"policy":"pytorch","conf":"","fits":false,"min_capacity_bytes":[0-9]*'
+stdout_has '^{"verdict":"does not fit","fits":false,"now":{"policy":"pytorch","conf":"","verdict":"does not fit","fits":false,"min_capacity_bytes":[0-9]*'
 for key in min_capacity_bytes peak_reserved_bytes; do
     [ "$(best $key)" -lt $((16 * gib)) ] || say_failed "best $key: $(best $key)"
 done
@@ -33,7 +33,8 @@ cured=$(best min_capacity_bytes)
 expect 0 tune --capacity 16GiB "$tmp/load.trace"
 stdout_has '^export PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:21$'
 stdout_has 'From PyTorch 2.9 on the name is PYTORCH_ALLOC_CONF'
-stdout_has 'With it the job fits on 16.0 GiB: it needs 1[01].* GiB, and 20.7 GiB as it is: larger blocks are no longer cut'
+stdout_has 'With it the recording fits on 16.0 GiB: it needs 1[01].* GiB, and 20.8 GiB as it is: larger blocks are no longer cut'
+stdout_has '^Its price: .* GiB reserved on a large card (20.7 GiB as it is), and [0-9]* driver calls in a first$'
 stdout_has '^expandable_segments:True  *yes '
 
 # The reported need is what a replay under these settings needs.
@@ -47,7 +48,22 @@ expect 0 replay --repeat 0 --policy pytorch --device sim:16GiB \
 expect 0 tune --json "$tmp/oom.json"
 is 'the cure of a snapshot' "$(best conf)" '"max_split_size_mb:21"'
 expect 0 tune "$tmp/oom.json"
-stdout_has "fits on the recorded card's 16.0 GiB"
+stdout_has "With it the job gets past the request that failed, on the recorded card's 16.0 GiB: it needs at least [0-9.]* GiB, and"
+stdout_has '^What follows that request was not recorded; the 29 whole passes before it were'
+stdout_has '^It grows: each pass begins with at least 270 MiB more than the one before'
+if grep -q fits "$tmp/out"; then
+    say_failed 'a recording that ends at a failure fits'
+fi
+# The rest of the run needs more than the part up to the failure: what was said
+# is at least that, and no verdict of the whole.
+expect 0 fit --capacity 24GiB "$tmp/oom.json"
+stdout_has '^It gets past the request that failed, on 24.0 GiB: at least 1[67].* GiB is needed.$'
+expect 0 fit --json --capacity 24GiB "$tmp/oom.json"
+stdout_has '"verdict":"fits","fits":true,.*"scope":{"steps":29,"ended":false,"grows_bytes_per_step":283115520,"next_step_bytes":0}'
+expect 1 fit --capacity 12GiB "$tmp/oom.json"
+stdout_has '^It does not fit on 12.0 GiB: [0-9.]* GiB is missing for the request that failed, at least 1[67].* GiB is needed.$'
+expect 0 tune --json "$tmp/oom.json"
+stdout_has '"scope":{"steps":29,"ended":false'
 
 # Known results are not replayed again; with other options they are.
 expect 0 tune --json --capacity 16GiB "$tmp/load.trace"
@@ -77,15 +93,15 @@ expect 0 replay --repeat 0 --json --min-capacity --policy pytorch \
     "$tmp/load.trace"
 need=$(field min_capacity_bytes)
 expect 0 fit --capacity "$need" "$tmp/load.trace"
-stdout_has '^It fits on 20.7 GiB: 20.7 GiB would do.$'
+stdout_has '^The recording fits on 20.8 GiB: 20.8 GiB would do.$'
 expect 1 fit --json --capacity $((need - 1)) "$tmp/load.trace"
 stdout_has '"fits":false,'
 is min_capacity_bytes "$(field min_capacity_bytes)" "$need"
 is short_bytes "$(sed 's/,"cures".*//; s/.*"short_bytes":\([0-9]*\).*/\1/' \
     "$tmp/out")" 1
-stdout_has '"cures":\[{"policy":"pytorch","conf":"max_split_size_mb:21","fits":true,"min_capacity_bytes":[0-9]*'
+stdout_has '"cures":\[{"policy":"pytorch","conf":"max_split_size_mb:21","verdict":"fits","fits":true,"min_capacity_bytes":[0-9]*'
 expect 1 fit --capacity 12GiB "$tmp/load.trace"
-stdout_has '^It does not fit on 12.0 GiB: 8.70 GiB is missing, 20.7 GiB would do.$'
+stdout_has '^It does not fit on 12.0 GiB: 8.71 GiB is missing, 20.8 GiB would do.$'
 stdout_has '^export PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:21$'
 expect 0 fit --capacity 12GiB --conf max_split_size_mb:64 "$tmp/load.trace"
 expect 0 fit --capacity 12.5GiB --policy larder "$tmp/load.trace"
@@ -165,7 +181,7 @@ done
 load 40 >"$tmp/ranks/rank3.trace"
 expect 1 fit --capacity 16GiB "$tmp/ranks"
 stdout_has 'rank0.trace  *yes  *10.4 GiB'
-stdout_has 'rank3.trace  *no  *20.7 GiB'
+stdout_has 'rank3.trace  *no  *20.8 GiB'
 stdout_has 'Worst: .*rank3.trace.  From 10.4 GiB to 20.7 GiB, the middle 10.4 GiB'
 stdout_has 'Unlike the others: .*rank3.trace (20.7 GiB)'
 expect 1 fit --json --capacity 16GiB "$tmp/ranks"
@@ -187,9 +203,82 @@ expect 2 fit --capacity 1GiB "$tmp/none.json"
 stderr_has 'none.json: no history: .*_record_memory_history'
 expect 2 tune "$tmp/none.json"
 
+# A card by its name: what the driver takes for a process is counted.
+expect 0 fit --gpu rtx4090 "$tmp/load.trace"
+stdout_has "^The recording fits on the NVIDIA GeForce RTX 4090's 23.7 GiB, the context counted: 21.1 GiB would do.$"
+expect 0 fit --json --gpu 4090 "$tmp/load.trace"
+is 'a card with its context' "$(field min_capacity_bytes)" \
+    $((need + 398 * 1048576))
+stdout_has '"capacity_bytes":25382879232,"context_bytes":416284672,'
+expect 1 fit --json --no-cache --gpu t4 "$tmp/load.trace"
+stdout_has '"verdict":"does not fit"'
+expect 0 tune --gpu T4 "$tmp/load.trace"
+stdout_has "fits on the Tesla T4's 14.6 GiB, the context counted: it needs 11.0 GiB"
+expect 2 fit --gpu rtx4900 "$tmp/load.trace"
+stderr_has "gpu: 'rtx4900' is not in the table of cards; did you mean rtx4090? expected one of .*h100"
+expect 2 fit --gpu t4 --capacity 1GiB "$tmp/load.trace"
+stderr_has 'expected one of them'
+
+# The first step alone says nothing of the next, which begins with the state
+# that the optimizer made at its end.
+mib=1048576
+event() { # ACTION BLOCK BYTES NAME
+    printf '%s{"action": "%s", "addr": %s, "size": %s, "stream": 0, "frames": [{"filename": "/home/me/%s.py", "name": "%s", "line": 7}]}' \
+        "$comma" "$1" $((128 * mib * $2)) "$3" "$4" "$4"
+    comma=,
+}
+state() {
+    comma=
+    printf '{"segments": [], "device_traces": [['
+    event alloc 0 $((60 * mib)) __init__
+    event alloc 1 $((100 * mib)) forward
+    for i in $(seq 40); do
+        event alloc 5 512 helper
+        event free_requested 5 512 helper
+        event free_completed 5 512 helper
+    done
+    event alloc 2 $((60 * mib)) backward
+    event free_requested 1 $((100 * mib)) backward
+    event free_completed 1 $((100 * mib)) backward
+    event alloc 3 $((90 * mib)) optimizer_step
+    [ "$1" = one ] || event alloc 1 $((100 * mib)) forward
+    for i in $(seq 40); do
+        event alloc 5 512 helper
+        event free_requested 5 512 helper
+        event free_completed 5 512 helper
+    done
+    printf ']]}'
+}
+state one | sed 's/optimizer_step/Optimizer.step/g' >"$tmp/state.json"
+expect 1 fit --capacity 256MiB "$tmp/state.json"
+stdout_has '^No verdict: the first step fits on 256 MiB: 22[0-9] MiB would do.$'
+stdout_has '^Only the first step was recorded: the next begins with 90.0 MiB of optimizer state more, and may$'
+expect 1 fit --json --capacity 256MiB "$tmp/state.json"
+stdout_has '"verdict":"no verdict","fits":null,'
+stdout_has '"next_step_bytes":94371840}'
+expect 0 fit --capacity 400MiB "$tmp/state.json"
+state two | sed 's/optimizer_step/Optimizer.step/g' >"$tmp/state.json"
+expect 0 fit --capacity 400MiB "$tmp/state.json"
+if grep -q 'Only the first step' "$tmp/out"; then
+    say_failed 'a second step was recorded'
+fi
+
 # Usage.
 expect 2 fit "$tmp/load.trace"
-stderr_has 'no capacity; expected --capacity SIZE'
+stderr_has 'no capacity; expected --capacity SIZE or --gpu NAME'
+# What has no unit and is less than a page is no capacity, wherever one is asked
+# for.
+for words in 'fit --capacity 24' 'tune --capacity 24' 'replay --device sim:24' \
+    'replay --device sim:24,vmm=off' 'exec --sim 24' 'exec --limit 24' \
+    'exec --minimum 24' 'lab --device sim:24'; do
+    # shellcheck disable=SC2086  # a command and its option
+    expect 2 $words "$tmp/load.trace"
+    stderr_has '24 bytes are less than a page of memory: expected a unit, as in 24GiB'
+done
+expect 2 fit --capacity 2097151 "$tmp/load.trace"
+stderr_has 'less than a page'
+expect 1 fit --capacity 2097152 "$tmp/load.trace"
+expect 1 fit --capacity 512KiB "$tmp/load.trace"
 expect 2 fit --capacity 12GB2 "$tmp/load.trace"
 stderr_has "'12GB2' is not a capacity"
 expect 2 fit --capacity 17TiB "$tmp/load.trace"

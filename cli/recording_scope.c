@@ -1,0 +1,56 @@
+#include "recording_scope.h"
+
+#include <stdlib.h>
+
+#include "report/summary_of_run.h"
+
+enum { STEPS_MIN = 6 }; /* fewer show no trend */
+
+/* The last one goes to the end of the recording, wherever that is. */
+static uint64_t whole_steps(const struct run_summary *r)
+{
+    return r->iterations.count > 0 ? r->iterations.count - 1 : 0;
+}
+
+/* The least by which a step begins with more than the one before; 0: some begins
+ * with less, or there are too few.  The first allocates state, and the last two
+ * may be incomplete. */
+static bool find_growth(const struct run_summary *r, uint64_t *out,
+                        struct tool_error *error)
+{
+    const struct lifetimes *l = r->lifetimes;
+    const struct iterations *it = &r->iterations;
+    uint64_t *curve = malloc(((size_t)l->event_count + 1) * sizeof *curve);
+    uint64_t least = UINT64_MAX;
+
+    if (curve == NULL)
+        return tool_fail(error, "out of host memory");
+    lifetimes_curve(l, CURVE_ALLOCATED, curve);
+    for (size_t i = 2; i + 1 < it->count; i++) {
+        uint64_t before = curve[it->begin[i - 1]];
+        uint64_t now = curve[it->begin[i]];
+
+        if (now <= before)
+            least = 0;
+        else if (now - before < least)
+            least = now - before;
+    }
+    free(curve);
+    *out = it->count < STEPS_MIN ? 0 : least;
+    return true;
+}
+
+bool recording_scope(const struct lifetimes *l, struct tune_scope *out,
+                     struct tool_error *error)
+{
+    struct run_summary r;
+    bool ok;
+
+    if (!run_summary_make(l, &r, error))
+        return false;
+    *out = (struct tune_scope){.steps = whole_steps(&r),
+                               .next_bytes = report_next_step(&r)};
+    ok = find_growth(&r, &out->grows_bytes_per_step, error);
+    run_summary_free(&r);
+    return ok;
+}

@@ -89,8 +89,9 @@ LARDER_API larder_result larder_account(larder_allocator *a,
  *
  * ERR_OUT_OF_MEMORY, with no effect, if all minimums together and the memory in
  * use beyond them exceed the allocator's limit or the device; cached memory is
- * released first if that helps.  ERR_UNKNOWN_POOL.  larder_tag_set_minimum()
- * creates the tag if there is none. */
+ * released first if that helps.  ERR_UNKNOWN_POOL if there is no such pool, or
+ * to raise the minimum of one without users, which cannot grow.
+ * larder_tag_set_minimum() creates the tag if there is none. */
 LARDER_API larder_result larder_cache_set_minimum(larder_allocator *a,
                                                   uint64_t bytes);
 LARDER_API larder_result larder_pool_set_minimum(larder_allocator *a,

@@ -186,6 +186,40 @@ static void a_minimum_may_take_the_last_byte(void **state)
     rig_down(&rig);
 }
 
+/* It cannot grow, and releasing cached memory for its minimum would destroy
+ * it. */
+static void a_pool_without_users_gets_no_larger_minimum(void **state)
+{
+    static const larder_pool_id id = {7, 1};
+
+    (void)state;
+    for (int i = 0; i < WAYS; i++) {
+        struct rig rig = way_up("sim:96MiB,context=0", i);
+        larder_addr block = rig_alloc_in(&rig, id, MIB(4), 0);
+        larder_addr other = rig_alloc(&rig, MIB(40));
+
+        assert_ok(larder_pool_set_minimum(rig.a, id, MIB(8)));
+        assert_ok(larder_tag_set_minimum(rig.a, "t", MIB(30)));
+        rig_free(&rig, block);
+        assert_ok(larder_pool_release(rig.a, id));
+        assert_refused(LARDER_ERR_UNKNOWN_POOL,
+                       larder_pool_set_minimum(rig.a, id, MIB(8) + 1),
+                       "was released by its last user");
+        assert_ok(larder_pool_set_minimum(rig.a, id, MIB(8)));
+        assert_ok(larder_pool_set_minimum(rig.a, id, MIB(2)));
+        assert_ok(larder_configure(rig.a, "limit:50MiB"));
+        assert_result(LARDER_ERR_UNKNOWN_POOL,
+                      larder_pool_set_minimum(rig.a, id, MIB(8)));
+        assert_int_equal(line_of(rig.a, LARDER_OWNER_POOL).minimum_bytes,
+                         MIB(2));
+        assert_ok(larder_empty_cache(rig.a));
+        assert_refused(LARDER_ERR_UNKNOWN_POOL,
+                       larder_pool_set_minimum(rig.a, id, 0), "does not exist");
+        rig_free(&rig, other);
+        rig_down(&rig);
+    }
+}
+
 /* Also below a limit that was set meanwhile, and to what exceeds it. */
 static void a_minimum_can_be_lowered_where_it_is_not_there(void **state)
 {
@@ -301,6 +335,7 @@ int main(void)
         cmocka_unit_test(a_minimum_is_kept_from_the_others),
         cmocka_unit_test(a_minimum_that_cannot_be_kept_is_refused),
         cmocka_unit_test(a_minimum_may_take_the_last_byte),
+        cmocka_unit_test(a_pool_without_users_gets_no_larger_minimum),
         cmocka_unit_test(a_minimum_can_be_lowered_where_it_is_not_there),
         cmocka_unit_test(the_limit_of_the_cache_counts_all_it_holds),
         cmocka_unit_test(pinned_memory_counts_for_the_device_it_is_pinned_for),

@@ -225,6 +225,20 @@ larder_result larder_cache_set_minimum(larder_allocator *handle, uint64_t bytes)
     return r;
 }
 
+/* A pool without users does not grow, and may be destroyed when cached memory
+ * is released. */
+static larder_result check_may_grow(const struct private_pool *p,
+                                    uint64_t bytes)
+{
+    if (p->users > 0 || bytes <= p->holding.minimum_bytes)
+        return LARDER_OK;
+    return larder__fail(LARDER_ERR_UNKNOWN_POOL,
+                        "private pool (%llu, %llu) was released by its last "
+                        "user: its minimum cannot be raised",
+                        (unsigned long long)p->id.first,
+                        (unsigned long long)p->id.second);
+}
+
 larder_result larder_pool_set_minimum(larder_allocator *handle,
                                       larder_pool_id id, uint64_t bytes)
 {
@@ -235,7 +249,9 @@ larder_result larder_pool_set_minimum(larder_allocator *handle,
 
     if (r != LARDER_OK)
         return r;
-    r = larder__account_keep(a, &p->holding, bytes);
+    r = check_may_grow(p, bytes);
+    if (r == LARDER_OK)
+        r = larder__account_keep(a, &p->holding, bytes);
     larder__handle_unlock(a);
     return r;
 }

@@ -168,6 +168,7 @@ static void check_everywhere(void (*change)(struct rig *, const struct addrs *))
 {
     check_after("", change);
     check_after("expandable_segments:True", change);
+    check_after("expandable_segments:True,pytorch:2.8", change);
 }
 
 static void restoring_at_once_changes_nothing(void **state)
@@ -468,6 +469,96 @@ static void each_segment_of_a_checkpoint_is_looked_for(void **state)
     }
 }
 
+/* ---- pages ------------------------------------------------------------------ */
+
+/* Three blocks of the pool in one expandable segment. */
+struct pages {
+    struct rig rig;
+    larder_addr at[3];
+};
+
+static struct pages pages_up(void)
+{
+    struct pages p = {.rig = rig_up_policy("sim:200MiB,backing=none",
+                                           LARDER_POLICY_LARDER,
+                                           "expandable_segments:True")};
+
+    for (int i = 0; i < 3; i++) {
+        assert_ok(larder_pool_begin(p.rig.a, pool, NULL, NULL));
+        assert_ok(larder_pool_set_lending(p.rig.a, pool, 1));
+        p.at[i] = rig_alloc_on(&p.rig, MIB(40), 0);
+        assert_ok(larder_pool_end(p.rig.a, pool));
+    }
+    return p;
+}
+
+/* Have the pool lose the pages of its free memory. */
+static void borrow_pages(struct pages *p)
+{
+    larder_addr big = rig_alloc(&p->rig, MIB(110));
+
+    assert_int_equal(rig_pool_info(&p->rig, pool).reserved_bytes, MIB(80));
+    rig_free(&p->rig, big);
+    assert_ok(larder_empty_cache(p->rig.a));
+}
+
+static void assert_three(struct pages *p, const larder_checkpoint *cp,
+                         int first, int second)
+{
+    struct addrs freed;
+    struct addrs created;
+
+    restore(&p->rig, cp, &freed, &created);
+    assert_int_equal(created.count, 2);
+    assert_int_equal(created.list[0], p->at[first]);
+    assert_int_equal(created.list[1], p->at[second]);
+    rig_free(&p->rig, p->at[first]);
+    rig_free(&p->rig, p->at[second]);
+}
+
+static void pages_mapped_since_the_checkpoint_stay_free(void **state)
+{
+    struct pages p = pages_up();
+    larder_checkpoint *cp;
+
+    (void)state;
+    rig_free(&p.rig, p.at[1]);
+    borrow_pages(&p);
+    cp = take_checkpoint(&p.rig); /* a block, no pages, a block, no pages */
+    rig_free(&p.rig, p.at[2]);
+    (void)rig_alloc_in(&p.rig, pool, MIB(100), 0);
+    assert_three(&p, cp, 0, 2);
+    assert_true(rig_pool_info(&p.rig, pool).reserved_bytes > MIB(120));
+    larder_checkpoint_destroy(cp);
+    for (int i = 0; i < 4; i++)
+        assert_ok(larder_pool_release(p.rig.a, pool));
+    rig_down(&p.rig);
+}
+
+static void pages_lost_since_the_checkpoint_are_not_brought_back(void **state)
+{
+    struct pages p = pages_up();
+    struct picture before;
+    larder_checkpoint *cp;
+
+    (void)state;
+    cp = take_checkpoint(&p.rig);
+    rig_free(&p.rig, p.at[1]);
+    borrow_pages(&p);
+    before = picture_take(&p.rig);
+    assert_refused(
+        LARDER_ERR_INVALID,
+        larder_checkpoint_restore(p.rig.a, cp, NULL, 0, NULL, NULL, 0, NULL),
+        "lacks pages that it had");
+    assert_unchanged(&p.rig, before);
+    larder_checkpoint_destroy(cp);
+    rig_free(&p.rig, p.at[0]);
+    rig_free(&p.rig, p.at[2]);
+    for (int i = 0; i < 3; i++)
+        assert_ok(larder_pool_release(p.rig.a, pool));
+    rig_down(&p.rig);
+}
+
 /* A later pool of the same name whose one large segment is where the earlier
  * small segments were, in the same order. */
 static void small_segments_are_not_brought_back_in_a_large_one(void **state)
@@ -549,6 +640,8 @@ int main(void)
         cmocka_unit_test(a_checkpoint_of_a_vanished_pool_is_refused),
         cmocka_unit_test(a_checkpoint_whose_segment_is_gone_is_refused),
         cmocka_unit_test(each_segment_of_a_checkpoint_is_looked_for),
+        cmocka_unit_test(pages_mapped_since_the_checkpoint_stay_free),
+        cmocka_unit_test(pages_lost_since_the_checkpoint_are_not_brought_back),
         cmocka_unit_test(small_segments_are_not_brought_back_in_a_large_one),
         cmocka_unit_test(a_block_that_waits_for_a_stream_stops_a_restore),
     };

@@ -29,6 +29,7 @@ struct saved_block {
     uint64_t requested; /* 0: it was not live */
     larder_stream stream;
     bool is_small;
+    bool is_unmapped; /* addresses of an expandable segment */
     bool has_zones;
 };
 
@@ -37,6 +38,8 @@ struct larder_checkpoint {
     size_t count;
     struct saved_block blocks[]; /* by segment, in order of address */
 };
+
+enum { CUTS = 2 }; /* headers to cut a saved block out of free memory */
 
 /* Addresses that a restore reports to its caller. */
 struct addr_list {
@@ -79,6 +82,7 @@ static size_t save_blocks(struct allocator *a, const struct private_pool *p,
                     .requested = b->state == BLOCK_LIVE ? b->requested : 0,
                     .stream = s->heap->stream,
                     .is_small = s->heap->pool->is_small,
+                    .is_unmapped = b->state == BLOCK_UNMAPPED,
                     .has_zones =
                         b->state == BLOCK_LIVE && b->zones != ZONES_NONE,
                 };
@@ -145,6 +149,19 @@ static bool is_of_kind(const struct saved_block *saved, const struct segment *s)
            saved->is_small == s->heap->pool->is_small;
 }
 
+/* Whether the saved block has memory now, if it had any. */
+static bool has_memory(struct allocator *a, const struct segment *s,
+                       const struct saved_block *saved)
+{
+    const struct block *b = saved->is_unmapped ? NULL : s->head;
+
+    while (b != NULL &&
+           (b->state != BLOCK_UNMAPPED || b->addr + b->bytes <= saved->addr ||
+            b->addr >= saved->addr + saved->bytes))
+        b = slab_get(&a->slab, b->next);
+    return b == NULL;
+}
+
 /* The number of saved blocks, from `first` on, that tile a segment which the
  * pool still has; 0: none. */
 static size_t tile(struct allocator *a, const struct private_pool *p,
@@ -158,7 +175,7 @@ static size_t tile(struct allocator *a, const struct private_pool *p,
         s = pool_segment(s->next, p);
     while (s != NULL && i < cp->count && bytes < s->bytes &&
            cp->blocks[i].addr == s->addr + bytes &&
-           is_of_kind(&cp->blocks[i], s))
+           is_of_kind(&cp->blocks[i], s) && has_memory(a, s, &cp->blocks[i]))
         bytes += cp->blocks[i++].bytes;
     return s != NULL && bytes == s->bytes ? i - first : 0;
 }
@@ -175,8 +192,8 @@ static larder_result check_segments(struct allocator *a,
         if (blocks == 0)
             return larder__fail(LARDER_ERR_INVALID,
                                 "the segment at 0x%" PRIx64
-                                " no longer belongs "
-                                "to the pool",
+                                " no longer belongs to the pool, or lacks "
+                                "pages that it had",
                                 cp->blocks[i].addr);
         i += blocks;
     }
@@ -216,7 +233,7 @@ static larder_result restore_check(struct allocator *a,
     if ((r = check_idle(a, *p)) != LARDER_OK ||
         (r = check_segments(a, *p, cp)) != LARDER_OK)
         return r;
-    if (!larder__slab_ensure(&a->slab, (uint32_t)cp->count + SLAB_SPARE))
+    if (!larder__slab_ensure(&a->slab, CUTS * (uint32_t)cp->count + SLAB_SPARE))
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
     return LARDER_OK;
 }
@@ -251,8 +268,24 @@ static void checkpoint_free_live(struct allocator *a,
     }
 }
 
-/* Make the saved block live; a block that begins with it is free now.  Its red
- * zones may have been overwritten meanwhile and are not checked. */
+/* Remove the part of the free block from `addr` on from its heap. */
+static struct block *take_from(struct allocator *a, struct block *b,
+                               larder_addr addr)
+{
+    struct block *rest;
+
+    larder__assert(b->state == BLOCK_FREE && b->addr <= addr);
+    heap_remove(b);
+    if (b->addr == addr)
+        return b;
+    rest = larder__block_split(a, b, addr - b->addr);
+    heap_insert(b);
+    return rest;
+}
+
+/* Make the saved block live; the memory is free now, and may begin before it if
+ * pages were mapped meanwhile.  Its red zones may have been overwritten and are
+ * not checked. */
 static const struct block *allocate_saved(struct allocator *a,
                                           const struct private_pool *p,
                                           const struct saved_block *saved)
@@ -266,10 +299,10 @@ static const struct block *allocate_saved(struct allocator *a,
         larder__assert(s != NULL);
     }
     b = s->head;
-    while (b->addr != saved->addr)
+    while (b->addr + b->bytes <= saved->addr)
         b = slab_at(&a->slab, b->next);
-    larder__assert(b->state == BLOCK_FREE && b->bytes >= saved->bytes);
-    heap_remove(b);
+    b = take_from(a, b, saved->addr);
+    larder__assert(b->bytes >= saved->bytes);
     larder__block_allocate(a, b, saved->bytes,
                            saved->requested > 0 ? saved->requested
                                                 : saved->bytes,
@@ -289,8 +322,11 @@ static void restore(struct allocator *a, const larder_checkpoint *cp,
     checkpoint_free_live(a, p, true, freed);
     larder__assert(p->usage.allocations == 0);
     for (size_t i = 0; i < cp->count; i++) {
-        const struct block *b = allocate_saved(a, p, &cp->blocks[i]);
+        const struct block *b;
 
+        if (cp->blocks[i].is_unmapped)
+            continue;
+        b = allocate_saved(a, p, &cp->blocks[i]);
         if (cp->blocks[i].requested > 0) {
             map_put(&a->map, b);
             addr_list_add(created, zone_user(b));

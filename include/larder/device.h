@@ -117,7 +117,9 @@ typedef struct larder_device_ops {
     void (*close)(void *self); /* required; last call */
     larder_result (*props)(void *self, larder_device_props *out); /* required */
 
-    /* Required.  Address alignment: at least 512. */
+    /* Required.  Address alignment: at least 512.  mem_free() and host_free()
+     * return when no queued work uses the memory any more; unmap() and
+     * page_release() need not wait: the allocator has. */
     larder_result (*mem_alloc)(void *self, uint64_t bytes, larder_addr *out);
     larder_result (*mem_free)(void *self, larder_addr addr);
     larder_result (*mem_info)(void *self, uint64_t *free_bytes,

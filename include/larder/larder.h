@@ -308,7 +308,9 @@ LARDER_API larder_result larder_trim(larder_allocator *a, uint64_t target_bytes,
 /* Acquire one piece of `bytes` (rounded up to 2 MiB) from the device now;
  * segments are carved from it before the device is asked for more.  It counts
  * as reserved until larder_destroy(): larder_empty_cache() does not release
- * it.  The setting `preallocate:SIZE` does this at the first allocation.
+ * it.  A segment that returns to the piece may be carved for any stream, so,
+ * like a driver's free, the call that releases it first waits for the segment's
+ * stream.  The setting `preallocate:SIZE` does this at the first allocation.
  * ERR_OUT_OF_MEMORY if the device or a limit does not permit it (cached memory
  * is not released for it); ERR_INVALID for 0 bytes; ERR_NO_HOST_MEMORY,
  * ERR_DEVICE. */
@@ -385,7 +387,8 @@ typedef int larder_pool_filter(void *ctx, larder_stream stream);
  * (larder_pool_set_lending()).  larder_record_stream() has no effect meanwhile
  * for a stream that is being captured, because the end of its capture orders
  * its work; under the policy `pytorch` for any stream, as in PyTorch.
- * ERR_INVALID if the pool is begun already or has lost its last user. */
+ * ERR_INVALID if the pool is begun already or has lost its last user; the
+ * errors of larder_pool_recall() if it is lent. */
 LARDER_API larder_result larder_pool_begin(larder_allocator *a,
                                            larder_pool_id id,
                                            larder_pool_filter *filter,
@@ -395,8 +398,10 @@ LARDER_API larder_result larder_pool_end(larder_allocator *a,
                                          larder_pool_id id);
 
 /* Remove a user.  Once a pool has none, larder_empty_cache() and requests that
- * run out of memory may release its free memory, and the pool is destroyed with
- * its last segment.  ERR_UNKNOWN_POOL for a pool without users. */
+ * run out of memory may release its free memory, after the streams that it was
+ * allocated on, and the pool is destroyed with its last segment.  By then its
+ * graphs must have finished, or those streams must wait for them.
+ * ERR_UNKNOWN_POOL for a pool without users. */
 LARDER_API larder_result larder_pool_release(larder_allocator *a,
                                              larder_pool_id id);
 
@@ -432,14 +437,16 @@ LARDER_API larder_result larder_pool_set_lending(larder_allocator *a,
  * pool until the recall, and that graphs launched before are queued on
  * `stream`.  Meanwhile, under the policy `larder`, requests on that stream that
  * run out of memory may use the pool's free blocks in place: their addresses
- * keep their memory.
+ * keep their memory.  Such a request waits for the stream that the pool
+ * allocated the block on.  The block's own stream is then `stream`.
  *
- * larder_pool_recall() ends the loan, as do larder_pool_begin() and a loan to
- * another stream.  ERR_BUSY, and the pool stays lent, while a borrowed
- * allocation is in use; the message names it.  No effect on a pool that is not
- * lent.
- * Both: any thread; lend O(1), recall O(the pool's blocks); no driver calls
- * except for the events of recorded streams.  ERR_UNKNOWN_POOL,
+ * larder_pool_recall() ends the loan, as do larder_pool_begin(), a loan to
+ * another stream, and larder_checkpoint_restore().  If anything was borrowed it
+ * waits for `stream`: graphs may be launched on any stream after that.
+ * ERR_BUSY while a borrowed allocation is in use, which the message names, and
+ * ERR_CAPTURING if it would have to wait while a capture may be in progress;
+ * the pool then stays lent.  No effect on a pool that is not lent.
+ * Both: any thread; lend O(1), recall O(the pool's blocks).  ERR_UNKNOWN_POOL,
  * ERR_UNKNOWN_STREAM; lend ERR_INVALID while the pool is begun. */
 LARDER_API larder_result larder_pool_lend(larder_allocator *a,
                                           larder_pool_id id,
@@ -501,10 +508,11 @@ LARDER_API larder_result larder_checkpoint_take(larder_allocator *a,
  * addresses of the former, `created` of the latter, up to their capacities; the
  * counts are always complete.  Either array may be NULL.  larder_walk() gives
  * an upper bound.
- * ERR_INVALID, with no effect, if a segment of the checkpoint no longer exists
- * or a recorded stream may still use a block of the pool.  ERR_UNKNOWN_POOL if
- * the pool no longer exists; ERR_BUSY as for larder_pool_recall();
- * ERR_NO_HOST_MEMORY. */
+ * ERR_INVALID, with no effect, if a segment of the checkpoint no longer exists,
+ * lacks pages that it had (what was mapped since stays), or a recorded stream
+ * may still use a block of the pool.  ERR_UNKNOWN_POOL if
+ * the pool no longer exists; ERR_BUSY and ERR_CAPTURING as for
+ * larder_pool_recall(); ERR_NO_HOST_MEMORY. */
 LARDER_API larder_result larder_checkpoint_restore(
     larder_allocator *a, const larder_checkpoint *cp, larder_addr *freed,
     size_t freed_capacity, size_t *freed_count, larder_addr *created,

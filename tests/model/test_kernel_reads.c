@@ -3,11 +3,14 @@
  * asynchronously like a driver's.
  *
  * Each allocation is filled on its stream and read on that stream and on
- * others; all of this is queued.  Meanwhile allocations come and go, and
- * streams run when the test says so or when something waits.  Every read must
- * find what was filled in. */
+ * others; all of this is queued.  Meanwhile allocations come and go, memory is
+ * carved from pieces and lent by a pool, and streams run when the test says so
+ * or when something waits.  Every read must find what was filled in. */
 #include "support/random.h"
 #include "support/rig.h"
+
+static const larder_pool_id routed = {1, 0};
+static const larder_pool_id lender = {2, 0};
 
 enum {
     STREAMS = 5,
@@ -42,6 +45,7 @@ struct model {
     uint64_t wrong;
     int is_pytorch;
     int pool_begun;
+    int has_lender;
     unsigned long step;
 };
 
@@ -119,12 +123,12 @@ static uint64_t random_size(struct model *m)
     return 1 + below(m, most[below(m, 5)]);
 }
 
-static void allocate(struct model *m, struct block *b)
+static void allocate(struct model *m, struct block *b, larder_stream stream)
 {
     larder_result r;
 
     b->bytes = random_size(m);
-    b->stream = below(m, STREAMS);
+    b->stream = stream;
     b->value = (unsigned char)(1 + below(m, 255));
     r = larder_alloc(m->rig.a, b->bytes, b->stream, &b->addr);
     if (r == LARDER_ERR_OUT_OF_MEMORY) {
@@ -166,13 +170,11 @@ static int odd_streams(void *ctx, larder_stream stream)
 
 static void toggle_pool(struct model *m)
 {
-    const larder_pool_id pool = {1, 0};
-
     if (m->pool_begun) {
-        assert_ok(larder_pool_end(m->rig.a, pool));
-        assert_ok(larder_pool_release(m->rig.a, pool));
+        assert_ok(larder_pool_end(m->rig.a, routed));
+        assert_ok(larder_pool_release(m->rig.a, routed));
         m->pool_begun = 0;
-    } else if (larder_pool_begin(m->rig.a, pool, odd_streams, NULL) ==
+    } else if (larder_pool_begin(m->rig.a, routed, odd_streams, NULL) ==
                LARDER_OK) {
         m->pool_begun = 1;
     }
@@ -189,15 +191,54 @@ static void release(struct model *m)
         assert_result(want, larder_trim(m->rig.a, kept, NULL));
 }
 
+/* A block of the pool that lends: its stream and the borrower's are usually
+ * not the same.  Beginning the pool ends a loan. */
+static void allocate_in_lender(struct model *m, struct block *b)
+{
+    larder_result r = larder_pool_begin(m->rig.a, lender, NULL, NULL);
+
+    if (r != LARDER_OK)
+        return; /* something is borrowed, or cannot be waited for now */
+    m->has_lender = 1;
+    allocate(m, b, below(m, STREAMS));
+    assert_ok(larder_pool_end(m->rig.a, lender));
+}
+
+/* Lend the pool to a stream, which then asks for as much as there is. */
+static void lend(struct model *m)
+{
+    larder_stream to = below(m, STREAMS);
+
+    if (!m->has_lender || larder_pool_lend(m->rig.a, lender, to) != LARDER_OK)
+        return;
+    for (int i = 0; i < LIVE; i++) {
+        if (m->live[i].addr == 0 && below(m, 4) == 0)
+            allocate(m, &m->live[i], to);
+    }
+    (void)larder_pool_recall(m->rig.a, lender); /* or something is borrowed */
+}
+
+static void change_owners(struct model *m)
+{
+    struct block *b = &m->live[below(m, LIVE)];
+
+    if (b->addr == 0 && below(m, 3) == 0)
+        allocate_in_lender(m, b);
+    else
+        lend(m);
+}
+
 static void step(struct model *m)
 {
     struct block *b = &m->live[below(m, LIVE)];
     uint64_t what = below(m, 1000);
 
-    if (what < 600 && b->addr == 0)
-        allocate(m, b);
-    else if (what < 600)
+    if (what < 500 && b->addr == 0)
+        allocate(m, b, below(m, STREAMS));
+    else if (what < 500)
         free_block(m, b);
+    else if (what < 520)
+        change_owners(m);
     else if (what < 950)
         use_elsewhere(m, b);
     else if (what < 965)
@@ -217,6 +258,7 @@ struct subject {
 };
 
 #define SPEC "sim:64MiB,events=driver"
+#define TIGHT "sim:24MiB,events=driver" /* pools lend often */
 
 static const struct subject subjects[] = {
     {SPEC, LARDER_POLICY_LARDER, ""},
@@ -227,6 +269,14 @@ static const struct subject subjects[] = {
     {SPEC, LARDER_POLICY_PYTORCH,
      "per_process_memory_fraction:0.9,garbage_collection_threshold:0.5"},
     {SPEC ",vmm=off", LARDER_POLICY_PYTORCH, "max_split_size_mb:21"},
+    {SPEC, LARDER_POLICY_LARDER, "preallocate:40MiB"},
+    {SPEC ",vmm=off", LARDER_POLICY_LARDER, "preallocate:62MiB"},
+    {TIGHT, LARDER_POLICY_LARDER, "debug:2"},
+    {TIGHT, LARDER_POLICY_LARDER, "expandable_segments:True"},
+    {TIGHT ",vmm=off", LARDER_POLICY_LARDER, ""},
+    {SPEC, LARDER_POLICY_PYTORCH, "preallocate:40MiB"},
+    {SPEC, LARDER_POLICY_PYTORCH, "expandable_segments:True,pytorch:2.10"},
+    {SPEC, LARDER_POLICY_DIRECT, "preallocate:40MiB"},
     {SPEC, LARDER_POLICY_DIRECT, ""},
     {SPEC ",vmm=off", LARDER_POLICY_DIRECT, ""},
 };
@@ -241,6 +291,8 @@ static void end(struct model *m)
         free_block(m, &m->live[i]);
     if (m->pool_begun)
         toggle_pool(m);
+    while (m->has_lender && larder_pool_release(m->rig.a, lender) == LARDER_OK)
+        ;
     complete_all(m);
     assert_int_equal(m->wrong, 0);
     assert_true(m->looked > steps / 4);

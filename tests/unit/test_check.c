@@ -319,6 +319,59 @@ static void regions_that_are_counted_wrong_break_n3(void **state)
     rig_down(&rig);
 }
 
+static void a_list_of_pools_without_users_that_is_wrong_breaks_n4(void **state)
+{
+    struct rig rig = rig_up("sim:1GiB,backing=none", "");
+    const larder_pool_id id = {3, 4};
+    struct allocator *a = inside(&rig);
+    struct private_pool *unused;
+    struct private_pool *pool;
+    larder_addr p = rig_alloc_in(&rig, id, 1000, 0);
+
+    (void)state;
+    pool = block_of(&rig, p)->segment->heap->pool->owner;
+    BREAKS(&rig, pool->users, 0, "N4");
+    BREAKS(&rig, a->privates.unused, pool, "a pool that has users");
+    assert_ok(larder_tag_begin(rig.a, "t"));
+    assert_ok(larder_tag_end(rig.a));
+    unused = a->privates.unused;
+    BREAKS(&rig, a->privates.unused, NULL, "pools without users");
+    BREAKS(&rig, unused->unused_next, unused, "N4");
+    rig_free(&rig, p);
+    assert_ok(larder_pool_release(rig.a, id));
+    rig_down(&rig);
+}
+
+static void loans_that_nobody_made_break_l1_and_l2(void **state)
+{
+    struct rig rig =
+        rig_up_policy("sim:64MiB,backing=none", LARDER_POLICY_LARDER, "");
+    const larder_pool_id id = {3, 4};
+    larder_addr own = rig_alloc(&rig, MIB(20));
+    larder_addr lent = rig_alloc_in(&rig, id, MIB(30), 1);
+    struct private_pool *pool;
+    struct block *b;
+
+    (void)state;
+    pool = block_of(&rig, lent)->segment->heap->pool->owner;
+    b = block_of(&rig, own);
+    BREAKS(&rig, b->is_borrowed, true, "L1");
+    BREAKS(&rig, pool->has_borrower, true, "L2");
+    b = block_of(&rig, lent);
+    BREAKS(&rig, b->is_borrowed, true, "L1");
+    rig_free(&rig, lent);
+    assert_ok(larder_pool_lend(rig.a, id, 2));
+    lent = rig_alloc_on(&rig, MIB(30), 2);
+    b = block_of(&rig, lent);
+    assert_true(b->is_borrowed && pool->has_borrower);
+    BREAKS(&rig, pool->has_borrower, false, "L1");
+    BREAKS(&rig, pool->is_lent, false, "L2");
+    rig_free(&rig, lent);
+    rig_free(&rig, own);
+    assert_ok(larder_pool_release(rig.a, id));
+    rig_down(&rig);
+}
+
 /* ---- pages and pieces ------------------------------------------------------ */
 
 static void pages_that_blocks_do_not_have_break_p1(void **state)
@@ -464,6 +517,8 @@ int main(void)
         cmocka_unit_test(lists_and_bitmaps_that_disagree_break_b3),
         cmocka_unit_test(pools_that_their_index_lacks_break_n1),
         cmocka_unit_test(regions_that_are_counted_wrong_break_n3),
+        cmocka_unit_test(a_list_of_pools_without_users_that_is_wrong_breaks_n4),
+        cmocka_unit_test(loans_that_nobody_made_break_l1_and_l2),
         cmocka_unit_test(pages_that_blocks_do_not_have_break_p1),
         cmocka_unit_test(an_unmapped_block_that_ends_within_a_page_breaks_p1),
         cmocka_unit_test(pages_that_are_counted_wrong_break_g2),

@@ -6,6 +6,8 @@
  *   A1 and A2 are in state/holding.h;
  *   G1 to G4 are in policy_larder/pages.h;
  *   P1  an expandable segment has handles for exactly its mapped pages;
+ *   L1 and L2 are in segments/order.h;
+ *   N1 to N4 are in state/pool_index.h;
  *   P2  the parts of a piece lie within it, in order, without overlap;
  *   P3  is in pause.h;
  *   E1  as many events are queued as are counted as waiting; together with
@@ -101,6 +103,18 @@ static larder_result check_place(struct allocator *a, const struct block *b,
     return LARDER_OK;
 }
 
+static larder_result check_borrowed(const struct allocator *a,
+                                    const struct block *b)
+{
+    const struct private_pool *owner = b->segment->heap->pool->owner;
+
+    if (!b->is_borrowed)
+        return LARDER_OK;
+    return owner == NULL || (a->larder != NULL && !owner->has_borrower)
+               ? broken("L1", "a borrowed block of no loan", b->addr)
+               : LARDER_OK;
+}
+
 static larder_result check_state(struct allocator *a, const struct block *b)
 {
     bool live = b->state == BLOCK_LIVE;
@@ -120,7 +134,7 @@ static larder_result check_state(struct allocator *a, const struct block *b)
             return broken("B4", "requested bytes", b->addr);
         if (!live && b->events == 0 && !is_deferred(a, b))
             return broken("B5", "waits for nothing", b->addr);
-        return LARDER_OK;
+        return check_borrowed(a, b);
     case BLOCK_UNUSED:
         break;
     }
@@ -337,6 +351,30 @@ static larder_result check_pools(const struct allocator *a,
     return r;
 }
 
+/* Pools of regions have no users and are not listed. */
+static larder_result check_unused(const struct allocator *a)
+{
+    uint64_t count = 0;
+
+    for (const struct private_pool *p = a->privates.first; p != NULL;
+         p = p->next)
+        count += p->users == 0 && p->region == NULL;
+    for (const struct private_pool *p = a->privates.unused; p != NULL;
+         p = p->unused_next) {
+        if (p->users != 0 || count-- == 0)
+            return broken("N4", "a pool that has users", p->id.second);
+    }
+    return count == 0 ? LARDER_OK : broken("N4", "pools without users", count);
+}
+
+static larder_result check_loan(const struct private_pool *p)
+{
+    return p->has_borrower && !p->is_lent
+               ? broken("L2", "a borrower of a pool that is not lent",
+                        p->id.second)
+               : LARDER_OK;
+}
+
 static larder_result check_private(const struct allocator *a)
 {
     size_t users = 0;
@@ -345,6 +383,10 @@ static larder_result check_private(const struct allocator *a)
 
     for (const struct private_pool *p = a->privates.first; p != NULL;
          p = p->next) {
+        larder_result r = check_loan(p);
+
+        if (r != LARDER_OK)
+            return r;
         segments += p->segment_count;
         regions += p->region != NULL;
         if (p->tag != NULL || p->region != NULL)
@@ -359,7 +401,7 @@ static larder_result check_private(const struct allocator *a)
         return broken("N1", "the number of pools", users);
     if (regions != a->privates.regions)
         return broken("N3", "the number of regions", regions);
-    return segments == 0 ? LARDER_OK
+    return segments == 0 ? check_unused(a)
                          : broken("N2", "the segments of pools", segments);
 }
 

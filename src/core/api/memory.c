@@ -16,6 +16,7 @@
 #include "core/segments/blocks.h"
 #include "core/segments/cached.h"
 #include "core/segments/events.h"
+#include "core/segments/order.h"
 #include "core/segments/release.h"
 #include "core/segments/segment.h"
 #include "core/state/zone.h"
@@ -343,7 +344,7 @@ larder_result larder_record_stream(larder_allocator *handle, larder_addr addr,
     if (r != LARDER_OK)
         return r;
     r = find_live(a, addr, &b);
-    if (r == LARDER_OK && stream != b->segment->heap->stream)
+    if (r == LARDER_OK && stream != block_stream(b))
         r = larder__events_use(a, b, stream);
     larder__handle_unlock(a);
     return r;

@@ -7,6 +7,7 @@
 #include "core/debug/quarantine.h"
 #include "core/debug/unrecorded.h"
 #include "core/debug/zones.h"
+#include "core/segments/order.h"
 #include "core/segments/release.h"
 #include "core/state/zone.h"
 
@@ -46,7 +47,7 @@ void larder__debug_destroy(struct allocator *a)
 static bool is_at_hand(struct allocator *a, const struct block *b)
 {
     return !segment_is_paused(b->segment) &&
-           larder__bytes_may(a, b->segment->heap->stream);
+           larder__bytes_may(a, block_stream(b));
 }
 
 static bool may_look(struct allocator *a, const struct block *b)
@@ -150,8 +151,7 @@ void larder__debug_committed(struct allocator *a, const struct block *b)
 
     /* An error here costs only the poison. */
     if (may_look(a, b))
-        (void)larder__bytes_fill(a, range, POISON_BYTE,
-                                 b->segment->heap->stream);
+        (void)larder__bytes_fill(a, range, POISON_BYTE, block_stream(b));
 }
 
 void larder__debug_decommit(struct allocator *a, const struct block *b)

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 
 #include "core/debug/finding.h"
+#include "core/segments/order.h"
 #include "core/segments/release.h"
 #include "core/state/zone.h"
 
@@ -90,11 +91,11 @@ void larder__leaks_note(struct allocator *a)
 
     if (l.count == 0)
         return;
-    larder__finding_note(
-        a, l.largest, LARDER_ERR_LEAKED,
-        "%" PRIu64 " allocations of %" PRIu64 " bytes in total were not freed; "
-        "the largest, at 0x%" PRIx64 ", has %" PRIu64
-        " bytes on stream %" PRIu64,
-        l.count, l.bytes, zone_user(l.largest), l.largest->requested,
-        l.largest->segment->heap->stream);
+    larder__finding_note(a, l.largest, LARDER_ERR_LEAKED,
+                         "%" PRIu64 " allocations of %" PRIu64
+                         " bytes in total were not freed; "
+                         "the largest, at 0x%" PRIx64 ", has %" PRIu64
+                         " bytes on stream %" PRIu64,
+                         l.count, l.bytes, zone_user(l.largest),
+                         l.largest->requested, block_stream(l.largest));
 }

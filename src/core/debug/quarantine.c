@@ -6,6 +6,7 @@
 #include "core/debug/bytes.h"
 #include "core/debug/finding.h"
 #include "core/segments/events.h"
+#include "core/segments/order.h"
 #include "core/state/zone.h"
 
 /* Uses at most 3 MiB of host memory. */
@@ -25,7 +26,7 @@ static struct bytes_range range_of(const struct block *b)
 
 static larder_stream stream_of(const struct block *b)
 {
-    return b->segment->heap->stream;
+    return block_stream(b);
 }
 
 /* ---- checking --------------------------------------------------------------- */

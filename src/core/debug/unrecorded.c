@@ -5,6 +5,7 @@
 #include "base/host.h"
 #include "core/debug/bytes.h"
 #include "core/debug/finding.h"
+#include "core/segments/order.h"
 #include "core/state/zone.h"
 
 /* The block's stream and those recorded for it.  NULL: no host memory. */
@@ -19,7 +20,7 @@ static larder_stream *streams_of(const struct block *b, size_t *count)
     if (streams == NULL)
         return NULL;
     n = 0;
-    streams[n++] = b->segment->heap->stream;
+    streams[n++] = block_stream(b);
     for (const struct use *use = b->uses; use != NULL; use = use->next) {
         if (!use->is_hold)
             streams[n++] = use->stream;
@@ -35,7 +36,7 @@ void larder__unrecorded_check(struct allocator *a, const struct block *b)
     larder_stream user;
     size_t count;
 
-    if (!larder__bytes_may(a, b->segment->heap->stream) ||
+    if (!larder__bytes_may(a, block_stream(b)) ||
         (streams = streams_of(b, &count)) == NULL)
         return;
     if (larder__device_unordered_use(a->device, zone_user(b), b->requested,

@@ -5,6 +5,7 @@
 
 #include "core/debug/bytes.h"
 #include "core/debug/finding.h"
+#include "core/segments/order.h"
 #include "core/state/zone.h"
 
 /* A block that was not split may be much longer than the request; at most this
@@ -25,7 +26,7 @@ static void zones_of(const struct block *b, struct bytes_range out[SIDES])
 
 static larder_stream stream_of(const struct block *b)
 {
-    return b->segment->heap->stream;
+    return block_stream(b);
 }
 
 /* Tried once: a device that stores no bytes, such as a simulated one with

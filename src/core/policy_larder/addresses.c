@@ -6,6 +6,7 @@
 #include "core/policy_larder/carry.h"
 #include "core/policy_larder/pages.h"
 #include "core/pools/pool.h"
+#include "core/segments/order.h"
 #include "core/segments/orphan.h"
 #include "core/segments/segment.h"
 #include "core/segments/segment_size.h"
@@ -59,7 +60,7 @@ larder_result larder__ranges_release(struct allocator *a)
 larder_result larder__range_destroy(struct allocator *a, struct segment *s)
 {
     size_t pages = s->bytes / PAGE_BYTES;
-    larder_result r = larder__device_stream_sync(a->device, s->heap->stream);
+    larder_result r = larder__order_sync(a, s->heap);
 
     larder__carry_leave(a, s);
     for (size_t i = 0, end; s->page_count > 0 && i < pages; i = end) {

@@ -9,6 +9,7 @@
 #include "core/pools/tags.h"
 #include "core/segments/blocks.h"
 #include "core/segments/events.h"
+#include "core/segments/order.h"
 #include "core/segments/segment.h"
 
 /* ---- blocks used by captures ------------------------------------------------ */
@@ -61,23 +62,30 @@ static struct block *best_block(const struct pool *pool, uint64_t size)
     return best;
 }
 
-bool larder__lend_block(struct allocator *a, struct request *q)
+/* Take a free block of the pool, after the work of the pool's own stream. */
+static bool lend_from(struct allocator *a, struct private_pool *p,
+                      struct request *q)
 {
     enum pool_kind kind = q->heap->pool->is_small ? POOL_SMALL : POOL_LARGE;
+    struct block *b = best_block(&p->pools[kind], q->size);
+    struct heap *heap = b == NULL ? NULL : b->segment->heap;
 
+    if (b == NULL || (heap->stream != q->stream &&
+                      larder__events_pass(a, heap->stream) != LARDER_OK))
+        return false;
+    heap_remove(b);
+    p->has_borrower = true;
+    q->heap = heap;
+    q->block = b;
+    q->borrows = true;
+    return true;
+}
+
+bool larder__lend_block(struct allocator *a, struct request *q)
+{
     for (struct private_pool *p = a->privates.first; p != NULL; p = p->next) {
-        struct block *b;
-
-        if (!p->is_lent || p->lent_stream != q->stream)
-            continue;
-        b = best_block(&p->pools[kind], q->size);
-        if (b == NULL)
-            continue;
-        heap_remove(b);
-        q->heap = b->segment->heap;
-        q->block = b;
-        q->borrows = true;
-        return true;
+        if (p->is_lent && p->lent_stream == q->stream && lend_from(a, p, q))
+            return true;
     }
     return false;
 }
@@ -170,7 +178,7 @@ static larder_result lend_heap(struct allocator *a, struct heap *heap,
 
     if (b == NULL || b->bytes < PAGE_BYTES)
         return LARDER_OK;
-    r = larder__events_pass(a, heap->stream);
+    r = larder__order_pass(a, heap);
     while (r == LARDER_OK && b != NULL && left(l) > 0) {
         struct tree_key key = bins_key(heap->bins, b);
 

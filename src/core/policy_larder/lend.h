@@ -9,7 +9,8 @@
  * Other pools are assumed to serve graphs, and pools that took part in a
  * capture are known to: nothing is lent from them until the program says that
  * their graphs do not run (larder_pool_lend()).  Then free memory that the
- * graphs use serves requests where it is, with its mapping unchanged.
+ * graphs use serves requests where it is, with its mapping unchanged; order.h
+ * says what waits for what.
  *
  * No pool lends below its minimum (holding.h). */
 #ifndef LARDER_CORE_POLICY_LARDER_LEND_H
@@ -19,7 +20,8 @@
 
 /* Serve q, a request to a default pool, from a free block of a pool that is
  * lent to its stream.  The block is removed from its heap and stored in
- * q->block; q->heap becomes its heap. */
+ * q->block; q->heap becomes its heap.  Waits for that heap's stream, unless it
+ * is the request's. */
 bool larder__lend_block(struct allocator *a, struct request *q);
 
 /* Turn free handles of other pools into loose ones, or release their segments

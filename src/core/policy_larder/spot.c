@@ -5,7 +5,7 @@
 #include "base/bits.h"
 #include "base/fail.h"
 #include "core/pools/stocked.h"
-#include "core/segments/events.h"
+#include "core/segments/order.h"
 
 /* ---- the list --------------------------------------------------------------- */
 
@@ -369,7 +369,7 @@ static larder_result wait_for(struct allocator *a, const struct heap *heap,
     larder_result r = LARDER_OK;
 
     if (*waited != heap)
-        r = larder__events_pass(a, heap->stream);
+        r = larder__order_pass(a, heap);
     *waited = heap;
     return r;
 }

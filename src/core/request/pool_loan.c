@@ -1,6 +1,7 @@
 #include "core/request/pool_loan.h"
 
 #include "base/fail.h"
+#include "core/entry/capturing.h"
 #include "core/segments/events.h"
 #include "core/state/zone.h"
 
@@ -21,6 +22,23 @@ static const struct block *borrowed_block(struct allocator *a,
     return NULL;
 }
 
+/* From here on the pool's memory is not in order on the borrower: wait for the
+ * work that used it there. */
+static larder_result loan_end(struct allocator *a, struct private_pool *p)
+{
+    larder_result r = LARDER_OK;
+
+    if (p->has_borrower) {
+        r = larder__capturing_forbids(a, "a pool that has lent memory cannot "
+                                         "wait for the borrower");
+        if (r == LARDER_OK)
+            r = larder__events_pass(a, p->lent_stream);
+    }
+    if (r == LARDER_OK)
+        p->is_lent = p->has_borrower = false;
+    return r;
+}
+
 larder_result larder__pool_recall(struct allocator *a, struct private_pool *p)
 {
     const struct block *b;
@@ -34,11 +52,12 @@ larder_result larder__pool_recall(struct allocator *a, struct private_pool *p)
         return larder__fail(
             LARDER_ERR_BUSY,
             "private pool (%llu, %llu) has lent the allocation "
-            "at 0x%llx of %llu bytes: free that first",
+            "at 0x%llx of %llu bytes: %s",
             (unsigned long long)p->id.first, (unsigned long long)p->id.second,
-            (unsigned long long)zone_user(b), (unsigned long long)b->bytes);
-    p->is_lent = false;
-    return LARDER_OK;
+            (unsigned long long)zone_user(b), (unsigned long long)b->bytes,
+            b->state == BLOCK_LIVE ? "free that first"
+                                   : "a recorded stream still uses it");
+    return loan_end(a, p);
 }
 
 larder_result larder__pool_lend(struct allocator *a, struct private_pool *p,

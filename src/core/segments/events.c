@@ -3,6 +3,7 @@
 #include "base/fail.h"
 #include "base/host.h"
 #include "core/segments/blocks.h"
+#include "core/segments/order.h"
 
 /* Uses are allocated in chunks and kept in a free list, so that freeing a block
  * allocates no host memory. */
@@ -137,8 +138,8 @@ larder_result larder__events_use(struct allocator *a, struct block *b,
 
     larder__assert(allocator_is_locked(a));
     larder__assert(b->state == BLOCK_LIVE);
-    larder__assert(stream != b->segment->heap->stream);
-    while (*link != NULL && (*link)->stream != stream)
+    larder__assert(stream != block_stream(b));
+    while (*link != NULL && ((*link)->is_hold || (*link)->stream != stream))
         link = &(*link)->next;
     if (*link == NULL) {
         r = larder__device_stream_check(a->device, stream);
@@ -434,7 +435,7 @@ larder_result larder__events_sync_owner(struct allocator *a,
 
 /* ---- holds ---------------------------------------------------------------- */
 
-/* A hold has the block's own stream, which is never recorded. */
+/* A hold waits for no stream; it has its heap's. */
 larder_result larder__events_hold(struct allocator *a, struct block *b,
                                   struct use **out)
 {

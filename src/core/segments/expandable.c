@@ -13,6 +13,7 @@
 #include "core/history/recording.h"
 #include "core/pools/pool.h"
 #include "core/segments/blocks.h"
+#include "core/segments/order.h"
 #include "core/segments/orphan.h"
 #include "core/segments/segment_size.h"
 #include "core/state/held.h"
@@ -118,7 +119,7 @@ static larder_result pages_remove(struct allocator *a, struct segment *s,
                                   size_t begin, size_t end, size_t *done)
 {
     /* Unlike freeing, unmapping does not wait for queued work. */
-    larder_result r = larder__device_stream_sync(a->device, s->heap->stream);
+    larder_result r = larder__order_sync(a, s->heap);
 
     larder__assert(begin < end && end <= s->bytes / s->page_bytes);
     *done = begin;
@@ -451,7 +452,7 @@ void larder__expandable_tidy(struct allocator *a, struct segment *s)
 
 larder_result larder__expandable_destroy(struct allocator *a, struct segment *s)
 {
-    larder_result r = larder__device_stream_sync(a->device, s->heap->stream);
+    larder_result r = larder__order_sync(a, s->heap);
 
     for (size_t i = 0; i < s->bytes / s->page_bytes; i++) {
         if (s->pages[i] != 0)

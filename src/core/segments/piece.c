@@ -2,7 +2,11 @@
  * segments, released only with the allocator.
  *
  * A piece counts as one segment of the large pool when it is acquired; segments
- * carved from it are not counted again. */
+ * carved from it are not counted again.
+ *
+ * A piece does not know streams: no queued work uses its free memory, because a
+ * segment returns only after the work on its stream (larder__segment_release()).
+ * So any heap may carve it, during a capture too. */
 #include "core/peers/draw.h"
 #include "core/segments/segment.h"
 

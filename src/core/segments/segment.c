@@ -6,6 +6,7 @@
 #include "core/peers/draw.h"
 #include "core/pools/pool.h"
 #include "core/segments/blocks.h"
+#include "core/segments/order.h"
 #include "core/segments/orphan.h"
 #include "core/state/held.h"
 
@@ -188,20 +189,29 @@ static larder_result segment_give_driver(struct allocator *a, struct segment *s)
     return LARDER_OK;
 }
 
+/* Another heap may carve it next.  A driver's free would wait for the work that
+ * is queued. */
+static larder_result segment_give_piece(struct allocator *a, struct segment *s)
+{
+    larder_result r = larder__order_sync(a, s->heap);
+
+    if (r == LARDER_OK)
+        larder__piece_return(s);
+    return r;
+}
+
 larder_result larder__segment_release(struct allocator *a, struct block *b)
 {
     struct segment *s = b->segment;
-    larder_result r = LARDER_OK;
+    larder_result r;
 
     larder__assert(allocator_is_locked(a));
     larder__assert(!block_is_split(b) && b->state == BLOCK_FREE);
     larder__assert(s->head == b && b->addr == s->addr);
     larder__assert(s->kind == SEGMENT_DRIVER || s->kind == SEGMENT_CARVED);
     larder__assert(s->paused == NULL);
-    if (s->kind == SEGMENT_CARVED)
-        larder__piece_return(s);
-    else
-        r = segment_give_driver(a, s);
+    r = s->kind == SEGMENT_CARVED ? segment_give_piece(a, s)
+                                  : segment_give_driver(a, s);
     if (r != LARDER_OK)
         return r;
     heap_remove(b);

@@ -16,8 +16,9 @@ larder_result larder__segment_get(struct allocator *a, struct heap *heap,
 larder_result larder__segment_carve(struct allocator *a, struct heap *heap,
                                     uint64_t bytes, struct block **out);
 
-/* Release the segment of b, its only block, which is free and in its heap.  If
- * the device fails to release it nothing changes. */
+/* Release the segment of b, its only block, which is free and in its heap.
+ * Returns after the work queued on its stream.  If the device fails to release
+ * it nothing changes. */
 larder_result larder__segment_release(struct allocator *a, struct block *b);
 
 /* Link a complete segment into the allocator's list, or unlink it; for
@@ -33,6 +34,7 @@ larder_result larder__piece_take(struct allocator *a, uint64_t bytes);
 /* Find room for the carved segment s of s->bytes: sets its address and links it
  * into a piece.  ERR_OUT_OF_MEMORY, without a message: no piece has room. */
 larder_result larder__piece_carve(struct allocator *a, struct segment *s);
+/* Return it to its piece, which any stream may carve: nothing uses it. */
 void larder__piece_return(struct segment *s);
 
 /* Release all pieces; their segments are gone. */

@@ -113,7 +113,8 @@ struct private_pool {
     bool is_captured;          /* some of its requests were part of a capture */
     bool has_graph;            /* the same, as seen by the checks of debug:2 */
     bool is_lent;              /* its graphs do not run now (lend.h) */
-    larder_stream lent_stream; /* the stream on which they run */
+    bool has_borrower;         /* and it has lent a block since (order.h) */
+    larder_stream lent_stream; /* on which they ran, and which may borrow */
     bool is_kept_whole;        /* its blocks are never split */
     struct usage usage;
     struct tag *tag;           /* NULL: a pool of the user's, or */

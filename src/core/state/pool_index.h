@@ -7,7 +7,8 @@
  * Rules, checked by larder_check():
  *   N1  the index contains exactly the pools of the user;
  *   N2  private pools count the segments that belong to them;
- *   N3  regions are counted. */
+ *   N3  regions are counted;
+ *   N4  the list of pools without users contains exactly those, once each. */
 #ifndef LARDER_CORE_STATE_POOL_INDEX_H
 #define LARDER_CORE_STATE_POOL_INDEX_H
 

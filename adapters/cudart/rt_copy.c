@@ -1,6 +1,4 @@
 /* rt_copy.c - copies and fills memory. */
-#include <string.h>
-
 #include "rt_state.h"
 
 static cud_addr addr_of(const void *ptr)
@@ -10,12 +8,35 @@ static cud_addr addr_of(const void *ptr)
 
 /* ---- copies in stream order ---------------------------------------------------- */
 
+/* CUpointer_attribute and CUmemorytype */
+enum { POINTER_KIND = 2, POINTER_IS_MANAGED = 8, KIND_DEVICE = 2 };
+
+static bool is_device_s(const void *ptr)
+{
+    unsigned kind = 0;
+    int is_managed = 0;
+
+    return cuPointerGetAttribute(&kind, POINTER_KIND, addr_of(ptr)) ==
+               CUD_SUCCESS &&
+           kind == KIND_DEVICE &&
+           cuPointerGetAttribute(&is_managed, POINTER_IS_MANAGED,
+                                 addr_of(ptr)) == CUD_SUCCESS &&
+           !is_managed;
+}
+
+/* What no kind of copy does, or not with these addresses. */
+static int check_kind(const void *to, const void *from, int kind)
+{
+    if (kind < RT_HOST_TO_HOST || kind > RT_COPY_DEFAULT)
+        return RT_INVALID_DIRECTION;
+    return kind == RT_HOST_TO_HOST && (is_device_s(to) || is_device_s(from))
+               ? RT_INVALID_VALUE
+               : CUD_SUCCESS;
+}
+
 static int copy_now(void *to, const void *from, size_t bytes, int kind)
 {
     switch (kind) {
-    case RT_HOST_TO_HOST:
-        memcpy(to, from, bytes);
-        return CUD_SUCCESS;
     case RT_HOST_TO_DEVICE:
         return cuMemcpyHtoD_v2(addr_of(to), from, bytes);
     case RT_DEVICE_TO_HOST:
@@ -31,9 +52,6 @@ static int copy_queued(void *to, const void *from, size_t bytes, int kind,
                        cud_stream stream)
 {
     switch (kind) {
-    case RT_HOST_TO_HOST:
-        memcpy(to, from, bytes);
-        return CUD_SUCCESS;
     case RT_HOST_TO_DEVICE:
         return cuMemcpyHtoDAsync_v2(addr_of(to), from, bytes, stream);
     case RT_DEVICE_TO_HOST:
@@ -49,6 +67,8 @@ int cudaMemcpy(void *to, const void *from, size_t bytes, int kind)
 {
     int answer = rt_begin();
 
+    if (answer == CUD_SUCCESS)
+        answer = check_kind(to, from, kind);
     if (answer == CUD_SUCCESS && bytes != 0)
         answer = copy_now(to, from, bytes, kind);
     return rt_end(answer);
@@ -59,6 +79,8 @@ int cudaMemcpyAsync(void *to, const void *from, size_t bytes, int kind,
 {
     int answer = rt_begin();
 
+    if (answer == CUD_SUCCESS)
+        answer = check_kind(to, from, kind);
     if (answer == CUD_SUCCESS && bytes != 0)
         answer = copy_queued(to, from, bytes, kind, stream);
     return rt_end(answer);
@@ -74,6 +96,8 @@ int cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from,
 
     if (width > to_pitch || width > from_pitch)
         return rt_end(RT_INVALID_VALUE);
+    if (width == 0)
+        return cudaMemcpyAsync(to, from, 0, kind, stream);
     for (size_t row = 0; row < height && answer == RT_SUCCESS; row++)
         answer = cudaMemcpyAsync((char *)to + row * to_pitch,
                                  (const char *)from + row * from_pitch, width,
@@ -206,6 +230,10 @@ int cudaMemset2DAsync(void *ptr, size_t pitch, int value, size_t width,
 {
     int answer = RT_SUCCESS;
 
+    if (width > pitch)
+        return rt_end(RT_INVALID_VALUE);
+    if (width == 0)
+        return cudaMemsetAsync(ptr, value, 0, stream);
     for (size_t row = 0; row < height && answer == RT_SUCCESS; row++)
         answer =
             cudaMemsetAsync((char *)ptr + row * pitch, value, width, stream);

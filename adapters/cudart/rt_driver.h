@@ -78,6 +78,7 @@ cud_result cuGraphCreate(void **, unsigned);
 cud_result cuGraphDestroy(void *);
 cud_result cuGraphInstantiateWithFlags(void **, void *, unsigned long long);
 cud_result cuGraphExecDestroy(void *);
+cud_result cuGraphExecUpdate_v2(void *, void *, void *);
 cud_result cuGraphUpload(void *, cud_stream);
 cud_result cuGraphLaunch(void *, cud_stream);
 cud_result cuGraphGetNodes(void *, void **, size_t *);
@@ -91,6 +92,7 @@ cud_result cuLibraryLoadData(void **, const void *, int *, void **, unsigned,
 cud_result cuLibraryLoadFromFile(void **, const char *, int *, void **,
                                  unsigned, int *, void **, unsigned);
 cud_result cuLibraryUnload(void *);
+cud_result cuLibraryGetModule(void **, void *);
 cud_result cuLibraryGetKernel(void **, void *, const char *);
 cud_result cuKernelGetFunction(void **, void *);
 cud_result cuKernelGetAttribute(int *, int, void *, cud_device);

@@ -107,17 +107,17 @@ int cudaStreamUpdateCaptureDependencies_v2(cud_stream stream, void *nodes,
 
 int cudaGraphCreate(void **out, unsigned flags)
 {
-    return rt_end(cuGraphCreate(out, flags));
+    RT_PASS_BARE(cuGraphCreate(out, flags));
 }
 
 int cudaGraphDestroy(void *graph)
 {
-    return rt_end(cuGraphDestroy(graph));
+    RT_PASS_BARE(cuGraphDestroy(graph));
 }
 
 int cudaGraphInstantiate(void **out, void *graph, unsigned long long flags)
 {
-    return rt_end(cuGraphInstantiateWithFlags(out, graph, flags));
+    RT_PASS_BARE(cuGraphInstantiateWithFlags(out, graph, flags));
 }
 
 int cudaGraphInstantiateWithFlags(void **out, void *graph,
@@ -134,20 +134,17 @@ int cudaGraphInstantiateWithParams(void **out, void *graph, void *parameters)
 
 int cudaGraphExecDestroy(void *graph)
 {
-    return rt_end(cuGraphExecDestroy(graph));
+    RT_PASS_BARE(cuGraphExecDestroy(graph));
 }
 
 int cudaGraphExecUpdate(void *exec, void *graph, void *info)
 {
-    (void)exec;
-    (void)graph;
-    (void)info;
-    return RT_SUCCESS;
+    RT_PASS_BARE(cuGraphExecUpdate_v2(exec, graph, info));
 }
 
 int cudaGraphUpload(void *graph, cud_stream stream)
 {
-    return rt_end(cuGraphUpload(graph, stream));
+    RT_PASS(cuGraphUpload(graph, stream));
 }
 
 int cudaGraphLaunch(void *graph, cud_stream stream)
@@ -157,12 +154,12 @@ int cudaGraphLaunch(void *graph, cud_stream stream)
 
 int cudaGraphGetNodes(void *graph, void **nodes, size_t *count)
 {
-    return rt_end(cuGraphGetNodes(graph, nodes, count));
+    RT_PASS_BARE(cuGraphGetNodes(graph, nodes, count));
 }
 
 int cudaGraphGetRootNodes(void *graph, void **nodes, size_t *count)
 {
-    return rt_end(cuGraphGetNodes(graph, nodes, count));
+    RT_PASS_BARE(cuGraphGetNodes(graph, nodes, count));
 }
 
 /* ---- objects that graphs keep --------------------------------------------------------- */
@@ -170,21 +167,21 @@ int cudaGraphGetRootNodes(void *graph, void **nodes, size_t *count)
 int cudaGraphRetainUserObject(void *graph, void *object, unsigned count,
                               unsigned flags)
 {
-    return rt_end(cuGraphRetainUserObject(graph, object, count, flags));
+    RT_PASS_BARE(cuGraphRetainUserObject(graph, object, count, flags));
 }
 
 int cudaUserObjectCreate(void **out, void *ptr, rt_host_fn *destroy,
                          unsigned count, unsigned flags)
 {
-    return rt_end(cuUserObjectCreate(out, ptr, destroy, count, flags));
+    RT_PASS_BARE(cuUserObjectCreate(out, ptr, destroy, count, flags));
 }
 
 int cudaUserObjectRetain(void *object, unsigned count)
 {
-    return rt_end(cuUserObjectRetain(object, count));
+    RT_PASS_BARE(cuUserObjectRetain(object, count));
 }
 
 int cudaUserObjectRelease(void *object, unsigned count)
 {
-    return rt_end(cuUserObjectRelease(object, count));
+    RT_PASS_BARE(cuUserObjectRelease(object, count));
 }

@@ -65,16 +65,15 @@ int cudaFuncSetAttribute(const void *function, int which, int value)
 
 int cudaFuncSetCacheConfig(const void *function, int config)
 {
-    (void)function;
+    void *kernel = NULL;
+
     (void)config;
-    return RT_SUCCESS;
+    return rt_end(begin_kernel(function, &kernel));
 }
 
 int cudaFuncSetSharedMemConfig(const void *function, int config)
 {
-    (void)function;
-    (void)config;
-    return RT_SUCCESS;
+    return cudaFuncSetCacheConfig(function, config);
 }
 
 int cudaFuncGetName(const char **out, const void *function)

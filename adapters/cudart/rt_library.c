@@ -19,25 +19,33 @@ int cudaLibraryLoadFromFile(void **out, const char *path, int *jit,
 
 int cudaLibraryUnload(void *library)
 {
-    return rt_end(cuLibraryUnload(library));
+    RT_PASS_BARE(cuLibraryUnload(library));
 }
 
 int cudaLibraryGetKernel(void **out, void *library, const char *name)
 {
-    return rt_end(cuLibraryGetKernel(out, library, name));
+    RT_PASS_BARE(cuLibraryGetKernel(out, library, name));
 }
 
 /* The image's contents are not inspected. */
 int cudaLibraryGetKernelCount(unsigned *out, void *library)
 {
-    (void)library;
-    *out = 0;
-    return RT_SUCCESS;
+    void *module = NULL;
+    int answer = rt_begin_bare();
+
+    if (answer == CUD_SUCCESS)
+        answer = cuLibraryGetModule(&module, library);
+    if (answer == CUD_SUCCESS)
+        *out = 0;
+    return rt_end(answer);
 }
 
 int cudaLibraryEnumerateKernels(void **out, unsigned count, void *library)
 {
+    unsigned known = 0;
+    int answer = cudaLibraryGetKernelCount(&known, library);
+
     (void)out;
-    (void)library;
-    return rt_end(count == 0 ? RT_SUCCESS : RT_INVALID_VALUE);
+    return rt_end(answer == RT_SUCCESS && count > known ? RT_INVALID_VALUE
+                                                        : answer);
 }

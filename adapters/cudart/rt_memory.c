@@ -37,6 +37,8 @@ int cudaMallocPitch(void **out, size_t *pitch, size_t width, size_t height)
 
 int cudaMalloc3D(struct rt_pitched *out, struct rt_extent extent)
 {
+    if (extent.depth != 0 && extent.height > SIZE_MAX / extent.depth)
+        return rt_end(RT_OUT_OF_MEMORY);
     out->xsize = extent.width;
     out->ysize = extent.height;
     return cudaMallocPitch(&out->ptr, &out->pitch, extent.width,

@@ -197,7 +197,9 @@ int rt_kernel_of(const void *function, void **out)
         answer = kernel_load(e);
     *out = e != NULL ? e->kernel : (void *)function;
     pthread_mutex_unlock(&lock);
-    return *out == NULL && answer == CUD_SUCCESS ? RT_INVALID_FUNCTION : answer;
+    if (e == NULL && cuKernelGetFunction(out, *out) != CUD_SUCCESS)
+        return RT_INVALID_FUNCTION;
+    return answer;
 }
 
 int rt_symbol_of(const void *symbol, cud_addr *out, size_t *bytes)

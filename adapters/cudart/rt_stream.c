@@ -84,40 +84,47 @@ int cudaLaunchHostFunc(cud_stream stream, rt_host_fn *fn, void *data)
     RT_PASS(cuLaunchHostFunc(stream, fn, data));
 }
 
+/* For calls that need a stream and do nothing with it. */
+static int check_stream(cud_stream stream)
+{
+    unsigned flags;
+
+    RT_PASS(cuStreamGetFlags(stream, &flags));
+}
+
 int cudaStreamAttachMemAsync(cud_stream stream, void *ptr, size_t bytes,
                              unsigned flags)
 {
-    (void)stream;
     (void)ptr;
     (void)bytes;
     (void)flags;
-    return RT_SUCCESS;
+    return check_stream(stream);
 }
 
 /* A stream attribute's value has 64 bytes. */
 int cudaStreamGetAttribute(cud_stream stream, int which, void *out)
 {
     enum { VALUE_BYTES = 64 };
+    int answer = check_stream(stream);
 
-    (void)stream;
     (void)which;
-    memset(out, 0, VALUE_BYTES);
-    return RT_SUCCESS;
+    if (answer == RT_SUCCESS)
+        memset(out, 0, VALUE_BYTES);
+    return answer;
 }
 
 int cudaStreamSetAttribute(cud_stream stream, int which, const void *value)
 {
-    (void)stream;
     (void)which;
     (void)value;
-    return RT_SUCCESS;
+    return check_stream(stream);
 }
 
 int cudaStreamCopyAttributes(cud_stream to, cud_stream from)
 {
-    (void)to;
-    (void)from;
-    return RT_SUCCESS;
+    int answer = check_stream(to);
+
+    return answer == RT_SUCCESS ? check_stream(from) : answer;
 }
 
 /* ---- events -------------------------------------------------------------------- */

@@ -228,6 +228,87 @@ static void destroyed_objects_are_refused(void **state)
                 "there is no event");
 }
 
+static void assert_no_context(cud_context context)
+{
+    unsigned version = 0;
+
+    assert_rule(CUD_INVALID_CONTEXT, DRIVER(cuCtxPushCurrent_v2)(context),
+                "not there any more");
+    assert_rule(CUD_INVALID_CONTEXT,
+                DRIVER(cuCtxGetApiVersion)(context, &version),
+                "not there any more");
+    assert_rule(CUD_INVALID_CONTEXT, DRIVER(cuCtxEnablePeerAccess)(context, 0),
+                "not a context");
+    assert_rule(CUD_INVALID_CONTEXT, DRIVER(cuCtxDisablePeerAccess)(context),
+                "not there any more");
+    assert_rule(CUD_INVALID_CONTEXT,
+                DRIVER(cuMemcpyPeerAsync)(1, context, 1, context, 1, NULL),
+                "not there any more");
+    assert_rule(CUD_INVALID_CONTEXT, DRIVER(cuCtxDestroy_v2)(context),
+                "no context");
+}
+
+static void a_context_that_is_gone_is_refused(void **state)
+{
+    cud_context old;
+    cud_context new;
+    cud_addr addr;
+
+    (void)state;
+    assert_int_equal(DRIVER(cuCtxCreate_v2)(&old, 0, 0), 0);
+    assert_int_equal(DRIVER(cuCtxPushCurrent_v2)(old), 0);
+    assert_int_equal(DRIVER(cuCtxDestroy_v2)(old), 0); /* pops one of two */
+    assert_int_equal(DRIVER(cuCtxCreate_v2)(&new, 0, 0), 0);
+    assert_no_context(old);
+    assert_no_context((cud_context)(uintptr_t)4096);
+    assert_int_equal(DRIVER(cuCtxDestroy_v2)(new), 0);
+    assert_rule(CUD_INVALID_CONTEXT, DRIVER(cuMemAlloc_v2)(&addr, 512),
+                "no context is current");
+    assert_int_equal(DRIVER(cuCtxPopCurrent_v2)(&new), 0);
+}
+
+static void a_linker_is_destroyed_once(void **state)
+{
+    void *linker = NULL;
+    const void *image = NULL;
+    size_t bytes = 0;
+
+    (void)state;
+    assert_int_equal(DRIVER(cuLinkCreate_v2)(0, NULL, NULL, &linker), 0);
+    assert_int_equal(DRIVER(cuLinkComplete)(linker, &image, &bytes), 0);
+    assert_int_equal(DRIVER(cuLinkDestroy)(linker), 0);
+    assert_rule(CUD_INVALID_HANDLE,
+                DRIVER(cuLinkComplete)(linker, &image, &bytes), "no linker");
+    assert_rule(CUD_INVALID_HANDLE, DRIVER(cuLinkDestroy)(linker), "no linker");
+}
+
+static void a_function_goes_with_its_module(void **state)
+{
+    void *module = NULL;
+    void *function = NULL;
+    const char *name = NULL;
+    int value = 0;
+
+    (void)state;
+    assert_int_equal(DRIVER(cuModuleLoadData)(&module, "image"), 0);
+    assert_int_equal(DRIVER(cuModuleGetFunction)(&function, module, "k"), 0);
+    assert_int_equal(DRIVER(cuFuncGetName)(&name, function), 0);
+    assert_string_equal(name, "k");
+    assert_int_equal(DRIVER(cuModuleUnload)(module), 0);
+    assert_rule(CUD_INVALID_HANDLE, DRIVER(cuFuncGetName)(&name, function),
+                "no function");
+    assert_rule(CUD_INVALID_HANDLE, DRIVER(cuFuncGetModule)(&module, function),
+                "no function");
+    assert_rule(CUD_INVALID_HANDLE,
+                DRIVER(cuFuncGetAttribute)(&value, 0, function), "no function");
+    assert_rule(
+        CUD_INVALID_HANDLE,
+        DRIVER(cuLaunchKernel)(function, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL),
+        "no function");
+    assert_rule(CUD_INVALID_HANDLE, DRIVER(cuModuleUnload)(module),
+                "no module");
+}
+
 static void a_capture_refuses_memory_unless_the_thread_is_relaxed(void **state)
 {
     cud_stream stream;
@@ -378,6 +459,9 @@ int main(void)
         RULE(access_is_set_before_use),
         RULE(nothing_is_unmapped_under_queued_work),
         RULE(destroyed_objects_are_refused),
+        RULE(a_context_that_is_gone_is_refused),
+        RULE(a_linker_is_destroyed_once),
+        RULE(a_function_goes_with_its_module),
         RULE(a_capture_refuses_memory_unless_the_thread_is_relaxed),
         RULE(calls_are_found_by_name),
         RULE(pages_come_back_through_files),

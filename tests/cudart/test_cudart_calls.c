@@ -3,6 +3,7 @@
  * runtime. */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
@@ -15,6 +16,11 @@
 #define OK(call) assert_int_equal(call, RT_SUCCESS)
 
 static const struct rt_dim3 one = {1, 1, 1};
+
+static void note(void *data)
+{
+    ++*(int *)data;
+}
 
 static size_t free_now(void)
 {
@@ -232,6 +238,402 @@ static void a_created_pool_is_destroyed_once_it_is_empty(void **state)
     assert_int_equal(cudaMemPoolTrimTo(pool, 0), RT_INVALID_VALUE);
 }
 
+/* ---- what is gone, or never was --------------------------------------------- */
+
+/* Two allocations do not share an address. */
+static void assert_two_differ(cud_stream stream)
+{
+    void *a = NULL;
+    void *b = NULL;
+
+    OK(cudaMallocAsync(&a, MIB(1), stream));
+    OK(cudaMallocAsync(&b, MIB(1), stream));
+    assert_ptr_not_equal(a, b);
+    OK(cudaFree(a));
+    OK(cudaFree(b));
+    OK(cudaMalloc(&a, MIB(1)));
+    OK(cudaMalloc(&b, MIB(1)));
+    assert_ptr_not_equal(a, b);
+    OK(cudaFree(a));
+    OK(cudaFree(b));
+}
+
+static void memory_is_freed_once_whichever_way(void **state)
+{
+    cud_stream stream;
+
+    (void)state;
+    OK(cudaStreamCreate(&stream));
+    for (int way = 0; way < 8; way++) {
+        bool is_pool_s = (way & 1) != 0;
+        bool first_is_async = (way & 2) != 0;
+        bool second_is_async = (way & 4) != 0;
+        void *p;
+
+        OK(is_pool_s ? cudaMallocAsync(&p, MIB(1), stream)
+                     : cudaMalloc(&p, MIB(1)));
+        OK(first_is_async ? cudaFreeAsync(p, stream) : cudaFree(p));
+        assert_int_equal(second_is_async ? cudaFreeAsync(p, stream)
+                                         : cudaFree(p),
+                         RT_INVALID_VALUE);
+        assert_two_differ(stream);
+    }
+    OK(cudaStreamDestroy(stream));
+    OK(cudaDeviceSynchronize());
+}
+
+static void memory_is_freed_from_any_device(void **state)
+{
+    size_t before = free_now();
+    void *a;
+    void *b;
+
+    (void)state;
+    OK(cudaMalloc(&a, MIB(2)));
+    OK(cudaMallocAsync(&b, MIB(2), NULL));
+    OK(cudaSetDevice(1));
+    OK(cudaFree(a));
+    assert_int_equal(cudaFreeAsync(b, NULL), RT_INVALID_VALUE);
+    OK(cudaFree(b));
+    OK(cudaSetDevice(0));
+    OK(cudaDeviceSynchronize());
+    assert_int_equal(free_now(), before);
+}
+
+static void copies_refuse_wrong_kinds_and_freed_memory(void **state)
+{
+    char host[64] = "";
+    char other[64] = "x";
+    void *a;
+    void *gone;
+
+    (void)state;
+    OK(cudaMalloc(&a, MIB(1)));
+    OK(cudaMalloc(&gone, MIB(4)));
+    OK(cudaFree(gone));
+    for (int kind = RT_HOST_TO_HOST; kind <= RT_COPY_DEFAULT; kind++) {
+        assert_int_equal(cudaMemcpy(a, gone, 64, kind), RT_INVALID_VALUE);
+        assert_int_equal(cudaMemcpy(gone, a, 64, kind), RT_INVALID_VALUE);
+        assert_int_equal(cudaMemcpy(host, gone, 64, kind), RT_INVALID_VALUE);
+        assert_int_equal(cudaMemcpy(gone, host, 64, kind), RT_INVALID_VALUE);
+        assert_int_equal(cudaMemcpyAsync(gone, gone, 64, kind, NULL),
+                         RT_INVALID_VALUE);
+    }
+    for (int kind = RT_HOST_TO_HOST; kind <= RT_DEVICE_TO_DEVICE; kind++) {
+        if (kind != RT_HOST_TO_DEVICE)
+            assert_int_equal(cudaMemcpy(a, host, 64, kind), RT_INVALID_VALUE);
+        if (kind != RT_DEVICE_TO_HOST)
+            assert_int_equal(cudaMemcpy(host, a, 64, kind), RT_INVALID_VALUE);
+        if (kind != RT_DEVICE_TO_DEVICE)
+            assert_int_equal(cudaMemcpy(a, a, 64, kind), RT_INVALID_VALUE);
+        if (kind != RT_HOST_TO_HOST)
+            assert_int_equal(cudaMemcpy(host, other, 64, kind),
+                             RT_INVALID_VALUE);
+    }
+    assert_int_equal(cudaMemcpy(a, host, 64, 5), RT_INVALID_DIRECTION);
+    assert_int_equal(cudaMemcpy(a, host, 64, -1), RT_INVALID_DIRECTION);
+    assert_int_equal(cudaMemset(gone, 0, 64), RT_INVALID_VALUE);
+    OK(cudaMemcpy(host, other, 64, RT_HOST_TO_HOST));
+    assert_int_equal(host[0], 'x');
+    OK(cudaMemcpyAsync(host, other + 1, 1, RT_COPY_DEFAULT, NULL));
+    assert_int_equal(host[0], 0);
+    OK(cudaFree(a));
+}
+
+static void sizes_that_overflow_are_refused(void **state)
+{
+    const size_t huge = SIZE_MAX / 4 + 1;
+    struct rt_pitched box;
+    void *a;
+    size_t pitch;
+
+    (void)state;
+    assert_int_equal(cudaMallocPitch(&a, &pitch, 512, huge), RT_OUT_OF_MEMORY);
+    assert_int_equal(cudaMallocPitch(&a, &pitch, SIZE_MAX, 1),
+                     RT_OUT_OF_MEMORY);
+    assert_int_equal(cudaMalloc3D(&box, (struct rt_extent){512, huge, 8}),
+                     RT_OUT_OF_MEMORY);
+    OK(cudaMalloc(&a, 512));
+    OK(cudaMemset2D(a, 512, 0, 0, SIZE_MAX));
+    OK(cudaMemcpy2D(a, 512, a, 512, 0, SIZE_MAX, RT_DEVICE_TO_DEVICE));
+    assert_int_equal(cudaMemset2D(a, 8, 0, 16, 1), RT_INVALID_VALUE);
+    OK(cudaFree(a));
+}
+
+static void managed_memory_is_the_host_s_and_the_device_s(void **state)
+{
+    char host[64] = "";
+    struct rt_properties p;
+    void *m;
+    void *a;
+
+    (void)state;
+    OK(cudaGetDeviceProperties(&p, 0));
+    OK(cudaMalloc(&a, 64));
+    OK(cudaMallocManaged(&m, 64, 1));
+    OK(cudaMemcpy(a, m, 64, RT_HOST_TO_DEVICE));
+    OK(cudaMemcpy(m, host, 64, RT_HOST_TO_HOST));
+    OK(cudaFree(m));
+    assert_int_equal(cudaMemcpy(a, m, 64, RT_HOST_TO_DEVICE), RT_INVALID_VALUE);
+    OK(cudaFree(a));
+}
+
+/* Every call on a handle that no longer is one, or is one of another kind. */
+static void assert_no_stream(cud_stream s)
+{
+    struct rt_function_attributes words;
+    unsigned long long id;
+    void *graph;
+    void *p;
+    unsigned flags;
+    int n;
+
+    OK(cudaMalloc(&p, 512));
+    assert_int_equal(cudaStreamSynchronize(s), RT_INVALID_HANDLE);
+    assert_int_equal(cudaStreamQuery(s), RT_INVALID_HANDLE);
+    assert_int_equal(cudaStreamGetFlags(s, &flags), RT_INVALID_HANDLE);
+    assert_int_equal(cudaStreamGetPriority(s, &n), RT_INVALID_HANDLE);
+    assert_int_equal(cudaStreamGetId(s, &id), RT_INVALID_HANDLE);
+    assert_int_equal(cudaStreamGetDevice(s, &n), RT_INVALID_HANDLE);
+    assert_int_equal(cudaStreamGetAttribute(s, 1, &words), RT_INVALID_HANDLE);
+    assert_int_equal(cudaStreamBeginCapture(s, 0), RT_INVALID_HANDLE);
+    assert_int_equal(cudaStreamIsCapturing(s, &n), RT_INVALID_HANDLE);
+    assert_int_equal(cudaStreamEndCapture(s, &graph), RT_INVALID_HANDLE);
+    assert_int_equal(cudaMemsetAsync(p, 0, 512, s), RT_INVALID_HANDLE);
+    assert_int_equal(cudaMemcpyAsync(p, p, 512, RT_DEVICE_TO_DEVICE, s),
+                     RT_INVALID_HANDLE);
+    assert_int_equal(cudaFreeAsync(p, s), RT_INVALID_HANDLE);
+    OK(cudaFree(p));
+    assert_int_equal(cudaMallocAsync(&p, 512, s), RT_INVALID_HANDLE);
+    assert_int_equal(cudaStreamDestroy(s), RT_INVALID_HANDLE);
+}
+
+static void assert_no_event(cud_event e)
+{
+    float ms;
+
+    assert_int_equal(cudaEventRecord(e, NULL), RT_INVALID_HANDLE);
+    assert_int_equal(cudaEventQuery(e), RT_INVALID_HANDLE);
+    assert_int_equal(cudaEventSynchronize(e), RT_INVALID_HANDLE);
+    assert_int_equal(cudaStreamWaitEvent(NULL, e, 0), RT_INVALID_HANDLE);
+    assert_int_equal(cudaEventElapsedTime(&ms, e, e), RT_INVALID_HANDLE);
+    assert_int_equal(cudaEventDestroy(e), RT_INVALID_HANDLE);
+}
+
+static void assert_no_graph(void *graph)
+{
+    void *exec = NULL;
+    void *object = NULL;
+    size_t count = 0;
+    int destroyed = 0;
+
+    OK(cudaUserObjectCreate(&object, &destroyed, note, 1, 1));
+    assert_int_equal(cudaGraphInstantiate(&exec, graph, 0), RT_INVALID_VALUE);
+    assert_int_equal(cudaGraphGetNodes(graph, NULL, &count), RT_INVALID_VALUE);
+    assert_int_equal(cudaGraphRetainUserObject(graph, object, 1, 1),
+                     RT_INVALID_VALUE);
+    assert_int_equal(cudaGraphDestroy(graph), RT_INVALID_VALUE);
+    OK(cudaUserObjectRelease(object, 1));
+    assert_int_equal(destroyed, 1);
+    assert_int_equal(cudaUserObjectRetain(object, 1), RT_INVALID_VALUE);
+    assert_int_equal(cudaUserObjectRelease(object, 1), RT_INVALID_VALUE);
+}
+
+static void assert_no_exec(void *exec)
+{
+    void *graph = NULL;
+
+    OK(cudaGraphCreate(&graph, 0));
+    assert_int_equal(cudaGraphLaunch(exec, NULL), RT_INVALID_VALUE);
+    assert_int_equal(cudaGraphUpload(exec, NULL), RT_INVALID_VALUE);
+    assert_int_equal(cudaGraphExecUpdate(exec, graph, NULL), RT_INVALID_VALUE);
+    assert_int_equal(cudaGraphExecDestroy(exec), RT_INVALID_VALUE);
+    OK(cudaGraphDestroy(graph));
+}
+
+static void assert_no_pool(void *pool)
+{
+    uint64_t value = 0;
+    void *p;
+
+    assert_int_equal(cudaMallocFromPoolAsync(&p, 512, pool, NULL),
+                     RT_INVALID_VALUE);
+    assert_int_equal(cudaMemPoolTrimTo(pool, 0), RT_INVALID_VALUE);
+    assert_int_equal(cudaMemPoolGetAttribute(pool, USED_NOW, &value),
+                     RT_INVALID_VALUE);
+    assert_int_equal(cudaDeviceSetMemPool(0, pool), RT_INVALID_VALUE);
+    assert_int_equal(cudaMemPoolDestroy(pool), RT_INVALID_VALUE);
+}
+
+static void assert_no_kernel(void *kernel)
+{
+    struct rt_function_attributes f;
+    int blocks;
+
+    assert_int_equal(cudaLaunchKernel(kernel, one, one, NULL, 0, NULL),
+                     RT_INVALID_FUNCTION);
+    assert_int_equal(cudaFuncGetAttributes(&f, kernel), RT_INVALID_FUNCTION);
+    assert_int_equal(cudaFuncSetCacheConfig(kernel, 0), RT_INVALID_FUNCTION);
+    assert_int_equal(
+        cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, 256, 0),
+        RT_INVALID_FUNCTION);
+}
+
+static void assert_no_library(void *library)
+{
+    void *kernel;
+    unsigned count;
+
+    assert_int_equal(cudaLibraryGetKernel(&kernel, library, "k"),
+                     RT_INVALID_HANDLE);
+    assert_int_equal(cudaLibraryGetKernelCount(&count, library),
+                     RT_INVALID_HANDLE);
+    assert_int_equal(cudaLibraryUnload(library), RT_INVALID_HANDLE);
+}
+
+/* One of each kind; the pool is of device 0. */
+struct handles {
+    cud_stream stream;
+    cud_event event;
+    void *graph;
+    void *exec;
+    void *pool;
+    void *library;
+    void *kernel;
+};
+
+static struct handles handles_make(void)
+{
+    const struct {
+        int words[4];
+        char rest[80];
+    } wanted = {{1, 0, 1, 0}, ""};
+    struct handles h;
+
+    OK(cudaStreamCreate(&h.stream));
+    OK(cudaEventCreate(&h.event));
+    OK(cudaGraphCreate(&h.graph, 0));
+    OK(cudaGraphInstantiate(&h.exec, h.graph, 0));
+    OK(cudaGraphExecUpdate(h.exec, h.graph, NULL));
+    OK(cudaMemPoolCreate(&h.pool, &wanted));
+    OK(cudaLibraryLoadData(&h.library, "image", NULL, NULL, 0, NULL, NULL, 0));
+    OK(cudaLibraryGetKernel(&h.kernel, h.library, "k"));
+    OK(cudaLaunchKernel(h.kernel, one, one, NULL, 0, h.stream));
+    OK(cudaGraphLaunch(h.exec, h.stream));
+    return h;
+}
+
+static void handles_destroy(const struct handles *h)
+{
+    OK(cudaStreamDestroy(h->stream));
+    OK(cudaEventDestroy(h->event));
+    OK(cudaGraphDestroy(h->graph));
+    OK(cudaGraphExecDestroy(h->exec));
+    OK(cudaMemPoolDestroy(h->pool));
+    OK(cudaLibraryUnload(h->library));
+}
+
+static void assert_none_of(const struct handles *h)
+{
+    assert_no_stream(h->stream);
+    assert_no_event(h->event);
+    assert_no_graph(h->graph);
+    assert_no_exec(h->exec);
+    assert_no_pool(h->pool);
+    assert_no_kernel(h->kernel);
+    assert_no_library(h->library);
+}
+
+/* Not even if others were made since. */
+static void destroyed_handles_stay_invalid(void **state)
+{
+    struct handles old = handles_make();
+    struct handles new;
+
+    (void)state;
+    handles_destroy(&old);
+    assert_none_of(&old);
+    new = handles_make();
+    assert_none_of(&old);
+    handles_destroy(&new);
+}
+
+static void made_up_handles_are_refused(void **state)
+{
+    static char own[64];
+    const uintptr_t values[] = {8, 4096, (uintptr_t)own, UINTPTR_MAX - 7};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
+        void *value = (void *)values[i];
+        struct handles h = {value, value, value, value, value, value, value};
+
+        assert_none_of(&h);
+    }
+}
+
+static void a_handle_of_another_kind_is_refused(void **state)
+{
+    struct handles h = handles_make();
+    struct handles mixed = {.stream = h.exec,
+                            .event = (cud_event)h.stream,
+                            .graph = h.exec,
+                            .exec = h.graph,
+                            .pool = h.stream,
+                            .library = h.kernel,
+                            .kernel = h.library};
+
+    (void)state;
+    assert_none_of(&mixed);
+    handles_destroy(&h);
+}
+
+/* The graph that a capture showed belongs to the program. */
+static void a_captured_graph_may_be_destroyed_early(void **state)
+{
+    cud_stream stream;
+    void *graph = NULL;
+    void *ended = NULL;
+    unsigned long long id;
+    int status = 0;
+
+    (void)state;
+    OK(cudaStreamCreate(&stream));
+    OK(cudaStreamBeginCapture(stream, 0));
+#if RT_MAJOR >= 13
+    OK(cudaStreamGetCaptureInfo(stream, &status, &id, &graph, NULL, NULL,
+                                NULL));
+#else
+    OK(cudaStreamGetCaptureInfo_v2(stream, &status, &id, &graph, NULL, NULL));
+#endif
+    OK(cudaGraphDestroy(graph));
+    OK(cudaStreamEndCapture(stream, &ended));
+    assert_ptr_not_equal(ended, graph);
+    OK(cudaGraphDestroy(ended));
+    OK(cudaStreamBeginCapture(stream, 0));
+    OK(cudaStreamDestroy(stream)); /* ends it: memory can be allocated */
+    OK(cudaMalloc(&graph, 512));
+    OK(cudaFree(graph));
+}
+
+/* A copy that is queued uses memory until it is freed, which waits. */
+static void pinned_memory_outlives_its_copies(void **state)
+{
+    void *pinned;
+    void *a;
+
+    (void)state;
+    OK(cudaMalloc(&a, 4096));
+    OK(cudaHostAlloc(&pinned, 4096, 0));
+    OK(cudaMemcpyAsync(pinned, a, 4096, RT_DEVICE_TO_HOST, NULL));
+    OK(cudaFreeHost(pinned));
+    assert_int_equal(cudaFreeHost(pinned), RT_INVALID_VALUE);
+    assert_int_equal(cudaHostUnregister(pinned), RT_INVALID_VALUE);
+    assert_int_equal(cudaHostRegister(a, 4096, 0), RT_INVALID_VALUE);
+    OK(cudaDeviceSynchronize());
+    OK(cudaFree(a));
+}
+
 /* ---- code ------------------------------------------------------------------------ */
 
 static void double_of_a_kernel(void)
@@ -318,11 +720,6 @@ static void a_variable_has_memory_when_it_is_used(void **state)
 
 /* ---- order ------------------------------------------------------------------------ */
 
-static void note(void *data)
-{
-    ++*(int *)data;
-}
-
 static void the_host_is_called_in_a_stream_s_order(void **state)
 {
     cud_stream stream;
@@ -406,6 +803,16 @@ int main(void)
         cmocka_unit_test(a_pool_keeps_memory_up_to_its_threshold),
         cmocka_unit_test(a_pool_s_piece_waits_for_its_stream),
         cmocka_unit_test(a_created_pool_is_destroyed_once_it_is_empty),
+        cmocka_unit_test(memory_is_freed_once_whichever_way),
+        cmocka_unit_test(memory_is_freed_from_any_device),
+        cmocka_unit_test(copies_refuse_wrong_kinds_and_freed_memory),
+        cmocka_unit_test(sizes_that_overflow_are_refused),
+        cmocka_unit_test(managed_memory_is_the_host_s_and_the_device_s),
+        cmocka_unit_test(destroyed_handles_stay_invalid),
+        cmocka_unit_test(made_up_handles_are_refused),
+        cmocka_unit_test(a_handle_of_another_kind_is_refused),
+        cmocka_unit_test(a_captured_graph_may_be_destroyed_early),
+        cmocka_unit_test(pinned_memory_outlives_its_copies),
         cmocka_unit_test(registered_kernels_can_be_launched),
         cmocka_unit_test(a_pushed_launch_configuration_is_popped_unchanged),
         cmocka_unit_test(a_variable_has_memory_when_it_is_used),

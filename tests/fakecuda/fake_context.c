@@ -138,37 +138,34 @@ cud_result cuDeviceCanAccessPeer(int *out, cud_device device, cud_device peer)
 
 /* ---- contexts ------------------------------------------------------------- */
 
-static struct fake_context *made; /* by cuCtxCreate() */
-
 /* A thread's contexts, the current one last; NULL may be pushed. */
-static _Thread_local struct fake_context *stack[FAKE_STACK];
+static _Thread_local cud_context stack[FAKE_STACK];
 static _Thread_local int depth;
 
-static bool is_primary_of_some(const struct fake_context *c)
+/* NULL: it was destroyed, or released, or never was one.  The address of a
+ * primary context is its handle. */
+static const struct fake_context *context_find(cud_context handle)
 {
     for (int i = 0; i < FAKE_DEVICES; i++) {
-        if (c == &fake_devices[i].primary)
-            return true;
+        if (handle == &fake_devices[i].primary)
+            return fake_devices[i].primary.uses > 0 ? &fake_devices[i].primary
+                                                    : NULL;
     }
-    return false;
+    return fake_handle_find(FAKE_CONTEXT, handle);
 }
 
-static bool is_live(const struct fake_context *c)
+bool fake_context_is_live(cud_context context)
 {
-    const struct fake_context *m = made;
+    const struct fake_context *c = context_find(context);
 
-    if (is_primary_of_some(c))
-        return c->uses > 0 && fake_device_get(c->device) != NULL;
-    while (m != NULL && m != c)
-        m = m->next;
-    return m != NULL;
+    return c != NULL && fake_device_get(c->device) != NULL;
 }
 
 struct fake_device *fake_current(void)
 {
-    struct fake_context *c = depth == 0 ? NULL : stack[depth - 1];
+    const struct fake_context *c = context_find(fake_current_context());
 
-    return c != NULL && is_live(c) ? fake_device_get(c->device) : NULL;
+    return c == NULL ? NULL : fake_device_get(c->device);
 }
 
 cud_context fake_current_context(void)
@@ -244,9 +241,9 @@ cud_result cuDevicePrimaryCtxGetState(cud_device device, unsigned *flags,
     return fake_end(CUD_SUCCESS);
 }
 
-static cud_result push(const char *symbol, struct fake_context *c)
+static cud_result push(const char *symbol, cud_context c)
 {
-    if (c != NULL && !is_live(c))
+    if (c != NULL && !fake_context_is_live(c))
         return fake_broken(symbol, CUD_INVALID_CONTEXT,
                            "the context is not there any more");
     if (depth == FAKE_STACK)
@@ -273,29 +270,22 @@ cud_result cuCtxCreate_v2(cud_context *out, unsigned flags, cud_device device)
         return fake_end_sim(__func__, d, r);
     }
     c->device = device;
-    c->uses = 1;
-    c->next = made;
-    made = c;
-    *out = c;
-    return fake_end(push(__func__, c));
+    *out = fake_handle_make(&c->handle, FAKE_CONTEXT);
+    return fake_end(push(__func__, *out));
 }
 
 cud_result cuCtxDestroy_v2(cud_context context)
 {
-    struct fake_context **at = &made;
-    cud_result answer = fake_begin_bare(__func__);
+    struct fake_context *gone;
+    cud_result answer =
+        fake_begin_handle(__func__, FAKE_CONTEXT, context, &gone);
 
     if (answer != CUD_SUCCESS)
         return answer;
-    while (*at != NULL && *at != context)
-        at = &(*at)->next;
-    if (*at == NULL)
-        return fake_end(fake_broken(__func__, CUD_INVALID_CONTEXT,
-                                    "not a context of cuCtxCreate()"));
-    *at = (*at)->next;
+    fake_handle_drop(&gone->handle);
     if (depth > 0 && stack[depth - 1] == context)
         depth--;
-    free(context);
+    free(gone);
     return fake_end(CUD_SUCCESS);
 }
 
@@ -353,11 +343,26 @@ cud_result cuCtxGetDevice(cud_device *out)
     return fake_end(CUD_SUCCESS);
 }
 
+/* Begin a call about a context; NULL is refused too. */
+static cud_result begin_context(const char *symbol, cud_context context)
+{
+    cud_result answer = fake_begin_bare(symbol);
+
+    if (answer != CUD_SUCCESS || fake_context_is_live(context))
+        return answer;
+    return fake_end(fake_broken(symbol, CUD_INVALID_CONTEXT,
+                                "the context is not there any more"));
+}
+
 cud_result cuCtxGetApiVersion(cud_context context, unsigned *out)
 {
-    (void)context;
+    cud_result answer = begin_context(
+        __func__, context == NULL ? fake_current_context() : context);
+
+    if (answer != CUD_SUCCESS)
+        return answer;
     *out = VERSION;
-    return CUD_SUCCESS;
+    return fake_end(CUD_SUCCESS);
 }
 
 cud_result cuCtxGetFlags(unsigned *out)
@@ -401,8 +406,9 @@ cud_result cuCtxSetCacheConfig(int config)
 
 cud_result cuCtxDisablePeerAccess(cud_context context)
 {
-    (void)context;
-    return CUD_SUCCESS;
+    cud_result answer = begin_context(__func__, context);
+
+    return answer != CUD_SUCCESS ? answer : fake_end(CUD_SUCCESS);
 }
 
 cud_result cuCtxEnablePeerAccess(cud_context context, unsigned flags)
@@ -412,7 +418,7 @@ cud_result cuCtxEnablePeerAccess(cud_context context, unsigned flags)
 
     if (answer != CUD_SUCCESS)
         return answer;
-    if (flags != 0 || !is_live(context))
+    if (flags != 0 || !fake_context_is_live(context))
         return fake_end(fake_broken(__func__, CUD_INVALID_CONTEXT,
                                     "not a context, or flags are not 0"));
     return fake_end(CUD_SUCCESS);

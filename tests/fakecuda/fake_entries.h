@@ -51,6 +51,7 @@
     X(cuLaunchHostFunc, (cud_stream, void (*)(void *), void *))                \
     X(cuGraphCreate, (void **, unsigned))                                      \
     X(cuGraphExecDestroy, (void *))                                            \
+    X(cuGraphExecUpdate_v2, (void *, void *, void *))                          \
     X(cuGraphUpload, (void *, cud_stream))                                     \
     X(cuGraphGetNodes, (void *, void **, size_t *))                            \
     X(cuGraphRetainUserObject, (void *, void *, unsigned, unsigned))           \

@@ -2,9 +2,12 @@
  * launch is only counted.  User objects live as long as graphs keep them. */
 #include "fakecuda/fake_state.h"
 
+#include <limits.h>
 #include <stdlib.h>
+#include <string.h>
 
 struct user_object {
+    struct fake_handle handle;
     void *ptr;
     void (*destroy)(void *);
     unsigned uses;
@@ -12,11 +15,12 @@ struct user_object {
 
 struct held {
     struct held *next;
-    struct user_object *object;
+    void *object;
     unsigned count;
 };
 
 struct fake_graph {
+    struct fake_handle handle;
     struct held *held;
 };
 
@@ -25,30 +29,61 @@ struct fake_graph {
 cud_result cuUserObjectCreate(void **out, void *ptr, void (*destroy)(void *),
                               unsigned count, unsigned flags)
 {
-    struct user_object *o = calloc(1, sizeof *o);
+    cud_result answer = fake_begin_bare(__func__);
+    struct user_object *o;
 
     (void)flags;
+    if (answer != CUD_SUCCESS)
+        return answer;
+    if (destroy == NULL || count == 0)
+        return fake_end(fake_broken(__func__, CUD_INVALID_VALUE,
+                                    "no function, or no references"));
+    o = calloc(1, sizeof *o);
     if (o == NULL)
-        return CUD_OUT_OF_MEMORY;
-    *o = (struct user_object){.ptr = ptr, .destroy = destroy, .uses = count};
-    *out = o;
+        return fake_end(CUD_OUT_OF_MEMORY);
+    o->ptr = ptr;
+    o->destroy = destroy;
+    o->uses = count;
+    *out = fake_handle_make(&o->handle, FAKE_OBJECT);
+    return fake_end(CUD_SUCCESS);
+}
+
+static cud_result retain(const char *symbol, struct user_object *o,
+                         unsigned count)
+{
+    if (count == 0 || count > UINT_MAX - o->uses)
+        return fake_broken(symbol, CUD_INVALID_VALUE, "%u references", count);
+    o->uses += count;
     return CUD_SUCCESS;
 }
 
 cud_result cuUserObjectRetain(void *object, unsigned count)
 {
-    ((struct user_object *)object)->uses += count;
-    return CUD_SUCCESS;
+    struct user_object *o;
+    cud_result answer = fake_begin_handle(__func__, FAKE_OBJECT, object, &o);
+
+    return answer != CUD_SUCCESS ? answer
+                                 : fake_end(retain(__func__, o, count));
 }
 
+/* The object's own function runs without the lock: it may call the driver. */
 cud_result cuUserObjectRelease(void *object, unsigned count)
 {
-    struct user_object *o = object;
+    struct user_object *o;
+    cud_result answer = fake_begin_handle(__func__, FAKE_OBJECT, object, &o);
+    bool is_last;
 
-    if (o == NULL || count > o->uses)
-        return CUD_INVALID_VALUE;
+    if (answer != CUD_SUCCESS)
+        return answer;
+    if (count > o->uses)
+        return fake_end(fake_broken(__func__, CUD_INVALID_VALUE,
+                                    "%u references of %u", count, o->uses));
     o->uses -= count;
-    if (o->uses == 0) {
+    is_last = o->uses == 0;
+    if (is_last)
+        fake_handle_drop(&o->handle);
+    fake_unlock();
+    if (is_last) {
         o->destroy(o->ptr);
         free(o);
     }
@@ -59,37 +94,69 @@ cud_result cuUserObjectRelease(void *object, unsigned count)
 cud_result cuGraphRetainUserObject(void *graph, void *object, unsigned count,
                                    unsigned flags)
 {
-    struct fake_graph *g = graph;
-    struct held *h = calloc(1, sizeof *h);
+    struct fake_graph *g;
+    cud_result answer = fake_begin_handle(__func__, FAKE_GRAPH, graph, &g);
+    struct user_object *o;
+    struct held *h;
 
+    if (answer != CUD_SUCCESS)
+        return answer;
+    o = fake_handle_find(FAKE_OBJECT, object);
+    if (o == NULL || ((flags & 1) != 0 && count > o->uses))
+        return fake_end(fake_broken(__func__, CUD_INVALID_VALUE,
+                                    "there is no user object %p with %u "
+                                    "references",
+                                    object, count));
+    h = calloc(1, sizeof *h);
     if (h == NULL)
-        return CUD_OUT_OF_MEMORY;
+        return fake_end(CUD_OUT_OF_MEMORY);
     if ((flags & 1) == 0)
-        (void)cuUserObjectRetain(object, count);
+        answer = retain(__func__, o, count);
+    if (answer != CUD_SUCCESS) {
+        free(h);
+        return fake_end(answer);
+    }
     *h = (struct held){.next = g->held, .object = object, .count = count};
     g->held = h;
-    return CUD_SUCCESS;
+    return fake_end(CUD_SUCCESS);
 }
 
 /* ---- graphs ---------------------------------------------------------------------- */
 
-struct fake_graph *fake_graph_make(void)
+static void *graph_make(enum fake_kind kind)
 {
-    return calloc(1, sizeof(struct fake_graph));
+    struct fake_graph *g = calloc(1, sizeof *g);
+
+    return g == NULL ? NULL : fake_handle_make(&g->handle, kind);
+}
+
+void *fake_graph_make(void)
+{
+    return graph_make(FAKE_GRAPH);
 }
 
 cud_result cuGraphCreate(void **out, unsigned flags)
 {
+    cud_result answer = fake_begin_bare(__func__);
+
     (void)flags;
+    if (answer != CUD_SUCCESS)
+        return answer;
     *out = fake_graph_make();
-    return *out == NULL ? CUD_OUT_OF_MEMORY : CUD_SUCCESS;
+    return fake_end(*out == NULL ? CUD_OUT_OF_MEMORY : CUD_SUCCESS);
 }
 
-cud_result cuGraphDestroy(void *graph)
+static cud_result graph_drop(const char *symbol, enum fake_kind kind,
+                             void *graph)
 {
-    struct fake_graph *g = graph;
+    struct fake_graph *g;
+    cud_result answer = fake_begin_handle(symbol, kind, graph, &g);
 
-    while (g != NULL && g->held != NULL) {
+    if (answer != CUD_SUCCESS)
+        return answer;
+    fake_handle_drop(&g->handle);
+    fake_unlock();
+    while (g->held != NULL) {
         struct held *h = g->held;
 
         g->held = h->next;
@@ -100,50 +167,92 @@ cud_result cuGraphDestroy(void *graph)
     return CUD_SUCCESS;
 }
 
+cud_result cuGraphDestroy(void *graph)
+{
+    return graph_drop(__func__, FAKE_GRAPH, graph);
+}
+
 /* An executable graph, independent of the graph. */
 cud_result cuGraphInstantiateWithFlags(void **out, void *graph,
                                        unsigned long long flags)
 {
+    struct fake_graph *g;
+    cud_result answer = fake_begin_handle(__func__, FAKE_GRAPH, graph, &g);
+
     (void)flags;
-    if (graph == NULL)
-        return CUD_INVALID_VALUE;
-    *out = fake_graph_make();
-    return *out == NULL ? CUD_OUT_OF_MEMORY : CUD_SUCCESS;
+    if (answer != CUD_SUCCESS)
+        return answer;
+    *out = graph_make(FAKE_EXEC);
+    return fake_end(*out == NULL ? CUD_OUT_OF_MEMORY : CUD_SUCCESS);
 }
 
-cud_result cuGraphExecDestroy(void *graph)
+/* There are no nodes, so nothing can differ. */
+cud_result cuGraphExecUpdate_v2(void *exec, void *graph, void *info)
 {
-    return cuGraphDestroy(graph);
-}
-
-cud_result cuGraphUpload(void *graph, cud_stream stream)
-{
-    (void)stream;
-    return graph == NULL ? CUD_INVALID_VALUE : CUD_SUCCESS;
-}
-
-cud_result cuGraphLaunch(void *graph, cud_stream stream)
-{
-    struct fake_device *d;
-    cud_result answer = fake_begin(__func__, &d);
-    larder_stream number;
+    const int none = 0;
+    struct fake_graph *g;
+    cud_result answer = fake_begin_handle(__func__, FAKE_EXEC, exec, &g);
 
     if (answer != CUD_SUCCESS)
         return answer;
-    if (graph == NULL)
-        return fake_end(
-            fake_broken(__func__, CUD_INVALID_VALUE, "there is no graph"));
-    answer = fake_stream_number(__func__, d, stream, &number);
-    if (answer == CUD_SUCCESS)
-        d->launches++;
-    return fake_end(answer);
+    fake_unlock();
+    answer = fake_begin_handle(__func__, FAKE_GRAPH, graph, &g);
+    if (answer != CUD_SUCCESS)
+        return answer;
+    if (info != NULL)
+        memcpy(info, &none, sizeof none);
+    return fake_end(CUD_SUCCESS);
+}
+
+cud_result cuGraphExecDestroy(void *exec)
+{
+    return graph_drop(__func__, FAKE_EXEC, exec);
+}
+
+/* Begin a call about an executable graph and a stream. */
+static cud_result begin_launch(const char *symbol, void *exec,
+                               cud_stream stream, struct fake_device **d)
+{
+    struct fake_graph *g;
+    larder_stream number;
+    cud_result answer = fake_begin_handle(symbol, FAKE_EXEC, exec, &g);
+
+    if (answer != CUD_SUCCESS)
+        return answer;
+    *d = fake_current();
+    answer = *d == NULL ? fake_broken(symbol, CUD_INVALID_CONTEXT,
+                                      "no context is current in this thread")
+                        : fake_stream_number(symbol, *d, stream, &number);
+    return answer == CUD_SUCCESS ? answer : fake_end(answer);
+}
+
+cud_result cuGraphUpload(void *exec, cud_stream stream)
+{
+    struct fake_device *d;
+    cud_result answer = begin_launch(__func__, exec, stream, &d);
+
+    return answer != CUD_SUCCESS ? answer : fake_end(CUD_SUCCESS);
+}
+
+cud_result cuGraphLaunch(void *exec, cud_stream stream)
+{
+    struct fake_device *d;
+    cud_result answer = begin_launch(__func__, exec, stream, &d);
+
+    if (answer != CUD_SUCCESS)
+        return answer;
+    d->launches++;
+    return fake_end(CUD_SUCCESS);
 }
 
 cud_result cuGraphGetNodes(void *graph, void **nodes, size_t *count)
 {
+    struct fake_graph *g;
+    cud_result answer = fake_begin_handle(__func__, FAKE_GRAPH, graph, &g);
+
     (void)nodes;
-    if (graph == NULL)
-        return CUD_INVALID_VALUE;
+    if (answer != CUD_SUCCESS)
+        return answer;
     *count = 0;
-    return CUD_SUCCESS;
+    return fake_end(CUD_SUCCESS);
 }

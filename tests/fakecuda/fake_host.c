@@ -77,6 +77,22 @@ cud_result cuMemAllocHost_v2(void **out, size_t bytes)
     return cuMemHostAlloc(out, bytes, 0);
 }
 
+/* Queued copies may use the memory that is freed. */
+static cud_result wait_for_devices(const char *symbol)
+{
+    larder_result r = LARDER_OK;
+
+    for (int i = 0; i < FAKE_DEVICES && r == LARDER_OK; i++) {
+        struct fake_device *d = fake_device_get(i);
+
+        if (d != NULL)
+            r = fake_complete_all(d);
+    }
+    return r == LARDER_OK ? CUD_SUCCESS
+                          : fake_broken(symbol, CUD_UNKNOWN,
+                                        "queued work cannot be waited for");
+}
+
 static cud_result piece_drop(const char *symbol, const void *ptr,
                              bool is_theirs, const char *wrong)
 {
@@ -90,6 +106,9 @@ static cud_result piece_drop(const char *symbol, const void *ptr,
     gone = *at;
     if (gone == NULL || gone->is_theirs != is_theirs)
         return fake_end(fake_broken(symbol, CUD_INVALID_VALUE, "%s", wrong));
+    answer = is_theirs ? CUD_SUCCESS : wait_for_devices(symbol);
+    if (answer != CUD_SUCCESS)
+        return fake_end(answer);
     *at = gone->next;
     if (!is_theirs)
         free(gone->ptr);
@@ -110,8 +129,9 @@ cud_result cuMemHostRegister_v2(void *ptr, size_t bytes, unsigned flags)
     (void)flags;
     if (answer != CUD_SUCCESS)
         return answer;
-    if (ptr == NULL || bytes == 0)
-        answer = fake_broken(__func__, CUD_INVALID_VALUE, "there are no bytes");
+    if (ptr == NULL || bytes == 0 || !fake_is_on_host((uintptr_t)ptr, bytes))
+        answer = fake_broken(__func__, CUD_INVALID_VALUE,
+                             "there are no bytes of the host");
     else if (piece_around((uintptr_t)ptr) != NULL)
         answer = ALREADY;
     else
@@ -163,6 +183,37 @@ struct fake_device *fake_owner_of(cud_addr addr)
     return NULL;
 }
 
+static bool is_within(cud_addr addr, size_t bytes, larder_addr begin,
+                      uint64_t length)
+{
+    return addr < begin + length && (addr >= begin || bytes > begin - addr);
+}
+
+/* The addresses of simulated memory are set apart from the host's.  Those
+ * without memory behind them are only numbers, of which as many count as a
+ * program comes by. */
+static bool is_device_s(const struct sim *sim, cud_addr addr, size_t bytes)
+{
+    const struct sim_backing *b = &sim->backing;
+    uint64_t length = b->is_real ? b->region_bytes : UINT64_C(1) << 40;
+
+    return is_within(addr, bytes, b->first, length) ||
+           is_within(addr, bytes, b->first + b->region_bytes, length);
+}
+
+bool fake_is_on_host(cud_addr addr, size_t bytes)
+{
+    if (fake_is_managed(addr, bytes))
+        return true;
+    for (int i = 0; i < FAKE_DEVICES; i++) {
+        const struct fake_device *d = fake_device_get(i);
+
+        if (d != NULL && is_device_s(d->sim, addr, bytes))
+            return false;
+    }
+    return true;
+}
+
 /* CUpointer_attribute. */
 enum {
     POINTER_CONTEXT = 1,
@@ -181,6 +232,7 @@ static cud_result pointer_attribute(void *out, int which, cud_addr addr,
     unsigned kind = d == NULL ? KIND_HOST : KIND_DEVICE;
     int number = d == NULL ? 0 : fake_number(d);
     cud_context context = d == NULL ? NULL : &d->primary;
+    int is_managed = fake_is_managed(addr, 1);
 
     switch (which) {
     case POINTER_CONTEXT:
@@ -196,7 +248,7 @@ static cud_result pointer_attribute(void *out, int which, cud_addr addr,
         memcpy(out, &addr, sizeof addr);
         return d == NULL ? CUD_SUCCESS : CUD_INVALID_VALUE;
     case POINTER_IS_MANAGED:
-        memset(out, 0, sizeof(int));
+        memcpy(out, &is_managed, sizeof is_managed);
         return CUD_SUCCESS;
     case POINTER_DEVICE:
         memcpy(out, &number, sizeof number);

@@ -4,6 +4,60 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* ---- managed memory -------------------------------------------------------- */
+
+struct managed {
+    struct managed *next;
+    cud_addr addr;
+    size_t bytes;
+    int device;
+};
+
+static struct managed *managed;
+
+bool fake_is_managed(cud_addr addr, size_t bytes)
+{
+    const struct managed *m = managed;
+
+    while (m != NULL && (addr < m->addr || addr - m->addr >= m->bytes ||
+                         bytes > m->bytes - (addr - m->addr)))
+        m = m->next;
+    return m != NULL;
+}
+
+static bool managed_keep(struct fake_device *d, cud_addr addr, size_t bytes)
+{
+    struct managed *m = calloc(1, sizeof *m);
+
+    if (m == NULL)
+        return false;
+    *m = (struct managed){managed, addr, bytes, fake_number(d)};
+    managed = m;
+    return true;
+}
+
+/* Of a device; addr 0: all of it. */
+static void managed_drop(int device, cud_addr addr)
+{
+    struct managed **at = &managed;
+
+    while (*at != NULL) {
+        struct managed *m = *at;
+
+        if (m->device == device && (addr == 0 || m->addr == addr)) {
+            *at = m->next;
+            free(m);
+        } else {
+            at = &m->next;
+        }
+    }
+}
+
+void fake_managed_forget(int device)
+{
+    managed_drop(device, 0);
+}
+
 /* ---- device ---------------------------------------------------------------- */
 
 cud_result cuMemAlloc_v2(cud_addr *out, size_t bytes)
@@ -27,6 +81,21 @@ cud_result cuMemAlloc_v2(cud_addr *out, size_t bytes)
     return fake_end_sim(__func__, d, r);
 }
 
+/* On whichever device it is; on d if that is one of them, as devices that a
+ * test added may have the same addresses. */
+static larder_result memory_free(struct fake_device *d, cud_addr addr)
+{
+    struct fake_device *of =
+        larder__sim_is_accessible(d->sim, addr, 1) ? d : fake_owner_of(addr);
+    larder_result r;
+
+    d = of != NULL ? of : d;
+    r = larder__device_mem_free(d->dev, addr);
+    if (r == LARDER_OK)
+        managed_drop(fake_number(d), addr);
+    return r;
+}
+
 cud_result cuMemFree_v2(cud_addr addr)
 {
     struct fake_device *d;
@@ -37,8 +106,8 @@ cud_result cuMemFree_v2(cud_addr addr)
     if (addr == 0)
         return fake_end(CUD_SUCCESS);
     if (fake_pool_owns(addr))
-        return fake_end_sim(__func__, d, fake_pool_free(d, addr));
-    return fake_end_sim(__func__, d, larder__device_mem_free(d->dev, addr));
+        return fake_end_sim(__func__, d, fake_pool_free(addr));
+    return fake_end_sim(__func__, d, memory_free(d, addr));
 }
 
 cud_result cuMemGetInfo_v2(size_t *free_bytes, size_t *total_bytes)
@@ -61,9 +130,13 @@ cud_result cuMemGetInfo_v2(size_t *free_bytes, size_t *total_bytes)
 cud_result cuMemAllocPitch_v2(cud_addr *out, size_t *pitch, size_t width,
                               size_t height, unsigned element)
 {
+    size_t row = (width + 511) / 512 * 512;
+
     (void)element;
-    *pitch = (width + 511) / 512 * 512;
-    return cuMemAlloc_v2(out, *pitch * height);
+    if (row < width || (height != 0 && row > SIZE_MAX / height))
+        return CUD_OUT_OF_MEMORY;
+    *pitch = row;
+    return cuMemAlloc_v2(out, row * height);
 }
 
 /* Fails a call that is not simulated. */
@@ -88,7 +161,16 @@ cud_result cuMemAllocManaged(cud_addr *out, size_t bytes, unsigned flags)
                                     "there are no flags 0x%x", flags));
     answer = d->sim->backing.is_real ? CUD_SUCCESS : CUD_NOT_SUPPORTED;
     fake_unlock();
-    return answer == CUD_SUCCESS ? cuMemAlloc_v2(out, bytes) : answer;
+    if (answer == CUD_SUCCESS)
+        answer = cuMemAlloc_v2(out, bytes);
+    if (answer != CUD_SUCCESS)
+        return answer;
+    fake_lock();
+    if (!managed_keep(d, *out, bytes)) {
+        (void)memory_free(d, *out);
+        answer = CUD_OUT_OF_MEMORY;
+    }
+    return fake_end(answer);
 }
 
 cud_result cuMemGetAddressRange_v2(cud_addr *base, size_t *bytes, cud_addr addr)
@@ -126,6 +208,20 @@ cud_result cuIpcGetMemHandle(void *out, cud_addr addr)
 
 /* ---- moving bytes ---------------------------------------------------------- */
 
+/* What stands for the host in a copy must not be a device's, nor have been. */
+static cud_result check_host_side(const char *symbol, uint64_t dst,
+                                  uint64_t src, size_t bytes,
+                                  larder_copy_kind kind)
+{
+    uint64_t host = kind == LARDER_COPY_TO_HOST ? dst : src;
+
+    if (kind == LARDER_COPY_ON_DEVICE || fake_is_on_host(host, bytes))
+        return CUD_SUCCESS;
+    return fake_broken(symbol, CUD_INVALID_VALUE,
+                       "0x%llx is an address of a device, not of the host",
+                       (unsigned long long)host);
+}
+
 static cud_result copy(const char *symbol, uint64_t dst, uint64_t src,
                        size_t bytes, larder_copy_kind kind, cud_stream stream,
                        bool waits)
@@ -138,6 +234,8 @@ static cud_result copy(const char *symbol, uint64_t dst, uint64_t src,
     if (answer != CUD_SUCCESS)
         return answer;
     answer = fake_stream_number(symbol, d, stream, &number);
+    if (answer == CUD_SUCCESS)
+        answer = check_host_side(symbol, dst, src, bytes, kind);
     if (answer != CUD_SUCCESS)
         return fake_end(answer);
     r = larder_device_copy(d->dev, dst, src, bytes, kind, number);
@@ -207,38 +305,69 @@ cud_result cuMemcpyDtoD_v2(cud_addr dst, cud_addr src, size_t bytes)
     return copy(__func__, dst, src, bytes, LARDER_COPY_ON_DEVICE, NULL, true);
 }
 
+/* After the stream's work. */
+static cud_result copy_on_host(const char *symbol, cud_addr dst, cud_addr src,
+                               size_t bytes, cud_stream stream)
+{
+    cud_result answer = cuStreamSynchronize(stream);
+
+    if (answer != CUD_SUCCESS)
+        return answer;
+    fake_lock();
+    answer = check_host_side(symbol, dst, src, bytes, LARDER_COPY_TO_DEVICE);
+    if (answer == CUD_SUCCESS)
+        answer = check_host_side(symbol, dst, src, bytes, LARDER_COPY_TO_HOST);
+    fake_unlock();
+    if (answer == CUD_SUCCESS)
+        memmove((void *)(uintptr_t)dst, (const void *)(uintptr_t)src, bytes);
+    return answer;
+}
+
 /* The addresses determine the direction. */
-static larder_copy_kind kind_of(cud_addr dst, cud_addr src)
+static cud_result copy_any(const char *symbol, cud_addr dst, cud_addr src,
+                           size_t bytes, cud_stream stream, bool waits)
 {
     larder_copy_kind kind = LARDER_COPY_ON_DEVICE;
+    bool from_host;
+    bool to_host;
 
     if (fake_is_child())
-        return kind;
+        return CUD_NOT_INITIALIZED;
     fake_lock();
-    if (fake_owner_of(src) == NULL)
-        kind = LARDER_COPY_TO_DEVICE;
-    else if (fake_owner_of(dst) == NULL)
-        kind = LARDER_COPY_TO_HOST;
+    from_host = fake_owner_of(src) == NULL;
+    to_host = fake_owner_of(dst) == NULL;
     fake_unlock();
-    return kind;
+    if (from_host && to_host)
+        return copy_on_host(symbol, dst, src, bytes, stream);
+    if (from_host)
+        kind = LARDER_COPY_TO_DEVICE;
+    else if (to_host)
+        kind = LARDER_COPY_TO_HOST;
+    return copy(symbol, dst, src, bytes, kind, stream, waits);
 }
 
 cud_result cuMemcpy(cud_addr dst, cud_addr src, size_t bytes)
 {
-    return copy(__func__, dst, src, bytes, kind_of(dst, src), NULL, true);
+    return copy_any(__func__, dst, src, bytes, NULL, true);
 }
 
 cud_result cuMemcpyAsync(cud_addr dst, cud_addr src, size_t bytes,
                          cud_stream stream)
 {
-    return copy(__func__, dst, src, bytes, kind_of(dst, src), stream, false);
+    return copy_any(__func__, dst, src, bytes, stream, false);
 }
 
 cud_result cuMemcpyPeerAsync(cud_addr dst, cud_context to, cud_addr src,
                              cud_context from, size_t bytes, cud_stream stream)
 {
-    (void)to;
-    (void)from;
+    cud_result answer = fake_begin_bare(__func__);
+
+    if (answer != CUD_SUCCESS)
+        return answer;
+    if (!fake_context_is_live(to) || !fake_context_is_live(from))
+        return fake_end(fake_broken(__func__, CUD_INVALID_CONTEXT,
+                                    "a context is not there any more"));
+    fake_unlock();
     return copy(__func__, dst, src, bytes, LARDER_COPY_ON_DEVICE, stream,
                 false);
 }
@@ -263,6 +392,8 @@ static bool is_one_byte(unsigned value)
 cud_result cuMemsetD32Async(cud_addr dst, unsigned value, size_t count,
                             cud_stream stream)
 {
+    if (count > SIZE_MAX / 4)
+        return CUD_INVALID_VALUE;
     if (!is_one_byte(value))
         return refuse(__func__);
     return fill(__func__, dst, (unsigned char)value, count * 4, stream, false);
@@ -270,6 +401,8 @@ cud_result cuMemsetD32Async(cud_addr dst, unsigned value, size_t count,
 
 cud_result cuMemsetD32_v2(cud_addr dst, unsigned value, size_t count)
 {
+    if (count > SIZE_MAX / 4)
+        return CUD_INVALID_VALUE;
     if (!is_one_byte(value))
         return refuse(__func__);
     return fill(__func__, dst, (unsigned char)value, count * 4, NULL, true);

@@ -8,17 +8,16 @@
 enum { NAME_BYTES = 256 };
 
 struct fake_function {
+    struct fake_handle handle;
     struct fake_function *next;
     struct fake_module *module;
     char name[NAME_BYTES];
 };
 
 struct fake_module {
-    struct fake_module *next;
+    struct fake_handle handle;
     struct fake_function *functions;
 };
-
-static struct fake_module *modules;
 
 /* ---- modules ------------------------------------------------------------------ */
 
@@ -35,51 +34,52 @@ static cud_result module_make(const char *symbol, void **out, const void *image)
     m = calloc(1, sizeof *m);
     if (m == NULL)
         return fake_end(CUD_OUT_OF_MEMORY);
-    m->next = modules;
-    modules = m;
-    *out = m;
+    *out = fake_handle_make(&m->handle, FAKE_MODULE);
     return fake_end(CUD_SUCCESS);
 }
 
 static cud_result module_drop(const char *symbol, void *module)
 {
-    cud_result answer = fake_begin_bare(symbol);
-    struct fake_module **at = &modules;
     struct fake_module *gone;
+    cud_result answer = fake_begin_handle(symbol, FAKE_MODULE, module, &gone);
 
     if (answer != CUD_SUCCESS)
         return answer;
-    while (*at != NULL && *at != module)
-        at = &(*at)->next;
-    gone = *at;
-    if (gone == NULL)
-        return fake_end(fake_broken(symbol, CUD_INVALID_HANDLE,
-                                    "there is no module %p, or no longer",
-                                    module));
-    *at = gone->next;
+    fake_handle_drop(&gone->handle);
     while (gone->functions != NULL) {
         struct fake_function *f = gone->functions;
 
         gone->functions = f->next;
+        fake_handle_drop(&f->handle);
         free(f);
     }
     free(gone);
     return fake_end(CUD_SUCCESS);
 }
 
+/* Whether there is such an object: a call that needs nothing else of it. */
+static cud_result check(const char *symbol, enum fake_kind kind,
+                        const void *handle)
+{
+    void *found;
+    cud_result answer = fake_begin_handle(symbol, kind, handle, &found);
+
+    return answer != CUD_SUCCESS ? answer : fake_end(CUD_SUCCESS);
+}
+
 /* Accepts any name: images are not parsed. */
 static cud_result function_find(const char *symbol, void **out, void *module,
                                 const char *name)
 {
-    cud_result answer = fake_begin_bare(symbol);
-    struct fake_module *m = module;
+    struct fake_module *m;
     struct fake_function *f;
+    cud_result answer = fake_begin_handle(symbol, FAKE_MODULE, module, &m);
 
     if (answer != CUD_SUCCESS)
         return answer;
-    if (m == NULL || name == NULL)
-        return fake_end(fake_broken(symbol, CUD_INVALID_VALUE,
-                                    "neither module nor name may be NULL"));
+    if (name == NULL)
+        return fake_end(
+            fake_broken(symbol, CUD_INVALID_VALUE, "the name is NULL"));
     f = m->functions;
     while (f != NULL && strncmp(f->name, name, NAME_BYTES - 1) != 0)
         f = f->next;
@@ -88,9 +88,12 @@ static cud_result function_find(const char *symbol, void **out, void *module,
         strncpy(f->name, name, NAME_BYTES - 1);
         f->next = m->functions;
         m->functions = f;
+        (void)fake_handle_make(&f->handle, FAKE_FUNCTION);
     }
-    *out = f;
-    return fake_end(f == NULL ? CUD_OUT_OF_MEMORY : CUD_SUCCESS);
+    if (f == NULL)
+        return fake_end(CUD_OUT_OF_MEMORY);
+    *out = (void *)f->handle.value;
+    return fake_end(CUD_SUCCESS);
 }
 
 cud_result cuModuleLoad(void **out, const char *path)
@@ -130,11 +133,12 @@ cud_result cuModuleGetFunction(void **out, void *module, const char *name)
 cud_result cuModuleGetGlobal_v2(cud_addr *out, size_t *bytes, void *module,
                                 const char *name)
 {
+    cud_result answer = check(__func__, FAKE_MODULE, module);
+
     (void)out;
     (void)bytes;
-    (void)module;
     (void)name;
-    return CUD_NOT_FOUND;
+    return answer != CUD_SUCCESS ? answer : CUD_NOT_FOUND;
 }
 
 cud_result cuModuleGetLoadingMode(int *out)
@@ -183,14 +187,20 @@ cud_result cuLibraryGetKernel(void **out, void *library, const char *name)
 
 cud_result cuLibraryGetModule(void **out, void *library)
 {
-    *out = library;
-    return CUD_SUCCESS;
+    cud_result answer = check(__func__, FAKE_MODULE, library);
+
+    if (answer == CUD_SUCCESS)
+        *out = library;
+    return answer;
 }
 
 cud_result cuKernelGetFunction(void **out, void *kernel)
 {
-    *out = kernel;
-    return CUD_SUCCESS;
+    cud_result answer = check(__func__, FAKE_FUNCTION, kernel);
+
+    if (answer == CUD_SUCCESS)
+        *out = kernel;
+    return answer;
 }
 
 /* ---- functions ------------------------------------------------------------------- */
@@ -223,45 +233,54 @@ static int function_attribute(int which)
 
 cud_result cuFuncGetAttribute(int *out, int which, void *function)
 {
-    if (function == NULL)
-        return CUD_INVALID_HANDLE;
-    *out = function_attribute(which);
-    return CUD_SUCCESS;
+    cud_result answer = check(__func__, FAKE_FUNCTION, function);
+
+    if (answer == CUD_SUCCESS)
+        *out = function_attribute(which);
+    return answer;
 }
 
 cud_result cuFuncSetAttribute(void *function, int which, int value)
 {
     (void)which;
     (void)value;
-    return function == NULL ? CUD_INVALID_HANDLE : CUD_SUCCESS;
+    return check(__func__, FAKE_FUNCTION, function);
 }
 
 cud_result cuFuncSetCacheConfig(void *function, int config)
 {
     (void)config;
-    return function == NULL ? CUD_INVALID_HANDLE : CUD_SUCCESS;
+    return check(__func__, FAKE_FUNCTION, function);
 }
 
 cud_result cuFuncSetSharedMemConfig(void *function, int config)
 {
     (void)config;
-    return function == NULL ? CUD_INVALID_HANDLE : CUD_SUCCESS;
+    return check(__func__, FAKE_FUNCTION, function);
 }
 
 cud_result cuFuncGetName(const char **out, void *function)
 {
-    if (function == NULL)
-        return CUD_INVALID_HANDLE;
-    *out = ((struct fake_function *)function)->name;
-    return CUD_SUCCESS;
+    const struct fake_function *f;
+    cud_result answer =
+        fake_begin_handle(__func__, FAKE_FUNCTION, function, &f);
+
+    if (answer != CUD_SUCCESS)
+        return answer;
+    *out = f->name;
+    return fake_end(CUD_SUCCESS);
 }
 
 cud_result cuFuncGetModule(void **out, void *function)
 {
-    if (function == NULL)
-        return CUD_INVALID_HANDLE;
-    *out = ((struct fake_function *)function)->module;
-    return CUD_SUCCESS;
+    const struct fake_function *f;
+    cud_result answer =
+        fake_begin_handle(__func__, FAKE_FUNCTION, function, &f);
+
+    if (answer != CUD_SUCCESS)
+        return answer;
+    *out = (void *)f->module->handle.value;
+    return fake_end(CUD_SUCCESS);
 }
 
 cud_result cuKernelGetAttribute(int *out, int which, void *kernel,
@@ -283,8 +302,12 @@ cud_result cuOccupancyMaxActiveBlocksPerMultiprocessor(int *out, void *function,
                                                        int threads,
                                                        size_t shared)
 {
+    cud_result answer = check(__func__, FAKE_FUNCTION, function);
+
     (void)shared;
-    if (function == NULL || threads <= 0)
+    if (answer != CUD_SUCCESS)
+        return answer;
+    if (threads <= 0)
         return CUD_INVALID_VALUE;
     *out = fake_threads() / threads;
     if (*out > FAKE_BLOCKS)
@@ -308,10 +331,12 @@ cud_result cuOccupancyMaxPotentialBlockSize(int *grid, int *block,
 {
     enum { LARGEST = 1024, PROCESSORS = 108 };
 
+    cud_result answer = check(__func__, FAKE_FUNCTION, function);
+
     (void)shared_of;
     (void)shared;
-    if (function == NULL)
-        return CUD_INVALID_VALUE;
+    if (answer != CUD_SUCCESS)
+        return answer;
     *block = limit > 0 && limit < LARGEST ? limit : LARGEST;
     *grid = PROCESSORS * (fake_threads() / *block);
     return CUD_SUCCESS;
@@ -328,9 +353,10 @@ static cud_result launch(const char *symbol, const void *function,
 
     if (answer != CUD_SUCCESS)
         return answer;
-    if (function == NULL)
-        return fake_end(
-            fake_broken(symbol, CUD_INVALID_HANDLE, "there is no function"));
+    if (fake_handle_find(FAKE_FUNCTION, function) == NULL)
+        return fake_end(fake_broken(symbol, CUD_INVALID_HANDLE,
+                                    "there is no function %p, or no longer",
+                                    function));
     for (int i = 0; i < 6; i++) {
         if (size[i] == 0)
             return fake_end(fake_broken(symbol, CUD_INVALID_VALUE,
@@ -392,18 +418,25 @@ static const char linked[64] = "linked by the simulated driver";
 cud_result cuLinkCreate_v2(unsigned count, int *options, void **values,
                            void **out)
 {
+    struct fake_handle *link;
+    cud_result answer = fake_begin_bare(__func__);
+
     (void)count;
     (void)options;
     (void)values;
-    *out = malloc(1);
-    return *out == NULL ? CUD_OUT_OF_MEMORY : CUD_SUCCESS;
+    if (answer != CUD_SUCCESS)
+        return answer;
+    link = calloc(1, sizeof *link);
+    if (link == NULL)
+        return fake_end(CUD_OUT_OF_MEMORY);
+    *out = fake_handle_make(link, FAKE_LINK);
+    return fake_end(CUD_SUCCESS);
 }
 
 cud_result cuLinkAddData_v2(void *state, int type, void *data, size_t bytes,
                             const char *name, unsigned count, int *options,
                             void **values)
 {
-    (void)state;
     (void)type;
     (void)data;
     (void)bytes;
@@ -411,24 +444,26 @@ cud_result cuLinkAddData_v2(void *state, int type, void *data, size_t bytes,
     (void)count;
     (void)options;
     (void)values;
-    return CUD_SUCCESS;
+    return check(__func__, FAKE_LINK, state);
 }
 
 cud_result cuLinkAddFile_v2(void *state, int type, const char *path,
                             unsigned count, int *options, void **values)
 {
-    (void)state;
     (void)type;
     (void)path;
     (void)count;
     (void)options;
     (void)values;
-    return CUD_SUCCESS;
+    return check(__func__, FAKE_LINK, state);
 }
 
 cud_result cuLinkComplete(void *state, const void **out, size_t *bytes)
 {
-    (void)state;
+    cud_result answer = check(__func__, FAKE_LINK, state);
+
+    if (answer != CUD_SUCCESS)
+        return answer;
     *out = linked;
     *bytes = sizeof linked;
     return CUD_SUCCESS;
@@ -436,8 +471,14 @@ cud_result cuLinkComplete(void *state, const void **out, size_t *bytes)
 
 cud_result cuLinkDestroy(void *state)
 {
-    free(state);
-    return CUD_SUCCESS;
+    struct fake_handle *link;
+    cud_result answer = fake_begin_handle(__func__, FAKE_LINK, state, &link);
+
+    if (answer != CUD_SUCCESS)
+        return answer;
+    fake_handle_drop(link);
+    free(link);
+    return fake_end(CUD_SUCCESS);
 }
 
 /* ---- descriptions of tensors, which kernels read ------------------------------------ */

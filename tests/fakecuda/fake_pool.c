@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fail.h"
+
 /* CUmemPool_attribute: the first three are flags. */
 enum {
     REUSE_FLAGS = 3,
@@ -24,6 +26,7 @@ enum {
 enum { POOL_ALIGNMENT = 512 };
 
 struct fake_pool {
+    struct fake_handle handle;
     struct fake_pool *next;
     int device;
     bool is_default;
@@ -65,16 +68,19 @@ static struct fake_pool *pool_make(int device, bool is_default)
         p->reuse[i] = 1;
     p->next = pools;
     pools = p;
+    (void)fake_handle_make(&p->handle, FAKE_POOL);
     return p;
 }
 
-static bool is_pool(const struct fake_pool *p)
+/* NULL: it is none, or no longer. */
+static struct fake_pool *pool_find(const void *handle)
 {
-    const struct fake_pool *at = pools;
+    return fake_handle_find(FAKE_POOL, handle);
+}
 
-    while (at != NULL && at != p)
-        at = at->next;
-    return at != NULL;
+static void *handle_of(const struct fake_pool *p)
+{
+    return p == NULL ? NULL : (void *)p->handle.value;
 }
 
 static struct fake_pool *default_pool(int device)
@@ -115,9 +121,7 @@ static struct pool_piece **piece_at(cud_addr addr)
 
 bool fake_pool_owns(cud_addr addr)
 {
-    const struct pool_piece *p = *piece_at(addr);
-
-    return p != NULL && !p->is_free;
+    return *piece_at(addr) != NULL;
 }
 
 static bool is_passed(struct fake_device *d, const struct pool_piece *p)
@@ -231,22 +235,31 @@ static larder_result pool_take(struct fake_device *d, struct fake_pool *pool,
 static larder_result piece_give(struct fake_device *d, struct pool_piece *p,
                                 larder_stream stream)
 {
-    larder_result r = larder__device_event_create(d->dev, &p->event);
+    uint64_t event = 0;
+    larder_result r;
 
-    if (r == LARDER_OK)
-        r = larder__device_event_record(d->dev, p->event, stream);
+    if (p->is_free)
+        return larder__fail(LARDER_ERR_DEVICE, "it is freed already");
+    r = larder__device_event_create(d->dev, &event);
     if (r != LARDER_OK)
         return r;
+    r = larder__device_event_record(d->dev, event, stream);
+    if (r != LARDER_OK) {
+        (void)larder__device_event_destroy(d->dev, event);
+        return r;
+    }
+    p->event = event;
     p->stream = stream;
     p->is_free = true;
     p->pool->used -= p->bytes;
     return LARDER_OK;
 }
 
-/* Like cuMemFree(): waits first for queued work. */
-larder_result fake_pool_free(struct fake_device *d, cud_addr addr)
+/* Like cuMemFree(): waits first for queued work, of the memory's device. */
+larder_result fake_pool_free(cud_addr addr)
 {
     struct pool_piece *p = *piece_at(addr);
+    struct fake_device *d = fake_device_get(p->pool->device);
     larder_result r = piece_give(d, p, 0);
 
     if (r == LARDER_OK)
@@ -261,12 +274,13 @@ cud_result cuMemAllocFromPoolAsync(cud_addr *out, size_t bytes, void *pool,
 {
     struct fake_device *d;
     cud_result answer = fake_begin(__func__, &d);
-    struct fake_pool *from = pool;
+    struct fake_pool *from;
     larder_stream number = 0;
 
     if (answer != CUD_SUCCESS)
         return answer;
-    if (bytes == 0 || !is_pool(from) || from->device != fake_number(d))
+    from = pool_find(pool);
+    if (bytes == 0 || from == NULL || from->device != fake_number(d))
         return fake_end(fake_broken(__func__, CUD_INVALID_VALUE,
                                     "0 bytes, or not a pool of the device"));
     answer = fake_stream_number(__func__, d, stream, &number);
@@ -279,14 +293,27 @@ cud_result cuMemAllocAsync(cud_addr *out, size_t bytes, cud_stream stream)
 {
     struct fake_device *d;
     cud_result answer = fake_begin(__func__, &d);
-    struct fake_pool *pool;
+    void *pool;
 
     if (answer != CUD_SUCCESS)
         return answer;
-    pool = pool_of(fake_number(d));
+    pool = handle_of(pool_of(fake_number(d)));
     fake_unlock();
     return pool == NULL ? CUD_OUT_OF_MEMORY
                         : cuMemAllocFromPoolAsync(out, bytes, pool, stream);
+}
+
+/* A piece is freed in the order of a stream of its own device. */
+static cud_result free_piece(const char *symbol, struct fake_device *d,
+                             cud_addr addr, larder_stream stream)
+{
+    struct pool_piece *p = *piece_at(addr);
+
+    if (p->pool->device != fake_number(d))
+        return fake_end(fake_broken(symbol, CUD_INVALID_VALUE,
+                                    "the stream and the memory are of two "
+                                    "devices"));
+    return fake_end_sim(symbol, d, piece_give(d, p, stream));
 }
 
 /* Memory of cuMemAlloc() may be freed this way too. */
@@ -302,8 +329,7 @@ cud_result cuMemFreeAsync(cud_addr addr, cud_stream stream)
     if (answer != CUD_SUCCESS || addr == 0)
         return fake_end(answer);
     if (fake_pool_owns(addr))
-        return fake_end_sim(__func__, d,
-                            piece_give(d, *piece_at(addr), number));
+        return free_piece(__func__, d, addr, number);
     return fake_end_sim(__func__, d, larder__device_mem_free(d->dev, addr));
 }
 
@@ -320,24 +346,19 @@ cud_result cuMemPoolCreate(void **out, const void *properties)
                                     "not pinned memory on a device"));
     if (words[1] != 0)
         return fake_end(CUD_NOT_SUPPORTED);
-    *out = pool_make(words[3], false);
+    *out = handle_of(pool_make(words[3], false));
     return fake_end(*out == NULL ? CUD_OUT_OF_MEMORY : CUD_SUCCESS);
 }
 
 /* Begin a call about a pool, and find its device. */
-static cud_result begin_pool(const char *symbol, const void *pool,
-                             struct fake_device **d)
+static cud_result begin_pool(const char *symbol, const void *handle,
+                             struct fake_pool **p, struct fake_device **d)
 {
-    cud_result answer = fake_begin_bare(symbol);
-    const struct fake_pool *p = pool;
+    cud_result answer = fake_begin_handle(symbol, FAKE_POOL, handle, p);
 
-    if (answer != CUD_SUCCESS)
-        return answer;
-    *d = is_pool(p) ? fake_device_get(p->device) : NULL;
-    if (*d != NULL)
-        return CUD_SUCCESS;
-    return fake_end(fake_broken(symbol, CUD_INVALID_VALUE,
-                                "there is no pool %p, or no longer", pool));
+    if (answer == CUD_SUCCESS)
+        *d = fake_device_get((*p)->device);
+    return answer;
 }
 
 /* Completes the work that the frees of its pieces wait for. */
@@ -355,8 +376,8 @@ static void pool_complete(struct fake_device *d, const struct fake_pool *pool)
 cud_result cuMemPoolDestroy(void *pool)
 {
     struct fake_device *d;
-    cud_result answer = begin_pool(__func__, pool, &d);
-    struct fake_pool *gone = pool;
+    struct fake_pool *gone;
+    cud_result answer = begin_pool(__func__, pool, &gone, &d);
     struct fake_pool **at = &pools;
     uint64_t none = 0;
 
@@ -372,6 +393,7 @@ cud_result cuMemPoolDestroy(void *pool)
     while (*at != gone)
         at = &(*at)->next;
     *at = gone->next;
+    fake_handle_drop(&gone->handle);
     free(gone);
     return fake_end(CUD_SUCCESS);
 }
@@ -379,12 +401,13 @@ cud_result cuMemPoolDestroy(void *pool)
 cud_result cuMemPoolTrimTo(void *pool, size_t keep_bytes)
 {
     struct fake_device *d;
-    cud_result answer = begin_pool(__func__, pool, &d);
+    struct fake_pool *p;
+    cud_result answer = begin_pool(__func__, pool, &p, &d);
     uint64_t keep = keep_bytes;
 
     if (answer != CUD_SUCCESS)
         return answer;
-    pieces_trim(d, pool, &keep);
+    pieces_trim(d, p, &keep);
     return fake_end(CUD_SUCCESS);
 }
 
@@ -399,14 +422,15 @@ static uint64_t *counter_of(struct fake_pool *p, int which)
 cud_result cuMemPoolGetAttribute(void *pool, int which, void *out)
 {
     struct fake_device *d;
-    cud_result answer = begin_pool(__func__, pool, &d);
+    struct fake_pool *p;
+    cud_result answer = begin_pool(__func__, pool, &p, &d);
 
     if (answer != CUD_SUCCESS)
         return answer;
     if (which >= 1 && which <= REUSE_FLAGS)
-        memcpy(out, &((struct fake_pool *)pool)->reuse[which - 1], sizeof(int));
+        memcpy(out, &p->reuse[which - 1], sizeof(int));
     else if (which >= RELEASE_THRESHOLD && which <= USED_HIGH)
-        memcpy(out, counter_of(pool, which), sizeof(uint64_t));
+        memcpy(out, counter_of(p, which), sizeof(uint64_t));
     else
         answer = fake_broken(__func__, CUD_INVALID_VALUE,
                              "there is no attribute %d", which);
@@ -417,8 +441,8 @@ cud_result cuMemPoolGetAttribute(void *pool, int which, void *out)
 cud_result cuMemPoolSetAttribute(void *pool, int which, void *value)
 {
     struct fake_device *d;
-    cud_result answer = begin_pool(__func__, pool, &d);
-    struct fake_pool *p = pool;
+    struct fake_pool *p;
+    cud_result answer = begin_pool(__func__, pool, &p, &d);
 
     if (answer != CUD_SUCCESS)
         return answer;
@@ -439,7 +463,8 @@ cud_result cuMemPoolSetAttribute(void *pool, int which, void *value)
 cud_result cuMemPoolSetAccess(void *pool, const cud_access *list, size_t count)
 {
     struct fake_device *d;
-    cud_result answer = begin_pool(__func__, pool, &d);
+    struct fake_pool *p;
+    cud_result answer = begin_pool(__func__, pool, &p, &d);
 
     (void)list;
     (void)count;
@@ -449,7 +474,8 @@ cud_result cuMemPoolSetAccess(void *pool, const cud_access *list, size_t count)
 cud_result cuMemPoolGetAccess(int *out, void *pool, cud_location *where)
 {
     struct fake_device *d;
-    cud_result answer = begin_pool(__func__, pool, &d);
+    struct fake_pool *p;
+    cud_result answer = begin_pool(__func__, pool, &p, &d);
 
     if (answer != CUD_SUCCESS)
         return answer;
@@ -464,7 +490,7 @@ cud_result cuDeviceGetDefaultMemPool(void **out, cud_device device)
 
     if (answer != CUD_SUCCESS)
         return answer;
-    *out = default_pool(device);
+    *out = handle_of(default_pool(device));
     return fake_end(*out == NULL ? CUD_OUT_OF_MEMORY : CUD_SUCCESS);
 }
 
@@ -475,7 +501,7 @@ cud_result cuDeviceGetMemPool(void **out, cud_device device)
 
     if (answer != CUD_SUCCESS)
         return answer;
-    *out = pool_of(device);
+    *out = handle_of(pool_of(device));
     return fake_end(*out == NULL ? CUD_OUT_OF_MEMORY : CUD_SUCCESS);
 }
 
@@ -483,13 +509,15 @@ cud_result cuDeviceSetMemPool(cud_device device, void *pool)
 {
     struct fake_device *d;
     cud_result answer = fake_begin_device(__func__, device, &d);
+    struct fake_pool *p;
 
     if (answer != CUD_SUCCESS)
         return answer;
-    if (!is_pool(pool) || ((struct fake_pool *)pool)->device != device)
+    p = pool_find(pool);
+    if (p == NULL || p->device != device)
         return fake_end(fake_broken(__func__, CUD_INVALID_VALUE,
                                     "not a pool of device %d", device));
-    current[device] = pool;
+    current[device] = p;
     return fake_end(CUD_SUCCESS);
 }
 
@@ -518,6 +546,7 @@ void fake_pools_forget(int device)
 
         if (p->device == device) {
             *at = p->next;
+            fake_handle_drop(&p->handle);
             free(p);
         } else {
             at = &p->next;

@@ -69,6 +69,7 @@ void fake_device_close(struct fake_device *d)
 {
     fake_pages_forget(fake_number(d));
     fake_pools_forget(fake_number(d));
+    fake_managed_forget(fake_number(d));
     larder_device_close(d->dev);
     free(d->waited);
     free(d->stream_used);

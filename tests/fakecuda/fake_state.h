@@ -18,10 +18,27 @@ enum { FAKE_DEVICES = 64, FAKE_STACK = 32, FAKE_LINES = 8192 };
 /* Limits of a multiprocessor of the simulated GPU. */
 enum { FAKE_BLOCKS = 32 };
 
-struct fake_graph;
+enum fake_kind {
+    FAKE_STREAM,
+    FAKE_CONTEXT,
+    FAKE_POOL,
+    FAKE_GRAPH,
+    FAKE_EXEC,
+    FAKE_OBJECT,
+    FAKE_MODULE,
+    FAKE_FUNCTION,
+    FAKE_LINK
+};
+
+/* The first member of an object that programs have a handle of. */
+struct fake_handle {
+    struct fake_handle *next; /* in its bucket */
+    uintptr_t value;
+    enum fake_kind kind;
+};
 
 struct fake_context {
-    struct fake_context *next;
+    struct fake_handle handle; /* of those that cuCtxCreate() made */
     int device;
     unsigned uses; /* 0: gone */
     bool is_primary;
@@ -38,7 +55,7 @@ struct fake_device {
     uint64_t *waited;
     unsigned char *stream_used; /* by number */
     int captures;
-    struct fake_graph *captured; /* NULL: nobody asked for it */
+    void *captured; /* the graph's handle; NULL: nobody asked for it */
 };
 
 extern struct fake_device fake_devices[FAKE_DEVICES];
@@ -71,6 +88,17 @@ cud_result fake_init(void);
 void fake_lock(void);
 void fake_unlock(void);
 
+/* ---- fake_handles.c ----------------------------------------------------- */
+
+/* Give the object a handle, and return that. */
+void *fake_handle_make(struct fake_handle *h, enum fake_kind kind);
+/* NULL: there is no such object, or no longer. */
+void *fake_handle_find(enum fake_kind kind, const void *handle);
+void fake_handle_drop(struct fake_handle *h);
+/* Begin a call about an object, which is written to *out, a pointer to it. */
+cud_result fake_begin_handle(const char *symbol, enum fake_kind kind,
+                             const void *handle, void *out);
+
 /* ---- fake_rules.c ------------------------------------------------------- */
 
 /* Record a broken rule, and return `answer`. */
@@ -94,6 +122,7 @@ unsigned long fake_calls(const char *symbol);
 /* The device of the thread's current context; NULL: the thread has none, or it
  * was destroyed. */
 struct fake_device *fake_current(void);
+bool fake_context_is_live(cud_context context);
 cud_context fake_current_context(void);
 extern int fake_trait_integrated;
 extern int fake_trait_fabric;
@@ -111,6 +140,8 @@ cud_result fake_event_find(const char *symbol, cud_event event,
 cud_result fake_capture_guard(const char *symbol, struct fake_device *d);
 void fake_capture_note(struct fake_device *d, bool begins, int mode);
 void fake_waited_all(struct fake_device *d);
+/* Complete all queued work, unless the test completes it. */
+larder_result fake_complete_all(struct fake_device *d);
 /* Whether work that nobody has waited for uses the range. */
 bool fake_is_in_use(const struct fake_device *d, cud_addr addr, size_t bytes);
 
@@ -130,12 +161,20 @@ int fake_shared_bytes(void);
 
 /* The device that owns the memory; NULL: none. */
 struct fake_device *fake_owner_of(cud_addr addr);
+/* Whether the host may be meant: managed memory, or no address that any device
+ * hands out. */
+bool fake_is_on_host(cud_addr addr, size_t bytes);
+
+/* ---- fake_memory.c ------------------------------------------------------ */
+
+bool fake_is_managed(cud_addr addr, size_t bytes);
+void fake_managed_forget(int device);
 
 /* ---- fake_pool.c -------------------------------------------------------- */
 
-/* Whether it is a live piece of a pool. */
+/* Whether a pool has a piece that begins there, which may be freed already. */
 bool fake_pool_owns(cud_addr addr);
-larder_result fake_pool_free(struct fake_device *d, cud_addr addr);
+larder_result fake_pool_free(cud_addr addr);
 /* Release freed pieces whose events have passed, down to the pools'
  * thresholds. */
 void fake_pools_settle(struct fake_device *d);
@@ -143,8 +182,8 @@ void fake_pools_forget(int device);
 
 /* ---- fake_graph.c ------------------------------------------------------- */
 
-/* NULL: no host memory. */
-struct fake_graph *fake_graph_make(void);
+/* The handle of an empty graph.  NULL: no host memory. */
+void *fake_graph_make(void);
 
 /* ---- fake_virtual.c ----------------------------------------------------- */
 

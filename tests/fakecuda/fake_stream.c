@@ -6,14 +6,12 @@
 /* ---- streams --------------------------------------------------------------- */
 
 struct fake_stream {
-    struct fake_stream *next;
+    struct fake_handle handle;
     int device;
     cud_context context; /* that created it */
     unsigned flags;
     larder_stream number;
 };
-
-static struct fake_stream *streams;
 
 /* Numbers from here on belong to per-thread streams. */
 enum { THREAD_STREAMS = LARDER_SIM_STREAMS - 4096 };
@@ -28,13 +26,9 @@ static larder_stream thread_stream(void)
     return THREAD_STREAMS + own % 4096;
 }
 
-static struct fake_stream **stream_find(cud_stream handle)
+static const struct fake_stream *stream_find(cud_stream handle)
 {
-    struct fake_stream **at = &streams;
-
-    while (*at != NULL && *at != handle)
-        at = &(*at)->next;
-    return at;
+    return fake_handle_find(FAKE_STREAM, handle);
 }
 
 cud_result fake_stream_number(const char *symbol, const struct fake_device *d,
@@ -49,7 +43,7 @@ cud_result fake_stream_number(const char *symbol, const struct fake_device *d,
     *out = value == 2 ? thread_stream() : 0;
     if (value <= 2)
         return CUD_SUCCESS;
-    s = *stream_find(stream);
+    s = stream_find(stream);
     if (s == NULL)
         return fake_broken(symbol, CUD_INVALID_HANDLE,
                            "there is no stream %p, or no longer", stream);
@@ -94,9 +88,7 @@ cud_result cuStreamCreate(cud_stream *out, unsigned flags)
     s->device = fake_number(d);
     s->context = fake_current_context();
     s->flags = flags;
-    s->next = streams;
-    streams = s;
-    *out = s;
+    *out = fake_handle_make(&s->handle, FAKE_STREAM);
     return fake_end(CUD_SUCCESS);
 }
 
@@ -114,39 +106,27 @@ cud_result cuCtxGetStreamPriorityRange(int *least, int *greatest)
     return CUD_SUCCESS;
 }
 
+static void capture_drop(struct fake_device *d, larder_stream number);
+
 /* The driver lets the work complete on its own; here it completes now. */
 cud_result cuStreamDestroy_v2(cud_stream stream)
 {
     struct fake_device *d;
-    cud_result answer = fake_begin(__func__, &d);
-    struct fake_stream **at;
     struct fake_stream *gone;
+    cud_result answer = fake_begin_handle(__func__, FAKE_STREAM, stream, &gone);
     larder_result r = LARDER_OK;
 
     if (answer != CUD_SUCCESS)
         return answer;
-    at = stream_find(stream);
-    gone = *at;
-    if (gone == NULL)
-        return fake_end(fake_broken(__func__, CUD_INVALID_HANDLE,
-                                    "there is no stream %p, or no longer",
-                                    stream));
     d = fake_device_get(gone->device);
     if (d != NULL) {
+        capture_drop(d, gone->number);
         r = larder_sim_complete(d->dev, gone->number);
         d->stream_used[gone->number] = 0;
     }
-    *at = gone->next;
+    fake_handle_drop(&gone->handle);
     free(gone);
     return d == NULL ? fake_end(CUD_SUCCESS) : fake_end_sim(__func__, d, r);
-}
-
-/* There is one priority. */
-cud_result cuStreamGetPriority(cud_stream stream, int *out)
-{
-    (void)stream;
-    *out = 0;
-    return CUD_SUCCESS;
 }
 
 /* Begin a call about a stream of the current device. */
@@ -163,6 +143,19 @@ static cud_result begin_stream(const char *symbol, cud_stream stream,
     return answer;
 }
 
+/* There is one priority. */
+cud_result cuStreamGetPriority(cud_stream stream, int *out)
+{
+    struct fake_device *d;
+    larder_stream number;
+    cud_result answer = begin_stream(__func__, stream, &d, &number);
+
+    if (answer != CUD_SUCCESS)
+        return answer;
+    *out = 0;
+    return fake_end(CUD_SUCCESS);
+}
+
 cud_result cuStreamGetFlags(cud_stream stream, unsigned *out)
 {
     struct fake_device *d;
@@ -172,7 +165,7 @@ cud_result cuStreamGetFlags(cud_stream stream, unsigned *out)
 
     if (answer != CUD_SUCCESS)
         return answer;
-    s = *stream_find(stream);
+    s = stream_find(stream);
     *out = s == NULL ? 0 : s->flags;
     return fake_end(CUD_SUCCESS);
 }
@@ -196,7 +189,7 @@ cud_result cuStreamGetCtx(cud_stream stream, cud_context *out)
 
     if (answer != CUD_SUCCESS)
         return answer;
-    s = *stream_find(stream);
+    s = stream_find(stream);
     *out = s == NULL ? fake_current_context() : s->context;
     if (s == NULL && (uintptr_t)stream > 2)
         answer = fake_broken(__func__, CUD_INVALID_HANDLE,
@@ -263,6 +256,17 @@ cud_result cuStreamQuery(cud_stream stream)
     return fake_end(has_work(d, number) ? CUD_NOT_READY : CUD_SUCCESS);
 }
 
+larder_result fake_complete_all(struct fake_device *d)
+{
+    larder_result r = larder_device_stream_sync(d->dev, 0);
+
+    for (larder_stream n = 0; r == LARDER_OK && n < LARDER_SIM_STREAMS; n++) {
+        if (!d->has_loose_streams && has_work(d, n))
+            r = larder_sim_complete(d->dev, n);
+    }
+    return r;
+}
+
 cud_result cuCtxSynchronize(void)
 {
     struct fake_device *d;
@@ -271,11 +275,7 @@ cud_result cuCtxSynchronize(void)
 
     if (answer != CUD_SUCCESS)
         return answer;
-    r = larder_device_stream_sync(d->dev, 0);
-    for (larder_stream n = 0; r == LARDER_OK && n < LARDER_SIM_STREAMS; n++) {
-        if (!d->has_loose_streams && has_work(d, n))
-            r = larder_sim_complete(d->dev, n);
-    }
+    r = fake_complete_all(d);
     if (r == LARDER_OK) {
         fake_waited_all(d);
         fake_pools_settle(d);
@@ -515,11 +515,46 @@ cud_result cuStreamBeginCaptureToGraph(cud_stream stream, void *graph,
                                        const void *nodes, const void *edges,
                                        size_t count, cud_capture_mode with)
 {
-    (void)graph;
+    void *into;
+    cud_result answer = fake_begin_handle(__func__, FAKE_GRAPH, graph, &into);
+
     (void)nodes;
     (void)edges;
     (void)count;
+    if (answer != CUD_SUCCESS)
+        return answer;
+    fake_unlock();
     return cuStreamBeginCapture_v2(stream, with);
+}
+
+static larder_result capture_end(struct fake_device *d, larder_stream number)
+{
+    larder_result r = larder_sim_capture_end(d->dev, number);
+
+    if (r == LARDER_OK && d->captures > 0)
+        fake_capture_note(d, false, 0);
+    return r;
+}
+
+/* That of a stream that is destroyed, if it was captured. */
+static void capture_drop(struct fake_device *d, larder_stream number)
+{
+    int is_captured = 0;
+
+    if (larder_device_stream_is_capturing(d->dev, number, &is_captured) ==
+            LARDER_OK &&
+        is_captured)
+        (void)capture_end(d, number);
+}
+
+/* The graph that the program was shown, if it still has it, or a new one. */
+static void *captured_take(struct fake_device *d)
+{
+    void *graph = d->captured;
+
+    d->captured = NULL;
+    return fake_handle_find(FAKE_GRAPH, graph) != NULL ? graph
+                                                       : fake_graph_make();
 }
 
 /* The graph is empty. */
@@ -532,13 +567,9 @@ cud_result cuStreamEndCapture(cud_stream stream, void **graph)
 
     if (answer != CUD_SUCCESS)
         return answer;
-    r = larder_sim_capture_end(d->dev, number);
-    if (r == LARDER_OK && d->captures > 0)
-        fake_capture_note(d, false, 0);
-    if (r == LARDER_OK) {
-        *graph = d->captured != NULL ? d->captured : fake_graph_make();
-        d->captured = NULL;
-    }
+    r = capture_end(d, number);
+    if (r == LARDER_OK && (*graph = captured_take(d)) == NULL)
+        r = LARDER_ERR_NO_HOST_MEMORY;
     return fake_end_sim(__func__, d, r);
 }
 
@@ -575,12 +606,15 @@ cud_result cuStreamUpdateCaptureDependencies_v2(cud_stream stream, void *nodes,
                                                 const void *edges, size_t count,
                                                 unsigned flags)
 {
-    (void)stream;
+    struct fake_device *d;
+    larder_stream number;
+    cud_result answer = begin_stream(__func__, stream, &d, &number);
+
     (void)nodes;
     (void)edges;
     (void)count;
     (void)flags;
-    return CUD_SUCCESS;
+    return answer != CUD_SUCCESS ? answer : fake_end(CUD_SUCCESS);
 }
 
 cud_result cuStreamIsCapturing(cud_stream stream, cud_capture_status *out)

@@ -496,9 +496,10 @@ LARDER_API larder_result larder_pool_info_get(larder_allocator *a,
 /* A saved state of a private pool: which blocks were live, and where. */
 typedef struct larder_checkpoint larder_checkpoint;
 
-/* Save the state.  The caller releases it with larder_checkpoint_destroy(), in
- * any order with larder_destroy().  ERR_UNKNOWN_POOL, also for a pool without
- * users; ERR_NO_HOST_MEMORY.  Any thread.  O(the pool's blocks). */
+/* Save the state; what the pool has lent (larder_pool_lend()) counts as free.
+ * The caller releases it with larder_checkpoint_destroy(), in any order with
+ * larder_destroy().  ERR_UNKNOWN_POOL, also for a pool without users;
+ * ERR_NO_HOST_MEMORY.  Any thread.  O(the pool's blocks). */
 LARDER_API larder_result larder_checkpoint_take(larder_allocator *a,
                                                 larder_pool_id id,
                                                 larder_checkpoint **out);

@@ -401,6 +401,27 @@ static void the_lenders_stream_can_be_recorded(void **state)
     }
 }
 
+/* Its owner frees it before the checkpoint is restored. */
+static void a_checkpoint_does_not_bring_back_what_was_borrowed(void **state)
+{
+    struct loan l = loan_up(SEGMENTS, "");
+    larder_addr q = borrow(&l);
+    larder_checkpoint *cp;
+    size_t freed;
+    size_t created;
+
+    (void)state;
+    assert_ok(larder_checkpoint_take(l.rig.a, pool, &cp));
+    rig_free(&l.rig, q);
+    assert_ok(larder_checkpoint_restore(l.rig.a, cp, NULL, 0, &freed, NULL, 0,
+                                        &created));
+    assert_int_equal(freed, 0);
+    assert_int_equal(created, 0);
+    assert_int_equal(rig_pool_info(&l.rig, pool).allocations, 0);
+    larder_checkpoint_destroy(cp);
+    loan_down(&l);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -418,6 +439,7 @@ int main(void)
         cmocka_unit_test(
             a_lent_part_of_a_piece_returns_after_the_borrowers_work),
         cmocka_unit_test(the_lenders_stream_can_be_recorded),
+        cmocka_unit_test(a_checkpoint_does_not_bring_back_what_was_borrowed),
     };
 
     unsetenv("LARDER_CONF");

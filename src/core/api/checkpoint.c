@@ -65,6 +65,13 @@ static struct segment *pool_segment(struct segment *s,
     return s;
 }
 
+/* A block that larder_pool_lend() lent is not the pool's to bring back.  (Under
+ * the policy `pytorch` it is, as in PyTorch.) */
+static bool is_own_live(const struct private_pool *p, const struct block *b)
+{
+    return b->state == BLOCK_LIVE && !(b->is_borrowed && p->has_borrower);
+}
+
 /* Copy the pool's blocks; with `out` NULL only count them. */
 static size_t save_blocks(struct allocator *a, const struct private_pool *p,
                           struct saved_block *out)
@@ -79,12 +86,11 @@ static size_t save_blocks(struct allocator *a, const struct private_pool *p,
                 out[n] = (struct saved_block){
                     .addr = b->addr,
                     .bytes = b->bytes,
-                    .requested = b->state == BLOCK_LIVE ? b->requested : 0,
+                    .requested = is_own_live(p, b) ? b->requested : 0,
                     .stream = s->heap->stream,
                     .is_small = s->heap->pool->is_small,
                     .is_unmapped = b->state == BLOCK_UNMAPPED,
-                    .has_zones =
-                        b->state == BLOCK_LIVE && b->zones != ZONES_NONE,
+                    .has_zones = is_own_live(p, b) && b->zones != ZONES_NONE,
                 };
             n++;
         }

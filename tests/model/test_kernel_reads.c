@@ -204,7 +204,8 @@ static void allocate_in_lender(struct model *m, struct block *b)
     assert_ok(larder_pool_end(m->rig.a, lender));
 }
 
-/* Lend the pool to a stream, which then asks for as much as there is. */
+/* Lend the pool to a stream that then asks for as much as there is, and frees
+ * some of it while its work is queued. */
 static void lend(struct model *m)
 {
     larder_stream to = below(m, STREAMS);
@@ -212,20 +213,27 @@ static void lend(struct model *m)
     if (!m->has_lender || larder_pool_lend(m->rig.a, lender, to) != LARDER_OK)
         return;
     for (int i = 0; i < LIVE; i++) {
-        if (m->live[i].addr == 0 && below(m, 4) == 0)
-            allocate(m, &m->live[i], to);
+        if (m->live[i].addr != 0 || below(m, 4) != 0)
+            continue;
+        allocate(m, &m->live[i], to);
+        if (below(m, 2) == 0)
+            free_block(m, &m->live[i]);
     }
-    (void)larder_pool_recall(m->rig.a, lender); /* or something is borrowed */
+    (void)larder_pool_recall(m->rig.a, lender); /* unless some is in use */
 }
 
+/* From the pool, while its own work is queued, to the borrower and back. */
 static void change_owners(struct model *m)
 {
     struct block *b = &m->live[below(m, LIVE)];
 
-    if (b->addr == 0 && below(m, 3) == 0)
+    free_block(m, b);
+    allocate_in_lender(m, b);
+    if (below(m, 2) == 0)
+        free_block(m, b);
+    lend(m);
+    if (b->addr == 0)
         allocate_in_lender(m, b);
-    else
-        lend(m);
 }
 
 static void step(struct model *m)

@@ -66,9 +66,10 @@ LARDER_API larder_result larder_region_create(larder_allocator *a,
                                               larder_region **out);
 
 /* Wait for the region's work, move its memory to the allocator's cache and
- * release its addresses.  NULL is a no-op.  On failure the region remains:
- * ERR_DEVICE, ERR_PAUSED, ERR_CAPTURING, ERR_BUSY if part of it is exported.
- * After larder_destroy() this frees the handle only. */
+ * release its addresses.  NULL is a no-op.  On failure the region remains, with
+ * all that is committed in it, unless the device fails to undo it, as in
+ * larder_region_pause(): ERR_DEVICE, ERR_PAUSED, ERR_CAPTURING, ERR_BUSY if part
+ * of it is exported.  After larder_destroy() this frees the handle only. */
 LARDER_API larder_result larder_region_destroy(larder_region *region);
 
 /* Commit memory for every page of [offset, offset + bytes): all or none.  Pages
@@ -128,9 +129,10 @@ LARDER_API larder_result larder_region_set_limit(larder_region *region,
  * region is paused its memory faults, and calls that change it fail with
  * ERR_PAUSED; queries, minimums and limits still work.
  *
- * All or nothing: if the device fails midway, unmapped pages are mapped again;
- * if that fails too, the region is paused with its contents and
- * larder_region_resume() may be tried.
+ * All or nothing: if the device fails midway, each unmapped page is mapped where
+ * it was; only pages that were at hand may be gone.  If that fails too, the
+ * region is paused with its memory and contents, whatever the mode:
+ * larder_region_resume() tries to map them again, and needs no other memory.
  * ERR_PAUSED, ERR_BUSY, ERR_CAPTURING, ERR_NO_HOST_MEMORY, ERR_DEVICE.
  * Cost: a copy (KEEP), one call to unmap each run of pages and one to release
  * each handle. */

@@ -10,6 +10,7 @@
  *   N1 to N4 are in state/pool_index.h;
  *   P2  the parts of a piece lie within it, in order, without overlap;
  *   P3  is in pause.h;
+ *   R1  is in region/region_pages.h;
  *   E1  as many events are queued as are counted as waiting; together with
  *       the holds they are what blocks count;
  *   H1  every header that the slab handed out is in a segment. */
@@ -22,6 +23,7 @@
 #include "core/entry/handle.h"
 #include "core/pause/pause.h"
 #include "core/pools/pool.h"
+#include "core/region/region_pages.h"
 #include "core/segments/blocks.h"
 #include "core/segments/page_span.h"
 #include "core/state/shard.h"
@@ -389,6 +391,9 @@ static larder_result check_private(const struct allocator *a)
             return r;
         segments += p->segment_count;
         regions += p->region != NULL;
+        if (p->region != NULL && !larder__region_is_sound(p->region))
+            return broken("R1", "pages without their memory",
+                          p->region->segment->addr);
         if (p->tag != NULL || p->region != NULL)
             continue;
         users++;

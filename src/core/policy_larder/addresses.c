@@ -31,14 +31,19 @@ larder_result larder__range_release(struct allocator *a, struct segment *s)
 {
     larder_result r = larder__device_address_free(a->device, s->addr, s->bytes);
 
-    larder__assert(s->kind == SEGMENT_PAGED && s->page_count == 0);
+    larder__assert(s->kind == SEGMENT_PAGED);
+    if (r == LARDER_OK)
+        larder__range_forget(a, s);
+    return r;
+}
+
+void larder__range_forget(struct allocator *a, struct segment *s)
+{
+    larder__assert(s->page_count == 0);
     larder__assert(s->head->state == BLOCK_UNMAPPED && s->head->next == 0);
-    if (r != LARDER_OK)
-        return r;
     heap_remove_unmapped(s->head);
     shard_give_header(a, s->head);
     segment_free(a, s);
-    return LARDER_OK;
 }
 
 larder_result larder__ranges_release(struct allocator *a)

@@ -21,6 +21,9 @@ larder_result larder__range_reserve(struct allocator *a, struct heap *heap,
 /* Release the addresses of a range that has no pages. */
 larder_result larder__range_release(struct allocator *a, struct segment *s);
 
+/* The same once the device has released the addresses: cannot fail. */
+void larder__range_forget(struct allocator *a, struct segment *s);
+
 /* Release all ranges without pages, except those of regions.  Returns the first
  * error. */
 larder_result larder__ranges_release(struct allocator *a);

@@ -137,20 +137,24 @@ static size_t count_handles(const struct segment *s, struct page_span run)
     return count;
 }
 
-larder_result larder__pages_loosen(struct allocator *a, struct segment *s,
-                                   struct page_span run)
+larder_result larder__pages_take_off(struct allocator *a,
+                                     const struct segment *s,
+                                     struct page_span run)
+{
+    larder__assert(page_handle_begin(s, run.begin) == run.begin);
+    larder__assert(page_handle_end(s, run.end - 1) == run.end);
+    return larder__device_unmap(a->device, page_at(s, run.begin),
+                                pages_bytes(run.end - run.begin),
+                                count_handles(s, run));
+}
+
+void larder__pages_let_go(struct allocator *a, struct segment *s,
+                          struct page_span run)
 {
     larder_addr addr = page_at(s, run.begin);
     size_t pages = run.end - run.begin;
-    uint64_t bytes = pages_bytes(pages);
-    larder_result r =
-        larder__device_unmap(a->device, addr, bytes, count_handles(s, run));
 
-    if (r != LARDER_OK)
-        return r;
     larder__assert(pages <= s->page_count);
-    larder__assert(page_handle_begin(s, run.begin) == run.begin);
-    larder__assert(page_handle_end(s, run.end - 1) == run.end);
     while (run.begin < run.end) {
         size_t end = page_handle_end(s, run.begin);
 
@@ -163,16 +167,17 @@ larder_result larder__pages_loosen(struct allocator *a, struct segment *s,
     s->heap->page_count -= pages;
     larder__assert(s->page_count <= s->heap->page_count);
     larder__pages_recount(a, s->heap->pool, &a->pools[POOL_LARGE], pages);
-    history_range(a, LARDER_ACTION_segment_unmap, s, addr, bytes);
-    return LARDER_OK;
+    history_range(a, LARDER_ACTION_segment_unmap, s, addr, pages_bytes(pages));
 }
 
 larder_result larder__pages_unmap(struct allocator *a, struct block *b,
                                   struct page_span run)
 {
-    larder_result r = larder__pages_loosen(a, b->segment, run);
+    larder_result r = larder__pages_take_off(a, b->segment, run);
 
-    if (r == LARDER_OK)
-        (void)larder__pages_unmapped(a, b, run);
-    return r;
+    if (r != LARDER_OK)
+        return r;
+    larder__pages_let_go(a, b->segment, run);
+    (void)larder__pages_unmapped(a, b, run);
+    return LARDER_OK;
 }

@@ -85,9 +85,13 @@ enum { PAGES_HEADERS = 2 };
 larder_result larder__pages_unmap(struct allocator *a, struct block *b,
                                   struct page_span run);
 
-/* The same, without updating the blocks. */
-larder_result larder__pages_loosen(struct allocator *a, struct segment *s,
-                                   struct page_span run);
+/* Its two halves, neither of which updates blocks: unmap the run, whose handles
+ * stay at their pages; and make the handles loose, which cannot fail. */
+larder_result larder__pages_take_off(struct allocator *a,
+                                     const struct segment *s,
+                                     struct page_span run);
+void larder__pages_let_go(struct allocator *a, struct segment *s,
+                          struct page_span run);
 
 /* Update the blocks after the run's pages, in the free block b, were unmapped:
  * b keeps what is below, and what is above becomes a block of its own.  Returns

@@ -11,8 +11,7 @@
 #include "core/pools/pool.h"
 #include "core/pools/private.h"
 #include "core/region/region_pages.h"
-#include "core/segments/events.h"
-#include "core/segments/release.h"
+#include "core/segments/orphan.h"
 
 /* Identifies the pools of regions in events and snapshots. */
 #define REGION_POOL_FIRST (UINT32_MAX - UINT64_C(1))
@@ -98,15 +97,6 @@ larder_result larder__region_create(struct allocator *a, uint64_t bytes,
 
 /* ---- emptying -------------------------------------------------------------- */
 
-static bool has_pending(struct allocator *a, const struct region *g)
-{
-    const struct block *b = g->segment->head;
-
-    while (b != NULL && b->state != BLOCK_PENDING)
-        b = slab_get(&a->slab, b->next);
-    return b != NULL;
-}
-
 /* Make all idle pages loose. */
 static larder_result unmap_idle(struct allocator *a, const struct region *g)
 {
@@ -123,26 +113,40 @@ larder_result larder__region_trim(struct allocator *a, struct region *g)
     return r;
 }
 
+/* ---- destroying ------------------------------------------------------------ */
+
+/* Wait for all work, and free what only waited for that. */
+static larder_result region_life_settle(struct allocator *a, struct region *g)
+{
+    larder_result r = larder__region_check_unused(a, g);
+
+    if (r == LARDER_OK)
+        r = larder__region_pass(a, g);
+    return r == LARDER_OK ? larder__region_forget(a, g) : r;
+}
+
+/* Up to the last call that can fail everything stays as it is, or returns to
+ * that. */
 larder_result larder__region_destroy(struct allocator *a, struct region *g)
 {
-    const struct page_span all = {0, g->segment->bytes / PAGE_BYTES};
-    larder_result r = larder__region_decommit(a, g, all);
+    struct segment *s = g->segment;
+    larder_result r = region_life_settle(a, g);
 
     larder__assert(allocator_is_locked(a) && g->pool->region == g);
-    while (r == LARDER_OK && has_pending(a, g)) {
-        if (!larder__events_wait_one(a))
-            return larder__fail(LARDER_ERR_BUSY,
-                                "memory of the region '%s' is still used",
-                                g->name);
+    if (r == LARDER_OK && a->orphans.count > 0) /* one may be mapped here */
+        r = larder__orphans_release(a);
+    if (r == LARDER_OK)
+        r = larder__region_detach(a, g);
+    if (r != LARDER_OK)
+        return r;
+    r = larder__device_address_free(a->device, s->addr, s->bytes);
+    if (r != LARDER_OK) {
+        larder__region_reattach(a, g);
+        return r;
     }
-    if (r == LARDER_OK)
-        r = unmap_idle(a, g);
-    larder__assert(r != LARDER_OK || g->segment->page_count == 0);
-    if (r == LARDER_OK)
-        r = larder__region_forget(a, g);
-    if (r == LARDER_OK)
-        r = larder__range_release(a, g->segment);
-    if (r == LARDER_OK)
-        larder__private_remove(a, g->pool);
-    return r;
+    larder__region_free_all(a, g);
+    larder__region_let_go(a, g);
+    larder__range_forget(a, s);
+    larder__private_remove(a, g->pool);
+    return LARDER_OK;
 }

@@ -148,6 +148,20 @@ static larder_result cut_at(struct allocator *a, const struct region *g,
 
 /* ---- decommitting ---------------------------------------------------------- */
 
+/* Note uses by streams that were not recorded. */
+static void look_for_uses(struct allocator *a, const struct region *g,
+                          struct page_span span)
+{
+    larder_addr end = page_at(g->segment, span.end);
+    const struct block *b =
+        larder__region_block(a, g, page_at(g->segment, span.begin));
+
+    for (; b != NULL && b->addr < end; b = slab_get(&a->slab, b->next)) {
+        if (b->state == BLOCK_LIVE)
+            larder__debug_decommit(a, b);
+    }
+}
+
 static void region_pages_free_live(struct allocator *a, const struct region *g,
                                    struct page_span span)
 {
@@ -162,8 +176,6 @@ static void region_pages_free_live(struct allocator *a, const struct region *g,
             continue;
         larder__assert(b->addr >= page_at(g->segment, span.begin));
         larder__assert(at <= end && !block_is_exported(b));
-        if (a->debug != NULL)
-            larder__debug_decommit(a, b);
         map_remove(&a->map, b);
         larder__block_retire(a, b);
     }
@@ -182,9 +194,37 @@ larder_result larder__region_decommit(struct allocator *a, struct region *g,
     r = cut_at(a, g, page_at(g->segment, span.begin));
     if (r == LARDER_OK)
         r = cut_at(a, g, page_at(g->segment, span.end));
-    if (r == LARDER_OK)
-        region_pages_free_live(a, g, span);
+    if (r != LARDER_OK)
+        return r;
+    if (a->debug != NULL)
+        look_for_uses(a, g, span);
+    region_pages_free_live(a, g, span);
+    return LARDER_OK;
+}
+
+static struct page_span all_pages(const struct region *g)
+{
+    return (struct page_span){0, g->segment->bytes / PAGE_BYTES};
+}
+
+larder_result larder__region_check_unused(struct allocator *a,
+                                          const struct region *g)
+{
+    larder_result r = check_exports(a, g, all_pages(g));
+
+    if (r == LARDER_OK && a->debug != NULL)
+        look_for_uses(a, g, all_pages(g));
     return r;
+}
+
+void larder__region_free_all(struct allocator *a, const struct region *g)
+{
+    for (struct block *b = g->segment->head; b != NULL;
+         b = slab_get(&a->slab, b->next)) {
+        if (b->state == BLOCK_LIVE)
+            larder__events_forget(a, b);
+    }
+    region_pages_free_live(a, g, all_pages(g));
 }
 
 larder_result larder__region_record(struct allocator *a, struct region *g,

@@ -1,8 +1,8 @@
 /* region_sleep.c - releases a region's memory for a while.
  *
  * Committed parts stay committed: their blocks are live but have no pages, the
- * only state in which that is so.  Each step on the way can be undone by the
- * others, because unmapped pages are loose and can be mapped again. */
+ * only state in which that is so.  All pages are unmapped before the first
+ * handle is given up (region_detach.c). */
 #include "core/region/region_pages.h"
 
 #include "base/fail.h"
@@ -83,48 +83,6 @@ larder_result larder__region_forget(struct allocator *a, struct region *g)
 
 /* ---- pages ----------------------------------------------------------------- */
 
-/* Mark free blocks of the run as unmapped.  Each changes as a whole, so no
- * header is needed. */
-static void idle_gone(struct allocator *a, const struct region *g,
-                      struct page_span run)
-{
-    larder_addr at = page_at(g->segment, run.begin);
-    larder_addr end = page_at(g->segment, run.end);
-
-    while (at < end) {
-        struct block *b = larder__region_block(a, g, at);
-
-        at = b->addr + b->bytes;
-        if (b->state == BLOCK_FREE)
-            (void)larder__pages_unmapped(
-                a, b, pages_touched(g->segment, b->addr, b->bytes));
-    }
-}
-
-/* Unmap all pages, one call for each run; they become loose. */
-static larder_result unmap_all(struct allocator *a, struct region *g)
-{
-    struct segment *s = g->segment;
-    size_t end = s->bytes / PAGE_BYTES;
-    struct page_span run = {0};
-    larder_result r = LARDER_OK;
-
-    while (r == LARDER_OK && s->page_count > 0 && run.end < end) {
-        run.begin = run.end;
-        while (run.begin < end && s->pages[run.begin] == 0)
-            run.begin++;
-        run.end = run.begin;
-        while (run.end < end && s->pages[run.end] != 0)
-            run.end++;
-        if (run.begin == run.end)
-            break;
-        r = larder__pages_loosen(a, s, run);
-        if (r == LARDER_OK)
-            idle_gone(a, g, run);
-    }
-    return r;
-}
-
 /* Map memory at all committed pages that have none, each run completely or not
  * at all. */
 static larder_result map_committed(struct allocator *a, struct region *g)
@@ -142,6 +100,7 @@ void larder__regions_forget(struct allocator *a)
     for (struct private_pool *p = a->privates.first; p != NULL; p = p->next) {
         if (p->region == NULL)
             continue;
+        larder__region_let_go(a, p->region);
         p->region->kept.is_in_flight = false; /* no work is queued any more */
         (void)larder__kept_free(a, &p->region->kept);
     }
@@ -155,9 +114,12 @@ static void set_asleep(struct region *g, bool is_asleep)
     g->pool->asleep_bytes = is_asleep ? g->pool->usage.allocated_bytes : 0;
 }
 
-static larder_result streams_pass(struct allocator *a, const struct region *g)
+larder_result larder__region_pass(struct allocator *a, const struct region *g)
 {
-    larder_result r = larder__events_pass(a, g->segment->heap->stream);
+    larder_result r = larder__events_sync_owner(a, g->pool);
+
+    if (r == LARDER_OK)
+        r = larder__events_pass(a, g->segment->heap->stream);
 
     for (struct block *b = g->segment->head; r == LARDER_OK && b != NULL;
          b = slab_get(&a->slab, b->next)) {
@@ -179,59 +141,81 @@ static larder_result streams_pass(struct allocator *a, const struct region *g)
     return r;
 }
 
+/* Save the contents, if they are to be kept. */
+static larder_result keep_contents(struct allocator *a, struct region *g,
+                                   bool keep)
+{
+    larder_result r = larder__region_forget(a, g);
+
+    if (r != LARDER_OK || !keep)
+        return r;
+    r = region_sleep_take(a, g);
+    if (r == LARDER_OK)
+        r = region_sleep_copy(a, g, LARDER_COPY_TO_HOST);
+    if (r != LARDER_OK)
+        (void)larder__kept_free(a, &g->kept);
+    return r;
+}
+
 larder_result larder__region_sleep(struct allocator *a, struct region *g,
                                    bool keep)
 {
     size_t before;
-    larder_result r = larder__events_sync_owner(a, g->pool);
+    larder_result r = larder__region_pass(a, g);
 
     larder__assert(allocator_is_locked(a) && g->pool->region == g);
     if (r == LARDER_OK)
-        r = streams_pass(a, g);
-    if (r == LARDER_OK)
         r = larder__region_trim(a, g);
     if (r == LARDER_OK)
-        r = larder__region_forget(a, g);
-    if (r == LARDER_OK && keep)
-        r = region_sleep_take(a, g);
-    if (r == LARDER_OK)
-        r = region_sleep_copy(a, g, LARDER_COPY_TO_HOST);
+        r = keep_contents(a, g, keep);
+    if (r != LARDER_OK)
+        return r;
+    r = larder__region_detach(a, g);
     if (r != LARDER_OK) {
-        (void)larder__kept_free(a, &g->kept);
+        if (!region_is_detached(g))
+            (void)larder__kept_free(a, &g->kept);
         return r;
     }
     before = a->larder->loose.pages;
+    larder__region_let_go(a, g);
     set_asleep(g, true);
-    r = unmap_all(a, g);
-    if (r == LARDER_OK) {
-        larder__physical_drop(a, a->larder->loose.pages - before);
-        return LARDER_OK;
-    }
-    if (map_committed(a, g) == LARDER_OK) {
-        set_asleep(g, false);
-        (void)larder__kept_free(a, &g->kept);
-    }
-    return r;
+    larder__physical_drop(a, a->larder->loose.pages - before);
+    return LARDER_OK;
+}
+
+/* The region is awake with its contents: those kept on the host are not needed
+ * any more. */
+static void awake(struct allocator *a, struct region *g)
+{
+    set_asleep(g, false);
+    (void)larder__kept_free(a, &g->kept);
+}
+
+/* Asleep again, with all contents kept. */
+static void wake_undo(struct allocator *a, struct region *g)
+{
+    char words[LARDER_FAIL_MAX];
+    size_t before = a->larder->loose.pages;
+
+    larder__copy_error(words, sizeof words);
+    if (!g->kept.is_in_flight)
+        larder__region_empty(a, g);
+    larder__physical_drop(a, a->larder->loose.pages - before);
+    larder__set_error("%s", words);
 }
 
 larder_result larder__region_wake(struct allocator *a, struct region *g)
 {
-    char words[LARDER_FAIL_MAX];
-    larder_result r = map_committed(a, g);
+    bool was_detached = region_is_detached(g);
+    larder_result r;
 
     larder__assert(allocator_is_locked(a) && g->pool->region == g);
-    if (r == LARDER_OK)
+    r = was_detached ? larder__region_attach(a, g) : map_committed(a, g);
+    if (r == LARDER_OK && !was_detached)
         r = region_sleep_copy(a, g, LARDER_COPY_TO_DEVICE);
-    if (r != LARDER_OK) { /* asleep, with all contents kept */
-        size_t before = a->larder->loose.pages;
-
-        larder__copy_error(words, sizeof words);
-        if (!g->kept.is_in_flight && unmap_all(a, g) == LARDER_OK)
-            larder__physical_drop(a, a->larder->loose.pages - before);
-        larder__set_error("%s", words);
-        return r;
-    }
-    set_asleep(g, false);
-    (void)larder__kept_free(a, &g->kept);
-    return LARDER_OK;
+    if (r == LARDER_OK)
+        awake(a, g);
+    else if (!was_detached)
+        wake_undo(a, g);
+    return r;
 }

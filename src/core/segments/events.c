@@ -185,6 +185,17 @@ bool larder__events_copy(struct allocator *a, const struct block *b,
     return true;
 }
 
+void larder__events_forget(struct allocator *a, struct block *b)
+{
+    larder__assert(b->state == BLOCK_LIVE && !block_is_exported(b));
+    while (b->uses != NULL) {
+        struct use *use = b->uses;
+
+        b->uses = use->next;
+        use_give(&a->events, use);
+    }
+}
+
 static larder_result event_take(struct allocator *a, uint64_t *out)
 {
     struct events *e = &a->events;

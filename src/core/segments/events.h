@@ -22,6 +22,9 @@ larder_result larder__events_use(struct allocator *a, struct block *b,
 bool larder__events_copy(struct allocator *a, const struct block *b,
                          struct use **out);
 
+/* Forget the recorded streams of the live block, all of which have passed. */
+void larder__events_forget(struct allocator *a, struct block *b);
+
 /* Keep the live block from reuse, once it is freed, until the hold ends: for
  * memory that is shared with other processes. */
 larder_result larder__events_hold(struct allocator *a, struct block *b,

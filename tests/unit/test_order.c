@@ -334,6 +334,50 @@ static void a_loan_that_was_used_does_not_end_during_a_capture(void **state)
     }
 }
 
+static void fail_waits(struct loan *l, int on)
+{
+    assert_ok(larder_device_fail(l->rig.dev, LARDER_CALL_event_sync,
+                                 (uint64_t)on, 0, LARDER_ERR_DEVICE));
+}
+
+static void a_loan_does_not_end_before_it_was_waited_for(void **state)
+{
+    (void)state;
+    for (int i = 0; i < ENDS; i++) {
+        struct loan l = loan_up(SEGMENTS, "");
+        larder_addr q = borrow(&l);
+
+        rig_free(&l.rig, q);
+        fail_waits(&l, 1);
+        assert_result(LARDER_ERR_DEVICE, ends[i](&l));
+        assert_ok(larder_check(l.rig.a));
+        fail_waits(&l, 0);
+        q = borrow(&l);
+        use(&l.rig, q, MIB(20), SECOND_BYTE, NEW);
+        rig_free(&l.rig, q);
+        assert_ok(ends[i](&l));
+        assert_returned(&l);
+        loan_down(&l);
+    }
+}
+
+static void nothing_is_lent_before_its_stream_was_waited_for(void **state)
+{
+    struct loan l = loan_up(SEGMENTS, "");
+    larder_addr q = 0;
+
+    (void)state;
+    fail_waits(&l, 1);
+    assert_result(LARDER_ERR_OUT_OF_MEMORY,
+                  larder_alloc(l.rig.a, MIB(20), NEW, &q));
+    assert_ok(larder_check(l.rig.a));
+    fail_waits(&l, 0);
+    q = borrow(&l);
+    assert_own(&l.rig, q, MIB(20));
+    rig_free(&l.rig, q);
+    loan_down(&l);
+}
+
 /* To another stream: from a pool in use, and from one that was released.  Work
  * on pages that were moved before would be reported. */
 static void pages_of_a_lent_pool_move_after_the_borrowers_work(void **state)
@@ -435,6 +479,8 @@ int main(void)
         cmocka_unit_test(a_loan_ends_after_the_borrowers_work),
         cmocka_unit_test(a_loan_that_nobody_used_ends_without_a_wait),
         cmocka_unit_test(a_loan_that_was_used_does_not_end_during_a_capture),
+        cmocka_unit_test(a_loan_does_not_end_before_it_was_waited_for),
+        cmocka_unit_test(nothing_is_lent_before_its_stream_was_waited_for),
         cmocka_unit_test(pages_of_a_lent_pool_move_after_the_borrowers_work),
         cmocka_unit_test(
             a_lent_part_of_a_piece_returns_after_the_borrowers_work),

@@ -32,9 +32,9 @@ enum row {
 };
 
 static const struct cli_option exec_table[] = {
-    [ROW_SIM] = {"sim", "SIZE[,...]",
+    [ROW_SIM] = {"sim", "SIZE|CARD[,...]",
                  "the simulated GPUs, as in sim:SIZE,...\n(" SIM_DEFAULT
-                 "); none: this machine's own"},
+                 "), or a card such as h100; none: this\nmachine's own"},
     [ROW_PRELOAD] = {"preload", "WORDS",
                      "run Larder under the program: cache, limit,\n"
                      "either with ,pause, or cache,migrate\n"

@@ -62,8 +62,8 @@ static const struct cli_option fit_table[] = {
 struct settings {
     struct tune_options options;
     struct tune_base base;
-    struct card card; /* without an id: none was named */
-    bool sized;       /* a capacity was given */
+    larder_device_props card; /* without a name: none was given */
+    bool sized;               /* a capacity was given */
     struct input_list inputs;
     char cache[PATH_MAX];
     bool json;
@@ -76,17 +76,13 @@ struct settings {
 static bool set_gpu(struct settings *s, const struct cli_args *a)
 {
     struct tool_error error;
-    struct cards cards;
-    const struct card *card;
 
-    if (!cards_read(&cards, &error) ||
-        (card = cards_find(&cards, a->value, &error)) == NULL) {
+    if (!card_find(a->value, &s->card, &error)) {
         cli_bad_usage(a->command, "--gpu: %s", error.text);
         return false;
     }
-    s->card = *card;
-    s->options.capacity = card->total_bytes;
-    s->options.context_bytes = card->context_bytes;
+    s->options.capacity = s->card.total_bytes;
+    s->options.context_bytes = s->card.context_bytes;
     return true;
 }
 
@@ -173,7 +169,7 @@ static int cmd_tune_read_settings(const struct cli_command *self, int argc,
 
     if (status >= 0)
         return status;
-    if (s->sized && s->card.id[0] != '\0')
+    if (s->sized && s->card.name[0] != '\0')
         return cli_bad_usage(self, "--capacity and --gpu both say what to fit "
                                    "in; expected one of them");
     if (s->inputs.count == 0)

@@ -1,15 +1,29 @@
 #include "take_capacity.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <larder/larder.h>
 
+#include "cards.h"
 #include "help.h"
 
 #define PAGE_BYTES ((uint64_t)2 << 20)
 /* The largest simulated GPU (sim.h). */
 #define CAPACITY_MAX ((uint64_t)16 << 40)
+
+/* 4090 is one. */
+static bool is_card(const char *text, int length)
+{
+    struct tool_error error;
+    larder_device_props card;
+    char name[64];
+
+    return length < (int)sizeof name &&
+           snprintf(name, sizeof name, "%.*s", length, text) > 0 &&
+           card_find(name, &card, &error);
+}
 
 static bool lacks_unit(const char *text)
 {
@@ -19,10 +33,8 @@ static bool lacks_unit(const char *text)
            strtod(text, NULL) > 0 && strtod(text, NULL) < (double)PAGE_BYTES;
 }
 
-bool take_capacity_check(const struct cli_args *a, int row)
+static bool has_unit(const struct cli_args *a, int row, const char *text)
 {
-    bool is_device = strncmp(a->value, "sim:", 4) == 0;
-    const char *text = a->value + (is_device ? 4 : 0);
     int length = (int)strcspn(text, ",");
 
     if (!lacks_unit(text))
@@ -34,9 +46,17 @@ bool take_capacity_check(const struct cli_args *a, int row)
     return false;
 }
 
+bool take_capacity_check(const struct cli_args *a, int row)
+{
+    bool is_device = strncmp(a->value, "sim:", 4) == 0;
+    const char *text = a->value + (is_device ? 4 : 0);
+
+    return is_card(text, (int)strcspn(text, ",")) || has_unit(a, row, text);
+}
+
 bool take_capacity(const struct cli_args *a, int row, uint64_t *out)
 {
-    if (!take_capacity_check(a, row))
+    if (!has_unit(a, row, a->value))
         return false;
     if (larder_parse_size(a->value, out) == LARDER_OK && *out > 0 &&
         *out <= CAPACITY_MAX)

@@ -2,9 +2,10 @@
 
 file(GLOB library_sources CONFIGURE_DEPENDS
      src/base/*.c src/device/*.c src/ledger/*.c src/core/*/*.c)
+include(cmake/cards.cmake)
 file(GLOB library_headers CONFIGURE_DEPENDS include/larder/*.h)
 
-add_library(larder_objects OBJECT ${library_sources})
+add_library(larder_objects OBJECT ${library_sources} ${cards_source})
 set_target_properties(larder_objects PROPERTIES
                       POSITION_INDEPENDENT_CODE ON
                       C_VISIBILITY_PRESET hidden)

@@ -128,11 +128,14 @@ LARDER_API larder_result larder_parse_size(const char *text, uint64_t *out);
 
 /* Open device number `ordinal` of `spec`:
  *
- *   sim:SIZE[,backing=memory|none][,vmm=on|off][,context=SIZE]
+ *   sim:SIZE|CARD[,backing=memory|none][,vmm=on|off][,context=SIZE]
  *           [,events=auto|manual|immediate|driver][,costs=FILE][,shared=NAME]
  *           [,count=N][,export=none|fd|fabric]
  *   cuda:N[,export=none|fd|fabric]
  *   hip:N[,export=none|fd]
+ *
+ * CARD is the name of one, such as h100, rtx4090 or 4090 (data/cards/cards.tsv):
+ * it stands for its memory, its context and its name.
  *
  * sim.h documents the simulated GPU.  `ordinal` must be less than count.
  *

@@ -2,6 +2,7 @@
  * context, and delegates. */
 #include "device/sim_device.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -50,7 +51,8 @@ static larder_result op_props(void *self, larder_device_props *out)
     out->export_kind = sim->export_kind;
     out->is_exclusive = sim->budget.share == NULL;
     memcpy(out->uuid, sim->uuid, sizeof out->uuid);
-    strcpy(out->name, "simulated GPU");
+    snprintf(out->name, sizeof out->name, "%s",
+             sim->card != NULL ? sim->card->name : "simulated GPU");
     return LARDER_OK;
 }
 
@@ -412,6 +414,7 @@ static void sim_init(struct sim *sim, const struct sim_spec *spec, int ordinal)
 {
     const struct sim_backing *b = &sim->backing;
 
+    sim->card = spec->card;
     sim->ordinal = ordinal;
     sim->has_vmm = spec->has_vmm;
     sim->is_manual = spec->is_manual;

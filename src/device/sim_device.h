@@ -13,6 +13,7 @@
 
 #include "base/witness.h"
 #include "device/sim_backing.h"
+#include "device/sim_card.h"
 #include "device/sim_share.h"
 #include "device/sim_slots.h"
 #include "device/sim_space.h"
@@ -79,6 +80,7 @@ struct sim_pinned {
 };
 
 struct sim {
+    const struct sim_card *card; /* NULL: none that was named */
     pthread_mutex_t lock;
     int ordinal;
     bool has_vmm;

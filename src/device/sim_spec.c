@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/fail.h"
+#include "device/sim_card.h"
 
 /* The distance between the two regions. */
 static const uint64_t capacity_max = UINT64_C(1) << 44;
@@ -164,16 +165,37 @@ static larder_result read_setting(const char *text, const char *part,
     return LARDER_OK;
 }
 
+static void take_card(struct sim_spec *spec, const struct sim_card *card)
+{
+    spec->card = card;
+    spec->capacity_bytes = (uint64_t)card->memory_mib << 20;
+    spec->context_bytes = (uint64_t)card->context_mib << 20;
+}
+
+/* A card is looked for first: 4090 is one, and no capacity that anybody
+ * wants. */
 static larder_result read_capacity(const char *text, const char *part,
                                    struct sim_spec *spec)
 {
+    const struct sim_card *card = larder__sim_card_find(part);
+    const char *nearest;
+    char id[32];
+
+    if (card != NULL) {
+        take_card(spec, card);
+        return LARDER_OK;
+    }
     if (larder_parse_size(part, &spec->capacity_bytes) == LARDER_OK &&
         spec->capacity_bytes > 0 && spec->capacity_bytes <= capacity_max)
         return LARDER_OK;
+    nearest = larder__sim_card_nearest(part, id);
     return larder__fail(LARDER_ERR_INVALID,
                         "device '%s': '%s' is not a capacity: expected a "
-                        "size from 1 byte to 16TiB, such as 80GiB",
-                        text, part);
+                        "size from 1 byte to 16TiB, such as 80GiB, or a card, "
+                        "such as rtx4090%s%s%s",
+                        text, part, nearest != NULL ? "; did you mean " : "",
+                        nearest != NULL ? nearest : "",
+                        nearest != NULL ? "?" : "");
 }
 
 larder_result larder__sim_spec_parse(const char *text, struct sim_spec *out)

@@ -13,7 +13,10 @@ enum {
     SIM_PATH_MAX = 4095
 };
 
+struct sim_card;
+
 struct sim_spec {
+    const struct sim_card *card; /* NULL: given by its size */
     uint64_t capacity_bytes;
     uint64_t context_bytes;
     bool is_real; /* addresses have memory behind them */

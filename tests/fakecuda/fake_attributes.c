@@ -49,6 +49,11 @@ int fake_shared_bytes(void)
     return processors[processor_of_capability()].shared_kib << 10;
 }
 
+int fake_processors(const struct fake_device *d)
+{
+    return d->sim->card != NULL ? d->sim->card->processors : 108;
+}
+
 #ifdef FAKE_IS_HIP
 
 enum {
@@ -93,7 +98,6 @@ static const struct {
     {13, 1410000},    /* clock, kHz */
     {14, 512},        /* alignment of textures */
     {15, 1},          /* copies concurrent with kernels */
-    {16, 108},        /* multiprocessors */
     {19, 1},          /* host memory can be mapped */
     {30, 512},        /* alignment of surfaces */
     {31, 1},          /* concurrent kernels */
@@ -128,6 +132,7 @@ static int fixed_attribute(int which)
 #endif
 
 enum {
+    ATTRIBUTE_PROCESSORS = 16,
     ATTRIBUTE_BUS = 33,
     ATTRIBUTE_THREADS = 39,
     ATTRIBUTE_MAJOR = 75,
@@ -149,6 +154,8 @@ static int attribute_of(const struct fake_device *d, int which)
         return 1;
     case ATTRIBUTE_export_fabric:
         return fake_trait_fabric;
+    case ATTRIBUTE_PROCESSORS:
+        return fake_processors(d);
     case ATTRIBUTE_BUS:
         return fake_number(d) + 1;
     case ATTRIBUTE_MAJOR:

@@ -329,17 +329,19 @@ cud_result cuOccupancyMaxPotentialBlockSize(int *grid, int *block,
                                             size_t (*shared_of)(int),
                                             size_t shared, int limit)
 {
-    enum { LARGEST = 1024, PROCESSORS = 108 };
-
+    enum { LARGEST = 1024 };
+    struct fake_device *d;
     cud_result answer = check(__func__, FAKE_FUNCTION, function);
 
+    if (answer == CUD_SUCCESS)
+        answer = fake_begin(__func__, &d);
     (void)shared_of;
     (void)shared;
     if (answer != CUD_SUCCESS)
         return answer;
     *block = limit > 0 && limit < LARGEST ? limit : LARGEST;
-    *grid = PROCESSORS * (fake_threads() / *block);
-    return CUD_SUCCESS;
+    *grid = fake_processors(d) * (fake_threads() / *block);
+    return fake_end(CUD_SUCCESS);
 }
 
 /* ---- launching -------------------------------------------------------------------- */

@@ -157,6 +157,9 @@ bool fake_capability_read(const char *text);
 int fake_threads(void);
 int fake_shared_bytes(void);
 
+/* Of the card that the spec names, or those of a large GPU. */
+int fake_processors(const struct fake_device *d);
+
 /* ---- fake_host.c -------------------------------------------------------- */
 
 /* The device that owns the memory; NULL: none. */

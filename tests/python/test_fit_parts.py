@@ -1,11 +1,13 @@
 """The parts of `larder run` that need no PyTorch."""
 
+import ctypes
 import os
 import tempfile
 import types
 import unittest
 
 import lab_case  # noqa: F401  the package is found beside the tests
+from larder._finding import candidates
 from larder.fit import advice, assignments, cards, search, sizes, verdict
 
 
@@ -16,6 +18,18 @@ def made_file(case, text, suffix):
     with file:
         file.write(text)
     return file.name
+
+
+def _total_bytes(name):
+    """Of the simulated GPU of this name, as the library has it."""
+    library = ctypes.CDLL(next(p for p in candidates(("liblarder.so.0",)) if os.path.exists(p)))
+    device = ctypes.c_void_p()
+    free, total = ctypes.c_uint64(), ctypes.c_uint64()
+    spec = f"sim:{name},backing=none".encode()
+    assert library.larder_device_open(spec, 0, ctypes.byref(device)) == 0
+    library.larder_device_mem_info(device, ctypes.byref(free), ctypes.byref(total))
+    library.larder_device_close(device)
+    return total.value
 
 
 class Sizes(unittest.TestCase):
@@ -63,6 +77,19 @@ class Cards(unittest.TestCase):
         self.assertEqual(cards.with_groups(card, 5).nccl_bytes, 5)
         asked = card._replace(id="")
         self.assertEqual(cards.with_groups(asked, 5), asked)
+
+    def test_each_name_is_the_library_s_too(self):
+        for card in cards.read():
+            for name in (card.id, *card.other_ids, card.id.upper(), "NVIDIA " + card.id):
+                self.assertEqual(cards.find(cards.read(), name), card, msg=name)
+                self.assertEqual(_total_bytes(name), card.total_bytes, msg=name)
+        self.assertEqual(cards.named(cards.read(), "sim:4090,vmm=off").id, "rtx4090")
+        self.assertIsNone(cards.named(cards.read(), "sim:24GiB"))
+
+    def test_a_typo_is_told_the_nearest(self):
+        for name, nearest in (("rtx4900", "rtx4090"), ("a100", "a100-40")):
+            with self.assertRaisesRegex(cards.CardError, f"did you mean {nearest}?"):
+                cards.find(cards.read(), name)
 
     def test_an_unknown_card_is_told_the_known_ones(self):
         with self.assertRaisesRegex(cards.CardError, "rtx4090"):

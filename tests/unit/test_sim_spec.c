@@ -32,6 +32,32 @@ static void a_size_alone_is_enough(void **state)
     assert_ok(larder_device_close(dev));
 }
 
+static void assert_card(const char *spec, const char *name, uint64_t mib,
+                        uint64_t context)
+{
+    larder_device *dev = open_one(spec, 0);
+    larder_device_props props = props_of(dev);
+
+    assert_string_equal(props.name, name);
+    assert_int_equal(props.total_bytes, MIB(mib));
+    assert_int_equal(props.context_bytes, context);
+    assert_ok(larder_device_close(dev));
+}
+
+static void a_card_may_be_named_in_place_of_a_size(void **state)
+{
+    static const char *const h100[] = {
+        "sim:h100", "sim:H100-80", "sim:h100 80GB", "sim:NVIDIA_H100,vmm=off"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof h100 / sizeof h100[0]; i++)
+        assert_card(h100[i], "NVIDIA H100 80GB HBM3", 81080, MIB(625));
+    assert_card("sim:4090", "NVIDIA GeForce RTX 4090", 24207, MIB(397));
+    assert_card("sim:RTX 4070 Ti SUPER", "NVIDIA GeForce RTX 4070 Ti SUPER",
+                15851, MIB(205));
+    assert_card("sim:v100-32,context=0", "Tesla V100-SXM2-32GB", 32502, 0);
+}
+
 static void every_setting_is_taken_in_any_order(void **state)
 {
     larder_device *dev = open_one("sim:80g,count=2,events=manual,context=512m,"
@@ -90,6 +116,10 @@ static void a_wrong_part_is_named_with_what_is_accepted(void **state)
     assert_bad_spec("sim:0", "'0' is not a capacity", "from 1 byte");
     assert_bad_spec("sim:17TiB", "'17TiB' is not a capacity", "to 16TiB");
     assert_bad_spec("sim:many", "'many' is not a capacity", "size");
+    assert_bad_spec("sim:h1000", "'h1000' is not a capacity",
+                    "did you mean h100?");
+    assert_bad_spec("sim:rtx4900", "or a card", "did you mean rtx4090?");
+    assert_bad_spec("sim:a100", "or a card", "did you mean a100-40?");
     assert_bad_spec("sim:1g,", "'' is not a setting", "NAME=VALUE");
     assert_bad_spec("sim:1g,,vmm=on", "'' is not a setting", "NAME=VALUE");
     assert_bad_spec("sim:1g,vmm", "'vmm' is not a setting", "NAME=VALUE");
@@ -200,6 +230,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_size_alone_is_enough),
+        cmocka_unit_test(a_card_may_be_named_in_place_of_a_size),
         cmocka_unit_test(every_setting_is_taken_in_any_order),
         cmocka_unit_test(events_are_immediate_unless_manual),
         cmocka_unit_test(a_wrong_part_is_named_with_what_is_accepted),

@@ -47,6 +47,9 @@ def _card_of(options, cards):
     if options.gpu:
         return table.find(cards, options.gpu)
     spec = options.device or _DEFAULT_DEVICE
+    named = table.named(cards, spec)
+    if named is not None:
+        return named
     return table.Card(
         "", "a simulated GPU", sizes.of_spec(spec), 0, (8, 0), 108, ""
     )

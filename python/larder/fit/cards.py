@@ -1,13 +1,17 @@
 """The table of cards: data/cards/cards.tsv."""
 
 import collections
+import difflib
 import os
+import re
 
-# `nccl_bytes`: memory of process groups, in a run that has some.
+# `nccl_bytes`: memory of process groups, in a run that has some; `other_ids`: more
+# names of the card.
 Card = collections.namedtuple(
     "Card",
-    "id name total_bytes context_bytes capability multiprocessors source nccl_bytes",
-    defaults=(0,),
+    "id name total_bytes context_bytes capability multiprocessors source nccl_bytes "
+    "other_ids",
+    defaults=(0, ()),
 )
 
 _MIB = 1 << 20
@@ -46,14 +50,16 @@ def _card(path, number, line):
         )
     try:
         major, _, minor = fields[4].partition(".")
+        names = fields[0].split(",")
         return Card(
-            fields[0],
+            names[0],
             fields[1],
             int(fields[2]) * _MIB,
             int(fields[3]) * _MIB,
             (int(major), int(minor)),
             int(fields[5]),
             fields[6],
+            other_ids=tuple(names[1:]),
         )
     except ValueError:
         raise CardError(
@@ -114,9 +120,39 @@ def with_groups(card, taken):
     return card._replace(nccl_bytes=taken) if card.id else card
 
 
-def find(cards, name):
+def _key(name):
+    """A name in one form, as the library has it (src/device/sim_card.c)."""
+    key = re.sub(r"[ _-]", "", name.lower())
+    key = re.sub(r"^(nvidia)?(tesla)?(geforce)?(rtx)?", "", key)
+    return re.sub(r"(?<=\d)gb$", "", key)
+
+
+def _nearest(cards, name):
+    """" did you mean …?", or nothing."""
+    keys = {_key(card.id): card.id for card in cards}
+    begun = [keys[key] for key in keys if key.startswith(_key(name))]
+    near = begun or [keys[k] for k in difflib.get_close_matches(_key(name), keys, 1)]
+    return f" did you mean {near[0]}?" if near else ""
+
+
+def _named(cards, name):
     for card in cards:
-        if card.id == name.lower().replace(" ", "").replace("_", "-"):
+        if _key(name) in [_key(one) for one in (card.id, *card.other_ids)]:
             return card
+    return None
+
+
+def named(cards, spec):
+    """The card that a device's spec names, or None."""
+    kind, _, rest = spec.partition(":")
+    return _named(cards, rest.partition(",")[0]) if kind == "sim" else None
+
+
+def find(cards, name):
+    card = _named(cards, name)
+    if card is not None:
+        return card
     known = ", ".join(card.id for card in cards)
-    raise CardError(f"gpu '{name}': not in the table; expected one of {known}")
+    raise CardError(
+        f"gpu '{name}': not in the table;{_nearest(cards, name)} expected one of {known}"
+    )

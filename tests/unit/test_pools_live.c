@@ -19,9 +19,9 @@ static int live_is(struct rig *rig, const larder_addr *addrs, size_t count)
     return same;
 }
 
-static void live_is_knows_exactly_what_is_live(void **state)
+static void know_what_is_live(const char *conf)
 {
-    struct rig rig = rig_up(SPEC, "");
+    struct rig rig = rig_up(SPEC, conf);
     larder_addr outside = rig_alloc(&rig, 4096);
     larder_addr p = alloc(&rig, 4096);
     larder_addr q = alloc(&rig, MIB(4));
@@ -31,7 +31,6 @@ static void live_is_knows_exactly_what_is_live(void **state)
     larder_addr stranger[] = {p, outside};
     larder_addr with_freed[] = {p, q, freed};
 
-    (void)state;
     rig_free(&rig, freed);
     assert_int_equal(live_is(&rig, both, 2), 1);
     assert_int_equal(live_is(&rig, both, 1), 0);
@@ -45,6 +44,18 @@ static void live_is_knows_exactly_what_is_live(void **state)
     assert_int_equal(live_is(&rig, NULL, 0), 1);
     rig_free(&rig, outside);
     rig_down(&rig);
+}
+
+static void live_is_knows_exactly_what_is_live(void **state)
+{
+    (void)state;
+    know_what_is_live("");
+}
+
+static void live_is_knows_allocations_with_red_zones(void **state)
+{
+    (void)state;
+    know_what_is_live("debug:2");
 }
 
 static void live_is_does_not_count_an_address_twice(void **state)
@@ -77,6 +88,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(live_is_knows_exactly_what_is_live),
+        cmocka_unit_test(live_is_knows_allocations_with_red_zones),
         cmocka_unit_test(live_is_does_not_count_an_address_twice),
         cmocka_unit_test(live_is_counts_no_block_that_waits_for_a_stream),
     };

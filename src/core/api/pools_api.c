@@ -7,6 +7,7 @@
 #include "core/entry/handle.h"
 #include "core/pools/private.h"
 #include "core/request/pool_loan.h"
+#include "core/state/zone.h"
 
 larder_result larder_pool_begin(larder_allocator *handle, larder_pool_id id,
                                 larder_pool_filter *filter, void *ctx)
@@ -139,7 +140,7 @@ larder_result larder_capture_end(larder_allocator *handle)
 static bool is_live_in(struct allocator *a, const struct private_pool *p,
                        larder_addr addr)
 {
-    const struct block *b = map_find(&a->map, &a->slab, addr);
+    const struct block *b = zone_find(a, addr);
 
     return b != NULL && b->segment->heap->pool->owner == p;
 }

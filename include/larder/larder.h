@@ -219,7 +219,9 @@ LARDER_API larder_result larder_destroy(larder_allocator *a);
 /* Change settings of a running allocator.  As in PyTorch, each call first
  * resets max_split_size_mb, roundup_power2_divisions and
  * garbage_collection_threshold to their defaults; other keys keep their
- * value.  On failure nothing changes: LARDER_ERR_CONF, also for another value of
+ * value.  Under the policy `pytorch` with `pytorch:2.10` or later
+ * per_process_memory_fraction limits nothing here, as in PyTorch: use
+ * larder_set_memory_fraction().  On failure nothing changes: LARDER_ERR_CONF, also for another value of
  * a key that is fixed when the allocator is created; LARDER_ERR_NO_HOST_MEMORY
  * or LARDER_ERR_SYSTEM if a key needs a history or a thread that cannot be
  * created; LARDER_ERR_OUT_OF_MEMORY if a minimum cannot be kept. */
@@ -294,7 +296,9 @@ LARDER_API larder_result larder_record_stream(larder_allocator *a,
 /* Wait for recorded streams, then release to the device every unused segment
  * and every unused whole page of an expandable segment.  Private pools that
  * have users keep their memory, and reserved pieces stay.  ERR_CAPTURING, with
- * no effect, while a capture may be in progress (larder_pool_begin()). */
+ * no effect, while a capture may be in progress (larder_pool_begin()); with the
+ * setting `pytorch:2.8` or later the pools without users are released then, and
+ * nothing else. */
 LARDER_API larder_result larder_empty_cache(larder_allocator *a);
 
 /* Release cached memory until at most `target_bytes` are reserved or no more
@@ -583,7 +587,8 @@ typedef struct larder_stats {
 #define X(name, text) int64_t name;
     LARDER_COUNTER_MAP(X)
 #undef X
-    int64_t max_split_size; /* bytes; -1: unlimited */
+    int64_t max_split_size; /* bytes; -1: unlimited; under the policy
+                             * `pytorch` what the allocator began with */
 #define X(name, text) int64_t name;
     LARDER_OWN_COUNTER_MAP(X)
 #undef X

@@ -100,6 +100,80 @@ void recording_free(struct recording *r)
     r->text = NULL;
 }
 
+/* ---- lines in no order ------------------------------------------------------ */
+
+/* Whether a line is of the kind that begins so. */
+static bool begins(const char *line, const char *kind)
+{
+    return strncmp(line, kind, strlen(kind)) == 0;
+}
+
+static const char *kind_of(const char *line)
+{
+    static const char *const kinds[] = {"d event_record ", "h 2 "};
+
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++) {
+        if (begins(line, kinds[i]))
+            return kinds[i];
+    }
+    return NULL;
+}
+
+static int compare_lines(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Sort the lines of one kind that begin at `at`, whole; returns what follows
+ * them. */
+static char *settle_run(char *at, const char *kind)
+{
+    char *lines[RECORDING_RUN];
+    size_t count = 0;
+    char *copy;
+    char *rest;
+    char *end = at;
+
+    while (begins(end, kind) && count < RECORDING_RUN) {
+        count++;
+        end += strcspn(end, "\n");
+        end += *end == '\n';
+    }
+    copy = strndup(at, (size_t)(end - at));
+    if (copy == NULL)
+        return end;
+    rest = copy;
+    for (size_t i = 0; i < count; i++)
+        lines[i] = strsep(&rest, "\n");
+    qsort(lines, count, sizeof lines[0], compare_lines);
+    for (size_t i = 0; i < count; i++) {
+        size_t length = strlen(lines[i]);
+
+        memcpy(at, lines[i], length);
+        at += length;
+        if (at < end)
+            *at++ = '\n';
+    }
+    free(copy);
+    return end;
+}
+
+void recording_settle(char *lines)
+{
+    while (*lines != '\0') {
+        const char *kind = kind_of(lines);
+
+        if (kind != NULL) {
+            lines = settle_run(lines, kind);
+        } else {
+            lines += strcspn(lines, "\n");
+            lines += *lines == '\n';
+        }
+    }
+}
+
+/* ---- releases -------------------------------------------------------------- */
+
 static bool has_word(const char *words, const char *word)
 {
     size_t length = strlen(word);

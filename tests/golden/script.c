@@ -4,10 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <larder/history.h>
 #include <larder/larder.h>
 #include <larder/sim.h>
 
 #include "core/entry/handle.h"
+#include "support/call_log.h"
 
 enum { IDS = 65536, POOLS = 1024, STREAMS_MAX = 8 };
 
@@ -70,7 +72,56 @@ static void put_stats(struct run *r)
         fprintf(r->out, " " #name "=%" PRId64, st.name);
     LARDER_COUNTER_MAP(X)
 #undef X
-    fputc('\n', r->out);
+    fprintf(r->out, " max_split_size=%" PRId64 "\n", st.max_split_size);
+}
+
+/* ---- history and blocks ---------------------------------------------------- */
+
+static int put_event(void *ctx, const larder_event *e)
+{
+    const struct run *r = ctx;
+    bool is_oom = e->action == LARDER_ACTION_oom;
+
+    fprintf(r->out, "h %d %" PRIu64 " %" PRIu64 " %" PRIu64 "\n",
+            (int)e->action, is_oom ? e->device_free_bytes : e->addr - r->base,
+            e->bytes, e->stream);
+    return 0;
+}
+
+static int put_segment(void *ctx, const larder_segment_info *s)
+{
+    const struct run *r = ctx;
+
+    fprintf(r->out, "g %" PRIu64 " %" PRIu64 " %" PRIu64 " %s%s %" PRIu64 "\n",
+            s->addr - r->base, s->bytes, s->stream,
+            s->is_large ? "large" : "small",
+            s->is_expandable ? " expandable" : "", s->pool.second);
+    return 0;
+}
+
+static int put_block(void *ctx, const larder_segment_info *s,
+                     const larder_block_info *b)
+{
+    static const char *const states[] = {
+        [LARDER_BLOCK_FREE] = "free",
+        [LARDER_BLOCK_PENDING] = "pending",
+        [LARDER_BLOCK_ALLOCATED] = "live",
+    };
+    const struct run *r = ctx;
+
+    (void)s;
+    fprintf(r->out, "b %" PRIu64 " %" PRIu64 " %s %" PRIu64 "\n",
+            b->addr - r->base, b->bytes, states[b->state], b->requested_bytes);
+    return 0;
+}
+
+static larder_result put_end(struct run *r)
+{
+    larder_result result = larder_history_walk(r->allocator, put_event, r);
+
+    return result == LARDER_OK
+               ? larder_walk(r->allocator, put_segment, put_block, r)
+               : result;
 }
 
 /* ---- operations ------------------------------------------------------------ */
@@ -230,11 +281,22 @@ static larder_result set_rules(struct run *r, const struct script *s,
         return result;
     a->conf.rules = rules;
     a->slab.has_serials = rules->free_order != PYTORCH_ADDRESSES;
+    a->small_max_bytes = 0; /* it is not yet created */
     larder__handle_unlock(a);
     result = larder_configure(r->allocator, s->conf);
+    a->small_max_bytes = a->policy->small_max_bytes;
     if (result == LARDER_OK && s->fraction < 1)
         result = larder_set_memory_fraction(r->allocator, s->fraction);
     return result;
+}
+
+static larder_result watch(struct run *r)
+{
+    larder_history_options options;
+
+    larder_history_options_init(&options);
+    call_log_begin(r->device, r->base, r->out);
+    return larder_history_start(r->allocator, &options);
 }
 
 static larder_result open_all(struct run *r, const struct script *s,
@@ -255,7 +317,9 @@ static larder_result open_all(struct run *r, const struct script *s,
         result = larder_sim_regions(r->device, &r->base, &second);
     if (result == LARDER_OK)
         result = larder_create(r->device, &options, &r->allocator);
-    return result == LARDER_OK ? set_rules(r, s, rules) : result;
+    if (result == LARDER_OK)
+        result = set_rules(r, s, rules);
+    return result == LARDER_OK ? watch(r) : result;
 }
 
 static bool run_lines(struct run *r, const char *lines,
@@ -284,16 +348,21 @@ static bool run_lines(struct run *r, const char *lines,
 static bool run_opened(struct run *r, const struct script *s,
                        larder_result open, struct tool_error *error)
 {
+    bool ok;
+
     if (open == LARDER_ERR_CONF) {
         fprintf(r->out, "refused\n");
         return true;
     }
     if (open != LARDER_OK)
         return tool_fail(error, "%s", larder_last_error());
-    if (!run_lines(r, s->lines, error))
+    ok = run_lines(r, s->lines, error);
+    call_log_end(r->device);
+    if (!ok)
         return false;
     put_stats(r);
-    return true;
+    return put_end(r) == LARDER_OK ||
+           tool_fail(error, "%s", larder_last_error());
 }
 
 bool script_run(const struct script *s, const struct pytorch_rules *rules,

@@ -5,11 +5,12 @@
  *
  *   test_versions [FOLDER]
  *   test_versions --table
+ *   test_versions --show FILE VERSION
  *
  * FOLDER/NAME.recording are in the format of recording.h; without an argument,
  * those of the source tree.  With a FOLDER only the comparison runs.  Prints
  * the first difference of each release that has one; exits with 0 if none has.
- * --table prints the table of rules in docs/FIDELITY.md, with the recordings
+ * --show prints what we make of one recording.  --table prints the table of rules in docs/FIDELITY.md, with the recordings
  * that prove each rule. */
 #include <dirent.h>
 #include <stdlib.h>
@@ -39,8 +40,10 @@ static char *run(const struct recording *r, const struct pytorch_rules *rules,
     if (out == NULL)
         return NULL;
     fclose(out);
-    if (ok)
+    if (ok) {
+        recording_settle(text);
         return text;
+    }
     free(text);
     return NULL;
 }
@@ -191,6 +194,27 @@ static void print_table(void)
 #undef X
 }
 
+/* ---- one recording ---------------------------------------------------------- */
+
+/* Prints what the rules of one release make of one file. */
+static int show(const char *path, const char *version)
+{
+    const struct pytorch_rules *rules = larder__pytorch_rules(version);
+    struct recording r;
+    struct tool_error why;
+    char *got = NULL;
+
+    if (rules == NULL || !recording_read(path, &r, &why)) {
+        fprintf(stderr, "%s\n", rules == NULL ? version : why.text);
+        return 2;
+    }
+    got = run(&r, rules, &why);
+    printf("%s", got != NULL ? got : why.text);
+    recording_free(&r);
+    free(got);
+    return got == NULL;
+}
+
 /* ---- the whole comparison --------------------------------------------------- */
 
 static int is_recording(const struct dirent *entry)
@@ -230,6 +254,10 @@ int main(int argc, char **argv)
     int count = 0;
     int planted = 0;
     bool is_table = argc > 1 && strcmp(argv[1], "--table") == 0;
+
+    if (argc == 4 && strcmp(argv[1], "--show") == 0)
+        return show(argv[2], argv[3]);
+
     bool ok = read_all(argc > 1 && !is_table ? argv[1]
                                              : LARDER_SOURCE_DIR
                            "/tests/data/pytorch");

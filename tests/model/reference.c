@@ -18,6 +18,7 @@ struct reference *reference_create(uint64_t capacity, bool immediate,
     memset(r, 0, sizeof *r);
     ref_conf_init(&r->conf);
     ref_conf_apply(&r->conf, conf);
+    r->first_max_split = r->conf.max_split;
     ref_device_init(&r->device, capacity);
     r->immediate = immediate;
     r->small.is_small = true;
@@ -472,7 +473,7 @@ void reference_stats(const struct reference *r, larder_stats *out)
     *out = r->stats;
     out->size = sizeof *out;
     out->max_split_size =
-        r->conf.max_split == UINT64_MAX ? -1 : (int64_t)r->conf.max_split;
+        r->first_max_split == UINT64_MAX ? -1 : (int64_t)r->first_max_split;
 }
 
 /* Apply fn to every statistic. */

@@ -129,6 +129,7 @@ enum { REF_PRIVATE_MAX = 64 };
 
 struct reference {
     struct ref_conf conf;
+    uint64_t first_max_split; /* as it began */
     struct ref_device device;
     bool immediate;
     struct ref_pool small;

@@ -134,7 +134,7 @@ static void each_parse_resets_three_settings_and_keeps_the_others(void **state)
     assert_int_equal(reserved_after_a_miss(&rig), MIB(384));
 
     assert_ok(larder_configure(rig.a, ""));
-    assert_int_equal(rig_stats(&rig).max_split_size, -1);
+    assert_int_equal(rig_stats(&rig).max_split_size, MIB(40)); /* the first */
     assert_int_equal(block_bytes(&rig, MIB(84)), MIB(84));
     assert_int_equal(reserved_after_a_miss(&rig), MIB(500));
     assert_ok(larder_memory_fraction(rig.a, &fraction));

@@ -65,13 +65,15 @@ compile() {
         -o "$folder/lib/$runtime"
     gcc -std=gnu11 -O2 -fPIC -shared -fvisibility=hidden "$here/nvml.c" \
         -Wl,-soname,libnvidia-ml.so.1 -o "$folder/lib/libnvidia-ml.so.1"
+    gcc -std=gnu11 -O2 -I"$source/tests" -I"$source/src" -I"$source/include" \
+        -c "$source/tests/support/call_log.c" -o "$folder/call_log.o"
     # The wheel's headers cause warnings that would hide ours.
     g++ -std=c++20 -O1 -w -D_GLIBCXX_USE_CXX11_ABI="$new_strings" \
         -DTORCH_MINOR="${version#*.}" -DTORCH_VERSION="\"$full\"" \
         -I"$tools" -I"$source/tests" -I"$source/include" \
         -isystem "$folder/unpacked/torch/include" \
         -isystem "$folder/unpacked/nvidia/cuda_runtime/include" \
-        "$here/recorder.cpp" "$lib/libc10_cuda.so" "$lib/libc10.so" \
+        "$here/recorder.cpp" "$folder/call_log.o" "$lib/libc10_cuda.so" "$lib/libc10.so" \
         "$folder/lib/$runtime" -ldl -Wl,--allow-shlib-undefined \
         -o "$folder/recorder"
 }

@@ -23,8 +23,19 @@
 //   l FRACTION          of the device may be held
 //   q                   statistics
 //
+// Of a script every driver call is written before what came of it
+// (support/call_log.h) and, after the statistics at its end, the history,
+//
+//   h ACTION ADDRESS SIZE STREAM
+//
+// and the blocks by address, each segment before its own:
+//
+//   g ADDRESS SIZE STREAM small|large [expandable] POOL
+//   b ADDRESS SIZE live|pending|free REQUESTED
+//
 // --first: lines are read in pieces of 255 bytes, as the recorder of the first
 // golden files did (docs/FIDELITY.md).
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -48,13 +59,16 @@
 #include "fakecuda/fakecuda.h"
 #include "record_pytorch/capture_graph.h"
 #include "record_pytorch/stream_number.h"
+#include "support/call_log.h"
 
 // In libc10_cuda.so, and in no header: libtorch_cuda.so sets it.
-namespace c10::cuda::_internal {
+namespace c10::cuda::_internal
+{
 void setHasPrimaryContext(bool (*)(c10::DeviceIndex));
 }
 
-namespace {
+namespace
+{
 
 namespace caching = c10::cuda::CUDACachingAllocator;
 
@@ -149,6 +163,21 @@ void write_rejections(const caching::DeviceStats &stats)
 #endif
 }
 
+// Events without stacks.
+void history_begin()
+{
+    constexpr size_t events_max = 1 << 20;
+    constexpr auto stacks = caching::RecordContext::NEVER;
+
+#if TORCH_MINOR >= 11
+    caching::recordHistory(true, nullptr, events_max, stacks, true, {});
+#elif TORCH_MINOR >= 8
+    caching::recordHistory(true, nullptr, events_max, stacks, true);
+#else
+    caching::recordHistory(true, nullptr, events_max, stacks);
+#endif
+}
+
 c10::DataPtr data_of(void *address)
 {
     return {address, address, caching::get()->raw_deleter(),
@@ -159,11 +188,10 @@ c10::DataPtr data_of(void *address)
 
 template <class Stat> void write_stat(const char *name, const Stat &s)
 {
-    std::printf(" %s=%lld/%lld/%lld/%lld", name,
-                static_cast<long long>(s.current),
-                static_cast<long long>(s.peak),
-                static_cast<long long>(s.allocated),
-                static_cast<long long>(s.freed));
+    std::printf(
+        " %s=%lld/%lld/%lld/%lld", name, static_cast<long long>(s.current),
+        static_cast<long long>(s.peak), static_cast<long long>(s.allocated),
+        static_cast<long long>(s.freed));
 }
 
 template <class Array> void write_split(const char *name, const Array &s)
@@ -199,7 +227,62 @@ void write_stats(uint64_t ops)
                 static_cast<long long>(st.num_device_alloc),
                 static_cast<long long>(st.num_device_free));
     write_rejections(st);
-    std::printf("\n");
+    std::printf(" max_split_size=%lld\n",
+                static_cast<long long>(st.max_split_size));
+}
+
+// ---- history and blocks ------------------------------------------------------
+
+// An event's action is numbered alike in all releases.
+template <class Entry> void write_event(const Entry &e, larder_addr base)
+{
+    if (e.action_ == Entry::SNAPSHOT)
+        return;
+    // Of what ran out of memory, the address is the device's free bytes.
+    std::printf("h %d %llu %llu %u\n", static_cast<int>(e.action_),
+                static_cast<unsigned long long>(
+                    e.addr_ - (e.action_ == Entry::OOM ? 0 : base)),
+                static_cast<unsigned long long>(e.size_),
+                stream_number(reinterpret_cast<void *>(e.stream_)));
+}
+
+template <class Segment>
+void write_segment(const Segment &segment, larder_addr base)
+{
+    uint64_t at = segment.address - base;
+
+    std::printf(
+        "g %llu %llu %u %s%s %llu\n", static_cast<unsigned long long>(at),
+        static_cast<unsigned long long>(segment.total_size),
+        stream_number(reinterpret_cast<void *>(segment.stream)),
+        segment.is_large ? "large" : "small",
+        segment.is_expandable ? " expandable" : "",
+        static_cast<unsigned long long>(segment.owner_private_pool_id.second));
+    for (const auto &block : segment.blocks) {
+        const char *state = block.allocated ? "live"
+                            : block.active  ? "pending"
+                                            : "free";
+
+        std::printf("b %llu %llu %s %llu\n",
+                    static_cast<unsigned long long>(at),
+                    static_cast<unsigned long long>(block.size), state,
+                    static_cast<unsigned long long>(
+                        block.active ? block.requested_size : 0));
+        at += block.size;
+    }
+}
+
+void write_end(larder_addr base)
+{
+    auto snapshot = caching::snapshot();
+
+    for (const auto &entry : snapshot.device_traces[device_index])
+        write_event(entry, base);
+    std::sort(
+        snapshot.segments.begin(), snapshot.segments.end(),
+        [](const auto &a, const auto &b) { return a.address < b.address; });
+    for (const auto &segment : snapshot.segments)
+        write_segment(segment, base);
 }
 
 // ---- operations -------------------------------------------------------------
@@ -371,8 +454,8 @@ std::vector<std::string> read_lines(const char *path, const char *letters,
         stop(std::string("cannot read ") + path);
     while (std::getline(in, line)) {
         do {
-            std::string piece = line.substr(
-                0, in_pieces ? first_piece - 1 : std::string::npos);
+            std::string piece =
+                line.substr(0, in_pieces ? first_piece - 1 : std::string::npos);
 
             line.erase(0, piece.size());
             if (is_one_of(letters, piece))
@@ -394,8 +477,8 @@ const fakecuda_control *fake_control()
 
 void open_device(recording &r, const char *capacity, const char *events)
 {
-    std::string spec = std::string("sim:") + capacity + ",backing=none,events=" +
-                       events;
+    std::string spec =
+        std::string("sim:") + capacity + ",backing=none,events=" + events;
     larder_addr second;
     int device;
 
@@ -407,8 +490,7 @@ void open_device(recording &r, const char *capacity, const char *events)
         stop(r.fake->last_error());
 }
 
-void record(recording &r, const std::vector<std::string> &lines,
-            bool with_sums)
+void record(recording &r, const std::vector<std::string> &lines, bool with_sums)
 {
     size_t counted = 0;
     size_t every;
@@ -422,8 +504,8 @@ void record(recording &r, const std::vector<std::string> &lines,
         try {
             r.run(line);
         } catch (const std::exception &e) {
-            std::cerr << "'" << line << "': "
-                      << std::string(e.what()).substr(0, 200) << '\n';
+            std::cerr << "'" << line
+                      << "': " << std::string(e.what()).substr(0, 200) << '\n';
         }
         r.ops += counts;
         if (with_sums && counts && r.ops % every == 0)
@@ -455,10 +537,16 @@ int main(int argc, char **argv)
     allocator_init();
     if (std::atof(arg[2]) < 1)
         caching::setMemoryFraction(std::atof(arg[2]), device_index);
-    record(r,
-           read_lines(arg[5], is_script ? operations : trace_operations,
-                      as_first),
-           !is_script);
+    if (is_script) {
+        history_begin();
+        call_log_begin(r.device, r.base, stdout);
+    }
+    record(
+        r,
+        read_lines(arg[5], is_script ? operations : trace_operations, as_first),
+        !is_script);
+    if (is_script)
+        write_end(r.base);
     std::fflush(stdout);
     // The allocator's own end needs a driver that is gone by then.
     std::_Exit(0);

@@ -12,6 +12,7 @@ are kept.  A recording can be given in place of its script.  The result of a
 release that rejects a setting as too small is "refused".  A release that fails
 an assertion of its own, or does not know a setting, has no result.
 """
+import itertools
 import os
 import re
 import subprocess
@@ -58,6 +59,19 @@ def shortened(line, head):
     return " ".join(["s"] + fields)
 
 
+def kind_of(line):
+    for kind in ("d event_record ", "h 2 "):
+        if line.startswith(kind):
+            return kind
+    return None
+
+
+def settled(lines):
+    """Lines in no order, that of a hash table, in order (recording.h)."""
+    return [line for kind, run in itertools.groupby(lines, kind_of)
+            for line in (sorted(run) if kind else run)]
+
+
 def record(recorder, head, path):
     """The recording of a file of operations by the release's allocator."""
     done = subprocess.run(
@@ -70,7 +84,7 @@ def record(recorder, head, path):
         return None, done.stderr
     lines = [shortened(line, head) for line in done.stdout.splitlines()
              if not line.startswith("#")]
-    return "\n".join(lines) + "\n", done.stderr
+    return "\n".join(settled(lines)) + "\n", done.stderr
 
 
 def read_groups(path):

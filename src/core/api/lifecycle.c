@@ -1,4 +1,4 @@
-/* lifecycle.c - making, configuring and destroying allocators. */
+/* lifecycle.c - making and destroying allocators. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -109,197 +109,6 @@ const char *larder_policy_name(larder_policy policy)
     return p == NULL ? "?" : p->name;
 }
 
-/* ---- settings ------------------------------------------------------------- */
-
-static void apply_limits(struct allocator *a)
-{
-    a->allowed_bytes = a->conf.limit_bytes;
-    if (a->fraction_is_set) {
-        uint64_t part = (uint64_t)(a->fraction * (double)a->props.total_bytes);
-
-        if (part < a->allowed_bytes)
-            a->allowed_bytes = part;
-    }
-}
-
-/* Whether the device can map the pages of expandable segments. */
-static bool has_pages(const struct allocator *a)
-{
-    return larder__device_has_vmm(a->device) &&
-           a->props.granularity_bytes != 0 &&
-           SMALL_SEGMENT_BYTES % a->props.granularity_bytes == 0;
-}
-
-/* Turn the history on or off, if the settings just parsed say so. */
-static larder_result apply_history(struct allocator *a)
-{
-    larder_history_options asked;
-    larder_history_options whole;
-    larder_result r;
-
-    if (!a->conf.history_given)
-        return LARDER_OK;
-    if (a->conf.history_events == 0) {
-        larder__history_end(a);
-        return LARDER_OK;
-    }
-    larder_history_options_init(&asked);
-    asked.max_events = a->conf.history_events;
-    asked.stacks = (larder_stacks)a->conf.history_stacks;
-    r = larder__history_options(&asked, &whole);
-    return r == LARDER_OK ? larder__history_begin(a, &whole) : r;
-}
-
-/* Whether sizes are rounded only to units and no count depends on a setting. */
-static bool may_be_fast(const struct conf *conf)
-{
-    for (int i = 0; i < CONF_SIZE_CLASSES; i++) {
-        if (conf->divisions[i] > 1)
-            return false;
-    }
-    return conf->max_split_bytes == CONF_UNLIMITED &&
-           conf->preallocate_bytes == 0;
-}
-
-/* Update what is derived from the settings, except the history. */
-static void apply_conf(struct allocator *a)
-{
-    apply_limits(a);
-    a->is_paged = a->policy->is_paged && a->has_pages;
-    a->is_fast = a->is_paged && may_be_fast(&a->conf);
-    a->shards.looks = (uint32_t)a->conf.tuning[TUNING_own_looks];
-    a->shards.patience = (uint32_t)a->conf.tuning[TUNING_patience];
-    if (a->larder != NULL)
-        a->policy->state->settings_changed(a);
-}
-
-static void set_fraction(struct allocator *a, double fraction)
-{
-    a->fraction = fraction;
-    a->fraction_is_set = fraction < 1 || !a->conf.rules->whole_is_no_limit;
-}
-
-/* ERR_CONF if an allocator that exists cannot change to these settings. */
-static larder_result check_fixed(const struct allocator *a,
-                                 const struct conf *next)
-{
-    const char *key;
-
-    if (next->rules != a->conf.rules)
-        return larder__fail(LARDER_ERR_CONF,
-                            "pytorch: the release of an allocator cannot "
-                            "change: it is %s",
-                            a->conf.rules->version);
-    /* Allocators of pinned memory ignore the others. */
-    key = a->policy->adjust == NULL ? larder__conf_fixed(&a->conf, next) : NULL;
-    return key == NULL
-               ? LARDER_OK
-               : larder__fail(LARDER_ERR_CONF,
-                              "%s: fixed when the allocator was created "
-                              "and cannot change",
-                              key);
-}
-
-/* Change the locked allocator's settings, except the history, by `text`. */
-static larder_result configure(struct allocator *a, const char *text)
-{
-    struct conf next = a->conf;
-    larder_result r = larder__conf_parse(&next, text);
-
-    if (r != LARDER_OK)
-        return r;
-    if (a->small_max_bytes != 0 && (r = check_fixed(a, &next)) != LARDER_OK)
-        return r;
-    a->conf = next;
-    if (a->policy->adjust != NULL)
-        a->policy->adjust(&a->conf);
-    a->has_pages = has_pages(a);
-    if (!a->has_pages) /* PyTorch warns and continues */
-        a->conf.expandable_segments = false;
-    if (a->conf.fraction_given)
-        set_fraction(a, a->conf.fraction);
-    apply_conf(a);
-    return LARDER_OK;
-}
-
-/* The same, with the thread and the history that the settings ask for: all or
- * nothing. */
-static larder_result configure_whole(struct allocator *a, const char *text)
-{
-    const struct conf conf = a->conf;
-    const double fraction = a->fraction;
-    const bool fraction_is_set = a->fraction_is_set;
-    larder_result r = configure(a, text);
-
-    if (r != LARDER_OK)
-        return r;
-    r = larder__trimmer_set(a);
-    if (r == LARDER_OK)
-        r = apply_history(a);
-    if (r == LARDER_OK)
-        r = larder__peers_configure(a);
-    if (r == LARDER_OK)
-        return r;
-    a->conf = conf;
-    a->fraction = fraction;
-    a->fraction_is_set = fraction_is_set;
-    apply_conf(a);
-    if (a->trim.thread != NULL)
-        (void)larder__trimmer_set(a); /* tells the thread that exists already */
-    return r;
-}
-
-larder_result larder_configure(larder_allocator *handle, const char *conf)
-{
-    struct allocator *a;
-    larder_result r;
-
-    if (conf == NULL)
-        return larder__fail_plain(LARDER_ERR_INVALID);
-    r = larder__handle_lock(handle, &a);
-    if (r != LARDER_OK)
-        return r;
-    r = configure_whole(a, conf);
-    larder__handle_unlock(a);
-    return r;
-}
-
-larder_result larder_set_memory_fraction(larder_allocator *handle,
-                                         double fraction)
-{
-    struct allocator *a;
-    larder_result r;
-
-    if (!(fraction >= 0 && fraction <= 1))
-        return larder__fail(LARDER_ERR_INVALID,
-                            "Invalid fraction value: %g. Allowed range: 0~1",
-                            fraction);
-    r = larder__handle_lock(handle, &a);
-    if (r != LARDER_OK)
-        return r;
-    set_fraction(a, fraction);
-    apply_limits(a);
-    if (a->larder != NULL)
-        a->policy->state->settings_changed(a);
-    larder__handle_unlock(a);
-    return LARDER_OK;
-}
-
-larder_result larder_memory_fraction(larder_allocator *handle, double *out)
-{
-    struct allocator *a;
-    larder_result r;
-
-    if (out == NULL)
-        return larder__fail_plain(LARDER_ERR_INVALID);
-    r = larder__handle_lock(handle, &a);
-    if (r != LARDER_OK)
-        return r;
-    *out = a->fraction_is_set ? a->fraction : 1;
-    larder__handle_unlock(a);
-    return LARDER_OK;
-}
-
 /* ---- creating ------------------------------------------------------------- */
 
 static void allocator_free(struct allocator *a)
@@ -345,12 +154,12 @@ static larder_result allocator_init(struct allocator *a, larder_device *dev,
     if (a->policy->state != NULL &&
         (r = a->policy->state->make(a)) != LARDER_OK)
         return r;
-    r = configure(a, conf != NULL ? conf : "");
+    r = larder__configure(a, conf != NULL ? conf : "");
     a->small_max_bytes = small_max(a); /* never changes */
     a->slab.has_serials = a->policy->has_serials &&
                           a->conf.rules->free_order != PYTORCH_ADDRESSES;
     if (r == LARDER_OK)
-        r = apply_history(a);
+        r = larder__configure_history(a);
     if (r == LARDER_OK)
         r = larder__debug_create(a);
     if (r != LARDER_OK)

@@ -15,4 +15,10 @@ larder_result larder__allocator_create(larder_device *dev,
                                        const larder_options *own,
                                        larder_allocator **out);
 
+/* Change the locked allocator's settings by `text`, except the history. */
+larder_result larder__configure(struct allocator *a, const char *text);
+
+/* Turn the history on or off, if the settings just parsed say so. */
+larder_result larder__configure_history(struct allocator *a);
+
 #endif

@@ -390,9 +390,13 @@ larder_result larder_empty_cache(larder_allocator *handle)
 
     if (r != LARDER_OK)
         return r;
-    r = larder__capturing_forbids(a, "memory cannot be released");
-    if (r == LARDER_OK)
-        r = release_everything(a);
+    if (allocator_is_capturing(a) && a->conf.rules->empties_unused) {
+        r = larder__private_release_unused(a);
+    } else {
+        r = larder__capturing_forbids(a, "memory cannot be released");
+        if (r == LARDER_OK)
+            r = release_everything(a);
+    }
     larder__handle_unlock(a);
     return r;
 }

@@ -181,7 +181,8 @@ static larder_result report(struct allocator *a, const struct request *q,
     larder__assert(allocator_is_locked(a));
     larder__assert(q->block == NULL);
     a->stats.num_ooms += !q->rejected;
-    if (a->history != NULL)
+    /* PyTorch has no event for what throw_on_cudamalloc_oom rejects. */
+    if (a->history != NULL && !(q->rejected && a->policy->is_exact))
         larder__history_record(a, LARDER_ACTION_oom, free_bytes, q->size,
                                q->stream,
                                q->heap != NULL ? q->heap->pool->owner : NULL);

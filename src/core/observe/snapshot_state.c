@@ -176,9 +176,7 @@ static void take_rest(struct allocator *a, struct snapshot *out)
 {
     larder_stats_init(&out->stats);
     larder__stats_copy(&a->stats, &out->stats);
-    out->stats.max_split_size = a->conf.max_split_bytes == CONF_UNLIMITED
-                                    ? -1
-                                    : (int64_t)a->conf.max_split_bytes;
+    out->stats.max_split_size = a->told_max_split_bytes;
     out->conf = a->conf;
     out->policy = a->policy->name;
     out->props = a->props;

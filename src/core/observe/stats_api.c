@@ -21,9 +21,7 @@ static void stats_api_stats_fill(struct allocator *a, larder_stats *out)
 {
     larder_stats_init(out);
     larder__stats_copy(&a->stats, out);
-    out->max_split_size = a->conf.max_split_bytes == CONF_UNLIMITED
-                              ? -1
-                              : (int64_t)a->conf.max_split_bytes;
+    out->max_split_size = a->told_max_split_bytes;
 }
 
 larder_result larder_stats_get(larder_allocator *handle, larder_stats *st)

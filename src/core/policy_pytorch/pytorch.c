@@ -69,6 +69,15 @@ static struct block *skip_expandable(const struct bins *bins, struct block *b)
     return b;
 }
 
+/* Whether the request may be served from pages.  What is borrowed is not, but
+ * in releases that ask the setting alone. */
+static bool takes_pages(const struct allocator *a, const struct request *q)
+{
+    if (q->borrows)
+        return a->conf.rules->lends_as_set && a->conf.expandable_segments;
+    return pool_has_pages(a, q->heap->pool);
+}
+
 /* Oversize blocks are reserved for oversize requests, and such a request does
  * not take a block that is much too large. */
 static bool oversize_allows(const struct conf *conf, uint64_t size,
@@ -92,9 +101,8 @@ bool larder__pytorch_search(struct allocator *a, struct request *q)
     if (b == NULL)
         return false;
     if (segment_is_expandable(b->segment))
-        b = pool_has_pages(a, q->heap->pool) && !q->borrows
-                ? prefer_ungrowable(a, bins, b)
-                : skip_expandable(bins, b);
+        b = takes_pages(a, q) ? prefer_ungrowable(a, bins, b)
+                              : skip_expandable(bins, b);
     if (b == NULL || !oversize_allows(&a->conf, q->size, b))
         return false;
     larder__assert(b->bytes >= q->size && b->segment->heap == q->heap);
@@ -129,18 +137,20 @@ larder_result larder__pytorch_grow(struct allocator *a, struct request *q)
     return larder__segment_get(a, q->heap, q->segment_bytes, &q->block);
 }
 
-/* With throw_on_cudamalloc_oom: whether the device, or the limit that stands
- * for its size, is too small.  What exceeds a memory fraction fails in the
- * usual way. */
+/* With throw_on_cudamalloc_oom: whether the part of the device that the settings
+ * give, or the limit that stands for its size, is too small.  What exceeds the
+ * memory fraction in effect, which a call may have set, fails in the usual
+ * way. */
 static bool is_rejected(const struct allocator *a, const struct request *q)
 {
-    uint64_t device = a->props.total_bytes;
+    double device = (double)a->props.total_bytes;
     uint64_t wanted = a->held_bytes + q->segment_bytes;
 
     if (!a->conf.throw_on_oom ||
-        (a->fraction_is_set && (double)wanted > a->fraction * (double)device))
+        (a->fraction_is_set && (double)wanted > a->fraction * device))
         return false;
-    return wanted > bits_lesser(device, a->conf.limit_bytes);
+    return wanted > bits_lesser((uint64_t)(a->conf.fraction * device),
+                                a->conf.limit_bytes);
 }
 
 /* Ask the device, unless the request is rejected. */
@@ -241,8 +251,7 @@ static larder_result pytorch_find(struct allocator *a, struct request *q)
 
 static bool splits_as_pages(const struct allocator *a, const struct request *q)
 {
-    return !q->borrows &&
-           (a->conf.expandable_segments || pool_has_pages(a, q->heap->pool));
+    return takes_pages(a, q) || (!q->borrows && a->conf.expandable_segments);
 }
 
 static bool pytorch_should_split(const struct allocator *a,
@@ -264,6 +273,7 @@ const struct policy larder__policy_pytorch = {
     .name = "pytorch",
     .id = LARDER_POLICY_PYTORCH,
     .has_serials = true,
+    .is_exact = true,
     .find = pytorch_find,
     .captures_order_all = true,
     .should_split = pytorch_should_split,

@@ -99,6 +99,7 @@ void larder__conf_init(struct conf *conf)
         .max_non_split_rounding_bytes = CONF_LARGE_MB * LARDER_MIB,
         .large_segment_bytes = CONF_LARGE_MB * LARDER_MIB,
         .limit_bytes = CONF_UNLIMITED,
+        .fraction = 1,
         .defrag = CONF_DEFRAG_LIMIT,
         .lifetimes = CONF_LIFETIMES_HINTS,
 #define X(name, value, text) .tuning[TUNING_##name] = (value),

@@ -53,7 +53,17 @@ enum pytorch_lending {
       "max_split_size_mb:21")                                                  \
     X(bool, slack_above_segment,                                               \
       "max_non_split_rounding_mb has to be more than large_segment_size_mb",   \
-      "max_non_split_rounding_mb:21")
+      "max_non_split_rounding_mb:21")                                          \
+    X(bool, lends_as_set,                                                      \
+      "what a pool lends may be in pages, and is split as pages are, if "      \
+      "expandable_segments is on",                                             \
+      "expandable_segments:False")                                             \
+    X(bool, empties_unused,                                                    \
+      "empty_cache releases pools without users even while memory is held "    \
+      "back",                                                                  \
+      "")                                                                      \
+    X(bool, fraction_at_start,                                                 \
+      "per_process_memory_fraction counts only when set before the start", "")
 
 struct pytorch_rules {
     const char *version;

@@ -365,8 +365,11 @@ struct allocator {
     bool is_paged;  /* under the policy larder, on such a device */
     bool is_fast;   /* and the settings allow the fast path (fast.h) */
     uint64_t small_max_bytes; /* largest request of the small pool; fixed */
-    uint64_t quiet_points;    /* begun and not ended (migrate.h) */
-    struct larder *larder;    /* NULL: another policy */
+    /* max_split_size_mb in the statistics; -1: unlimited.  PyTorch tells the one
+     * that it started with. */
+    int64_t told_max_split_bytes;
+    uint64_t quiet_points; /* begun and not ended (migrate.h) */
+    struct larder *larder; /* NULL: another policy */
 
     struct trim trim;
     struct orphans orphans;

@@ -98,6 +98,7 @@ struct policy {
     uint32_t slack_percent;
     bool is_paged;            /* its heaps use `fit` if the device maps pages */
     bool has_serials;         /* equal free blocks are ordered as in PyTorch */
+    bool is_exact;            /* tells and keeps what PyTorch does, no more */
     bool is_host;             /* it allocates host memory */
     uint32_t unit_bytes;      /* sizes and addresses are multiples */
     uint32_t small_max_bytes; /* largest request of the small pool */

@@ -23,12 +23,8 @@ bool snap_take_size(const struct snap_record *r, enum snap_word key,
 {
     const struct snap_value *v = snap_record_get(r, key);
 
-    if (v == NULL)
-        return true;
-    if ((v->kind != SNAP_INT || (int64_t)v->bits < 0) && v->kind != SNAP_UINT)
-        return snap_record_wrong(r, key, "an integer from 0 to 2^64 - 1");
-    *out = v->bits;
-    return true;
+    return v == NULL || snap_take_total(r, key, out) ||
+           snap_record_wrong(r, key, "an integer from 0 to 2^64 - 1");
 }
 
 /* Addresses may be written as negative numbers. */
@@ -45,14 +41,21 @@ bool snap_take_address(const struct snap_record *r, enum snap_word key,
     return true;
 }
 
+bool snap_need_device(const struct snap_record *r, uint16_t *out)
+{
+    return snap_record_get(r, KEY_DEVICE) == NULL || snap_take_device(r, out) ||
+           snap_record_wrong(r, KEY_DEVICE,
+                             "an integer from 0 to 65534, or -1");
+}
+
+/* ---- what is unknown if it makes no sense -------------------------------- */
+
 bool snap_take_time(const struct snap_record *r, int64_t *out)
 {
     const struct snap_value *v = snap_record_get(r, KEY_TIME_US);
 
-    if (v == NULL)
-        return true;
-    if (v->kind != SNAP_INT)
-        return snap_record_wrong(r, KEY_TIME_US, "an integer below 2^63");
+    if (v == NULL || v->kind != SNAP_INT)
+        return false;
     *out = (int64_t)v->bits;
     return true;
 }
@@ -61,15 +64,31 @@ bool snap_take_device(const struct snap_record *r, uint16_t *out)
 {
     const struct snap_value *v = snap_record_get(r, KEY_DEVICE);
 
-    if (v == NULL)
-        return true;
-    if (v->kind != SNAP_INT ||
+    if (v == NULL || v->kind != SNAP_INT ||
         (v->bits >= SNAPSHOT_ON_HOST && (int64_t)v->bits != -1))
-        return snap_record_wrong(r, KEY_DEVICE,
-                                 "an integer from 0 to 65534, or -1");
+        return false;
     *out = (uint16_t)v->bits;
     return true;
 }
+
+static bool is_size(const struct snap_value *v)
+{
+    return v->kind == SNAP_UINT ||
+           (v->kind == SNAP_INT && (int64_t)v->bits >= 0);
+}
+
+bool snap_take_total(const struct snap_record *r, enum snap_word key,
+                     uint64_t *out)
+{
+    const struct snap_value *v = snap_record_get(r, key);
+
+    if (v == NULL || !is_size(v))
+        return false;
+    *out = v->bits;
+    return true;
+}
+
+/* ---- other types ---------------------------------------------------------- */
 
 bool snap_take_string(const struct snap_record *r, enum snap_word key,
                       uint32_t *out)

@@ -37,8 +37,7 @@ bool snap_take_size(const struct snap_record *r, enum snap_word key,
                     uint64_t *out);
 bool snap_take_address(const struct snap_record *r, enum snap_word key,
                        uint64_t *out);
-bool snap_take_time(const struct snap_record *r, int64_t *out);
-bool snap_take_device(const struct snap_record *r, uint16_t *out);
+bool snap_need_device(const struct snap_record *r, uint16_t *out);
 bool snap_take_string(const struct snap_record *r, enum snap_word key,
                       uint32_t *out);
 bool snap_take_bool(const struct snap_record *r, enum snap_word key, bool *out);
@@ -48,6 +47,14 @@ bool snap_take_pool(const struct snap_record *r, enum snap_word key,
                     uint32_t *out);
 bool snap_take_range(const struct snap_record *r, enum snap_word key,
                      enum snap_kind kind, uint64_t *first, size_t *count);
+
+/* Read a value that can be done without.  False if it is absent, None, or makes
+ * no sense: it is unknown, and *out unchanged. */
+
+bool snap_take_time(const struct snap_record *r, int64_t *out);
+bool snap_take_device(const struct snap_record *r, uint16_t *out);
+bool snap_take_total(const struct snap_record *r, enum snap_word key,
+                     uint64_t *out);
 
 /* Make a record; *out is its number.  The masks contain its keys
  * (snap_segment.c). */

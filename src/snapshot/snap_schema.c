@@ -10,17 +10,15 @@ static const uint64_t frame_keys =
     SNAP_BIT(KEY_FX_NODE_OP) | SNAP_BIT(KEY_FX_NODE_NAME) |
     SNAP_BIT(KEY_FX_ORIGINAL_TRACE);
 
-/* Python writes -1 or None for an unknown line: 0 here. */
-static bool take_line(const struct snap_record *r, uint32_t *out)
+/* 0 if it is unknown: Python writes -1 or None, frames of C++ may have anything
+ * that was in memory. */
+static uint32_t line_of(const struct snap_record *r)
 {
     const struct snap_value *v = snap_record_get(r, KEY_LINE);
 
-    if (v == NULL)
-        return true;
-    if (v->kind != SNAP_INT || (int64_t)v->bits > (int64_t)UINT32_MAX)
-        return snap_record_wrong(r, KEY_LINE, "an integer below 2^32");
-    *out = (int64_t)v->bits < 0 ? 0 : (uint32_t)v->bits;
-    return true;
+    return v != NULL && v->kind == SNAP_INT && v->bits <= UINT32_MAX
+               ? (uint32_t)v->bits
+               : 0;
 }
 
 static bool frame_make(struct snap_record *r, uint64_t *out)
@@ -30,8 +28,9 @@ static bool frame_make(struct snap_record *r, uint64_t *out)
 
     r->what = "a frame";
     f.rest = r->rest;
+    f.line = line_of(r);
     if (!snap_take_string(r, KEY_FILENAME, &f.filename) ||
-        !snap_take_string(r, KEY_NAME, &f.name) || !take_line(r, &f.line) ||
+        !snap_take_string(r, KEY_NAME, &f.name) ||
         !snap_take_string(r, KEY_FX_NODE_OP, &f.fx_node_op) ||
         !snap_take_string(r, KEY_FX_NODE_NAME, &f.fx_node_name) ||
         !snap_take_string(r, KEY_FX_ORIGINAL_TRACE, &f.fx_original_trace))
@@ -98,15 +97,11 @@ static uint8_t event_has(const struct snap_record *r)
     if (snap_record_get(r, KEY_ADDR) != NULL ||
         snap_record_get(r, KEY_DEVICE_FREE) != NULL)
         has |= SNAPSHOT_HAS_ADDRESS;
-    if (snap_record_get(r, KEY_TIME_US) != NULL)
-        has |= SNAPSHOT_HAS_TIME;
     if (snap_record_get(r, KEY_POOL_ID) != NULL ||
         snap_record_get(r, KEY_SEGMENT_POOL_ID) != NULL)
         has |= SNAPSHOT_HAS_POOL;
     if (snap_record_get(r, KEY_FRAMES) != NULL)
         has |= SNAPSHOT_HAS_FRAMES;
-    if (snap_record_get(r, KEY_DEVICE) != NULL)
-        has |= SNAPSHOT_HAS_DEVICE;
     if (snap_record_get(r, KEY_COMPILE_CONTEXT) != NULL)
         has |= SNAPSHOT_HAS_CONTEXT;
     if (snap_record_get(r, KEY_USER_METADATA) != NULL ||
@@ -118,12 +113,16 @@ static uint8_t event_has(const struct snap_record *r)
 static bool event_fill(const struct snap_record *r, struct snapshot_event *e)
 {
     e->has = event_has(r);
+    if (snap_take_time(r, &e->time_us))
+        e->has |= SNAPSHOT_HAS_TIME;
+    /* The list that the event is in says it too. */
+    if (snap_take_device(r, &e->device))
+        e->has |= SNAPSHOT_HAS_DEVICE;
     return take_action(r, &e->action) &&
            snap_take_address(r, KEY_DEVICE_FREE, &e->address) &&
            snap_take_address(r, KEY_ADDR, &e->address) &&
            snap_take_size(r, KEY_SIZE, &e->size) &&
-           snap_take_stream(r, &e->stream) && snap_take_time(r, &e->time_us) &&
-           snap_take_stack(r, &e->stack) && snap_take_device(r, &e->device) &&
+           snap_take_stream(r, &e->stream) && snap_take_stack(r, &e->stack) &&
            snap_take_pool(r, KEY_SEGMENT_POOL_ID, &e->pool) &&
            snap_take_pool(r, KEY_POOL_ID, &e->pool) &&
            snap_take_string(r, KEY_CATEGORY, &e->user_metadata) &&
@@ -163,8 +162,9 @@ static bool annotation_make(struct snap_record *r, uint64_t *out)
     r->what = "an annotation";
     if (!snap_take_string(r, KEY_STAGE, &a.stage) ||
         !snap_take_string(r, KEY_NAME, &a.name) ||
-        !snap_take_device(r, &a.device) || !snap_take_time(r, &a.time_us))
+        !snap_need_device(r, &a.device))
         return false;
+    (void)snap_take_time(r, &a.time_us);
     if (!snap_reserve(&b->memory, &s->annotations, &b->annotation_capacity,
                       s->annotation_count + 1, sizeof a))
         return snap_no_memory(b);

@@ -57,8 +57,6 @@ static uint8_t block_has(const struct snap_record *r)
 
     if (snap_record_get(r, KEY_ADDRESS) != NULL)
         has |= SNAPSHOT_HAS_ADDRESS;
-    if (snap_record_get(r, KEY_REQUESTED_SIZE) != NULL)
-        has |= SNAPSHOT_HAS_REQUESTED;
     if (snap_record_get(r, KEY_FRAMES) != NULL)
         has |= SNAPSHOT_HAS_FRAMES;
     if (snap_record_get(r, KEY_HISTORY) != NULL)
@@ -75,11 +73,12 @@ static bool block_fill(const struct snap_record *r, struct snapshot_block *k)
     size_t count;
 
     k->has = block_has(r);
+    if (snap_take_total(r, KEY_REQUESTED_SIZE, &k->requested_size))
+        k->has |= SNAPSHOT_HAS_REQUESTED;
     if (snap_record_get(r, KEY_SIZE) == NULL)
         return snap_record_missing(r, KEY_SIZE);
     if (!snap_take_address(r, KEY_ADDRESS, &k->address) ||
         !snap_take_size(r, KEY_SIZE, &k->size) ||
-        !snap_take_size(r, KEY_REQUESTED_SIZE, &k->requested_size) ||
         !take_state(r, &k->state) || !snap_take_stack(r, &k->stack) ||
         !snap_take_string(r, KEY_CATEGORY, &k->user_metadata) ||
         !snap_take_string(r, KEY_USER_METADATA, &k->user_metadata) ||
@@ -143,8 +142,6 @@ static uint8_t segment_has(const struct snap_record *r)
         has |= SNAPSHOT_HAS_FRAMES;
     if (snap_record_get(r, KEY_DEVICE) != NULL)
         has |= SNAPSHOT_HAS_DEVICE;
-    if (snap_record_get(r, KEY_REQUESTED_SIZE) != NULL)
-        has |= SNAPSHOT_HAS_REQUESTED;
     if (snap_record_get(r, KEY_IS_EXPANDABLE) != NULL)
         has |= SNAPSHOT_HAS_EXPANDABLE;
     return has;
@@ -169,18 +166,20 @@ static bool segment_fill(const struct snap_record *r,
     uint64_t first = 0;
 
     g->has = segment_has(r);
+    /* The blocks say all of these. */
+    (void)snap_take_total(r, KEY_ALLOCATED_SIZE, &g->allocated_size);
+    (void)snap_take_total(r, KEY_ACTIVE_SIZE, &g->active_size);
+    if (snap_take_total(r, KEY_REQUESTED_SIZE, &g->requested_size))
+        g->has |= SNAPSHOT_HAS_REQUESTED;
     if (snap_record_get(r, KEY_ADDRESS) == NULL)
         return snap_record_missing(r, KEY_ADDRESS);
     if (snap_record_get(r, KEY_TOTAL_SIZE) == NULL)
         return snap_record_missing(r, KEY_TOTAL_SIZE);
     if (!snap_take_address(r, KEY_ADDRESS, &g->address) ||
         !snap_take_size(r, KEY_TOTAL_SIZE, &g->total_size) ||
-        !snap_take_size(r, KEY_ALLOCATED_SIZE, &g->allocated_size) ||
-        !snap_take_size(r, KEY_ACTIVE_SIZE, &g->active_size) ||
-        !snap_take_size(r, KEY_REQUESTED_SIZE, &g->requested_size) ||
         !snap_take_address(r, KEY_REGISTRATION_COUNTER,
                            &g->registration_counter) ||
-        !snap_take_stream(r, &g->stream) || !snap_take_device(r, &g->device) ||
+        !snap_take_stream(r, &g->stream) || !snap_need_device(r, &g->device) ||
         !take_type(r, &g->type) ||
         !snap_take_pool(r, KEY_SEGMENT_POOL_ID, &g->pool) ||
         !snap_take_bool(r, KEY_IS_EXPANDABLE, &g->expandable) ||

@@ -24,13 +24,18 @@ def encoded(text):
     return (text or '').encode('utf-8', 'surrogatepass')
 
 
+def line_of(frame):
+    """0 if it is unknown."""
+    return frame['line'] if 0 <= frame['line'] < 1 << 32 else 0
+
+
 class Totals:
     def __init__(self):
         self.frames = set()
         self.stacks = set()
 
     def frame(self, f):
-        key = (f['filename'], f['name'], f['line'])
+        key = (f['filename'], f['name'], line_of(f))
         self.frames.add(key)
         return key
 
@@ -40,7 +45,7 @@ class Totals:
         path = []
         for i, f in enumerate(frames or []):
             path.append(self.frame(f))
-            total += (i + 1) * (f['line'] * 31 + len(encoded(f['filename'])) +
+            total += (i + 1) * (line_of(f) * 31 + len(encoded(f['filename'])) +
                                 sum(encoded(f['name'])))
         if path:
             self.stacks.add(tuple(path))

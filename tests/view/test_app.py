@@ -99,6 +99,22 @@ class App(app_case.AppCase):
             with self.subTest(protocol):
                 self.assert_same(page, path)
 
+    def test_what_makes_no_sense_is_unknown(self):
+        page = self.app()
+        path = self.folder / 'nonsense.pickle'
+        for number in (-2, 1 << 32, (1 << 64) - 1, 1 << 70, 1.5, '12', [3]):
+            value = pickle.loads((ROOT / 'tests/data/snapshots/v2.13.pickle')
+                                 .read_bytes())
+            for frame in value['device_traces'][0][0]['frames']:
+                frame['line'] = number
+            block = value['segments'][0]['blocks'][0]
+            block['requested_size'] = number if number != 1 << 32 else -1
+            value['device_traces'][0][1]['time_us'] = (
+                number if number != -2 else 'never')
+            path.write_bytes(pickle.dumps(value))
+            with self.subTest(number):
+                self.assert_same(page, path)
+
     def test_what_is_none_is_said(self):
         page = self.app()
         for content, said in (

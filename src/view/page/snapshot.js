@@ -40,7 +40,7 @@ class Stacks {
       throw new ReadError("a frame that is no dict");
     let number = this.frameNumbers.get(frame);
     if (number === undefined) {
-      const line = Number(frame.line) > 0 ? Number(frame.line) : 0;
+      const line = numberOr(0, frame.line, 0, 4294967295);
       const file = this.strings.of(textOf(frame.filename, "filename"));
       const name = this.strings.of(textOf(frame.name, "name"));
       number = this.frames.of(`${file} ${line} ${name}`);
@@ -101,6 +101,12 @@ function sizeOf(value, what) {
   if (typeof value !== "number" || value < 0)
     throw new ReadError(`"${what}" is no integer from 0 on`);
   return value;
+}
+
+// What makes no sense is unknown: `unknown` stands for it.
+function numberOr(unknown, value, least, most) {
+  return Number.isInteger(value) && value >= least && value <= most ? value
+    : unknown;
 }
 
 // Addresses may be written as negative numbers.
@@ -193,7 +199,8 @@ class Snapshot {
       address: addressOf(record.addr ?? record.device_free, "addr"),
       size: sizeOf(record.size, "size"),
       stream: this.streams.of(addressOf(record.stream, "stream")),
-      time: record.time_us ?? null, pool: this.poolOf(record),
+      time: numberOr(null, record.time_us, -9223372036854775808,
+        9223372036854775808), pool: this.poolOf(record),
       known: (record.addr ?? record.device_free ?? null) !== null,
       stack: this.stackOf(record.frames),
       note: this.noteOf(record),
@@ -227,7 +234,7 @@ class Snapshot {
     return {
       address: record.address === undefined || record.address === null ? place
         : addressOf(record.address, "address"),
-      size, requested: record.requested_size ?? size,
+      size, requested: numberOr(size, record.requested_size, 0, 2 ** 64),
       state: textOf(record.state, "state"),
       stack: this.stackOf(frames), note: this.noteOf(record),
     };

@@ -7,6 +7,7 @@
 
 /* Implements report_cure.find; `ctx` is unused.  Runs with very many events are
  * left to `larder tune`. */
-char *report_cure_find(void *ctx, const struct snapshot *s, size_t device);
+char *report_cure_find(void *ctx, const struct snapshot *s, size_t device,
+                       uint64_t *saves);
 
 #endif

@@ -56,7 +56,8 @@ text_of(view_page_style style style_hash style.css)
 text_of(view_page_script script script_hash ${scripts} decode.js page.js)
 policy_of(view_page_policy policy ${script_hash} ${style_hash})
 text_of(view_app_script app app_hash ${scripts} pickle.js zstd.js snapshot.js
-        lifetimes.js framewords.js categories.js shortage.js verdict.js app.js)
+        lifetimes.js framewords.js categories.js shortage.js remedy.js
+        verdict.js app.js)
 policy_of(view_app_policy app_policy ${app_hash} ${style_hash})
 file(WRITE ${OUT} "#include \"view/page.h\"\n\n"
      "${html}${style}${script}${policy}${app}${app_policy}")

@@ -1,9 +1,10 @@
 #include "report/advice.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 
 #include "report/findings.h"
-#include "report/frame_kind.h"
+#include "report/remedy.h"
 #include "report/report_words.h"
 
 /* In hundredths. */
@@ -56,6 +57,45 @@ static uint64_t in_use(const struct run_summary *r, const struct shortage *s,
     return sum;
 }
 
+/* By how much less a remedy would hold then; the request counts. */
+static uint64_t would_spare(const struct run_summary *r,
+                            const struct shortage *s, enum remedy remedy)
+{
+    const struct moment *m = &s->moment;
+    const struct snapshot *snap = m->lifetimes->snapshot;
+    uint64_t sum = remedy_of_stack(
+        snap, remedy, r->lifetimes->events[s->event].stack, s->asked);
+
+    for (size_t i = 0; i < m->live_count; i++) {
+        const struct lifetime *a = &m->lifetimes->allocs[m->live[i]];
+
+        if (moment_in_use(a, m->state))
+            sum += remedy_of_stack(snap, remedy, a->stack, a->rounded);
+    }
+    return sum;
+}
+
+/* A change of one call that is enough.  False: none is. */
+static bool advise_call(const struct run_summary *r, const struct shortage *s,
+                        uint64_t missing, FILE *out)
+{
+    uint64_t softmax = would_spare(r, s, REMEDY_ATTENTION);
+    uint64_t loss = would_spare(r, s, REMEDY_LOSS);
+    char a[REPORT_WORD];
+
+    if (softmax >= missing && softmax >= loss)
+        fprintf(out,
+                "  Fused attention (scaled_dot_product_attention) would: %s of "
+                "it is of a softmax.",
+                report_bytes(softmax, a));
+    else if (loss >= missing)
+        fprintf(out,
+                "  Computing the loss in pieces would: in eight of them it "
+                "takes %s less.",
+                report_bytes(loss, a));
+    return softmax >= missing || loss >= missing;
+}
+
 /* Estimate what scales with the batch size: activations, temporaries, the
  * request. */
 static uint64_t advise_less(const struct run_summary *r,
@@ -74,6 +114,8 @@ static uint64_t advise_less(const struct run_summary *r,
 
     fprintf(out, "Hold %s less at that moment; no setting does that.",
             report_bytes(missing, a));
+    if (advise_call(r, s, missing, out))
+        return missing;
     if (missing < passing)
         fprintf(out,
                 "  A batch or sequence smaller by %" PRIu64
@@ -90,22 +132,19 @@ static uint64_t advise_less(const struct run_summary *r,
     return missing;
 }
 
+/* No setting is named that was not replayed. */
 static uint64_t advise_pieces(const struct run_summary *r,
                               const struct shortage *s, FILE *out)
 {
     char a[REPORT_WORD];
 
-    if (is_expandable(r))
-        fprintf(out,
-                "Free what pins %s of free memory earlier, or allocate it "
-                "first: segments can grow already.",
-                report_bytes(s->free_bytes, a));
-    else
-        fprintf(out,
-                "Set expandable_segments:True, so that %s of fragmented free "
-                "memory can be used; `larder tune` tries this and other "
-                "settings.",
-                report_bytes(s->free_bytes, a));
+    fprintf(out,
+            is_expandable(r)
+                ? "Free what pins %s of free memory earlier, or allocate it "
+                  "first: segments can grow already."
+                : "Free what pins %s of free memory earlier, or find a setting "
+                  "that can use it: `larder tune` replays them.",
+            report_bytes(s->free_bytes, a));
     return s->free_bytes;
 }
 
@@ -121,15 +160,11 @@ static uint64_t advise_waiting(const struct shortage *s, FILE *out)
 }
 
 uint64_t advice_for_failure(const struct run_summary *r,
-                            const struct shortage *s, const char *cure,
-                            uint32_t activations, FILE *out)
+                            const struct shortage *s, uint32_t activations,
+                            FILE *out)
 {
     char a[REPORT_WORD];
 
-    if (cure != NULL) {
-        fprintf(out, "%s", cure);
-        return 0;
-    }
     switch (s->cause) {
     case SHORTAGE_TOO_MUCH:
         return advise_less(r, s, activations, out);
@@ -166,97 +201,100 @@ uint64_t advice_for_failure(const struct run_summary *r,
 
 /* ---- advice to lower a peak --------------------------------------------- */
 
-/* What could be done, and how much it would save. */
-enum remedy {
-    REMEDY_NONE,
-    REMEDY_UNUSED,
-    REMEDY_ACTIVATIONS,
-    REMEDY_TEMPORARIES,
-    REMEDY_OPTIMIZER,
-    REMEDY_WEIGHTS,
-    REMEDY_LEAK,
-    REMEDIES
-};
-
-static uint64_t of_category(const struct run_summary *r,
-                            enum report_category category)
+static bool is_offered(const struct run_summary *r, enum remedy remedy,
+                       const struct remedy_worth *w)
 {
-    for (size_t i = 0; i < r->kind_count; i++) {
-        if (r->kinds[i].key == (uint32_t)category)
-            return r->kinds[i].bytes;
-    }
-    return 0;
-}
-
-static void fill_worth(const struct run_summary *r, uint64_t worth[REMEDIES])
-{
-    uint32_t largest = 0;
-
-    worth[REMEDY_NONE] = r->peak_allocated / 20;
-    /* If segments can grow, their free pages can be released. */
-    worth[REMEDY_UNUSED] = is_expandable(r) ? 0 : r->savable;
-    worth[REMEDY_ACTIVATIONS] = of_category(r, REPORT_ACTIVATIONS) / 2;
-    worth[REMEDY_TEMPORARIES] = of_category(r, REPORT_TEMPORARIES) / 2;
-    worth[REMEDY_OPTIMIZER] = of_category(r, REPORT_OPTIMIZER) / 4 * 3;
-    worth[REMEDY_WEIGHTS] = of_category(r, REPORT_WEIGHTS) / 2;
+    if (w->bytes <= r->peak_allocated / 20)
+        return false;
     /* Weights that are trained need their precision, and an uncertain category
      * that matters little is not acted on. */
-    if (r->trains || worth[REMEDY_WEIGHTS] < r->peak_allocated / 4)
-        worth[REMEDY_WEIGHTS] = 0;
-    worth[REMEDY_LEAK] = finding_leak(r, &largest) * r->iterations.count;
+    return remedy != REMEDY_WEIGHTS ||
+           (!r->trains && w->bytes >= r->peak_allocated / 4);
 }
 
-static void advise_leak(const struct run_summary *r, uint64_t bytes, FILE *out)
+/* What changes one call is easier than what changes the program. */
+static uint64_t weight(enum remedy remedy, const struct remedy_worth *w)
+{
+    return remedy == REMEDY_ATTENTION || remedy == REMEDY_LOSS ? 2 * w->bytes
+                                                               : w->bytes;
+}
+
+static bool find_best(const struct run_summary *r, enum remedy *best,
+                      struct remedy_worth *out, struct tool_error *error)
+{
+    *best = REMEDY_NONE;
+    *out = (struct remedy_worth){0, 0, UINT32_MAX};
+    for (int i = 1; i < REMEDIES; i++) {
+        struct remedy_worth w;
+
+        if (!remedy_measure(r, (enum remedy)i, &w, error))
+            return false;
+        if (is_offered(r, (enum remedy)i, &w) &&
+            weight((enum remedy)i, &w) > weight(*best, out)) {
+            *best = (enum remedy)i;
+            *out = w;
+        }
+    }
+    return true;
+}
+
+/* The line of the largest allocation that would be smaller. */
+static const char *line_of(const struct run_summary *r,
+                           const struct remedy_worth *w,
+                           char frame[REPORT_FRAME])
 {
     const struct lifetimes *l = r->lifetimes;
-    uint32_t largest = 0;
-    uint64_t each = finding_leak(r, &largest);
+    uint32_t line =
+        w->largest != UINT32_MAX
+            ? report_own_frame(l->snapshot, l->allocs[w->largest].stack)
+            : UINT32_MAX;
+
+    return report_frame(l->snapshot, line, false, frame);
+}
+
+static void advise_leak(const struct run_summary *r,
+                        const struct remedy_worth *w, FILE *out)
+{
+    uint32_t largest;
     char a[REPORT_WORD];
     char b[REPORT_WORD];
     char frame[REPORT_FRAME];
 
-    fprintf(
-        out,
-        "Free what each iteration leaves behind, %s each time from %s: about "
-        "%s by now.",
-        report_bytes(each, a),
-        report_frame(l->snapshot,
-                     report_own_frame(l->snapshot, l->allocs[largest].stack),
-                     false, frame),
-        report_bytes(bytes, b));
+    fprintf(out,
+            "Free what each iteration leaves behind, %s each time from %s: "
+            "that saves about %s.",
+            report_bytes(finding_leak(r, &largest), a), line_of(r, w, frame),
+            report_bytes(w->bytes, b));
 }
 
 /* Temporaries of the backward pass do not come from a line that could be
  * changed. */
-static void advise_temporaries(const struct run_summary *r, uint64_t bytes,
-                               FILE *out)
+static void advise_temporaries(const struct run_summary *r,
+                               const struct remedy_worth *w, FILE *out)
 {
-    const struct snapshot *s = r->lifetimes->snapshot;
-    uint32_t line = r->main_temporaries;
     char a[REPORT_WORD];
     char b[REPORT_WORD];
     char frame[REPORT_FRAME];
 
-    report_bytes(of_category(r, REPORT_TEMPORARIES), a);
-    report_bytes(bytes, b);
-    report_frame(s, line, false, frame);
-    if (line == UINT32_MAX || frame_kind_of(s, line) < FRAME_TORCH)
-        fprintf(
-            out,
-            "Halve the batch, or fuse what the backward pass takes apart: "
-            "its temporaries are %s of the peak (most of them from %s), and "
-            "half of them %s less.",
-            a, frame, b);
+    report_bytes(w->at_peak, a);
+    report_bytes(w->bytes, b);
+    report_frame(r->lifetimes->snapshot, r->main_temporaries, false, frame);
+    if (remedy_has_line(r))
+        fprintf(out,
+                "Do the step at %s in place or in parts: its temporaries are "
+                "%s of the peak, and half of them %s less.",
+                frame, a, b);
     else
         fprintf(out,
-                "Do the step at %s in place or in parts: temporaries are %s "
-                "of the peak, and half of them %s less.",
-                frame, a, b);
+                "Halve the batch, or fuse what the backward pass takes apart: "
+                "its temporaries are %s of the peak (most of them from %s), "
+                "and half of them %s less.",
+                a, frame, b);
 }
 
 /* Checkpointing does not help for activations that no backward pass needs. */
-static void advise_activations(const struct run_summary *r, uint64_t bytes,
-                               FILE *out)
+static void advise_activations(const struct run_summary *r,
+                               const struct remedy_worth *w, FILE *out)
 {
     char a[REPORT_WORD];
     char frame[REPORT_FRAME];
@@ -265,30 +303,36 @@ static void advise_activations(const struct run_summary *r, uint64_t bytes,
             r->trains
                 ? "Recompute activations (checkpointing), or halve the batch"
                 : "Halve the batch or the sequence",
-            report_bytes(bytes, a),
+            report_bytes(w->bytes, a),
             report_frame(r->lifetimes->snapshot, r->main_activations, false,
                          frame));
 }
 
 static void advise_remedy(const struct run_summary *r, enum remedy remedy,
-                          uint64_t bytes, FILE *out)
+                          const struct remedy_worth *w, FILE *out)
 {
     char a[REPORT_WORD];
+    char frame[REPORT_FRAME];
 
-    report_bytes(bytes, a);
+    report_bytes(w->bytes, a);
     switch (remedy) {
-    case REMEDY_UNUSED:
+    case REMEDY_ATTENTION:
         fprintf(out,
-                "Up to %s that was free in segments partly in use could be "
-                "used with expandable_segments:True; `larder tune` reports "
-                "what each setting needs.",
-                a);
+                "Use fused attention (scaled_dot_product_attention) at %s: "
+                "without what its softmax allocates the peak is %s lower.",
+                line_of(r, w, frame), a);
+        break;
+    case REMEDY_LOSS:
+        fprintf(out,
+                "Compute the loss at %s in pieces: in eight of them the peak "
+                "is %s lower.",
+                line_of(r, w, frame), a);
         break;
     case REMEDY_ACTIVATIONS:
-        advise_activations(r, bytes, out);
+        advise_activations(r, w, out);
         break;
     case REMEDY_TEMPORARIES:
-        advise_temporaries(r, bytes, out);
+        advise_temporaries(r, w, out);
         break;
     case REMEDY_OPTIMIZER:
         fprintf(out,
@@ -303,7 +347,7 @@ static void advise_remedy(const struct run_summary *r, enum remedy remedy,
                 a);
         break;
     case REMEDY_LEAK:
-        advise_leak(r, bytes, out);
+        advise_leak(r, w, out);
         break;
     default:
         fputs("Nothing stands out: memory that is held is in use, and none of "
@@ -312,16 +356,40 @@ static void advise_remedy(const struct run_summary *r, enum remedy remedy,
     }
 }
 
-uint64_t advice_for_peak(const struct run_summary *r, FILE *out)
+/* What could be used if it were not in pieces is a setting's to save. */
+static char *find_setting(const struct run_summary *r,
+                          const struct report_cure *cure, uint64_t *saves)
 {
-    uint64_t worth[REMEDIES];
-    int best = REMEDY_NONE;
+    if (cure == NULL || cure->find == NULL || is_expandable(r) ||
+        r->savable <= r->peak_allocated / 20)
+        return NULL;
+    return cure->find(cure->ctx, r->lifetimes->snapshot, r->lifetimes->device,
+                      saves);
+}
 
-    fill_worth(r, worth);
-    for (int i = 1; i < REMEDIES; i++) {
-        if (worth[i] > worth[best])
-            best = i;
+bool advice_for_peak(const struct run_summary *r,
+                     const struct report_cure *cure, struct report_verdict *v,
+                     FILE *out, struct tool_error *error)
+{
+    struct remedy_worth w;
+    enum remedy best;
+    uint64_t saves = 0;
+    char *setting;
+
+    if (!find_best(r, &best, &w, error))
+        return false;
+    setting = find_setting(r, cure, &saves);
+    v->saves = w.bytes;
+    v->saves_by = remedy_name(best);
+    if (setting != NULL && saves > w.bytes) {
+        v->saves = saves;
+        v->saves_by = "setting";
+        fputs(setting, out);
+    } else {
+        advise_remedy(r, best, &w, out);
+        if (setting != NULL)
+            fprintf(out, "  Without a change of code: %s", setting);
     }
-    advise_remedy(r, (enum remedy)best, worth[best], out);
-    return best == REMEDY_NONE ? 0 : worth[best];
+    free(setting);
+    return true;
 }

@@ -7,17 +7,22 @@
 
 #include "report/shortage.h"
 #include "report/summary_of_run.h"
+#include "report/verdict.h"
 
-/* Each writes to `out` and returns the bytes saved; 0: unknown. */
+/* Each writes to `out`. */
 
-/* Advice after a failure. `activations` is the line that held most of them,
- * UINT32_MAX if unknown; `cure` as for report_verdict_make(). */
+/* Advice after a failure; returns the bytes saved at that moment; 0: unknown.
+ * `activations` is the line that held most of them, UINT32_MAX if unknown. */
 uint64_t advice_for_failure(const struct run_summary *r,
-                            const struct shortage *s, const char *cure,
-                            uint32_t activations, FILE *out);
+                            const struct shortage *s, uint32_t activations,
+                            FILE *out);
 
-/* What would lower the peak the most. */
-uint64_t advice_for_peak(const struct run_summary *r, FILE *out);
+/* What would lower the peak of the whole run the most, and beside a change of
+ * code the setting that `cure` finds; sets v->saves and v->saves_by.  False: no
+ * host memory. */
+bool advice_for_peak(const struct run_summary *r,
+                     const struct report_cure *cure, struct report_verdict *v,
+                     FILE *out, struct tool_error *error);
 
 /* How to record what is missing. */
 void advice_to_record(FILE *out);

@@ -59,9 +59,8 @@ void find_unused(const struct run_summary *f, struct finding_list *list)
     if (unused > whole && worth(f->savable, m->reserved) &&
         !f->lifetimes->snapshot->settings.expandable_segments)
         fprintf(text.out,
-                "%s is in segments that are partly in use; with "
-                "expandable_segments:True such pages can serve any request of "
-                "their stream.\n",
+                "%s is in segments that are partly in use; `larder tune` "
+                "replays the settings that might use it.\n",
                 report_bytes(unused - whole, b));
     finding_end(list, &title, &text);
 }

@@ -17,6 +17,16 @@ enum {
 
 /* ---- leaks ---------------------------------------------------------------------- */
 
+/* Weights, gradients and optimizer state are kept on purpose. */
+bool finding_is_left(const struct run_summary *f, uint32_t number)
+{
+    const struct lifetimes *l = f->lifetimes;
+
+    return l->allocs[number].end == l->event_count &&
+           (f->categories[number] == REPORT_OTHER ||
+            f->categories[number] == REPORT_ACTIVATIONS);
+}
+
 /* Bytes allocated in iteration `i` that are live at the end of the run.  0 as
  * well if they are so many that the iteration cannot be complete: a forward
  * pass keeps a large part of what each layer allocates. */
@@ -44,10 +54,7 @@ static uint64_t kept_from(const struct run_summary *f, size_t i,
         const struct lifetime *a = &l->allocs[low];
 
         made += a->rounded;
-        /* Weights, gradients and optimizer state are kept on purpose. */
-        if (a->end != l->event_count ||
-            (f->categories[low] != REPORT_OTHER &&
-             f->categories[low] != REPORT_ACTIVATIONS))
+        if (!finding_is_left(f, (uint32_t)low))
             continue;
         sum += a->rounded;
         if (a->rounded > max) {

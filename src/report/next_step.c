@@ -2,7 +2,7 @@
  * not. */
 #include "report/summary_of_run.h"
 
-/* A smaller part of the peak is no forward pass. */
+/* A smaller part of the peak is no forward pass, and no state that matters. */
 enum { PASS_PART = 100 };
 
 struct optimizer_state {
@@ -52,6 +52,7 @@ uint64_t report_next_step(const struct run_summary *r)
     struct optimizer_state s = find_state(r);
 
     if (r->counts[SNAPSHOT_OOM] > 0 || s.at_end <= s.at_peak ||
+        s.at_end - s.at_peak <= r->peak_allocated / PASS_PART ||
         has_next(r, s.made))
         return 0;
     return s.at_end - s.at_peak;

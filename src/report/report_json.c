@@ -204,8 +204,10 @@ static json_t *verdict_json(const struct run_summary *r,
 
     if (!report_verdict_make(r, &opt->cure, &v, error))
         return NULL;
-    o = json_pack("{s:s, s:s, s:s, s:I}", "what", v.what, "who", v.who, "do",
-                  v.advice, "saves_bytes", whole(v.saves));
+    o = json_pack("{s:s, s:s, s:s, s:I, s:{s:s, s:I}}", "what", v.what, "who",
+                  v.who, "do", v.advice, "saves_bytes", whole(v.saves),
+                  "saving", "by", v.saves_by, "next_step_bytes",
+                  whole(report_next_step(r)));
     report_verdict_free(&v);
     return o != NULL ? o : json_null();
 }

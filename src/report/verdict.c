@@ -70,6 +70,7 @@ static void write_failure(const struct run_summary *r, const struct shortage *s,
 
 static void write_peak(const struct run_summary *r, FILE *out)
 {
+    uint64_t next = report_next_step(r);
     char a[REPORT_WORD];
     char b[REPORT_WORD];
 
@@ -82,6 +83,11 @@ static void write_peak(const struct run_summary *r, FILE *out)
         fprintf(out, ", %s into %s", report_time(r->peak_us, a),
                 report_time(r->duration_us, b));
     fputs(".", out);
+    if (next > 0)
+        fprintf(out,
+                "  That is the first step alone: the next begins with %s of "
+                "optimizer state more.",
+                report_bytes(next, a));
 }
 
 static void write_state(const struct run_summary *r, FILE *out)
@@ -132,16 +138,17 @@ struct verdict_texts {
 };
 
 static char *find_cure(const struct run_summary *r, const struct shortage *s,
-                       const struct report_cure *cure)
+                       const struct report_cure *cure, uint64_t *saves)
 {
     if (cure == NULL || cure->find == NULL || s->cause == SHORTAGE_TOO_MUCH)
         return NULL;
-    return cure->find(cure->ctx, r->lifetimes->snapshot, r->lifetimes->device);
+    return cure->find(cure->ctx, r->lifetimes->snapshot, r->lifetimes->device,
+                      saves);
 }
 
 static bool write_oom(const struct run_summary *r,
                       const struct report_cure *cure, uint32_t event,
-                      struct verdict_texts *t, uint64_t *saves,
+                      struct verdict_texts *t, struct report_verdict *v,
                       struct tool_error *error)
 {
     struct report_group *lines = NULL;
@@ -160,8 +167,12 @@ static bool write_oom(const struct run_summary *r,
     if (ok) {
         write_failure(r, &s, t->what.out);
         write_main_holders(r, lines, count, s.moment.allocated, t->who.out);
-        words = find_cure(r, &s, cure);
-        *saves = advice_for_failure(r, &s, words, activations, t->advice.out);
+        words = find_cure(r, &s, cure, &v->saves);
+        if (words != NULL)
+            fputs(words, t->advice.out);
+        else
+            v->saves = advice_for_failure(r, &s, activations, t->advice.out);
+        v->saves_by = words != NULL ? "setting" : "none";
         free(words);
     }
     free(lines);
@@ -171,14 +182,15 @@ static bool write_oom(const struct run_summary *r,
 
 static bool verdict_tell(const struct run_summary *r,
                          const struct report_cure *cure,
-                         struct verdict_texts *t, uint64_t *saves,
+                         struct verdict_texts *t, struct report_verdict *v,
                          struct tool_error *error)
 {
     uint32_t event;
 
-    *saves = 0;
+    v->saves = 0;
+    v->saves_by = "none";
     if (last_failure(r, &event))
-        return write_oom(r, cure, event, t, saves, error);
+        return write_oom(r, cure, event, t, v, error);
     write_main_holders(r, r->lines, r->line_count, r->peak.allocated,
                        t->who.out);
     if (!report_has_history(r)) {
@@ -187,8 +199,7 @@ static bool verdict_tell(const struct run_summary *r,
         return true;
     }
     write_peak(r, t->what.out);
-    *saves = advice_for_peak(r, t->advice.out);
-    return true;
+    return advice_for_peak(r, cure, v, t->advice.out, error);
 }
 
 bool report_verdict_make(const struct run_summary *r,
@@ -202,7 +213,7 @@ bool report_verdict_make(const struct run_summary *r,
     ok = report_text_begin(&t.advice) && ok;
     if (!ok)
         tool_set_error(error, "not enough host memory for the report");
-    ok = ok && verdict_tell(r, cure, &t, &out->saves, error);
+    ok = ok && verdict_tell(r, cure, &t, out, error);
     out->what = report_text_take(&t.what);
     out->who = report_text_take(&t.who);
     out->advice = report_text_take(&t.advice);

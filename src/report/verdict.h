@@ -10,14 +10,18 @@ struct report_verdict {
     char *what;
     char *who;
     char *advice;
-    uint64_t saves; /* bytes saved by the advice; 0: unknown */
+    uint64_t saves;       /* bytes saved by the advice; 0: unknown */
+    const char *saves_by; /* remedy_name(), "setting", or "none"; static */
 };
 
-/* Finds settings under which a run that ran out of memory would not have:
- * returns advice, malloc'd, or NULL.  Called only if memory was not simply too
- * small. */
+/* Finds settings by replaying the run: those under which it gets past the
+ * request that failed, or else those with which it needs less.  Returns advice
+ * with its price, malloc'd, or NULL; *saves is how much less it needs.  Called
+ * only if a setting could help: memory was not simply too small, or is held and
+ * not in use. */
 struct report_cure {
-    char *(*find)(void *ctx, const struct snapshot *s, size_t device);
+    char *(*find)(void *ctx, const struct snapshot *s, size_t device,
+                  uint64_t *saves);
     void *ctx;
 };
 

@@ -81,7 +81,12 @@ awk 'BEGIN { for (i = 0; i < 8; i++)
 expect 0 replay --repeat 0 --policy pytorch --device sim:3GiB \
     --snapshot-on-oom "$tmp/load.json" "$tmp/load.trace"
 expect 0 report "$tmp/load.json"
-stdout_has "^What to do     Set PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:21: replayed so, it needs"
+stdout_has "^What to do     Set PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:21: replayed so, it gets"
+stdout_has ' reserved on a '
+stdout_has '^ *[a-z ]*card (.* as it is), [0-9]* driver calls ([0-9]*).$'
+if grep -q ' fits ' "$tmp/out"; then
+    say_failed 'a recording that ends at a failure fits'
+fi
 
 # Without a history the report says so first, and how to record one.
 cat >"$tmp/state.json" <<END

@@ -234,7 +234,7 @@ state() {
     printf '{"segments": [], "device_traces": [['
     event alloc 0 $((60 * mib)) __init__
     event alloc 1 $((100 * mib)) forward
-    for i in $(seq 40); do
+    for _ in $(seq 40); do
         event alloc 5 512 helper
         event free_requested 5 512 helper
         event free_completed 5 512 helper
@@ -244,7 +244,7 @@ state() {
     event free_completed 1 $((100 * mib)) backward
     event alloc 3 $((90 * mib)) optimizer_step
     [ "$1" = one ] || event alloc 1 $((100 * mib)) forward
-    for i in $(seq 40); do
+    for _ in $(seq 40); do
         event alloc 5 512 helper
         event free_requested 5 512 helper
         event free_completed 5 512 helper

@@ -15,21 +15,40 @@
 
 #define MIB(n) ((uint64_t)(n) << 20)
 
-static void advice_is(const char *lines, const char *settings,
-                      const char *words, uint64_t saves)
+/* A setting that was replayed and saves 7 MiB; counts how often it was asked
+ * for. */
+static char *found(void *ctx, const struct snapshot *s, size_t device,
+                   uint64_t *saves)
+{
+    (void)s;
+    (void)device;
+    ++*(int *)ctx;
+    *saves = MIB(7);
+    return strdup("Set this.");
+}
+
+static void cured_advice_is(const char *lines, const char *settings,
+                            const struct report_cure *cure, const char *words,
+                            uint64_t saves)
 {
     struct report_verdict v;
     struct tool_error error;
     struct made_run m;
 
     made_run(lines, settings, &m);
-    if (!report_verdict_make(&m.r, NULL, &v, &error))
+    if (!report_verdict_make(&m.r, cure, &v, &error))
         fail_msg("%s", error.text);
     if (strstr(v.advice, words) == NULL)
         fail_msg("'%s' is not in: %s", words, v.advice);
     assert_int_equal(v.saves, saves);
     report_verdict_free(&v);
     made_run_free(&m);
+}
+
+static void advice_is(const char *lines, const char *settings,
+                      const char *words, uint64_t saves)
+{
+    cured_advice_is(lines, settings, NULL, words, saves);
 }
 
 /* ---- after a failure ------------------------------------------------------- */
@@ -105,10 +124,11 @@ static void each_cause_has_its_remedy(void **state)
     advice_is(lines, "\"max_split_size\": -1", "Raise the limit: ", MIB(11));
     advice_is(lines, "\"max_split_size\": 0", "Raise the limit: ", MIB(11));
     snprintf(lines, sizeof lines, "%soom 1MiB 12MiB\n", half);
-    advice_is(lines, NULL, "Set expandable_segments:True, so that 11.0 MiB",
-              MIB(11));
-    advice_is(lines, "\"expandable_segments\": false",
-              "Set expandable_segments:True", MIB(11));
+    advice_is(
+        lines, NULL,
+        "Free what pins 11.0 MiB of free memory earlier, or find a setting "
+        "that can use it: `larder tune` replays them.",
+        MIB(11));
     advice_is(lines, "\"expandable_segments\": true",
               "Free what pins 11.0 MiB of free memory", MIB(11));
     snprintf(lines, sizeof lines,
@@ -122,23 +142,52 @@ static void each_cause_has_its_remedy(void **state)
 #define MAIN "0 main.py:1:main\n" /* of no category that could shrink */
 
 /* More than a twentieth of what was in use. */
+/* A setting is looked for, and named with what it saves, or not. */
+static void setting_is(bool wanted, const char *lines, const char *settings)
+{
+    int asked = 0;
+    const struct report_cure cure = {found, &asked};
+
+    cured_advice_is(lines, settings, &cure, wanted ? "Set this." : NOTHING,
+                    wanted ? MIB(7) : 0);
+    assert_int_equal(asked, wanted);
+    /* Nobody names a setting that was not replayed. */
+    advice_is(lines, settings, NOTHING, 0);
+}
+
 static void free_memory_in_used_segments_is_worth_a_setting(void **state)
 {
     (void)state;
-    advice_is("segment_alloc 0 42MiB\nalloc 0 40MiB " MAIN, NULL, NOTHING, 0);
-    advice_is("segment_alloc 0 44040704\nalloc 0 40MiB " MAIN, NULL,
-              "Up to 2.00 MiB that was free in segments partly in use",
-              MIB(2) + 512);
-    advice_is("segment_alloc 0 62MiB\nalloc 0 40MiB " MAIN,
-              "\"expandable_segments\": true", NOTHING, 0);
+    setting_is(false, "segment_alloc 0 42MiB\nalloc 0 40MiB " MAIN, NULL);
+    setting_is(true, "segment_alloc 0 44040704\nalloc 0 40MiB " MAIN, NULL);
+    setting_is(false, "segment_alloc 0 62MiB\nalloc 0 40MiB " MAIN,
+               "\"expandable_segments\": true");
     /* Segments without anything in use are released before memory is short. */
-    advice_is("segment_alloc 0 42MiB\nsegment_alloc 100 42MiB\n"
-              "alloc 0 40MiB " MAIN,
-              NULL, NOTHING, 0);
+    setting_is(false,
+               "segment_alloc 0 42MiB\nsegment_alloc 100 42MiB\n"
+               "alloc 0 40MiB " MAIN,
+               NULL);
     /* Nor is free what waits for a stream. */
-    advice_is("segment_alloc 0 44040704\nalloc 40 1MiB " MAIN
-              "free_requested 40 1MiB\nalloc 0 40MiB " MAIN,
-              NULL, NOTHING, 0);
+    setting_is(false,
+               "segment_alloc 0 44040704\nalloc 40 1MiB " MAIN
+               "free_requested 40 1MiB\nalloc 0 40MiB " MAIN,
+               NULL);
+}
+
+/* What saves more comes first, and a setting stands beside a change of code. */
+static void a_setting_stands_beside_a_change_of_code(void **state)
+{
+    int asked = 0;
+    const struct report_cure cure = {found, &asked};
+
+    (void)state;
+    cured_advice_is(
+        "segment_alloc 0 80MiB\n"
+        "alloc 0 40MiB 0 torch/optim/adam.py:1:step\n"
+        "alloc 40 9MiB " MAIN,
+        NULL, &cure,
+        "saves about 30.0 MiB.  Without a change of code: Set this.", MIB(30));
+    assert_int_equal(asked, 1);
 }
 
 /* Segments that grow do so by pages, each stream's own: what fills a part of one
@@ -146,22 +195,30 @@ static void free_memory_in_used_segments_is_worth_a_setting(void **state)
 static void no_setting_saves_the_rest_of_a_page(void **state)
 {
     (void)state;
-    advice_is("segment_alloc 0 2MiB\nalloc 0 512 " MAIN, NULL, NOTHING, 0);
-    advice_is("segment_alloc 0 20MiB\nalloc 0 2MiB " MAIN, NULL, NOTHING, 0);
-    advice_is("segment_alloc 0 2MiB\nsegment_alloc 2 2MiB 7\n"
-              "alloc 0 512 " MAIN "alloc 2 512 7 main.py:1:main\n",
-              NULL, NOTHING, 0);
-    advice_is("segment_alloc 0 2MiB\nsegment_alloc 2 20MiB\n"
-              "alloc 0 512 " MAIN "alloc 2 2MiB " MAIN,
-              NULL, NOTHING, 0);
-    advice_is("segment_alloc 0 2MiB\nsegment_alloc 2 2MiB\n"
-              "segment_alloc 4 2MiB\nalloc 0 512 " MAIN "alloc 2 512 " MAIN
-              "alloc 4 512 " MAIN,
-              NULL, "Up to 4.00 MiB that was free in", MIB(4));
+    setting_is(false, "segment_alloc 0 2MiB\nalloc 0 512 " MAIN, NULL);
+    setting_is(false, "segment_alloc 0 20MiB\nalloc 0 2MiB " MAIN, NULL);
+    setting_is(false,
+               "segment_alloc 0 2MiB\nsegment_alloc 2 2MiB 7\n"
+               "alloc 0 512 " MAIN "alloc 2 512 7 main.py:1:main\n",
+               NULL);
+    setting_is(false,
+               "segment_alloc 0 2MiB\nsegment_alloc 2 20MiB\n"
+               "alloc 0 512 " MAIN "alloc 2 2MiB " MAIN,
+               NULL);
+    setting_is(true,
+               "segment_alloc 0 2MiB\nsegment_alloc 2 2MiB\n"
+               "segment_alloc 4 2MiB\nalloc 0 512 " MAIN "alloc 2 512 " MAIN
+               "alloc 4 512 " MAIN,
+               NULL);
+    /* Pages of another size. */
+    setting_is(false, "segment_alloc 0 64MiB\nalloc 0 24MiB " MAIN,
+               "\"PYTORCH_CUDA_ALLOC_CONF\": \"large_segment_size_mb:64\"");
+    setting_is(true, "segment_alloc 0 64MiB\nalloc 0 24MiB " MAIN, NULL);
     /* A segment that grew already. */
-    advice_is("segment_map 0 20MiB\nsegment_map 20 20MiB\n"
-              "alloc 0 2MiB " MAIN,
-              NULL, NOTHING, 0);
+    setting_is(false,
+               "segment_map 0 20MiB\nsegment_map 20 20MiB\n"
+               "alloc 0 2MiB " MAIN,
+               NULL);
 }
 
 static void three_quarters_of_an_optimizers_state_can_go(void **state)
@@ -220,8 +277,8 @@ static void a_leak_is_what_all_iterations_have_left(void **state)
                "alloc 0 20MiB\nfree_requested 0 20MiB\n");
     advice_is(lines, NULL,
               "Free what each iteration leaves behind, 3.00 MiB each time "
-              "from train.py:9 forward: about 18.0 MiB by now.",
-              MIB(18));
+              "from train.py:9 forward: that saves about 12.0 MiB.",
+              MIB(12));
 }
 
 /* The line that holds most of them, unless it is none of the program's. */
@@ -229,12 +286,13 @@ static void temporaries_are_those_of_a_line_or_of_the_backward_pass(
     void **state)
 {
     (void)state;
-    advice_is("alloc 0 20MiB 0 /home/me/m.py:2:f\nfree_requested 0 20MiB\n"
-              "alloc 0 1MiB " MAIN,
-              NULL,
-              "Do the step at m.py:2 f in place or in parts: temporaries are "
-              "20.0 MiB of the peak, and half of them 10.0 MiB less.",
-              MIB(10));
+    advice_is(
+        "alloc 0 20MiB 0 /home/me/m.py:2:f\nfree_requested 0 20MiB\n"
+        "alloc 0 1MiB " MAIN,
+        NULL,
+        "Do the step at m.py:2 f in place or in parts: its temporaries are "
+        "20.0 MiB of the peak, and half of them 10.0 MiB less.",
+        MIB(10));
     advice_is("alloc 0 20MiB 0 ??:0:torch::autograd::MmBackward0::apply(x)\n"
               "free_requested 0 20MiB\nalloc 0 1MiB " MAIN,
               NULL,
@@ -245,6 +303,102 @@ static void temporaries_are_those_of_a_line_or_of_the_backward_pass(
               MIB(10));
     advice_is("alloc 0 20MiB\nfree_requested 0 20MiB\nalloc 0 1MiB " MAIN, NULL,
               "(most of them from (no call path recorded))", MIB(10));
+}
+
+/* Behind the peak stands another, which the change leaves as it is: what is
+ * saved is the distance between them. */
+static void a_second_peak_limits_what_is_saved(void **state)
+{
+    static const char *const lines[] = {
+        "alloc 0 40MiB 0 /home/me/m.py:2:forward\n",
+        "alloc 0 40MiB 0 torch/optim/adam.py:1:step\n",
+        "alloc 0 40MiB 0 torch/optim/adam.py:1:step\n"};
+    static const char *const expected[] = {
+        "Halve the batch or the sequence: that saves about 5.00 MiB",
+        "state, saves about 5.00 MiB.", NOTHING};
+
+    (void)state;
+    for (int k = 0; k < 3; k++) {
+        char run[8192];
+
+        strcpy(run, lines[k]);
+        for (int i = 1; i < 100; i++)
+            strcat(run, i == 60 ? "free_requested 0 40MiB\n"
+                                : "segment_alloc + 2MiB\n");
+        /* The third stands out too little. */
+        strcat(run, k < 2 ? "alloc 0 35MiB " MAIN : "alloc 0 39MiB " MAIN);
+        advice_is(run, "\"expandable_segments\": true", expected[k],
+                  k < 2 ? MIB(5) : 0);
+    }
+}
+
+/* A line is credited with its own temporaries alone. */
+static void other_lines_temporaries_are_not_the_lines(void **state)
+{
+    (void)state;
+    advice_is("alloc 0 20MiB 0 /home/me/m.py:2:f\n"
+              "alloc 40 16MiB 0 /home/me/m.py:3:g\n"
+              "free_requested 40 16MiB\nfree_requested 0 20MiB\n"
+              "alloc 0 1MiB " MAIN,
+              NULL,
+              "Do the step at m.py:2 f in place or in parts: its temporaries "
+              "are 20.0 MiB of the peak, and half of them 10.0 MiB less.",
+              MIB(10));
+}
+
+static void plain_attention_can_be_fused(void **state)
+{
+    char lines[8192] = "alloc 0 30MiB 0 /home/gpt.py:9:softmax\n"
+                       "alloc 30 20MiB 0 /home/gpt.py:8:forward\n";
+
+    (void)state;
+    for (int i = 1; i < 100; i++)
+        strcat(lines, i == 40   ? "free_requested 0 30MiB\n"
+                      : i == 41 ? "free_requested 30 20MiB\n"
+                                : "segment_alloc + 2MiB\n");
+    advice_is(lines, "\"expandable_segments\": true",
+              "Use fused attention (scaled_dot_product_attention) at gpt.py:9 "
+              "softmax: without what its softmax allocates the peak is 30.0 "
+              "MiB lower.",
+              MIB(30));
+}
+
+static void one_call_may_be_what_is_too_much(void **state)
+{
+    (void)state;
+    advice_is("segment_alloc 0 100MiB\nalloc 0 90MiB 0 m.py:1:__init__\n"
+              "oom 0 20MiB 0 m.py:2:softmax\n",
+              NULL,
+              "Hold 10.0 MiB less at that moment; no setting does that.  Fused "
+              "attention (scaled_dot_product_attention) would: 20.0 MiB of it "
+              "is of a softmax.",
+              MIB(10));
+    advice_is("segment_alloc 0 100MiB\nalloc 0 50MiB 0 m.py:1:__init__\n"
+              "alloc 50 40MiB 0 m.py:3:cross_entropy\noom 0 40MiB\n",
+              NULL,
+              "Hold 30.0 MiB less at that moment; no setting does that.  "
+              "Computing the loss in pieces would: in eight of them it takes "
+              "35.0 MiB less.",
+              MIB(30));
+    advice_is("segment_alloc 0 100MiB\nalloc 0 95MiB 0 m.py:1:__init__\n"
+              "alloc 95 5MiB 0 m.py:3:softmax\noom 0 10MiB\n",
+              NULL, "does that.  Quantising, sharding or offloading", MIB(10));
+}
+
+static void a_loss_can_be_computed_in_pieces(void **state)
+{
+    (void)state;
+    advice_is("alloc 0 40MiB 0 /home/train.py:3:cross_entropy\n"
+              "free_requested 0 40MiB\nalloc 0 1MiB " MAIN,
+              NULL,
+              "Compute the loss at train.py:3 cross_entropy in pieces: in "
+              "eight of them "
+              "the peak is 35.0 MiB lower.",
+              MIB(35));
+    /* Its softmax is no attention. */
+    advice_is("alloc 0 40MiB 0 /home/train.py:3:log_softmax\n"
+              "free_requested 0 40MiB\nalloc 0 1MiB " MAIN,
+              NULL, "Compute the loss", MIB(35));
 }
 
 int main(void)
@@ -262,6 +416,12 @@ int main(void)
         cmocka_unit_test(a_leak_is_what_all_iterations_have_left),
         cmocka_unit_test(
             temporaries_are_those_of_a_line_or_of_the_backward_pass),
+        cmocka_unit_test(a_setting_stands_beside_a_change_of_code),
+        cmocka_unit_test(a_second_peak_limits_what_is_saved),
+        cmocka_unit_test(other_lines_temporaries_are_not_the_lines),
+        cmocka_unit_test(plain_attention_can_be_fused),
+        cmocka_unit_test(one_call_may_be_what_is_too_much),
+        cmocka_unit_test(a_loss_can_be_computed_in_pieces),
     };
 
     return run_guarded_tests(tests);

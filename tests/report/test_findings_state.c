@@ -58,7 +58,7 @@ static void entirely_free_segments_are_counted_apart(void **state)
             "in 2 blocks.\n30.0 MiB of it is in entirely free segments");
     is_told(run, UNUSED,
             "memory runs out.\n12.0 MiB is in segments that are "
-            "partly in use; with expandable_segments:True");
+            "partly in use; `larder tune` replays the settings");
     told = finding(run, "\"expandable_segments\": true", UNUSED);
     assert_non_null(strstr(told, "entirely free"));
     assert_null(strstr(told, "partly in use"));

@@ -63,9 +63,11 @@ static const char pieces[] = "segment_alloc 0 60MiB\n"
                              "free_completed 40 20MiB\n"
                              "oom 4MiB 30MiB\n";
 
-static char *found(void *ctx, const struct snapshot *s, size_t device)
+static char *found(void *ctx, const struct snapshot *s, size_t device,
+                   uint64_t *saves)
 {
     (void)s;
+    *saves = 0;
     assert_int_equal(device, 0);
     ++*(int *)ctx;
     return strdup("Set this.");
@@ -79,7 +81,7 @@ static void fragmentation_gets_a_cure_or_a_setting_that_is_off(void **state)
     (void)state;
     verdict_is(pieces, NULL, NULL, "the rest lay in pieces of at most 20.0 MiB",
                "b.py:2 two 20.0 MiB (100 %).",
-               "Set expandable_segments:True, so that 40.0 MiB");
+               "Free what pins 40.0 MiB of free memory earlier, or find");
     verdict_is(pieces, "\"expandable_segments\": true", NULL, "pieces", "b.py",
                "segments can grow already");
     verdict_is(pieces, NULL, &cure, "pieces", "b.py", "Set this.");
@@ -142,10 +144,6 @@ static void the_advice_is_what_lowers_a_peak_most(void **state)
     verdict_is("segment_alloc 0 100MiB\nalloc 0 99MiB 0 m.py:1:__init__\n"
                "alloc 99 1MiB\n",
                NULL, NULL, "did not", "m.py:1", "Nothing stands out");
-    verdict_is("segment_alloc 0 100MiB\nalloc 0 39MiB 0 m.py:1:__init__\n"
-               "alloc 99 1MiB\n",
-               NULL, NULL, "100 MiB reserved", "m.py:1",
-               "Up to 60.0 MiB that was free in segments partly in use");
 }
 
 /* Not the line with the largest single allocation. */

@@ -87,7 +87,8 @@ class Shortage {
     const event = lives.events[number];
     const moment = this.moment = new Moment(lives, number);
     Object.assign(this, { event, number, asked: event.size,
-      segmentBytes: snapshot.segmentFor(event.size), small: event.size <= MIB, expandable: snapshot.expandable,
+      segmentBytes: snapshot.segmentFor(event.size), small: event.size <= MIB,
+      expandable: snapshot.expandable,
       driverKnown: event.known, driverFree: event.known ? event.address : 0,
       free: 0, wholeFree: 0, ownFree: 0, ownLargest: 0, streamLargest: 0,
       poolLargest: 0 });

@@ -42,7 +42,29 @@ function mostReserved(device) {
   return device.pyramid.reserved.range(0, device.events).most;
 }
 
-function happenedPeak({ device }) {
+// The optimizer's state that the next step begins with, and this did not:
+// next_step.c.
+function nextStep({ lives, device, categories }) {
+  const state = { atPeak: 0, atEnd: 0, made: 0 };
+  let passed = 0;
+  lives.allocs.forEach((a, number) => {
+    if (categories[number] !== OPTIMIZER) return;
+    if (inUse(a, device.peak)) state.atPeak += a.rounded;
+    if (a.end !== device.events) return;
+    state.atEnd += a.rounded;
+    if (a.start !== BEFORE) state.made = Math.max(state.made, a.start);
+  });
+  lives.allocs.forEach((a, number) => {
+    if (a.start !== BEFORE && a.start > state.made &&
+        categories[number] === ACTIVATIONS) passed += a.rounded;
+  });
+  const least = Math.floor(device.curve.allocated[device.peak] / 100);
+  const more = state.atEnd - state.atPeak;
+  return passed > least || more <= least ? 0 : more;
+}
+
+function happenedPeak(known) {
+  const { device } = known, next = nextStep(known);
   const { time } = device.event, reserved = mostReserved(device);
   const last = device.events > 0 ? time[device.events - 1] : 0;
   return `It did not run out of memory: at most ` +
@@ -50,7 +72,9 @@ function happenedPeak({ device }) {
     (reserved > 0 ? `, and ${bytesText(reserved)} reserved from the driver`
       : "") +
     (last > 0 ? `, ${timeText(device.peak > 0 ? time[device.peak - 1] : 0)} ` +
-      `into ${timeText(last)}` : "") + ".";
+      `into ${timeText(last)}` : "") + "." +
+    (next > 0 ? "  That is the first step alone: the next begins with " +
+      `${bytesText(next)} of optimizer state more.` : "");
 }
 
 function happenedNothing({ device }) {
@@ -84,14 +108,21 @@ function ofCategory(known, moment, ...wanted) {
     wanted.includes(known.categories[number]) ? sum + a.rounded : sum, 0);
 }
 
-function mainLine(known, moment, category) {
-  const [first] = holdersAt(known.run, moment, (number) =>
-    known.categories[number] === category);
-  return first ? first.own : -1;
-}
-
 function missingBytes(s) {
   return s.needed > s.attainable ? s.needed - s.attainable : s.asked;
+}
+
+// A change of one call that is enough.
+function adviseCall(known, s, missing) {
+  const spare = (lessOf) => lessOf(known, s.event.stack, s.asked) +
+    s.moment.used.reduce((sum, { a }) =>
+      sum + lessOf(known, a.stack, a.rounded), 0);
+  const softmax = spare(attentionBytes), loss = spare(lossBytes);
+  if (softmax >= missing && softmax >= loss)
+    return "Fused attention (scaled_dot_product_attention) would: " +
+      `${bytesText(softmax)} of it is of a softmax.`;
+  return loss >= missing ? "Computing the loss in pieces would: in eight of " +
+    `them it takes ${bytesText(loss)} less.` : "";
 }
 
 function adviseLess(known, s) {
@@ -101,6 +132,8 @@ function adviseLess(known, s) {
     ofCategory(known, s.moment, ACTIVATIONS, TEMPORARIES);
   const least = `Hold ${bytesText(missing)} less at that moment; no setting ` +
     "does that.  ";
+  const call = adviseCall(known, s, missing);
+  if (call) return least + call;
   if (missing >= passing)
     return `${least}Quantising, sharding or offloading what stays would.`;
   return `${least}A batch or sequence smaller by ` +
@@ -110,13 +143,12 @@ function adviseLess(known, s) {
     ".";
 }
 
+// No setting is named that was not replayed.
 function advisePieces(known, s) {
-  return known.snapshot.expandable
-    ? `Free what pins ${bytesText(s.free)} of free memory earlier, or ` +
-      "allocate it first: segments can grow already."
-    : `Set expandable_segments:True, so that ${bytesText(s.free)} of ` +
-      "fragmented free memory can be used; `larder tune` tries this and " +
-      "other settings.";
+  return `Free what pins ${bytesText(s.free)} of free memory earlier, or ` +
+    (known.snapshot.expandable
+      ? "allocate it first: segments can grow already."
+      : "find a setting that can use it: `larder tune` replays them.");
 }
 
 function adviseFailure(known, s) {
@@ -143,71 +175,60 @@ function adviseFailure(known, s) {
   }
 }
 
-function adviseTemporaries(known, moment, all, bytes) {
+function adviseTemporaries(known, moment, { atPeak, bytes }) {
   const line = mainLine(known, moment, TEMPORARIES);
   const name = lineText(known.run, line);
-  if (line < 0 || known.run.kind[line] < FRAME_TORCH)
-    return "Halve the batch, or fuse what the backward pass takes apart: its " +
-      `temporaries are ${bytesText(all)} of the peak (most of them from ` +
-      `${name}), and half of them ${bytesText(bytes)} less.`;
-  return `Do the step at ${name} in place or in parts: temporaries are ` +
-    `${bytesText(all)} of the peak, and half of them ${bytesText(bytes)} less.`;
+  const all = bytesText(atPeak), half = bytesText(bytes);
+  return temporariesLine(known, moment) < 0
+    ? "Halve the batch, or fuse what the backward pass takes apart: its " +
+      `temporaries are ${all} of the peak (most of them from ${name}), and ` +
+      `half of them ${half} less.`
+    : `Do the step at ${name} in place or in parts: its temporaries are ` +
+      `${all} of the peak, and half of them ${half} less.`;
 }
 
-// What segments partly in use hold beyond the pages that an expandable segment
-// for each stream, pool and kind would need: savable.c.
-function savableBytes(known, moment) {
-  const owners = new Map();
-  for (const area of moment.areas) {
-    if (area.count === 0 || area.kind === KIND_EXPANDABLE) continue;
-    const key = `${area.stream} ${area.pool} ${area.kind}`;
-    const sum = owners.get(key) || { kind: area.kind, held: 0, used: 0 };
-    sum.held += area.size;
-    sum.used += area.allocated + area.pending;
-    owners.set(key, sum);
-  }
-  let all = 0;
-  for (const { kind, held, used } of owners.values()) {
-    const page = kind === KIND_SMALL ? 2097152 : known.snapshot.largeSegment;
-    all += Math.max(0, held - Math.ceil(used / page) * page);
-  }
-  return all;
+function largestLine({ run }, { largest }) {
+  return lineText(run, largest.stack === NO_STACK ? -1
+    : ownFrame(run, largest.stack));
 }
 
-// What could be done, how much it would save, and its text.
-function remedies(known, moment) {
-  const half = (category) =>
-    Math.floor(ofCategory(known, moment, category) / 2);
-  const weights = half(WEIGHTS), passing = half(TEMPORARIES);
-  const of = (bytes) => bytesText(bytes);
-  return [
-    [known.snapshot.expandable ? 0 : savableBytes(known, moment), (bytes) =>
-      `Up to ${of(bytes)} that was free in segments partly in use could be ` +
-      "used with expandable_segments:True; `larder tune` reports what each " +
-      "setting needs."],
-    [half(ACTIVATIONS), (bytes) => (known.trains
-      ? "Recompute activations (checkpointing), or halve the batch"
-      : "Halve the batch or the sequence") + `: that saves about ${of(bytes)}` +
-      "; the largest are from " +
-      `${lineText(known.run, mainLine(known, moment, ACTIVATIONS))}.`],
-    [passing, (bytes) => adviseTemporaries(known, moment,
-      ofCategory(known, moment, TEMPORARIES), bytes)],
-    [Math.floor(ofCategory(known, moment, OPTIMIZER) / 4) * 3, (bytes) =>
-      "An optimizer with state of 8 bits, or sharded or offloaded state, " +
-      `saves about ${of(bytes)}.`],
-    [known.trains || weights < Math.floor(moment.allocated / 4) ? 0 : weights,
-      (bytes) => "Keep the weights in half as many bits (quantised), or part " +
-        `of them elsewhere: ${of(bytes)} less of the peak.`],
-  ];
+const ADVICE = {
+  attention: (known, _, worth) => "Use fused attention " +
+    `(scaled_dot_product_attention) at ${largestLine(known, worth)}: without ` +
+    `what its softmax allocates the peak is ${bytesText(worth.bytes)} lower.`,
+  loss: (known, _, worth) =>
+    `Compute the loss at ${largestLine(known, worth)} in pieces: in eight of ` +
+    `them the peak is ${bytesText(worth.bytes)} lower.`,
+  activations: (known, moment, { bytes }) => (known.trains
+    ? "Recompute activations (checkpointing), or halve the batch"
+    : "Halve the batch or the sequence") +
+    `: that saves about ${bytesText(bytes)}; the largest are from ` +
+    `${lineText(known.run, mainLine(known, moment, ACTIVATIONS))}.`,
+  temporaries: adviseTemporaries,
+  optimizer: (known, _, { bytes }) => "An optimizer with state of 8 bits, or " +
+    `sharded or offloaded state, saves about ${bytesText(bytes)}.`,
+  weights: (known, _, { bytes }) => "Keep the weights in half as many bits " +
+    `(quantised), or part of them elsewhere: ${bytesText(bytes)} less of the ` +
+    "peak.",
+};
+
+function isOffered(known, moment, name, { bytes }) {
+  return bytes > Math.floor(moment.allocated / 20) && (name !== "weights" ||
+    (!known.trains && bytes >= Math.floor(moment.allocated / 4)));
 }
 
+// What changes one call is easier than what changes the program.
 function advisePeak(known, moment) {
-  let most = Math.floor(moment.allocated / 20), words = () =>
-    "Nothing stands out: memory that is held is in use, and none of it for " +
-    "longer than needed.";
-  for (const [bytes, text] of remedies(known, moment))
-    if (bytes > most) [most, words] = [bytes, text];
-  return words(most);
+  let most = 0, words = "Nothing stands out: memory that is held is in use, " +
+    "and none of it for longer than needed.";
+  for (const [name, lessOf] of remediesOf(known, moment)) {
+    const worth = remedyWorth(known, lessOf);
+    const weight = worth.bytes *
+      (name === "attention" || name === "loss" ? 2 : 1);
+    if (!isOffered(known, moment, name, worth) || weight <= most) continue;
+    [most, words] = [weight, ADVICE[name](known, moment, worth)];
+  }
+  return words;
 }
 
 function verdictOf(known) {

@@ -1,0 +1,263 @@
+#include "report/remedy.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/findings.h"
+#include "report/frame_kind.h"
+#include "report/report_words.h"
+
+enum { PIECES = 8 };
+
+const char *remedy_name(enum remedy remedy)
+{
+    static const char *const names[] = {
+        [REMEDY_NONE] = "none",
+        [REMEDY_ATTENTION] = "fused attention",
+        [REMEDY_LOSS] = "loss in pieces",
+        [REMEDY_ACTIVATIONS] = "activations",
+        [REMEDY_TEMPORARIES] = "temporaries",
+        [REMEDY_OPTIMIZER] = "optimizer state",
+        [REMEDY_WEIGHTS] = "weights",
+        [REMEDY_LEAK] = "leak",
+    };
+
+    return names[remedy];
+}
+
+bool remedy_has_line(const struct run_summary *r)
+{
+    return r->main_temporaries != UINT32_MAX &&
+           frame_kind_of(r->lifetimes->snapshot, r->main_temporaries) >=
+               FRAME_TORCH;
+}
+
+/* ---- stacks ------------------------------------------------------------- */
+
+enum { OF_SOFTMAX = 1, OF_LOSS = 2, OF_FUSED = 4 };
+
+static bool has_any(const char *name, const char *const *parts)
+{
+    while (*parts != NULL && strstr(name, *parts) == NULL)
+        parts++;
+    return *parts != NULL;
+}
+
+static unsigned frame_marks(const struct snapshot *s, uint32_t frame)
+{
+    static const char *const losses[] = {
+        "cross_entropy", "CrossEntropy", "nll_loss", "NllLoss",
+        "log_softmax",   "LogSoftmax",   NULL};
+    static const char *const softmaxes[] = {"softmax", "Softmax", NULL};
+    static const char *const fused[] = {"scaled_dot_product", NULL};
+    static const char *const python[] = {".py", NULL};
+    const char *name = frame_text(s, s->frames[frame].name);
+    const char *file = frame_text(s, s->frames[frame].filename);
+
+    if (has_any(name, losses))
+        return OF_LOSS;
+    /* A program's own function of that name is not fused. */
+    if (has_any(name, fused) && !has_any(file, python))
+        return OF_FUSED;
+    return has_any(name, softmaxes) ? OF_SOFTMAX : 0;
+}
+
+static unsigned stack_marks(const struct snapshot *s, uint32_t stack)
+{
+    size_t count;
+    const uint32_t *frames = snapshot_stack(s, stack, &count);
+    unsigned marks = 0;
+
+    for (size_t i = 0; i < count && !s->stacks_are_notes; i++)
+        marks |= frame_marks(s, frames[i]);
+    return marks;
+}
+
+uint64_t remedy_of_stack(const struct snapshot *s, enum remedy remedy,
+                         uint32_t stack, uint64_t bytes)
+{
+    unsigned marks = stack_marks(s, stack);
+
+    if (remedy == REMEDY_LOSS)
+        return (marks & OF_LOSS) != 0 ? bytes / PIECES * (PIECES - 1) : 0;
+    return marks == OF_SOFTMAX ? bytes : 0;
+}
+
+/* Whether the remedy is about each stack.  NULL: no host memory. */
+static bool *stacks_for(const struct snapshot *s, enum remedy remedy)
+{
+    bool *out = calloc(s->stack_count + 1, sizeof *out);
+
+    for (uint32_t i = 0; out != NULL && i < s->stack_count; i++)
+        out[i] = remedy_of_stack(s, remedy, i, PIECES) > 0;
+    return out;
+}
+
+/* ---- bytes -------------------------------------------------------------- */
+
+struct measuring {
+    const struct run_summary *r;
+    enum remedy remedy;
+    bool *stacks;  /* by stack, if the remedy is about some */
+    int64_t *less; /* by state: how much more is gone than in the one before */
+};
+
+static bool is_of(const struct measuring *m, uint32_t number,
+                  enum report_category category)
+{
+    return m->r->categories[number] == category;
+}
+
+static bool is_of_line(const struct measuring *m, const struct lifetime *a)
+{
+    return !remedy_has_line(m->r) ||
+           report_own_frame(m->r->lifetimes->snapshot, a->stack) ==
+               m->r->main_temporaries;
+}
+
+/* By how much an allocation would be smaller. */
+static uint64_t less_of(const struct measuring *m, uint32_t number)
+{
+    const struct lifetime *a = &m->r->lifetimes->allocs[number];
+
+    switch (m->remedy) {
+    case REMEDY_ATTENTION:
+        return m->stacks[a->stack] ? a->rounded : 0;
+    case REMEDY_LOSS:
+        return m->stacks[a->stack] ? a->rounded / PIECES * (PIECES - 1) : 0;
+    case REMEDY_ACTIVATIONS:
+        return is_of(m, number, REPORT_ACTIVATIONS) ? a->rounded / 2 : 0;
+    case REMEDY_TEMPORARIES:
+        return is_of(m, number, REPORT_TEMPORARIES) && is_of_line(m, a)
+                   ? a->rounded / 2
+                   : 0;
+    case REMEDY_OPTIMIZER:
+        return is_of(m, number, REPORT_OPTIMIZER) ? a->rounded / 4 * 3 : 0;
+    case REMEDY_WEIGHTS:
+        return is_of(m, number, REPORT_WEIGHTS) ? a->rounded / 2 : 0;
+    default:
+        return 0;
+    }
+}
+
+static uint32_t first_state(const struct lifetime *a)
+{
+    return a->start == LIFETIME_BEFORE ? 0 : a->start + 1;
+}
+
+/* From state `begin` on, as long as it is in use. */
+static void subtract(struct measuring *m, const struct lifetime *a,
+                     uint32_t begin, uint64_t bytes)
+{
+    const struct lifetimes *l = m->r->lifetimes;
+
+    if (a->end == LIFETIME_BEFORE || begin > a->end)
+        return;
+    m->less[begin] += (int64_t)bytes;
+    if (a->end < l->event_count)
+        m->less[a->end + 1] -= (int64_t)bytes;
+}
+
+static void subtract_all(struct measuring *m, struct remedy_worth *out)
+{
+    const struct lifetimes *l = m->r->lifetimes;
+    uint64_t max = 0;
+
+    for (size_t i = 0; i < l->alloc_count; i++) {
+        const struct lifetime *a = &l->allocs[i];
+        uint64_t bytes = less_of(m, (uint32_t)i);
+
+        if (bytes == 0)
+            continue;
+        subtract(m, a, first_state(a), bytes);
+        if (!moment_in_use(a, m->r->peak_state))
+            continue;
+        out->at_peak += a->rounded;
+        if (a->rounded > max) {
+            max = a->rounded;
+            out->largest = (uint32_t)i;
+        }
+    }
+}
+
+/* What an iteration leaves behind is freed where it ends. */
+static void subtract_leak(struct measuring *m, struct remedy_worth *out)
+{
+    const struct lifetimes *l = m->r->lifetimes;
+    const struct iterations *it = &m->r->iterations;
+    size_t number = l->before_count;
+
+    if (finding_leak(m->r, &out->largest) == 0)
+        return;
+    for (size_t i = 1; i + 1 < it->count; i++) {
+        while (number < l->alloc_count &&
+               l->allocs[number].start < it->begin[i])
+            number++;
+        for (; number < l->alloc_count &&
+               l->allocs[number].start < it->begin[i + 1];
+             number++) {
+            const struct lifetime *a = &l->allocs[number];
+
+            if (!finding_is_left(m->r, (uint32_t)number))
+                continue;
+            subtract(m, a, it->begin[i + 1], a->rounded);
+            out->at_peak += moment_in_use(a, m->r->peak_state) ? a->rounded : 0;
+        }
+    }
+}
+
+/* ---- the peak of the run ------------------------------------------------ */
+
+static bool find_peak(const struct measuring *m, uint64_t *out)
+{
+    const struct lifetimes *l = m->r->lifetimes;
+    uint64_t *curve = malloc(((size_t)l->event_count + 1) * sizeof *curve);
+    int64_t less = 0;
+
+    if (curve == NULL)
+        return false;
+    lifetimes_curve(l, CURVE_ALLOCATED, curve);
+    *out = 0;
+    for (uint32_t k = 0; k <= l->event_count; k++) {
+        less += m->less[k];
+        if (curve[k] - (uint64_t)less > *out)
+            *out = curve[k] - (uint64_t)less;
+    }
+    free(curve);
+    return true;
+}
+
+static bool measure(struct measuring *m, struct remedy_worth *out)
+{
+    uint64_t peak;
+
+    if (m->remedy == REMEDY_LEAK)
+        subtract_leak(m, out);
+    else
+        subtract_all(m, out);
+    if (out->at_peak == 0)
+        return true;
+    if (!find_peak(m, &peak))
+        return false;
+    out->bytes = m->r->peak_allocated - peak;
+    return true;
+}
+
+bool remedy_measure(const struct run_summary *r, enum remedy remedy,
+                    struct remedy_worth *out, struct tool_error *error)
+{
+    const struct lifetimes *l = r->lifetimes;
+    struct measuring m = {.r = r, .remedy = remedy};
+    bool about_stacks = remedy == REMEDY_ATTENTION || remedy == REMEDY_LOSS;
+    bool ok;
+
+    *out = (struct remedy_worth){0, 0, UINT32_MAX};
+    m.less = calloc((size_t)l->event_count + 2, sizeof *m.less);
+    if (about_stacks)
+        m.stacks = stacks_for(l->snapshot, remedy);
+    ok = m.less != NULL && (!about_stacks || m.stacks != NULL) &&
+         measure(&m, out);
+    free(m.less);
+    free(m.stacks);
+    return ok || tool_fail(error, "not enough host memory for the report");
+}

@@ -14,13 +14,13 @@
 #include "new_file.h"
 #include "recorded_report.h"
 #include "replay/replay.h"
-#include "report/report_words.h"
 #include "same_file.h"
 #include "snapshot/snapshot_write.h"
 #include "snapshot_input.h"
 #include "take_setting.h"
 #include "trace/trace_source.h"
 #include "trace/trace_zstd.h"
+#include "snapshot/plain_text.h"
 
 enum row { ROW_DEVICE, ROW_POLICY, ROW_CONF };
 
@@ -194,12 +194,11 @@ struct output {
     struct tool_error *error;
 };
 
-/* Nothing may end the comment early, so control characters are replaced. */
+/* Nothing may end the comment early. */
 static void write_comment(const struct output *o, FILE *out)
 {
     fputs("# ", out);
-    for (const char *c = o->settings->in; *c != '\0'; c++)
-        putc((unsigned char)*c < 0x20 || *c == 0x7f ? '?' : *c, out);
+    plain_text_put(out, o->settings->in);
     fprintf(out,
             ", device %zu: %" PRIu64 " allocation%s from before the recording",
             o->device, o->notes->rolled_back,
@@ -366,7 +365,7 @@ static void print_notes(const struct settings *s, const struct snapshot *snap,
     if (n->unmatched_frees + n->overwritten + n->zero_sizes + n->pools == 0)
         return;
     fputs("larder convert: ", stderr);
-    report_put_name(stderr, s->in);
+    plain_text_put(stderr, s->in);
     fprintf(stderr,
             ", device %zu: %" PRIu64 " allocation%s from before the recording",
             device, n->rolled_back, n->rolled_back == 1 ? "" : "s");

@@ -78,7 +78,8 @@ static bool cmd_doctor_print_json(const struct doctor *d)
     all = json_pack("{s:i, s:i, s:o}", "problems",
                     (int)count_of(d, DOCTOR_PROBLEM), "notes",
                     (int)count_of(d, DOCTOR_NOTE), "findings", findings);
-    ok = ok && all != NULL && json_dumpf(all, stdout, JSON_COMPACT) == 0;
+    ok = ok && all != NULL &&
+         json_dumpf(all, stdout, JSON_COMPACT | JSON_ENSURE_ASCII) == 0;
     json_decref(all);
     putchar('\n');
     return ok;

@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "report/report_words.h"
+#include "snapshot/plain_text.h"
 
 void cli_complain_list(const char *command, const char *format, va_list args)
 {
@@ -12,7 +12,7 @@ void cli_complain_list(const char *command, const char *format, va_list args)
     if (vasprintf(&text, format, args) < 0)
         text = NULL;
     else
-        report_defuse(text);
+        plain_text(text);
     fprintf(stderr, "larder%s%s: %s\n", command == NULL ? "" : " ",
             command == NULL ? "" : command,
             text == NULL ? "out of host memory" : text);

@@ -2,7 +2,7 @@
 
 #include <inttypes.h>
 
-#include "report/report_words.h"
+#include "snapshot/plain_text.h"
 
 static void print_note(FILE *out, uint64_t n, const char *one, const char *many)
 {
@@ -71,7 +71,7 @@ static void print_compared(const struct recorded_result *r)
 void recorded_report_print(const char *path, const struct replay_snapshot *s)
 {
     printf("\n");
-    report_put_name(stdout, path);
+    plain_text_put(stdout, path);
     printf(", device %zu: %" PRIu64 " allocation%s from before the recording",
            s->device, s->notes.rolled_back,
            s->notes.rolled_back == 1 ? "" : "s");

@@ -2,8 +2,8 @@
 
 #include <inttypes.h>
 
-#include "report/report_words.h"
 #include "units.h"
+#include "snapshot/plain_text.h"
 
 static const char *bytes(uint64_t n, char out[UNITS_MAX])
 {
@@ -99,7 +99,7 @@ void refused_report_print(const char *path, const struct replay_snapshot *s)
     if (!r->card.found)
         return;
     printf("\n");
-    report_put_name(stdout, path);
+    plain_text_put(stdout, path);
     printf(", device %zu: the recording ran out of memory when %s was asked "
            "for (event %" PRIu32 ")\n",
            s->device, bytes(r->card.asked, a), r->card.event);

@@ -239,7 +239,7 @@ static bool release_diff_print_json(const char *path,
         "min_capacity_bytes",
         both(a->min_capacity_bytes, b->min_capacity_bytes), "oom_count",
         both(a->oom_count, b->oom_count), "changes", changes);
-    text = o == NULL ? NULL : json_dumps(o, JSON_COMPACT);
+    text = o == NULL ? NULL : json_dumps(o, JSON_COMPACT | JSON_ENSURE_ASCII);
     json_decref(o);
     if (text == NULL)
         return tool_fail(error, "out of host memory");

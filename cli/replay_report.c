@@ -7,9 +7,9 @@
 
 #include "recorded_report.h"
 #include "refused_report.h"
-#include "report/report_words.h"
 #include "table.h"
 #include "units.h"
+#include "snapshot/plain_text.h"
 
 enum { CELL_MAX = 64, COLUMN_COUNT = 11 };
 
@@ -43,7 +43,7 @@ static void row_name(struct row *row, const char *path)
         }
     }
     snprintf(text, sizeof row->name, "%.*s", (int)length, path);
-    report_defuse(text);
+    plain_text(text);
     row_text(row, text);
 }
 
@@ -139,7 +139,7 @@ static void print_oom(const struct replay_job *job,
                       const struct replay_result *r)
 {
     putchar('\n');
-    report_put_name(stdout, job->path);
+    plain_text_put(stdout, job->path);
     printf(": out of memory at operation %" PRIu64, r->oom_op);
     if (r->oom_count == 2)
         printf(", and once after it");
@@ -158,7 +158,7 @@ static void print_rest(const struct replay_job *job)
             recorded_report_print(job->path, r->snapshot);
         if (r->summary != NULL) {
             putchar('\n');
-            report_put_name(stdout, job->path);
+            plain_text_put(stdout, job->path);
             printf("\n%s\n", r->summary);
         }
     }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "snapshot/plain_text.h"
 #include "top_nvml.h"
 
 /* ---- collecting devices and processes --------------------------------------- */
@@ -94,12 +95,25 @@ static void take_ledger(void *ctx, const larder_ledger_device *device,
     }
 }
 
+/* A process names itself. */
+static void names_defuse(struct top_data *data)
+{
+    for (size_t i = 0; i < data->count; i++) {
+        struct top_device *d = &data->devices[i];
+
+        plain_text(d->d.name);
+        for (size_t k = 0; k < d->count; k++)
+            plain_text(d->processes[k].p.name);
+    }
+}
+
 void top_data_read(struct top_data *out)
 {
     memset(out, 0, sizeof *out);
     if (larder_ledger_each(take_ledger, out) != LARDER_OK)
         out->failed = true;
     out->nvml = top_nvml_add(out);
+    names_defuse(out);
 }
 
 void top_data_free(struct top_data *data)

@@ -157,7 +157,8 @@ bool top_print_json(const struct top_data *data)
     for (size_t i = 0; i < data->count; i++) {
         json_t *o = device_json(&data->devices[i]);
 
-        ok = o != NULL && json_dumpf(o, stdout, JSON_COMPACT) == 0 && ok;
+        ok = o != NULL &&
+             json_dumpf(o, stdout, JSON_COMPACT | JSON_ENSURE_ASCII) == 0 && ok;
         puts("");
         json_decref(o);
     }

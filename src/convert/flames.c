@@ -6,6 +6,7 @@
 
 #include "convert/json_text.h"
 #include "snapshot/lifetimes.h"
+#include "snapshot/plain_text.h"
 
 /* Bytes by stack. */
 struct weights {
@@ -110,12 +111,13 @@ static bool write_devices(const struct snapshot *s, size_t device, FILE *out,
 static void collapsed_text(FILE *out, const char *text)
 {
     while (*text != '\0') {
-        unsigned char c = (unsigned char)*text;
+        unsigned code;
         size_t bytes = json_text_surrogate(out, text, strnlen(text, 3));
+        size_t control = plain_text_control(text, &code);
 
         if (bytes == 0)
-            putc(c == ';' ? ',' : c < 0x20 || c == 0x7f ? ' ' : c, out);
-        text += bytes > 0 ? bytes : 1;
+            putc(control > 0 ? ' ' : *text == ';' ? ',' : *text, out);
+        text += bytes > 0 ? bytes : control > 0 ? control : 1;
     }
 }
 

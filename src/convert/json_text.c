@@ -1,13 +1,25 @@
 #include "convert/json_text.h"
 
-static void write_byte(FILE *out, unsigned char c)
+#include <string.h>
+
+#include "snapshot/plain_text.h"
+
+/* Returns how many bytes were written. */
+static size_t write_character(FILE *out, const char *text, size_t length)
 {
-    if (c == '"' || c == '\\')
-        fprintf(out, "\\%c", c);
-    else if (c < 0x20 || c == 0x7f)
-        fprintf(out, "\\u%04x", c);
+    unsigned code;
+    char begin[4] = "";
+    size_t bytes;
+
+    memcpy(begin, text, length < 3 ? length : 3);
+    bytes = plain_text_control(begin, &code);
+    if (bytes > 0 || *text == '\0')
+        fprintf(out, "\\u%04x", code);
+    else if (*text == '"' || *text == '\\')
+        fprintf(out, "\\%c", *text);
     else
-        putc(c, out);
+        putc(*text, out);
+    return bytes > 0 ? bytes : 1;
 }
 
 size_t json_text_surrogate(FILE *out, const char *text, size_t length)
@@ -29,8 +41,8 @@ void json_text_write(FILE *out, const char *text, size_t length)
         size_t bytes = json_text_surrogate(out, text + i, length - i);
 
         if (bytes == 0)
-            write_byte(out, (unsigned char)text[i]);
-        i += bytes > 0 ? bytes : 1;
+            bytes = write_character(out, text + i, length - i);
+        i += bytes;
     }
     putc('"', out);
 }

@@ -8,6 +8,7 @@
 #include "convert/recorded_end.h"
 #include "convert/recorded_start.h"
 #include "snapshot/snapshot_conf.h"
+#include "snapshot/plain_text.h"
 
 struct recorded_playback {
     struct playback r;
@@ -51,6 +52,7 @@ static void name_frame(const struct snapshot *s, uint32_t stack,
         snprintf(d->frame, sizeof d->frame, "%s:%" PRIu32 " %s",
                  snapshot_string(s, f->filename), f->line,
                  snapshot_string(s, f->name));
+        plain_text(d->frame);
     }
 }
 

@@ -1,4 +1,5 @@
 #include "convert/snap_marks.h"
+#include "snapshot/plain_text.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -19,10 +20,12 @@ bool snap_marks_text(struct trace *out, const char *text)
 
     while (snap_marks_is_blank(*text))
         text++;
-    for (; *text != '\0' && length < sizeof label; text++) {
-        unsigned char c = (unsigned char)*text;
+    while (*text != '\0' && length < sizeof label) {
+        unsigned code;
+        size_t control = plain_text_control(text, &code);
 
-        label[length++] = c == '#' ? ':' : c < 0x20 || c == 0x7f ? ' ' : *text;
+        label[length++] = *text == '#' ? ':' : control > 0 ? ' ' : *text;
+        text += control > 0 ? control : 1;
     }
     while (length > 0 && snap_marks_is_blank(label[length - 1]))
         length--;

@@ -237,7 +237,8 @@ char *replay_result_json(const struct replay_result *r, const char *path,
     char *line = NULL;
 
     if (o != NULL && replay_json_add_all(o, r, path, options) == 0)
-        line = json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(6));
+        line = json_dumps(o, JSON_COMPACT | JSON_ENSURE_ASCII |
+                                 JSON_REAL_PRECISION(6));
     json_decref(o);
     return line;
 }

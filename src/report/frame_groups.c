@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "report/frame_kind.h"
+#include "snapshot/plain_text.h"
 
 const char *report_by_name(enum report_by by)
 {
@@ -119,7 +120,7 @@ static void function_label(const struct snapshot *s, uint32_t frame, bool whole,
     module_label(s, frame, whole, module);
     snprintf(buf, REPORT_FRAME, "%.*s %.*s", report_cut(module, 300), module,
              report_cut(name, 150), name);
-    report_defuse(buf);
+    plain_text(buf);
 }
 
 const char *report_by_label(const struct snapshot *s, uint32_t frame,
@@ -134,7 +135,7 @@ const char *report_by_label(const struct snapshot *s, uint32_t frame,
         module_label(s, frame, whole, buf);
     else
         library_label(s, frame, buf);
-    report_defuse(buf);
+    plain_text(buf);
     return buf;
 }
 

@@ -34,7 +34,8 @@ bool json_memory_write(json_t *total, FILE *out, bool ok, const char *what,
                        struct tool_error *error)
 {
     if (ok && !failed &&
-        (json_dumpf(total, out, JSON_COMPACT) != 0 || putc('\n', out) == EOF))
+        (json_dumpf(total, out, JSON_COMPACT | JSON_ENSURE_ASCII) != 0 ||
+         putc('\n', out) == EOF))
         ok = tool_fail(error, "%s could not be written", what);
     json_decref(total);
     return failed ? tool_fail(error, "not enough host memory for %s", what)

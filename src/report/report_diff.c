@@ -10,6 +10,7 @@
 #include "report/report_words.h"
 #include "report/summary_of_run.h"
 #include "snapshot/device_list.h"
+#include "snapshot/plain_text.h"
 
 enum { TOP_DIFF = 10, FIGURES_MAX = 16 };
 
@@ -332,9 +333,9 @@ bool report_write_diff(FILE *out, const char *const names[2],
         total = json_pack("{s:[oo], s:[]}", "files", json_memory_name(names[0]),
                           json_memory_name(names[1]), "devices");
     } else {
-        report_put_name(out, names[0]);
+        plain_text_put(out, names[0]);
         fputs(" -> ", out);
-        report_put_name(out, names[1]);
+        plain_text_put(out, names[1]);
         putc('\n', out);
     }
     for (i = 0; ok && i < devices.count; i++)

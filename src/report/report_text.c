@@ -8,6 +8,7 @@
 #include "report/report_writing.h"
 #include "report/summary_of_run.h"
 #include "snapshot/device_list.h"
+#include "snapshot/plain_text.h"
 
 enum { TOP_DEFAULT = 10 };
 
@@ -414,7 +415,7 @@ static bool write_number(FILE *out, const char *name, const struct snapshot *s,
     ok = run_summary_make(&l, &r, error);
     if (ok) {
         share->peak = r.peak_allocated;
-        report_put_name(out, name);
+        plain_text_put(out, name);
         fprintf(out, ", device %zu\n", share->device);
         ok = write_device(
             &(struct report_writing){out, &r, s, opt,

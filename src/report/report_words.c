@@ -2,7 +2,7 @@
 #include "report/report_words.h"
 
 #include "report/frame_kind.h"
-#include "snapshot/snap_text.h"
+#include "snapshot/plain_text.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -118,61 +118,6 @@ static size_t without_parameters(const char *name, size_t max)
     return max;
 }
 
-/* The length of the UTF-8 character here; 0: it is incomplete. */
-static size_t character_bytes(const char *text)
-{
-    const unsigned char *p = (const unsigned char *)text;
-    size_t n = p[0] < 0x80 ? 1 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
-
-    /* A lone surrogate is encoded like a character, but is none. */
-    if (strnlen(text, n) < n || !snap_utf8_valid(p, n) ||
-        (p[0] == 0xed && p[1] >= 0xa0))
-        return 0;
-    return n;
-}
-
-/* Replace bytes that are cut characters or invalid. */
-static void replace_broken(char *text)
-{
-    while (*text != '\0') {
-        size_t n = character_bytes(text);
-
-        if (n == 0)
-            *text = '?';
-        text += n == 0 ? 1 : n;
-    }
-}
-
-/* Replace control characters, which a terminal would interpret: a file may
- * contain anything.  Line ends within a statement become blanks. */
-void report_defuse(char *text)
-{
-    replace_broken(text);
-    for (; *text != '\0'; text++) {
-        unsigned char c = (unsigned char)*text;
-
-        if (c >= '\t' && c <= '\r')
-            *text = ' ';
-        else if (c < ' ' || c == 0x7f ||
-                 (c == 0xc2 && ((unsigned char)text[1] & 0xe0) == 0x80))
-            *text = '?';
-        if (c == 0xc2 && *text == '?')
-            *++text = '?';
-    }
-}
-
-void report_put_name(FILE *out, const char *name)
-{
-    char shown[4096];
-    size_t length = strlen(name);
-
-    if (length >= sizeof shown)
-        name += length - sizeof shown + 1;
-    snprintf(shown, sizeof shown, "%s", name);
-    report_defuse(shown);
-    fputs(shown, out);
-}
-
 /* The last part of a path; all of a text that is too long to be a path. */
 static const char *after_folders(const struct snapshot *s, uint32_t string)
 {
@@ -217,7 +162,7 @@ const char *report_frame(const struct snapshot *s, uint32_t frame, bool whole,
     name = snapshot_string(s, s->frames[frame].name);
     if (!whole && frame_kind_of(s, frame) == FRAME_BACKWARD) {
         put_node(buf, name);
-        report_defuse(buf);
+        plain_text(buf);
         return buf;
     }
     if (frame_is_cell(s, frame, &number)) {
@@ -238,7 +183,7 @@ const char *report_frame(const struct snapshot *s, uint32_t frame, bool whole,
     else
         snprintf(buf, REPORT_FRAME, "%.*s%s %.*s", report_cut(file, 300), file,
                  line, report_cut(name, max), name);
-    report_defuse(buf);
+    plain_text(buf);
     return buf;
 }
 

@@ -39,12 +39,6 @@ const char *report_frame(const struct snapshot *s, uint32_t frame, bool whole,
  * character. */
 int report_cut(const char *text, size_t max);
 
-/* Replace control characters and invalid UTF-8. */
-void report_defuse(char *text);
-
-/* Write a file's name in this form; only the last part if it is very long. */
-void report_put_name(FILE *out, const char *name);
-
 /* A growing text: write to `out`, then take it. */
 struct report_text {
     FILE *out; /* NULL: no host memory */

@@ -78,8 +78,8 @@ static bool block_fill(const struct snap_record *r, struct snapshot_block *k)
     if (snap_record_get(r, KEY_SIZE) == NULL)
         return snap_record_missing(r, KEY_SIZE);
     if (!snap_take_address(r, KEY_ADDRESS, &k->address) ||
-        !snap_take_size(r, KEY_SIZE, &k->size) ||
-        !take_state(r, &k->state) || !snap_take_stack(r, &k->stack) ||
+        !snap_take_size(r, KEY_SIZE, &k->size) || !take_state(r, &k->state) ||
+        !snap_take_stack(r, &k->stack) ||
         !snap_take_string(r, KEY_CATEGORY, &k->user_metadata) ||
         !snap_take_string(r, KEY_USER_METADATA, &k->user_metadata) ||
         !snap_take_range(r, KEY_HISTORY, SNAP_HISTORY, &first, &count))

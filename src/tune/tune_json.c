@@ -168,8 +168,9 @@ static int add_common(const struct tune *t, json_t *o)
 
 static char *dump(json_t *o)
 {
-    char *line =
-        o != NULL ? json_dumps(o, JSON_COMPACT | JSON_REAL_PRECISION(6)) : NULL;
+    char *line = o != NULL ? json_dumps(o, JSON_COMPACT | JSON_ENSURE_ASCII |
+                                               JSON_REAL_PRECISION(6))
+                           : NULL;
 
     json_decref(o);
     return line;

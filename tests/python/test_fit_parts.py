@@ -8,6 +8,7 @@ import unittest
 
 import lab_case  # noqa: F401  the package is found beside the tests
 from larder._finding import candidates
+from larder._plain import plain
 from larder.fit import advice, assignments, cards, search, sizes, verdict
 
 
@@ -30,6 +31,17 @@ def _total_bytes(name):
     library.larder_device_mem_info(device, ctypes.byref(free), ctypes.byref(total))
     library.larder_device_close(device)
     return total.value
+
+
+class Plain(unittest.TestCase):
+    def test_a_terminal_obeys_nothing_of_a_text(self):
+        for text, shown in (
+            ("a\x1b[31m\x07\x9b\x7fb", "a?[31m???b"),
+            ("a\tb\nc", "a b c"),
+            ("\u202eturned\u2066\u061c\u200e\u2028", "?turned????"),
+            ("\u00e9 \u2027\u202f \U0001f600", "\u00e9 \u2027\u202f \U0001f600"),
+        ):
+            self.assertEqual(plain(text), shown)
 
 
 class Sizes(unittest.TestCase):

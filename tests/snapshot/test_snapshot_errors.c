@@ -309,9 +309,14 @@ static void wrong_types_are_placed(void **state)
 /* Values that nothing depends on. */
 static void what_makes_no_sense_is_unknown(void **state)
 {
-    static const char *const values[] = {
-        "-1", "4294967296",  "18446744073709551615", "36893488147419103232",
-        "1.5", "\"12\"", "[]", "true"};
+    static const char *const values[] = {"-1",
+                                         "4294967296",
+                                         "18446744073709551615",
+                                         "36893488147419103232",
+                                         "1.5",
+                                         "\"12\"",
+                                         "[]",
+                                         "true"};
 
     (void)state;
     for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {

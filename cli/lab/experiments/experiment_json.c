@@ -81,7 +81,8 @@ bool exp_report_json(const struct exp *e)
                        "checks", json_array_get(both, 1));
     json_decref(both);
     written =
-        object != NULL && json_dumpf(object, e->opt->out, JSON_COMPACT) == 0;
+        object != NULL &&
+        json_dumpf(object, e->opt->out, JSON_COMPACT | JSON_ENSURE_ASCII) == 0;
     json_decref(object);
     fputc('\n', e->opt->out);
     return written;

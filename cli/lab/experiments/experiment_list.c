@@ -56,7 +56,7 @@ static bool list_json(FILE *out)
                                               experiments[i]->number, "name",
                                               experiments[i]->name, "title",
                                               experiments[i]->title));
-    bad = bad || json_dumpf(array, out, JSON_COMPACT) != 0;
+    bad = bad || json_dumpf(array, out, JSON_COMPACT | JSON_ENSURE_ASCII) != 0;
     json_decref(array);
     fputc('\n', out);
     return !bad;

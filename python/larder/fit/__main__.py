@@ -8,6 +8,7 @@ import signal
 import sys
 
 from larder._files import NewFile
+from larder._plain import plain
 from larder.fit import cards as table
 from larder.fit import options as reading
 from larder.fit import advice, replays, search, verdict
@@ -23,12 +24,12 @@ _INTERRUPTED = 128 + signal.SIGINT
 
 
 def _refuse(why):
-    print(f"larder run: {why}", file=sys.stderr)
+    print(f"larder run: {plain(why)}", file=sys.stderr)
     return 2
 
 
 def _say(line):
-    print(line)
+    print("\n".join(plain(part) for part in line.split("\n")))
 
 
 def _tell(options, told):

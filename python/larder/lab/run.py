@@ -10,6 +10,7 @@ import json
 import shutil
 import sys
 
+from larder._plain import plain
 from larder.lab import LabError, Session, use
 from larder.lab.listing import Listing, describe
 from larder.lab.notebook import Notebook, NotebookError
@@ -181,7 +182,7 @@ def _run_cell(listing, cell, shower):
 
 
 def _refuse(why):
-    print(f"larder lab run: {why}", file=sys.stderr)
+    print(f"larder lab run: {plain(why)}", file=sys.stderr)
     return 2
 
 

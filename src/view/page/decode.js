@@ -98,7 +98,7 @@ function decodeRun(meta, bytes) {
   const by = {};
   for (const name of ["line", "function", "module", "library"])
     by[name] = column(`by_${name}`);
-  const run = makeRun(meta.name, meta.strings, column("frame"),
+  const run = makeRun(plain(meta.name), meta.strings.map(plain), column("frame"),
     column("stack_begin"), column("stack_frame"),
     { kind: column("kind"), own: column("own"), labels: meta.labels, by });
   for (const texts of meta.devices) {
@@ -116,6 +116,6 @@ function decodePage() {
   const holder = document.getElementById("larder-data");
   const bytes = decodeBase64(holder.textContent.trim());
   holder.textContent = "";
-  return { title: meta.title,
+  return { title: plain(meta.title),
     runs: meta.runs.map((run) => decodeRun(run, bytes)) };
 }

@@ -99,7 +99,8 @@ class Pyramid {
 function makeDevice(run, texts, columns) {
   const device = {
     run, device: texts.device, verdict: texts.verdict, ooms: texts.ooms, findings: texts.findings,
-    marks: texts.marks, streams: texts.streams, note: texts.note,
+    marks: texts.marks.map((mark) => ({ ...mark, label: plain(mark.label) })),
+    streams: texts.streams, note: texts.note,
     categories: texts.categories, ...columns,
   };
   device.events = columns.event.action.length;

@@ -1,5 +1,12 @@
 // units.js - bytes, times and addresses as people read them.
 
+// A text of the snapshot as people may read it: without control characters, and
+// without those that turn the direction of what follows (plain_text.h).
+function plain(text) {
+  return text.replace(/[\t-\r]/g, " ").replace(
+    /[\0-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g, "?");
+}
+
 const UNITS = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
 
 // As C prints it: of two that are as near the even one.

@@ -1,0 +1,23 @@
+/* plain_text.h - texts as a terminal may have them.  The names of files and
+ * what is in them may be anything: control characters, which a terminal obeys,
+ * and those that change the direction of what follows, which then reads as
+ * something else, are never printed.  Everything that prints a text it was
+ * given uses this; plain() is the same in the page. */
+#ifndef LARDER_SNAPSHOT_PLAIN_TEXT_H
+#define LARDER_SNAPSHOT_PLAIN_TEXT_H
+
+#include <stddef.h>
+#include <stdio.h>
+
+/* The length in bytes of the control character or of the mark of direction that
+ * begins here, and its number; 0: another character. */
+size_t plain_text_control(const char *text, unsigned *code);
+
+/* Replace each of them by '?', and each byte that is not UTF-8; blanks and line
+ * ends by a blank.  The text does not grow. */
+void plain_text(char *text);
+
+/* Print it so; of a very long one the end. */
+void plain_text_put(FILE *out, const char *text);
+
+#endif

@@ -291,6 +291,7 @@ static const struct refusal {
     {"reclaim_budget_ms:5x", "reclaim_budget_ms", "or unlimited"},
     {"reclaim_budget_ms:never", "reclaim_budget_ms", "or unlimited"},
     {"pinned_limit:0", "pinned_limit", "above 0"},
+    {"small_kib:127", "small_kib", "from 128 to 1000000"},
 };
 
 static void every_wrong_setting_is_named_with_what_is_accepted(void **state)
@@ -344,7 +345,7 @@ static void one_refused_setting_changes_none_of_the_others(void **state)
 static void what_is_fixed_at_creation_cannot_change(void **state)
 {
     static const char *const changes[] = {"debug:1", "ledger:off",
-                                          "ledger_group:root", "small_kib:100",
+                                          "ledger_group:root", "small_kib:200",
                                           "limit:1MiB,debug:2"};
     struct rig rig = rig_up(SPEC, "debug:0,small_kib:512");
     larder_allocator *pinned = NULL;
@@ -356,7 +357,7 @@ static void what_is_fixed_at_creation_cannot_change(void **state)
     assert_ok(larder_configure(rig.a, "debug:0,ledger:on,small_kib:512"));
     rig_free(&rig, rig_alloc(&rig, MIB(2)));
     assert_ok(larder_pinned_create(rig.dev, NULL, &pinned));
-    assert_ok(larder_configure(pinned, "debug:2,small_kib:100"));
+    assert_ok(larder_configure(pinned, "debug:2,small_kib:200"));
     assert_ok(larder_destroy(pinned));
     rig_down(&rig);
 }

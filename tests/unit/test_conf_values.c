@@ -67,19 +67,25 @@ static void numbers_are_accepted_up_to_their_limits(void **state)
     not_parsed("large_segment_size_mb:13", "an even number of MiB > 10");
 }
 
-static void each_number_of_the_policy_is_from_1_to_1000000(void **state)
+static void each_number_of_the_policy_is_from_its_least_to_1000000(void **state)
 {
     static const char *const names[] = {
-#define X(name, value, text) #name,
+#define X(name, value, least, text) #name,
         LARDER_TUNING_MAP(X)
 #undef X
     };
     static const uint64_t usual[] = {
-#define X(name, value, text) value,
+#define X(name, value, least, text) value,
+        LARDER_TUNING_MAP(X)
+#undef X
+    };
+    static const uint64_t least[] = {
+#define X(name, value, least, text) least,
         LARDER_TUNING_MAP(X)
 #undef X
     };
     char text[64];
+    char words[64];
 
     (void)state;
     for (int i = 0; i < TUNING_COUNT; i++) {
@@ -89,12 +95,14 @@ static void each_number_of_the_policy_is_from_1_to_1000000(void **state)
         conf = parsed(text);
         for (int k = 0; k < TUNING_COUNT; k++)
             assert_int_equal(conf.tuning[k], k == i ? 1000000 : usual[k]);
-        (void)snprintf(text, sizeof text, "%s:1", names[i]);
-        SETS(text, tuning[i], 1);
-        (void)snprintf(text, sizeof text, "%s:0", names[i]);
-        not_parsed(text, "a number from 1 to 1000000");
+        (void)snprintf(words, sizeof words, "a number from %d to 1000000",
+                       (int)least[i]);
+        (void)snprintf(text, sizeof text, "%s:%d", names[i], (int)least[i]);
+        SETS(text, tuning[i], least[i]);
+        (void)snprintf(text, sizeof text, "%s:%d", names[i], (int)least[i] - 1);
+        not_parsed(text, words);
         (void)snprintf(text, sizeof text, "%s:1000001", names[i]);
-        not_parsed(text, "a number from 1 to 1000000");
+        not_parsed(text, words);
     }
 }
 
@@ -411,7 +419,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_are_accepted_up_to_their_limits),
-        cmocka_unit_test(each_number_of_the_policy_is_from_1_to_1000000),
+        cmocka_unit_test(
+            each_number_of_the_policy_is_from_its_least_to_1000000),
         cmocka_unit_test(sizes_are_accepted_up_to_their_limits),
         cmocka_unit_test(threads_are_a_power_of_2_up_to_128),
         cmocka_unit_test(fractions_are_read_to_the_last_digit),

@@ -166,7 +166,7 @@ static void add_own(struct text *t, const struct snapshot *s)
     if (c->trim_age_ns != 0)
         add_real(t, "trim_age", (double)c->trim_age_ns / 1e9);
         /* debug:3 sets some to what no setting can. */
-#define X(name, value, text)                                                   \
+#define X(name, value, least, text)                                                   \
     if (c->tuning[TUNING_##name] <= CONF_TUNING_MAX)                           \
         add_number(t, #name, c->tuning[TUNING_##name],                         \
                    defaults.tuning[TUNING_##name]);

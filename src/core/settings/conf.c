@@ -102,7 +102,7 @@ void larder__conf_init(struct conf *conf)
         .fraction = 1,
         .defrag = CONF_DEFRAG_LIMIT,
         .lifetimes = CONF_LIFETIMES_HINTS,
-#define X(name, value, text) .tuning[TUNING_##name] = (value),
+#define X(name, value, least, text) .tuning[TUNING_##name] = (value),
         LARDER_TUNING_MAP(X)
 #undef X
             .reclaim_budget_ms = CONF_UNLIMITED,

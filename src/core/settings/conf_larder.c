@@ -87,20 +87,21 @@ static larder_result parse_debug(struct conf *conf, struct reader *r)
     return result;
 }
 
-static larder_result parse_tuning(struct reader *r, uint64_t *out)
+static larder_result parse_tuning(struct reader *r, uint64_t least,
+                                  const char *accepted, uint64_t *out)
 {
-    static const char accepted[] = "a number from 1 to 1000000";
     larder_result result = larder__read_number(r, accepted, out);
 
-    if (result == LARDER_OK && (*out == 0 || *out > CONF_TUNING_MAX))
+    if (result == LARDER_OK && (*out < least || *out > CONF_TUNING_MAX))
         return larder__reader_fail(r, accepted);
     return result;
 }
 
-#define X(name, value, text)                                                   \
+#define X(name, value, least, text)                                            \
     static larder_result parse_##name(struct conf *conf, struct reader *r)     \
     {                                                                          \
-        return parse_tuning(r, &conf->tuning[TUNING_##name]);                  \
+        return parse_tuning(r, least, "a number from " #least " to 1000000",   \
+                            &conf->tuning[TUNING_##name]);                     \
     }
 LARDER_TUNING_MAP(X)
 #undef X
@@ -149,7 +150,7 @@ const struct conf_key larder__conf_larder_keys[] = {
     {"lifetimes", parse_lifetimes},
     {"migrate", parse_migrate},
     {"debug", parse_debug},
-#define X(name, value, text) {#name, parse_##name},
+#define X(name, value, least, text) {#name, parse_##name},
     LARDER_TUNING_MAP(X)
 #undef X
         {"trim_age", parse_trim_age},

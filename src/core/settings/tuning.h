@@ -5,18 +5,25 @@
 #ifndef LARDER_CORE_SETTINGS_TUNING_H
 #define LARDER_CORE_SETTINGS_TUNING_H
 
-/* X(name, default, what it is) */
+/* X(name, default, least, what it is); the most is CONF_TUNING_MAX.  Blocks of
+ * the large pool must be larger than a slot of the address map (map.h). */
 #define LARDER_TUNING_MAP(X)                                                   \
-    X(handle_ratio, 40, "pages of a new handle, times what is left over held") \
-    X(handle_part, 128, "of all memory: a new handle, at most")                \
-    X(handle_floor, 32, "of all memory: may have 10 pages all the same")       \
-    X(handle_stretch, 25, "percent a new handle may be larger, to need fewer") \
-    X(small_kib, 512, "KiB: the largest request of the small pool")            \
-    X(own_looks, 4, "blocks of a request's own size class looked at")          \
-    X(patience, 32, "requests before recorded streams are asked about")
+    X(handle_ratio, 40, 1, "pages of a new handle: times what is left / held") \
+    X(handle_part, 128, 1, "of all memory: a new handle, at most")             \
+    X(handle_floor, 32, 1, "of all memory: may have 10 pages all the same")    \
+    X(handle_stretch, 25, 1, "percent a handle may be larger, to need fewer")  \
+    X(small_kib, 512, 128, "KiB: the largest request of the small pool")       \
+    X(own_looks, 4, 1, "blocks of a request's own size class looked at")       \
+    X(patience, 32, 1, "requests before recorded streams are asked about")
+
+enum {
+#define X(name, value, least, text) TUNING_LEAST_##name = (least),
+    LARDER_TUNING_MAP(X)
+#undef X
+};
 
 enum tuning_number {
-#define X(name, value, text) TUNING_##name,
+#define X(name, value, least, text) TUNING_##name,
     LARDER_TUNING_MAP(X)
 #undef X
         TUNING_COUNT

@@ -16,7 +16,8 @@ enum { HANDLES = 4, HANDLE_PAGES = 8, LIVE_STREAM = 0, OTHER_STREAM = 1 };
 
 struct holes {
     struct rig rig;
-    larder_addr live[HANDLES]; /* one page each, with known contents */
+    larder_addr
+        live[HANDLES]; /* one page each, with known contents; 0: freed */
 };
 
 static inline uint64_t *holes_word(larder_addr addr, size_t i)
@@ -38,7 +39,7 @@ static inline void holes_write(const struct holes *h)
 static inline void holes_verify(const struct holes *h)
 {
     for (int n = 0; n < HANDLES; n++) {
-        for (size_t i = 0; i < PAGE_WORDS; i += PAGE_STEP)
+        for (size_t i = 0; h->live[n] != 0 && i < PAGE_WORDS; i += PAGE_STEP)
             assert_int_equal(*holes_word(h->live[n], i), h->live[n] + i);
     }
 }

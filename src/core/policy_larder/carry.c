@@ -137,19 +137,85 @@ static void carry_publish(struct allocator *a, struct block *first)
     }
 }
 
-/* ---- migrating one handle -------------------------------------------------- */
+/* ---- undoing --------------------------------------------------------------- */
 
 static void carry_finish(struct allocator *a)
 {
     struct carry *c = &a->larder->carry;
 
     c->segment = NULL;
+    a->has_withheld = false;
     c->made = c->mapped = 0;
     if (c->is_in_flight)
         return;
     larder__host_free(c->host);
     c->host = NULL;
 }
+
+/* If a step fails the function can be called again and continues there. */
+static larder_result go_back(struct allocator *a)
+{
+    struct carry *c = &a->larder->carry;
+    larder_result r;
+
+    r = larder__carry_unmap(a);
+    if (r != LARDER_OK)
+        return r;
+    larder__carry_release(a);
+    r = larder__carried_remake(a);
+    if (r == LARDER_OK)
+        r = larder__carried_map(a);
+    if (r != LARDER_OK)
+        return r;
+    larder__assert(c->made == 0 && c->mapped == 0);
+    larder__assert(c->is_mapped && c->is_usable && c->handle != 0);
+    for (size_t i = c->begin; i < c->end; i++)
+        c->segment->pages[i] = c->handle;
+    carry_finish(a);
+    return LARDER_OK;
+}
+
+/* Take the addresses out of use, until undoing the move succeeds. */
+static larder_result withhold(struct allocator *a, larder_result r)
+{
+    const struct carry *c = &a->larder->carry;
+    char words[LARDER_FAIL_MAX - 256];
+
+    larder__copy_error(words, sizeof words);
+    a->has_withheld = true;
+    larder__set_error("%s; undoing a move of memory failed: the %llu bytes at "
+                      "0x%llx, whose contents are kept, cannot be used until a "
+                      "later request maps them again",
+                      words, (unsigned long long)pages_bytes(c->end - c->begin),
+                      (unsigned long long)page_at(c->segment, c->begin));
+    return r;
+}
+
+larder_result larder__carry_back(struct allocator *a)
+{
+    larder_result r;
+
+    if (a->larder->carry.segment == NULL)
+        return LARDER_OK;
+    r = go_back(a);
+    return r == LARDER_OK ? r : withhold(a, r);
+}
+
+/* Returns r, the result of the move. */
+static larder_result carry_undo(struct allocator *a, larder_result r)
+{
+    char words[LARDER_FAIL_MAX];
+
+    larder__copy_error(words, sizeof words);
+    if (go_back(a) != LARDER_OK) {
+        larder__set_error("%s", words);
+        return withhold(a, r);
+    }
+    larder__set_error("%s", words);
+    return r;
+}
+
+/* ---- migrating one handle -------------------------------------------------- */
 
 /* Allocate all host memory that the move needs, except for the contents. */
 static bool prepare(struct allocator *a, size_t used, size_t unused)
@@ -191,24 +257,6 @@ static void carry_begin(struct allocator *a, struct segment *s,
     c->count = used;
 }
 
-static void carry_undo(struct allocator *a)
-{
-    const struct carry *c = &a->larder->carry;
-    char words[LARDER_FAIL_MAX - 256];
-    larder_addr addr = page_at(c->segment, c->begin);
-    uint64_t bytes = pages_bytes(c->end - c->begin);
-
-    larder__copy_error(words, sizeof words);
-    if (larder__carry_back(a) == LARDER_OK)
-        larder__set_error("%s", words);
-    else
-        larder__set_error("%s; undoing the move failed too: the %llu bytes at "
-                          "0x%llx, whose contents are kept, cannot be used "
-                          "until a later request maps them again",
-                          words, (unsigned long long)bytes,
-                          (unsigned long long)addr);
-}
-
 larder_result larder__carry(struct allocator *a, struct segment *s,
                             struct page_span handle)
 {
@@ -229,10 +277,8 @@ larder_result larder__carry(struct allocator *a, struct segment *s,
     carry_begin(a, s, handle, used);
     (void)larder__carry_used(a, first, s, handle, c->pages);
     r = remap(a);
-    if (r != LARDER_OK) {
-        carry_undo(a);
-        return r;
-    }
+    if (r != LARDER_OK)
+        return carry_undo(a, r);
     carry_publish(a, first);
     if (c->handle != 0)
         larder__orphan_try_release(
@@ -242,32 +288,7 @@ larder_result larder__carry(struct allocator *a, struct segment *s,
     return LARDER_OK;
 }
 
-/* ---- undoing --------------------------------------------------------------- */
-
-/* If a step fails the function can be called again and continues there. */
-larder_result larder__carry_back(struct allocator *a)
-{
-    struct carry *c = &a->larder->carry;
-    larder_result r;
-
-    if (c->segment == NULL)
-        return LARDER_OK;
-    r = larder__carry_unmap(a);
-    if (r != LARDER_OK)
-        return r;
-    larder__carry_release(a);
-    r = larder__carried_remake(a);
-    if (r == LARDER_OK)
-        r = larder__carried_map(a);
-    if (r != LARDER_OK)
-        return r;
-    larder__assert(c->made == 0 && c->mapped == 0);
-    larder__assert(c->is_mapped && c->is_usable && c->handle != 0);
-    for (size_t i = c->begin; i < c->end; i++)
-        c->segment->pages[i] = c->handle;
-    carry_finish(a);
-    return LARDER_OK;
-}
+/* ---- ending ----------------------------------------------------------------- */
 
 /* Release the handles wherever they are mapped now. */
 static void carry_release_all(struct allocator *a)

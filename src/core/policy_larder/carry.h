@@ -12,8 +12,11 @@
  *
  * A failure on the way is undone.  If undoing fails too (the device maps
  * nothing any more), the handle or its contents are kept, and undoing is tried
- * again before memory is supplied, released or destroyed.  Until then the
- * bookkeeping looks as before, but the live memory cannot be accessed. */
+ * again at every request that misses, and before memory is supplied, released,
+ * exported or destroyed.  Until then the bookkeeping looks as before, but the
+ * handle is withheld: it does not move, free blocks that touch it are not handed
+ * out, and the fast path is closed (allocator.has_withheld).  Its live memory
+ * cannot be accessed. */
 #ifndef LARDER_CORE_POLICY_LARDER_CARRY_H
 #define LARDER_CORE_POLICY_LARDER_CARRY_H
 
@@ -32,8 +35,28 @@ size_t larder__carry_used(struct allocator *a, const struct block *first,
 larder_result larder__carry(struct allocator *a, struct segment *s,
                             struct page_span handle);
 
-/* Finish undoing a failed move; OK if there is none. */
+/* Finish undoing a failed move; OK if there is none.  The error names the
+ * addresses that stay withheld. */
 larder_result larder__carry_back(struct allocator *a);
+
+/* Whether these pages of the segment, or a part of the block, are withheld. */
+static inline bool carry_withholds_pages(const struct allocator *a,
+                                         const struct segment *s,
+                                         struct page_span span)
+{
+    const struct carry *c = &a->larder->carry;
+
+    return a->has_withheld && c->segment == s && span.begin < c->end &&
+           span.end > c->begin;
+}
+
+static inline bool carry_withholds(const struct allocator *a,
+                                   const struct block *b)
+{
+    return a->has_withheld &&
+           carry_withholds_pages(a, b->segment,
+                                 pages_touched(b->segment, b->addr, b->bytes));
+}
 
 /* The segment is being destroyed: undo its failed move, or release what belongs
  * to it. */

@@ -6,6 +6,7 @@
  * does, except for what is tried before a request fails (segment_ladder.c). */
 #include "base/fail.h"
 #include "base/host.h"
+#include "core/policy_larder/carry.h"
 #include "core/policy_larder/fast.h"
 #include "core/policy_larder/larder_policy.h"
 #include "core/policy_larder/larder_state.h"
@@ -27,11 +28,26 @@
 
 /* ---- reusing free blocks -------------------------------------------------- */
 
+/* A free block that has all its pages, after a move that could not be undone.
+ * NULL: none. */
+static struct block *fit_find_mapped(struct allocator *a, const struct fit *fit,
+                                     uint64_t size)
+{
+    struct block *b = fit_from(fit, size);
+
+    while (b != NULL && (b->bytes < size || carry_withholds(a, b)))
+        b = fit_after(fit, b);
+    return b;
+}
+
 /* Find a free block in the request's heap and remove it from the heap. */
 static bool larder_policy_take_free(struct allocator *a, struct request *q)
 {
-    q->block = fit_find(q->heap->fit, q->size,
-                        (unsigned)a->conf.tuning[TUNING_own_looks]);
+    if (a->has_withheld)
+        q->block = fit_find_mapped(a, q->heap->fit, q->size);
+    else
+        q->block = fit_find(q->heap->fit, q->size,
+                            (unsigned)a->conf.tuning[TUNING_own_looks]);
     if (q->block != NULL)
         heap_remove(q->block);
     return q->block != NULL;
@@ -145,6 +161,8 @@ static larder_result find_paged(struct allocator *a, struct request *q)
 {
     larder__assert(allocator_is_locked(a) && q->heap->fit != NULL);
     larder__assert(q->size >= q->bytes && q->size % FAST_UNIT == 0);
+    if (a->has_withheld && !allocator_is_capturing(a))
+        (void)larder__carry_back(a); /* the device may work again */
     if (larder_policy_take_free(a, q) || take_completed(a, q))
         return LARDER_OK;
     if (a->reclaims.count > 0 && !q->reclaimed)

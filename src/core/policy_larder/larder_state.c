@@ -208,6 +208,10 @@ static larder_result check(const struct allocator *a, size_t mapped_pages)
         return larder__fail(LARDER_ERR_CORRUPT,
                             "rule B7 is broken: pages can be moved in heaps "
                             "that are not stocked");
+    if (a->has_withheld != (a->larder->carry.segment != NULL))
+        return larder__fail(LARDER_ERR_CORRUPT,
+                            "rule G5 is broken: a failed move left pages "
+                            "unmapped that are not withheld");
     if (pages != loose->pages)
         return larder__fail(LARDER_ERR_CORRUPT,
                             "rule G4 is broken: %zu loose pages, counted %zu",
@@ -227,6 +231,7 @@ const struct policy_state larder__state = {
     .release_heap = release_heap,
     .release_empty = release_empty,
     .release_loose = release_loose,
+    .settle = larder__carry_back,
     .release_old = larder_state_release_old,
     .trim = trim,
     .take_loose = take_loose,

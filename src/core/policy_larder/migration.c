@@ -116,7 +116,7 @@ static larder_result migration_find(struct allocator *a,
                                     struct candidates *all)
 {
     for (struct segment *s = a->segments; s != NULL; s = s->next) {
-        if (s->kind == SEGMENT_PAGED && s->page_count > 0 &&
+        if (s->kind == SEGMENT_PAGED && s->page_count > 0 && !s->is_asleep &&
             !find_in(a, s, except, all))
             return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
     }
@@ -206,12 +206,13 @@ static larder_result device_pass(struct allocator *a)
 
 /* ---- migrating ------------------------------------------------------------- */
 
+/* One move at a time: an earlier one that could not be undone comes first. */
 static bool is_allowed(const struct allocator *a)
 {
     bool is_on = a->conf.migrate == CONF_MIGRATE_ON || a->quiet_points > 0;
 
     return is_on && a->is_paged && a->conf.defrag != CONF_DEFRAG_OFF &&
-           !allocator_is_capturing(a);
+           !allocator_is_capturing(a) && !a->has_withheld;
 }
 
 static larder_result carry_all(struct allocator *a,

@@ -4,6 +4,7 @@
 
 #include "base/bits.h"
 #include "base/fail.h"
+#include "core/policy_larder/carry.h"
 #include "core/pools/stocked.h"
 #include "core/segments/order.h"
 
@@ -90,7 +91,9 @@ static void find_in_block(struct allocator *a, struct block *b,
 
     for (size_t end = span.end; end > span.begin; end = begin) {
         begin = page_handle_begin(b->segment, end - 1);
-        if (end - begin > *lent)
+        if (end - begin > *lent ||
+            carry_withholds_pages(a, b->segment,
+                                  (struct page_span){begin, end}))
             continue;
         *lent -= end - begin;
         spot_add(a, b, begin, end - begin);

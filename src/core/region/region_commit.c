@@ -226,12 +226,14 @@ larder_result larder__region_commit(struct allocator *a, struct region *g,
                                     struct page_span span)
 {
     struct lack lack = count_lack(a, g, span);
-    larder_result r;
+    larder_result r = larder__carry_back(a); /* the pages at hand are mapped */
 
     larder__assert(allocator_is_locked(a));
     larder__assert(span.begin < span.end);
     larder__assert(span.end <= g->segment->bytes / PAGE_BYTES);
     larder__assert(lack.pages <= span.end - span.begin);
+    if (r != LARDER_OK)
+        return r;
     if (lack.is_pending) {
         r = wait_for_pending(a, g, span);
         if (r != LARDER_OK)

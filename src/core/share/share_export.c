@@ -112,6 +112,8 @@ static larder_result export_open(larder_allocator *handle, struct allocator *a,
                             "0x%" PRIx64,
                             addr);
     r = check_exportable(a, b);
+    if (r == LARDER_OK && a->has_withheld)
+        r = a->policy->state->settle(a);
     return r == LARDER_OK ? export_make(handle, a, b, out) : r;
 }
 

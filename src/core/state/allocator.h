@@ -370,6 +370,9 @@ struct allocator {
     int64_t told_max_split_bytes;
     uint64_t quiet_points; /* begun and not ended (migrate.h) */
     struct larder *larder; /* NULL: another policy */
+    /* A failed move left addresses without pages, which no request may get
+     * (carry.h). */
+    bool has_withheld;
 
     struct trim trim;
     struct orphans orphans;

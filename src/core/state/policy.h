@@ -50,6 +50,9 @@ struct policy_state {
     /* Release segments of heaps that are empty after that. */
     larder_result (*release_empty)(struct allocator *a);
     void (*release_loose)(struct allocator *a);
+    /* Map live pages that a failed move left without memory; OK if there are
+     * none. */
+    larder_result (*settle)(struct allocator *a);
     /* Release those pages of a default pool's heap that trim_age considers old
      * (stamp.h).  Its stream has passed the point where it was when they were
      * last in use. */

@@ -69,7 +69,7 @@ void larder__shards_unlock(struct allocator *a)
 {
     bool is_open = a->is_fast && a->tag_frames == 0 && a->history == NULL &&
                    a->routes.first == NULL && a->captures == 0 &&
-                   a->pieces == NULL;
+                   a->pieces == NULL && !a->has_withheld;
 
     larder__assert(allocator_is_locked(a));
     larder__assert(!is_open || a->is_paged);

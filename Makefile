@@ -28,7 +28,7 @@ CTEST = ctest --test-dir $(B) --output-on-failure --parallel $(JOBS)
 
 .PHONY: all help setup configure build run test check-debug check-mutants \
         coverage check-asan check-clang check-tsan check-long check-fuzz check-gpu \
-        check-fit check-exec check-pytorch check-torch bench bench-report \
+        check-fit check-exec check-stack check-pytorch check-torch bench bench-report \
         bench-landscape \
         wheel deb install uninstall lint manuals format clean
 
@@ -100,6 +100,9 @@ check-gpu: build ## run what needs a GPU: tests on cuda:0, prices of its driver
 
 check-fit: build ## run `larder run` under a PyTorch for processors
 	@tools/check_fit.sh $(B) || [ $$? -eq 77 ]
+
+check-stack: build ## run torch.compile and what else people install on simulated cards
+	@tools/check_stack.sh $(B)
 
 check-exec: build ## run PyTorch's CUDA wheel and CuPy on simulated GPUs (fetched)
 	@tools/check_exec.sh $(B) || [ $$? -eq 77 ]

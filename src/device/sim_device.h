@@ -45,10 +45,18 @@ struct sim_page {
     uint64_t foreign_offset;     /* and its offset there */
 };
 
+/* What a driver made of the simulated GPU keeps of an event's recording. */
+struct sim_event_note {
+    uint64_t ns;
+    uint64_t capture; /* its number; 0: none */
+    unsigned queued;
+};
+
 struct sim_event {
     struct sim_slot slot;
     larder_stream stream;
     uint64_t ticket; /* of the last recording; 0: none */
+    struct sim_event_note note;
 };
 
 /* A queue.  Everything queued takes a ticket, counting from 1; `done` is the

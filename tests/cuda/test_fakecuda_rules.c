@@ -309,28 +309,198 @@ static void a_function_goes_with_its_module(void **state)
                 "no module");
 }
 
+static void assert_status(cud_stream stream, int expected)
+{
+    cud_capture_status status = 9;
+
+    assert_int_equal(DRIVER(cuStreamIsCapturing)(stream, &status), 0);
+    assert_int_equal(status, expected);
+}
+
+static void end_capture(cud_stream stream, cud_result expected)
+{
+    void *graph = &graph;
+
+    assert_int_equal(DRIVER(cuStreamEndCapture)(stream, &graph), expected);
+    if (expected == 0)
+        assert_int_equal(DRIVER(cuGraphDestroy)(graph), 0);
+    else
+        assert_null(graph);
+    assert_status(stream, 0);
+}
+
+enum { GLOBAL, THREAD_LOCAL, RELAXED, NON_BLOCKING = 1 };
+
 static void a_capture_refuses_memory_unless_the_thread_is_relaxed(void **state)
 {
     cud_stream stream;
     cud_capture_mode mode = CUD_CAPTURE_RELAXED;
-    cud_capture_status status = 9;
-    void *graph = NULL;
     cud_addr addr;
 
     (void)state;
     assert_int_equal(DRIVER(cuStreamCreate)(&stream, 0), 0);
-    assert_int_equal(DRIVER(cuStreamBeginCapture_v2)(stream, 0), 0);
-    assert_int_equal(DRIVER(cuStreamIsCapturing)(stream, &status), 0);
-    assert_int_equal(status, 1);
-    assert_rule(CUD_CAPTURE_UNSUPPORTED, DRIVER(cuMemAlloc_v2)(&addr, 512),
-                "not relaxed");
+    assert_int_equal(DRIVER(cuStreamBeginCapture_v2)(stream, GLOBAL), 0);
+    assert_status(stream, 1);
     assert_int_equal(DRIVER(cuThreadExchangeStreamCaptureMode)(&mode), 0);
     assert_int_equal(DRIVER(cuMemAlloc_v2)(&addr, 512), 0);
-    assert_int_equal(DRIVER(cuThreadExchangeStreamCaptureMode)(&mode), 0);
-    assert_int_equal(DRIVER(cuStreamEndCapture)(stream, &graph), 0);
-    assert_int_equal(DRIVER(cuGraphDestroy)(graph), 0);
     assert_int_equal(DRIVER(cuMemFree_v2)(addr), 0);
+    assert_int_equal(DRIVER(cuThreadExchangeStreamCaptureMode)(&mode), 0);
+    assert_rule(CUD_CAPTURE_UNSUPPORTED, DRIVER(cuMemAlloc_v2)(&addr, 512),
+                "not relaxed");
+    assert_status(stream, 2);
+    end_capture(stream, CUD_CAPTURE_INVALIDATED);
     assert_int_equal(DRIVER(cuStreamDestroy_v2)(stream), 0);
+}
+
+static void *allocates(void *out)
+{
+    cud_context context;
+    cud_addr addr = 0;
+    cud_result *answer = out;
+
+    if (DRIVER(cuDevicePrimaryCtxRetain)(&context, 0) == 0 &&
+        DRIVER(cuCtxSetCurrent)(context) == 0)
+        *answer = DRIVER(cuMemAlloc_v2)(&addr, 512);
+    if (*answer == 0)
+        (void)DRIVER(cuMemFree_v2)(addr);
+    return NULL;
+}
+
+/* By a capture of another thread. */
+static cud_result allocation_elsewhere(cud_capture_mode mode)
+{
+    cud_stream stream;
+    cud_result answer = CUD_INVALID_VALUE;
+    pthread_t thread;
+
+    assert_int_equal(DRIVER(cuStreamCreate)(&stream, NON_BLOCKING), 0);
+    assert_int_equal(DRIVER(cuStreamBeginCapture_v2)(stream, mode), 0);
+    assert_int_equal(pthread_create(&thread, NULL, allocates, &answer), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    end_capture(stream, answer == 0 ? 0 : CUD_CAPTURE_INVALIDATED);
+    assert_int_equal(DRIVER(cuStreamDestroy_v2)(stream), 0);
+    return answer;
+}
+
+static void only_a_global_capture_disturbs_other_threads(void **state)
+{
+    (void)state;
+    assert_rule(CUD_CAPTURE_UNSUPPORTED, allocation_elsewhere(GLOBAL),
+                "not relaxed");
+    fake()->forget();
+    assert_int_equal(allocation_elsewhere(THREAD_LOCAL), 0);
+    assert_int_equal(allocation_elsewhere(RELAXED), 0);
+}
+
+static void a_captured_stream_takes_those_along_that_wait_for_it(void **state)
+{
+    enum { UNMATCHED = 903, UNJOINED = 904, ISOLATION = 905, CAPTURED = 907 };
+    cud_stream stream;
+    cud_stream side;
+    cud_event event;
+    cud_addr buffer;
+
+    (void)state;
+    assert_int_equal(DRIVER(cuMemAlloc_v2)(&buffer, MIB(2)), 0);
+    assert_int_equal(DRIVER(cuStreamCreate)(&stream, NON_BLOCKING), 0);
+    assert_int_equal(DRIVER(cuStreamCreate)(&side, NON_BLOCKING), 0);
+    assert_int_equal(DRIVER(cuEventCreate)(&event, 0), 0);
+    for (int joins = 1; joins >= 0; joins--) {
+        assert_int_equal(DRIVER(cuStreamBeginCapture_v2)(stream, GLOBAL), 0);
+        assert_int_equal(DRIVER(cuEventRecord)(event, stream), 0);
+        assert_int_equal(DRIVER(cuStreamWaitEvent)(side, event, 0), 0);
+        assert_status(side, 1);
+        assert_int_equal(DRIVER(cuMemsetD8Async)(buffer, 1, 64, side), 0);
+        assert_int_equal(DRIVER(cuEventRecord)(event, side), 0);
+        if (joins)
+            assert_int_equal(DRIVER(cuStreamWaitEvent)(stream, event, 0), 0);
+        end_capture(stream, joins ? 0 : UNJOINED);
+        assert_status(side, 0);
+    }
+    assert_int_equal(DRIVER(cuStreamBeginCapture_v2)(stream, GLOBAL), 0);
+    assert_int_equal(DRIVER(cuEventRecord)(event, stream), 0);
+    assert_rule(CAPTURED, DRIVER(cuEventQuery)(event), "in a capture");
+    end_capture(stream, CUD_CAPTURE_INVALIDATED);
+    fake()->forget();
+    assert_int_equal(DRIVER(cuEventRecord)(event, side), 0);
+    assert_int_equal(DRIVER(cuStreamBeginCapture_v2)(stream, GLOBAL), 0);
+    assert_rule(ISOLATION, DRIVER(cuStreamWaitEvent)(stream, event, 0),
+                "outside its capture");
+    end_capture(stream, CUD_CAPTURE_INVALIDATED);
+    assert_int_equal(DRIVER(cuEventDestroy_v2)(event), 0);
+    assert_int_equal(DRIVER(cuStreamDestroy_v2)(side), 0);
+    assert_int_equal(DRIVER(cuStreamDestroy_v2)(stream), 0);
+}
+
+static void *ends(void *stream)
+{
+    cud_context context;
+    void *graph = NULL;
+
+    if (DRIVER(cuDevicePrimaryCtxRetain)(&context, 0) != 0 ||
+        DRIVER(cuCtxSetCurrent)(context) != 0)
+        return NULL;
+    return (void *)(intptr_t)DRIVER(cuStreamEndCapture)(stream, &graph);
+}
+
+static void a_thread_ends_its_own_captures(void **state)
+{
+    cud_stream stream;
+    pthread_t thread;
+    void *answer = NULL;
+
+    (void)state;
+    assert_int_equal(DRIVER(cuStreamCreate)(&stream, NON_BLOCKING), 0);
+    assert_int_equal(DRIVER(cuStreamBeginCapture_v2)(stream, THREAD_LOCAL), 0);
+    assert_int_equal(pthread_create(&thread, NULL, ends, stream), 0);
+    assert_int_equal(pthread_join(thread, &answer), 0);
+    assert_int_equal((intptr_t)answer, CUD_CAPTURE_WRONG_THREAD);
+    end_capture(stream, 0);
+    assert_int_equal(DRIVER(cuStreamDestroy_v2)(stream), 0);
+}
+
+/* Milliseconds. */
+static float between(cud_event from, cud_event to)
+{
+    float ms = -1;
+
+    assert_int_equal(DRIVER(cuEventElapsedTime)(&ms, from, to), 0);
+    return ms;
+}
+
+static void time_passes_with_what_is_launched(void **state)
+{
+    enum { KERNELS = 10 };
+    cud_event event[3];
+    cud_stream stream;
+    void *module = NULL;
+    void *function = NULL;
+    float ms;
+
+    (void)state;
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(DRIVER(cuEventCreate)(&event[i], 0), 0);
+    assert_rule(CUD_INVALID_HANDLE,
+                DRIVER(cuEventElapsedTime)(&ms, event[0], event[1]),
+                "not recorded");
+    assert_int_equal(DRIVER(cuStreamCreate)(&stream, NON_BLOCKING), 0);
+    assert_int_equal(DRIVER(cuModuleLoadData)(&module, "image"), 0);
+    assert_int_equal(DRIVER(cuModuleGetFunction)(&function, module, "k"), 0);
+    assert_int_equal(DRIVER(cuEventRecord)(event[0], stream), 0);
+    assert_int_equal(DRIVER(cuEventRecord)(event[1], stream), 0);
+    for (int i = 0; i < KERNELS; i++)
+        assert_int_equal(DRIVER(cuLaunchKernel)(function, 1 << 16, 1, 1, 256, 1,
+                                                1, 0, stream, NULL, NULL),
+                         0);
+    assert_int_equal(DRIVER(cuEventRecord)(event[2], stream), 0);
+    assert_true(between(event[0], event[1]) > 0);
+    assert_true(between(event[1], event[2]) >
+                KERNELS * between(event[0], event[1]));
+    assert_true(between(event[2], event[1]) < 0);
+    assert_int_equal(DRIVER(cuModuleUnload)(module), 0);
+    assert_int_equal(DRIVER(cuStreamDestroy_v2)(stream), 0);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(DRIVER(cuEventDestroy_v2)(event[i]), 0);
 }
 
 static void calls_are_found_by_name(void **state)
@@ -463,6 +633,10 @@ int main(void)
         RULE(a_linker_is_destroyed_once),
         RULE(a_function_goes_with_its_module),
         RULE(a_capture_refuses_memory_unless_the_thread_is_relaxed),
+        RULE(only_a_global_capture_disturbs_other_threads),
+        RULE(a_captured_stream_takes_those_along_that_wait_for_it),
+        RULE(a_thread_ends_its_own_captures),
+        RULE(time_passes_with_what_is_launched),
         RULE(calls_are_found_by_name),
         RULE(pages_come_back_through_files),
         RULE(calls_fail_as_planned),

@@ -616,6 +616,42 @@ static void a_captured_graph_may_be_destroyed_early(void **state)
     OK(cudaFree(graph));
 }
 
+static void the_default_stream_stands_apart_from_a_non_blocking_capture(
+    void **state)
+{
+    enum { RELAXED = 2, NON_BLOCKING = 1, IMPLICIT = 906, INVALIDATED = 901 };
+    cud_stream stream;
+    void *graph = NULL;
+    void *memory;
+    size_t nodes = 0;
+    int status = 9;
+
+    (void)state;
+    OK(cudaMalloc(&memory, 4096));
+    OK(cudaStreamCreateWithFlags(&stream, NON_BLOCKING));
+    OK(cudaStreamBeginCapture(stream, 0));
+    OK(cudaStreamIsCapturing(NULL, &status));
+    assert_int_equal(status, 0);
+    OK(cudaMemsetAsync(memory, 0, 64, NULL));
+    OK(cudaMemsetAsync(memory, 0, 64, stream));
+    OK(cudaStreamEndCapture(stream, &graph));
+    OK(cudaGraphGetNodes(graph, NULL, &nodes));
+    assert_int_equal(nodes, 1);
+    OK(cudaGraphDestroy(graph));
+    OK(cudaStreamDestroy(stream));
+
+    OK(cudaStreamCreate(&stream));
+    OK(cudaStreamBeginCapture(stream, RELAXED));
+    assert_int_equal(cudaStreamIsCapturing(NULL, &status), IMPLICIT);
+    OK(cudaStreamIsCapturing(stream, &status));
+    assert_int_equal(status, 1);
+    assert_int_equal(cudaMemsetAsync(memory, 0, 64, NULL), IMPLICIT);
+    assert_int_equal(cudaStreamEndCapture(stream, &graph), INVALIDATED);
+    assert_null(graph);
+    OK(cudaStreamDestroy(stream));
+    OK(cudaFree(memory));
+}
+
 /* A copy that is queued uses memory until it is freed, which waits. */
 static void pinned_memory_outlives_its_copies(void **state)
 {
@@ -811,6 +847,8 @@ int main(void)
         cmocka_unit_test(destroyed_handles_stay_invalid),
         cmocka_unit_test(made_up_handles_are_refused),
         cmocka_unit_test(a_handle_of_another_kind_is_refused),
+        cmocka_unit_test(
+            the_default_stream_stands_apart_from_a_non_blocking_capture),
         cmocka_unit_test(a_captured_graph_may_be_destroyed_early),
         cmocka_unit_test(pinned_memory_outlives_its_copies),
         cmocka_unit_test(registered_kernels_can_be_launched),

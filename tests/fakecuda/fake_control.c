@@ -60,7 +60,7 @@ static larder_result control_capture_begin(larder_device *dev,
     fake_lock();
     r = larder_sim_capture_begin(dev, stream);
     if (r == LARDER_OK)
-        fake_capture_note(device_of(dev), true, 0);
+        fake_capture_note(device_of(dev), true);
     fake_unlock();
     return r;
 }
@@ -73,7 +73,7 @@ static larder_result control_capture_end(larder_device *dev,
     fake_lock();
     r = larder_sim_capture_end(dev, stream);
     if (r == LARDER_OK)
-        fake_capture_note(device_of(dev), false, 0);
+        fake_capture_note(device_of(dev), false);
     fake_unlock();
     return r;
 }

@@ -1,5 +1,5 @@
-/* fake_graph.c - graphs without contents: captured work is not kept, and a
- * launch is only counted.  User objects live as long as graphs keep them. */
+/* fake_graph.c - graphs without contents: of captured work only how much it is
+ * and how long it takes is kept, and a launch is only counted.  User objects live as long as graphs keep them. */
 #include "fakecuda/fake_state.h"
 
 #include <limits.h>
@@ -22,6 +22,8 @@ struct held {
 struct fake_graph {
     struct fake_handle handle;
     struct held *held;
+    uint64_t ns; /* a launch takes so long */
+    size_t nodes;
 };
 
 /* ---- user objects --------------------------------------------------------------- */
@@ -135,6 +137,14 @@ void *fake_graph_make(void)
     return graph_make(FAKE_GRAPH);
 }
 
+void fake_graph_fill(void *graph, size_t nodes, uint64_t ns)
+{
+    struct fake_graph *g = fake_handle_find(FAKE_GRAPH, graph);
+
+    g->nodes = nodes;
+    g->ns = ns;
+}
+
 cud_result cuGraphCreate(void **out, unsigned flags)
 {
     cud_result answer = fake_begin_bare(__func__);
@@ -183,7 +193,10 @@ cud_result cuGraphInstantiateWithFlags(void **out, void *graph,
     if (answer != CUD_SUCCESS)
         return answer;
     *out = graph_make(FAKE_EXEC);
-    return fake_end(*out == NULL ? CUD_OUT_OF_MEMORY : CUD_SUCCESS);
+    if (*out == NULL)
+        return fake_end(CUD_OUT_OF_MEMORY);
+    ((struct fake_graph *)fake_handle_find(FAKE_EXEC, *out))->ns = g->ns;
+    return fake_end(CUD_SUCCESS);
 }
 
 /* There are no nodes, so nothing can differ. */
@@ -211,10 +224,11 @@ cud_result cuGraphExecDestroy(void *exec)
 
 /* Begin a call about an executable graph and a stream. */
 static cud_result begin_launch(const char *symbol, void *exec,
-                               cud_stream stream, struct fake_device **d)
+                               cud_stream stream, struct fake_device **d,
+                               uint64_t ns)
 {
     struct fake_graph *g;
-    larder_stream number;
+    larder_stream number = 0;
     cud_result answer = fake_begin_handle(symbol, FAKE_EXEC, exec, &g);
 
     if (answer != CUD_SUCCESS)
@@ -223,13 +237,15 @@ static cud_result begin_launch(const char *symbol, void *exec,
     answer = *d == NULL ? fake_broken(symbol, CUD_INVALID_CONTEXT,
                                       "no context is current in this thread")
                         : fake_stream_number(symbol, *d, stream, &number);
+    if (answer == CUD_SUCCESS && ns > 0)
+        answer = fake_work_note(symbol, *d, number, ns + g->ns);
     return answer == CUD_SUCCESS ? answer : fake_end(answer);
 }
 
 cud_result cuGraphUpload(void *exec, cud_stream stream)
 {
     struct fake_device *d;
-    cud_result answer = begin_launch(__func__, exec, stream, &d);
+    cud_result answer = begin_launch(__func__, exec, stream, &d, 0);
 
     return answer != CUD_SUCCESS ? answer : fake_end(CUD_SUCCESS);
 }
@@ -237,7 +253,8 @@ cud_result cuGraphUpload(void *exec, cud_stream stream)
 cud_result cuGraphLaunch(void *exec, cud_stream stream)
 {
     struct fake_device *d;
-    cud_result answer = begin_launch(__func__, exec, stream, &d);
+    cud_result answer =
+        begin_launch(__func__, exec, stream, &d, FAKE_LAUNCH_NS);
 
     if (answer != CUD_SUCCESS)
         return answer;
@@ -245,14 +262,16 @@ cud_result cuGraphLaunch(void *exec, cud_stream stream)
     return fake_end(CUD_SUCCESS);
 }
 
+/* How many: they have no handles. */
 cud_result cuGraphGetNodes(void *graph, void **nodes, size_t *count)
 {
     struct fake_graph *g;
     cud_result answer = fake_begin_handle(__func__, FAKE_GRAPH, graph, &g);
 
-    (void)nodes;
     if (answer != CUD_SUCCESS)
         return answer;
-    *count = 0;
+    for (size_t i = 0; nodes != NULL && i < *count; i++)
+        nodes[i] = NULL;
+    *count = g->nodes;
     return fake_end(CUD_SUCCESS);
 }

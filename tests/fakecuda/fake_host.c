@@ -283,11 +283,33 @@ cud_result cuPointerGetAttributes(unsigned count, int *which, void **out,
 
 /* ---- calls on the host, in a stream's order -------------------------------------- */
 
+/* Whether the stream is captured: then the function belongs to the graph, which
+ * runs nothing. */
+static cud_result captured_note(const char *symbol, cud_stream stream,
+                                bool *is_captured)
+{
+    struct fake_device *d;
+    larder_stream number;
+    cud_result answer = fake_begin(symbol, &d);
+
+    if (answer != CUD_SUCCESS)
+        return answer;
+    answer = fake_stream_number(symbol, d, stream, &number);
+    *is_captured = answer == CUD_SUCCESS && fake_is_captured(d, number);
+    if (*is_captured)
+        answer = fake_work_note(symbol, d, number, FAKE_LAUNCH_NS);
+    return fake_end(answer);
+}
+
 /* Runs the stream's queued work first; the function may call the driver. */
 cud_result cuLaunchHostFunc(cud_stream stream, void (*fn)(void *), void *data)
 {
-    cud_result answer = cuStreamSynchronize(stream);
+    bool is_captured = false;
+    cud_result answer = captured_note(__func__, stream, &is_captured);
 
+    if (answer != CUD_SUCCESS || is_captured)
+        return answer;
+    answer = cuStreamSynchronize(stream);
     if (answer == CUD_SUCCESS)
         fn(data);
     return answer;

@@ -105,6 +105,9 @@ cud_result cuMemFree_v2(cud_addr addr)
         return answer;
     if (addr == 0)
         return fake_end(CUD_SUCCESS);
+    answer = fake_capture_guard(__func__, d);
+    if (answer != CUD_SUCCESS)
+        return fake_end(answer);
     if (fake_pool_owns(addr))
         return fake_end_sim(__func__, d, fake_pool_free(addr));
     return fake_end_sim(__func__, d, memory_free(d, addr));
@@ -222,6 +225,14 @@ static cud_result check_host_side(const char *symbol, uint64_t dst,
                        (unsigned long long)host);
 }
 
+static uint64_t duration_ns(size_t bytes, bool by_host)
+{
+    enum { MIB_NS = 1750, HOST_MIB_NS = 87000 };
+    double mib = (double)bytes / (1 << 20);
+
+    return FAKE_LAUNCH_NS + (uint64_t)(mib * (by_host ? HOST_MIB_NS : MIB_NS));
+}
+
 static cud_result copy(const char *symbol, uint64_t dst, uint64_t src,
                        size_t bytes, larder_copy_kind kind, cud_stream stream,
                        bool waits)
@@ -236,6 +247,10 @@ static cud_result copy(const char *symbol, uint64_t dst, uint64_t src,
     answer = fake_stream_number(symbol, d, stream, &number);
     if (answer == CUD_SUCCESS)
         answer = check_host_side(symbol, dst, src, bytes, kind);
+    if (answer == CUD_SUCCESS)
+        answer =
+            fake_work_note(symbol, d, number,
+                           duration_ns(bytes, kind != LARDER_COPY_ON_DEVICE));
     if (answer != CUD_SUCCESS)
         return fake_end(answer);
     r = larder_device_copy(d->dev, dst, src, bytes, kind, number);
@@ -259,6 +274,8 @@ static cud_result fill(const char *symbol, cud_addr dst, unsigned char value,
     if (answer != CUD_SUCCESS)
         return answer;
     answer = fake_stream_number(symbol, d, stream, &number);
+    if (answer == CUD_SUCCESS)
+        answer = fake_work_note(symbol, d, number, duration_ns(bytes, false));
     if (answer != CUD_SUCCESS)
         return fake_end(answer);
     r = larder_device_fill(d->dev, dst, value, bytes, number);

@@ -346,6 +346,17 @@ cud_result cuOccupancyMaxPotentialBlockSize(int *grid, int *block,
 
 /* ---- launching -------------------------------------------------------------------- */
 
+static uint64_t duration_ns(const struct fake_device *d, const unsigned size[6])
+{
+    double threads = 1;
+
+    for (int i = 0; i < 6; i++)
+        threads *= size[i];
+    return FAKE_LAUNCH_NS +
+           (uint64_t)(threads * FAKE_WAVE_NS /
+                      (fake_processors(d) * (double)fake_threads()));
+}
+
 static cud_result launch(const char *symbol, const void *function,
                          const unsigned size[6], cud_stream stream)
 {
@@ -365,6 +376,8 @@ static cud_result launch(const char *symbol, const void *function,
                                         "the grid or block is empty"));
     }
     answer = fake_stream_number(symbol, d, stream, &number);
+    if (answer == CUD_SUCCESS)
+        answer = fake_work_note(symbol, d, number, duration_ns(d, size));
     if (answer == CUD_SUCCESS)
         d->launches++;
     return fake_end(answer);

@@ -67,6 +67,7 @@ larder_result fake_device_open(struct fake_device *d, const char *spec,
 
 void fake_device_close(struct fake_device *d)
 {
+    fake_captures_forget(d);
     fake_pages_forget(fake_number(d));
     fake_pools_forget(fake_number(d));
     fake_managed_forget(fake_number(d));

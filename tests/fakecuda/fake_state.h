@@ -18,6 +18,11 @@ enum { FAKE_DEVICES = 64, FAKE_STACK = 32, FAKE_LINES = 8192 };
 /* Limits of a multiprocessor of the simulated GPU. */
 enum { FAKE_BLOCKS = 32 };
 
+/* How long work takes on the simulated clock: each piece so long, each wave of
+ * blocks that fills the multiprocessors 1 microsecond, and bytes as in the
+ * bundled table of prices (device.h). */
+enum { FAKE_LAUNCH_NS = 2000, FAKE_WAVE_NS = 1000 };
+
 enum fake_kind {
     FAKE_STREAM,
     FAKE_CONTEXT,
@@ -54,8 +59,8 @@ struct fake_device {
     /* The ticket of each stream up to which somebody has waited. */
     uint64_t *waited;
     unsigned char *stream_used; /* by number */
-    int captures;
-    void *captured; /* the graph's handle; NULL: nobody asked for it */
+    uint64_t clock_ns;          /* how long its work took */
+    int captures;               /* of the simulated GPU itself */
 };
 
 extern struct fake_device fake_devices[FAKE_DEVICES];
@@ -136,14 +141,43 @@ cud_result fake_stream_number(const char *symbol, const struct fake_device *d,
 /* The simulated event behind a handle, and its device. */
 cud_result fake_event_find(const char *symbol, cud_event event,
                            struct fake_device **d, uint64_t *out);
-/* The result of a call that could disturb a capture. */
-cud_result fake_capture_guard(const char *symbol, struct fake_device *d);
-void fake_capture_note(struct fake_device *d, bool begins, int mode);
+/* Whether the default stream waits for it, and it for the default stream. */
+bool fake_stream_is_blocking(cud_stream stream);
 void fake_waited_all(struct fake_device *d);
 /* Complete all queued work, unless the test completes it. */
 larder_result fake_complete_all(struct fake_device *d);
 /* Whether work that nobody has waited for uses the range. */
 bool fake_is_in_use(const struct fake_device *d, cud_addr addr, size_t bytes);
+
+/* ---- fake_capture.c ----------------------------------------------------- */
+
+/* The result of a call that could disturb a capture; of one about a stream, the
+ * whole device, or an event.  One that is refused ends the capture badly. */
+cud_result fake_capture_guard(const char *symbol, const struct fake_device *d);
+cud_result fake_capture_guard_stream(const char *symbol,
+                                     const struct fake_device *d,
+                                     larder_stream number);
+cud_result fake_capture_guard_device(const char *symbol,
+                                     const struct fake_device *d);
+cud_result fake_capture_guard_event(const char *symbol,
+                                    const struct fake_device *d,
+                                    const struct sim_event *event);
+/* Work of so many nanoseconds is queued: the device's clock runs, or the
+ * stream's capture grows.  fake_record_note() and fake_wait_note() do the same
+ * for events. */
+cud_result fake_work_note(const char *symbol, struct fake_device *d,
+                          larder_stream number, uint64_t ns);
+cud_result fake_record_note(const char *symbol, struct fake_device *d,
+                            larder_stream number, struct sim_event *event);
+cud_result fake_wait_note(const char *symbol, struct fake_device *d,
+                          cud_stream stream, larder_stream number,
+                          const struct sim_event *event, unsigned flags);
+bool fake_is_captured(const struct fake_device *d, larder_stream number);
+/* The stream is destroyed. */
+void fake_capture_drop(const struct fake_device *d, larder_stream number);
+void fake_captures_forget(const struct fake_device *d);
+/* For the simulated GPU's own captures. */
+void fake_capture_note(struct fake_device *d, bool begins);
 
 /* ---- fake_attributes.c -------------------------------------------------- */
 
@@ -187,6 +221,8 @@ void fake_pools_forget(int device);
 
 /* The handle of an empty graph.  NULL: no host memory. */
 void *fake_graph_make(void);
+/* What was captured: pieces of work, and how long a launch of them takes. */
+void fake_graph_fill(void *graph, size_t nodes, uint64_t ns);
 
 /* ---- fake_virtual.c ----------------------------------------------------- */
 

@@ -1,4 +1,4 @@
-/* fake_stream.c - streams, events and captures. */
+/* fake_stream.c - streams and events. */
 #include "fakecuda/fake_state.h"
 
 #include <stdlib.h>
@@ -56,6 +56,13 @@ cud_result fake_stream_number(const char *symbol, const struct fake_device *d,
     return CUD_SUCCESS;
 }
 
+bool fake_stream_is_blocking(cud_stream stream)
+{
+    const struct fake_stream *s = fake_handle_find(FAKE_STREAM, stream);
+
+    return s != NULL && (s->flags & 1) == 0;
+}
+
 static larder_stream number_take(struct fake_device *d)
 {
     for (larder_stream n = 3; n < THREAD_STREAMS; n++) {
@@ -106,8 +113,6 @@ cud_result cuCtxGetStreamPriorityRange(int *least, int *greatest)
     return CUD_SUCCESS;
 }
 
-static void capture_drop(struct fake_device *d, larder_stream number);
-
 /* The driver lets the work complete on its own; here it completes now. */
 cud_result cuStreamDestroy_v2(cud_stream stream)
 {
@@ -120,7 +125,7 @@ cud_result cuStreamDestroy_v2(cud_stream stream)
         return answer;
     d = fake_device_get(gone->device);
     if (d != NULL) {
-        capture_drop(d, gone->number);
+        fake_capture_drop(d, gone->number);
         r = larder_sim_complete(d->dev, gone->number);
         d->stream_used[gone->number] = 0;
     }
@@ -228,6 +233,9 @@ cud_result cuStreamSynchronize(cud_stream stream)
 
     if (answer != CUD_SUCCESS)
         return answer;
+    answer = fake_capture_guard_stream(__func__, d, number);
+    if (answer != CUD_SUCCESS)
+        return fake_end(answer);
     r = larder_device_stream_sync(d->dev, number);
     if (r == LARDER_OK && !d->has_loose_streams)
         r = larder_sim_complete(d->dev, number);
@@ -253,6 +261,9 @@ cud_result cuStreamQuery(cud_stream stream)
 
     if (answer != CUD_SUCCESS)
         return answer;
+    answer = fake_capture_guard_stream(__func__, d, number);
+    if (answer != CUD_SUCCESS)
+        return fake_end(answer);
     return fake_end(has_work(d, number) ? CUD_NOT_READY : CUD_SUCCESS);
 }
 
@@ -275,6 +286,9 @@ cud_result cuCtxSynchronize(void)
 
     if (answer != CUD_SUCCESS)
         return answer;
+    answer = fake_capture_guard_device(__func__, d);
+    if (answer != CUD_SUCCESS)
+        return fake_end(answer);
     r = fake_complete_all(d);
     if (r == LARDER_OK) {
         fake_waited_all(d);
@@ -331,6 +345,12 @@ cud_result fake_event_find(const char *symbol, cud_event event,
         return CUD_SUCCESS;
     return fake_broken(symbol, CUD_INVALID_HANDLE,
                        "there is no event %p, or no longer", event);
+}
+
+/* Of one that was found. */
+static struct sim_event *event_of(const struct fake_device *d, uint64_t inner)
+{
+    return larder__sim_slots_find(&d->sim->events, inner);
 }
 
 static cud_result begin_event(const char *symbol, cud_event event,
@@ -391,6 +411,8 @@ cud_result cuEventRecord(cud_event event, cud_stream stream)
     if (answer == CUD_SUCCESS && of != d)
         answer = fake_broken(__func__, CUD_INVALID_HANDLE,
                              "the event and the stream are of two devices");
+    if (answer == CUD_SUCCESS)
+        answer = fake_record_note(__func__, d, number, event_of(d, inner));
     if (answer != CUD_SUCCESS)
         return fake_end(answer);
     return fake_end_sim(__func__, d,
@@ -412,6 +434,9 @@ cud_result cuEventQuery(cud_event event)
 
     if (answer != CUD_SUCCESS)
         return answer;
+    answer = fake_capture_guard_event(__func__, d, event_of(d, inner));
+    if (answer != CUD_SUCCESS)
+        return fake_end(answer);
     return fake_end_sim(__func__, d, larder__device_event_query(d->dev, inner));
 }
 
@@ -423,6 +448,9 @@ cud_result cuEventSynchronize(cud_event event)
 
     if (answer != CUD_SUCCESS)
         return answer;
+    answer = fake_capture_guard_event(__func__, d, event_of(d, inner));
+    if (answer != CUD_SUCCESS)
+        return fake_end(answer);
     return fake_end_sim(__func__, d, larder__device_event_sync(d->dev, inner));
 }
 
@@ -434,202 +462,53 @@ cud_result cuStreamWaitEvent(cud_stream stream, cud_event event, unsigned flags)
     uint64_t inner;
     cud_result answer = begin_stream(__func__, stream, &d, &number);
 
-    (void)flags;
     if (answer != CUD_SUCCESS)
         return answer;
     answer = fake_event_find(__func__, event, &of, &inner);
+    if (answer == CUD_SUCCESS && of == d)
+        answer = fake_wait_note(__func__, d, stream, number, event_of(d, inner),
+                                flags);
+    /* The other device's work is done first. */
     if (answer == CUD_SUCCESS && of != d)
-        answer = CUD_NOT_SUPPORTED;
+        return fake_end_sim(__func__, of,
+                            larder__device_event_sync(of->dev, inner));
     if (answer != CUD_SUCCESS)
         return fake_end(answer);
     return fake_end_sim(__func__, d,
                         larder_sim_wait_event(d->dev, number, inner));
 }
 
-/* There is no clock on a simulated GPU. */
-cud_result cuEventElapsedTime(float *out, cud_event from, cud_event to)
+/* By the simulated clock, on which all work of a device takes its turn. */
+static cud_result elapsed(const char *symbol, const struct sim_event *from,
+                          const struct sim_event *to, float *out)
 {
-    struct fake_device *d;
-    uint64_t inner;
-    cud_result answer = begin_event(__func__, from, &d, &inner);
-
-    if (answer == CUD_SUCCESS)
-        answer = fake_end(fake_event_find(__func__, to, &d, &inner));
-    *out = 0;
-    return answer;
-}
-
-/* ---- captures --------------------------------------------------------------- */
-
-static _Thread_local cud_capture_mode mode; /* 0: global, the initial mode */
-static unsigned long long capture_count;    /* number of the last one */
-
-cud_result cuThreadExchangeStreamCaptureMode(cud_capture_mode *inout)
-{
-    cud_capture_mode old = mode;
-
-    if (*inout < 0 || *inout > CUD_CAPTURE_RELAXED)
-        return CUD_INVALID_VALUE;
-    mode = *inout;
-    *inout = old;
+    if (from->ticket == 0 || to->ticket == 0)
+        return fake_broken(symbol, CUD_INVALID_HANDLE,
+                           "an event was not recorded");
+    if (from->note.capture != 0 || to->note.capture != 0)
+        return fake_broken(symbol, CUD_INVALID_HANDLE,
+                           "an event was recorded in a capture");
+    *out = (float)((double)(int64_t)(to->note.ns - from->note.ns) / 1e6);
     return CUD_SUCCESS;
 }
 
-/* Counts captures of every mode except relaxed, which forbids nothing. */
-void fake_capture_note(struct fake_device *d, bool begins, int with)
-{
-    if (with != CUD_CAPTURE_RELAXED)
-        d->captures += begins ? 1 : -1;
-}
-
-cud_result fake_capture_guard(const char *symbol, struct fake_device *d)
-{
-    if (d->captures == 0 || mode == CUD_CAPTURE_RELAXED)
-        return CUD_SUCCESS;
-    return fake_broken(symbol, CUD_CAPTURE_UNSUPPORTED,
-                       "a stream is captured, and this thread's mode is not "
-                       "relaxed");
-}
-
-cud_result cuStreamBeginCapture_v2(cud_stream stream, cud_capture_mode with)
+cud_result cuEventElapsedTime(float *out, cud_event from, cud_event to)
 {
     struct fake_device *d;
-    larder_stream number;
-    cud_result answer = begin_stream(__func__, stream, &d, &number);
-    larder_result r;
+    struct fake_device *other;
+    uint64_t first;
+    uint64_t second;
+    cud_result answer = begin_event(__func__, from, &d, &first);
 
+    *out = 0;
     if (answer != CUD_SUCCESS)
         return answer;
-    if (number == 0)
-        return fake_end(fake_broken(__func__, CUD_CAPTURE_UNSUPPORTED,
-                                    "the default stream cannot be captured"));
-    r = larder_sim_capture_begin(d->dev, number);
-    if (r == LARDER_OK) {
-        capture_count++;
-        fake_capture_note(d, true, with);
-    }
-    return fake_end_sim(__func__, d, r);
-}
-
-cud_result cuStreamBeginCaptureToGraph(cud_stream stream, void *graph,
-                                       const void *nodes, const void *edges,
-                                       size_t count, cud_capture_mode with)
-{
-    void *into;
-    cud_result answer = fake_begin_handle(__func__, FAKE_GRAPH, graph, &into);
-
-    (void)nodes;
-    (void)edges;
-    (void)count;
-    if (answer != CUD_SUCCESS)
-        return answer;
-    fake_unlock();
-    return cuStreamBeginCapture_v2(stream, with);
-}
-
-static larder_result capture_end(struct fake_device *d, larder_stream number)
-{
-    larder_result r = larder_sim_capture_end(d->dev, number);
-
-    if (r == LARDER_OK && d->captures > 0)
-        fake_capture_note(d, false, 0);
-    return r;
-}
-
-/* That of a stream that is destroyed, if it was captured. */
-static void capture_drop(struct fake_device *d, larder_stream number)
-{
-    int is_captured = 0;
-
-    if (larder_device_stream_is_capturing(d->dev, number, &is_captured) ==
-            LARDER_OK &&
-        is_captured)
-        (void)capture_end(d, number);
-}
-
-/* The graph that the program was shown, if it still has it, or a new one. */
-static void *captured_take(struct fake_device *d)
-{
-    void *graph = d->captured;
-
-    d->captured = NULL;
-    return fake_handle_find(FAKE_GRAPH, graph) != NULL ? graph
-                                                       : fake_graph_make();
-}
-
-/* The graph is empty. */
-cud_result cuStreamEndCapture(cud_stream stream, void **graph)
-{
-    struct fake_device *d;
-    larder_stream number;
-    cud_result answer = begin_stream(__func__, stream, &d, &number);
-    larder_result r;
-
-    if (answer != CUD_SUCCESS)
-        return answer;
-    r = capture_end(d, number);
-    if (r == LARDER_OK && (*graph = captured_take(d)) == NULL)
-        r = LARDER_ERR_NO_HOST_MEMORY;
-    return fake_end_sim(__func__, d, r);
-}
-
-/* Captured work is not kept: no graph, no dependencies. */
-cud_result cuStreamGetCaptureInfo_v3(cud_stream stream, cud_capture_status *out,
-                                     unsigned long long *id, void **graph,
-                                     const void **nodes, const void **edges,
-                                     size_t *count)
-{
-    struct fake_device *d;
-    cud_result answer = cuStreamIsCapturing(stream, out);
-
-    if (answer != CUD_SUCCESS || *out == CUD_CAPTURE_NONE)
-        return answer;
-    answer = fake_begin(__func__, &d);
-    if (answer != CUD_SUCCESS)
-        return answer;
-    if (d->captured == NULL)
-        d->captured = fake_graph_make();
-    if (id != NULL)
-        *id = capture_count;
-    if (graph != NULL)
-        *graph = d->captured;
-    if (nodes != NULL)
-        *nodes = NULL;
-    if (edges != NULL)
-        *edges = NULL;
-    if (count != NULL)
-        *count = 0;
-    return fake_end(d->captured == NULL ? CUD_OUT_OF_MEMORY : CUD_SUCCESS);
-}
-
-cud_result cuStreamUpdateCaptureDependencies_v2(cud_stream stream, void *nodes,
-                                                const void *edges, size_t count,
-                                                unsigned flags)
-{
-    struct fake_device *d;
-    larder_stream number;
-    cud_result answer = begin_stream(__func__, stream, &d, &number);
-
-    (void)nodes;
-    (void)edges;
-    (void)count;
-    (void)flags;
-    return answer != CUD_SUCCESS ? answer : fake_end(CUD_SUCCESS);
-}
-
-cud_result cuStreamIsCapturing(cud_stream stream, cud_capture_status *out)
-{
-    struct fake_device *d;
-    larder_stream number;
-    cud_result answer = begin_stream(__func__, stream, &d, &number);
-    int captured = 0;
-    larder_result r;
-
-    if (answer != CUD_SUCCESS)
-        return answer;
-    if (number == 0 && d->captures > 0 && !d->has_loose_streams)
-        return fake_end(CUD_CAPTURE_IMPLICIT);
-    r = larder_device_stream_is_capturing(d->dev, number, &captured);
-    *out = captured;
-    return fake_end_sim(__func__, d, r);
+    answer = fake_event_find(__func__, to, &other, &second);
+    if (answer == CUD_SUCCESS && other != d)
+        answer = fake_broken(__func__, CUD_INVALID_HANDLE,
+                             "the events are of two devices");
+    if (answer == CUD_SUCCESS)
+        answer =
+            elapsed(__func__, event_of(d, first), event_of(d, second), out);
+    return fake_end(answer);
 }

@@ -58,13 +58,19 @@ static void numbers_are_accepted_up_to_their_limits(void **state)
     SETS("reclaim_budget_ms:unlimited", reclaim_budget_ms, CONF_UNLIMITED);
     not_parsed("reclaim_budget_ms:/", "or unlimited");
     not_parsed("reclaim_budget_ms:;", "or unlimited");
-    SETS("max_split_size_mb:8796093022207", max_split_bytes,
-         (UINT64_MAX >> 21) << 20);
-    not_parsed("max_split_size_mb:8796093022208", "is not accepted");
+    SETS("max_split_size_mb:2147483647", max_split_bytes,
+         (UINT64_C(2147483647) << 20));
+    not_parsed("max_split_size_mb:2147483648", "is not accepted");
+    SETS("pytorch:2.10,max_split_size_mb:8796093022207", max_split_bytes,
+         UINT64_C(8796093022207) << 20);
+    SETS("pytorch:2.10,max_split_size_mb:8796093022209", max_split_bytes,
+         UINT64_C(1) << 63);
+    SETS("max_split_size_mb:40k", max_split_bytes, MIB(40));
+    SETS("max_split_size_mb:-5", max_split_bytes, UINT64_C(1) << 63);
+    SETS("garbage_collection_threshold:5e-1x", gc_threshold, 0.5);
     SETS("large_segment_size_mb:12", large_segment_bytes, MIB(12));
     not_parsed("large_segment_size_mb:10", "must be > 10 MB: it is 10");
-    not_parsed("large_segment_size_mb:11", "an even number of MiB > 10");
-    not_parsed("large_segment_size_mb:13", "an even number of MiB > 10");
+    SETS("large_segment_size_mb:11", large_segment_bytes, MIB(11));
 }
 
 static void each_number_of_the_policy_is_from_its_least_to_1000000(void **state)
@@ -123,8 +129,8 @@ static void sizes_are_accepted_up_to_their_limits(void **state)
     SETS("pinned_max_round_threshold_mb:2", pinned_round_max_bytes, MIB(2));
     SETS("pinned_max_cached_size_mb:3", pinned_cached_max_bytes, MIB(3));
     not_parsed("pinned_reserve_segment_size_mb:0", "has to be greater than 0");
-    not_parsed("pinned_max_round_threshold_mb:0", "has to be greater than 0");
-    not_parsed("pinned_max_cached_size_mb:0", "has to be greater than 0");
+    SETS("pinned_max_round_threshold_mb:0", pinned_round_max_bytes, 0);
+    SETS("pinned_max_cached_size_mb:0", pinned_cached_max_bytes, 0);
     SETS("minimum:7", minimum_bytes, 7);
     SETS("minimum:7", minimum_given, true);
     SETS("process_limit:7", process_limit_bytes, 7);
@@ -171,9 +177,9 @@ static void fractions_are_read_to_the_last_digit(void **state)
     not_parsed("trim_age:1000000.1", "a number of seconds up to 1000000");
     not_parsed("trim_age:-0.1", "a number of seconds up to 1000000");
     SETS("trim_age:000000000000001", trim_age_ns, UINT64_C(1000000000));
-    not_parsed("trim_age:0000000000000001", "a number of seconds");
     SETS("trim_age:1.00000000000000999999", trim_age_ns,
          UINT64_C(1000000000)); /* what a double does not hold is left out */
+    SETS("trim_age:1e-3", trim_age_ns, UINT64_C(1000000));
     not_parsed("trim_age:.", "a number of seconds");
     not_parsed("trim_age:-", "a number of seconds");
     not_parsed("trim_age:1.2.3", "a number of seconds");
@@ -308,7 +314,8 @@ static void classes_have_the_divisions_that_were_named(void **state)
 {
     (void)state;
     assert_divisions("4", "4444444444444444");
-    assert_divisions("0", "0000000000000000");
+    not_parsed("roundup_power2_divisions:0", "a power of 2");
+    assert_divisions("[]", "0000000000000000");
     assert_divisions("[1:8]", "8000000000000000");
     assert_divisions("[2:8]", "8800000000000000");
     assert_divisions("[4:8,16:2]", "8880200000000000");
@@ -321,9 +328,10 @@ static void classes_have_the_divisions_that_were_named(void **state)
     assert_divisions("[65536:2]", "2222222222222222");
     assert_divisions("[1:1,65536:2]", "1000000000000002");
     assert_divisions("[32768:2,>:4],pytorch:2.10", "2222222222222222");
-    SETS("roundup_power2_divisions:2147483648", divisions[3],
+    SETS("pytorch:2.10,roundup_power2_divisions:2147483648", divisions[3],
          UINT32_C(2147483648));
-    not_parsed("roundup_power2_divisions:4294967296", "has to be power of 2");
+    not_parsed("pytorch:2.10,roundup_power2_divisions:4294967296",
+               "has to be power of 2");
     not_parsed("roundup_power2_divisions:[3:2]", "has '3'");
     not_parsed("roundup_power2_divisions:[>>:2]", "has '>>'");
 }

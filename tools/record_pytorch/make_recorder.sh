@@ -1,6 +1,7 @@
 #!/bin/sh
 # make_recorder.sh VERSION BUILD FOLDER - a recorder of PyTorch VERSION (2.13)
-# in FOLDER: FOLDER/record runs it, with recorder.cpp's arguments.
+# in FOLDER: FOLDER/record runs it, with recorder.cpp's arguments, and
+# FOLDER/read_settings what settings_recorder.cpp makes of settings.
 #
 # Fetches the wheel of that version from the package index (500 to 900 MB),
 # without what it depends on, keeps of it the allocator's library and its
@@ -67,15 +68,32 @@ compile() {
         -Wl,-soname,libnvidia-ml.so.1 -o "$folder/lib/libnvidia-ml.so.1"
     gcc -std=gnu11 -O2 -I"$source/tests" -I"$source/src" -I"$source/include" \
         -c "$source/tests/support/call_log.c" -o "$folder/call_log.o"
+    compile_program recorder "$here/recorder.cpp" "$folder/call_log.o"
+    compile_program settings_recorder "$here/settings_recorder.cpp"
+}
+
+compile_program() { # NAME SOURCE...
+    program=$1
+    shift
     # The wheel's headers cause warnings that would hide ours.
     g++ -std=c++20 -O1 -w -D_GLIBCXX_USE_CXX11_ABI="$new_strings" \
+        -DPYTORCH_C10_DRIVER_API_SUPPORTED \
         -DTORCH_MINOR="${version#*.}" -DTORCH_VERSION="\"$full\"" \
         -I"$tools" -I"$source/tests" -I"$source/include" \
         -isystem "$folder/unpacked/torch/include" \
         -isystem "$folder/unpacked/nvidia/cuda_runtime/include" \
-        "$here/recorder.cpp" "$folder/call_log.o" "$lib/libc10_cuda.so" "$lib/libc10.so" \
+        "$@" "$lib/libc10_cuda.so" "$lib/libc10.so" \
         "$folder/lib/$runtime" -ldl -Wl,--allow-shlib-undefined \
-        -o "$folder/recorder"
+        -o "$folder/$program"
+}
+
+# enter NAME PROGRAM - FOLDER/NAME runs the program with its libraries.
+enter() {
+    cat >"$folder/$1" <<END
+#!/bin/sh
+LD_LIBRARY_PATH="$folder/lib:$build/fakecuda" exec "$folder/$2" "\$@"
+END
+    chmod +x "$folder/$1"
 }
 
 [ -d "$folder/unpacked/torch" ] || fetch_all
@@ -84,8 +102,5 @@ mkdir -p "$folder/lib"
 look
 compile
 cp "$lib"/libc10*.so "$folder/lib"
-cat >"$folder/record" <<END
-#!/bin/sh
-LD_LIBRARY_PATH="$folder/lib:$build/fakecuda" exec "$folder/recorder" "\$@"
-END
-chmod +x "$folder/record"
+enter record recorder
+enter read_settings settings_recorder

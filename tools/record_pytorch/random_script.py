@@ -5,9 +5,10 @@ Devices are small, with few sizes, streams and pools, so that memory runs out,
 pieces of equal size compete and pools lend.  The same seed gives the same script.
 
 Cases in which docs/FIDELITY.md lists a difference are left out: memory released
-for a large request or as garbage while a pool is begun; pools that lend while
-they are begun, or released, which fail in PyTorch; and several pools that lend,
-which PyTorch asks in the order of a hash table.
+for a large request or as garbage while a pool is begun; max_split_size_mb changed
+while running; pools that lend while they are begun, or released, which fail in
+PyTorch; and several pools that lend, or have lost their users, which PyTorch asks or
+releases in the order of a hash table.
 """
 import random
 import sys
@@ -18,6 +19,24 @@ SETTINGS = [
     "garbage_collection_threshold:0.5", "roundup_power2_divisions:4",
     "roundup_power2_divisions:[1:2,4:4,>:8]",
     "expandable_segments:True,max_split_size_mb:32",
+    "expandable_segments:True,garbage_collection_threshold:0.4",
+    "expandable_segments:True,roundup_power2_divisions:[2:2,8:8,>:4]",
+    "max_split_size_mb:21,max_non_split_rounding_mb:30",
+    "max_split_size_mb:40,large_segment_size_mb:32",
+    "expandable_segments:True,large_segment_size_mb:12",
+    "throw_on_cudamalloc_oom:True",
+    "throw_on_cudamalloc_oom:True,per_process_memory_fraction:0.7",
+    "per_process_memory_fraction:0.6,garbage_collection_threshold:0.7",
+]
+# What settings that change while running are made of, beside max_split_size_mb,
+# which stays.
+CHANGES = [
+    "", "expandable_segments:True", "expandable_segments:False",
+    "roundup_power2_divisions:8", "roundup_power2_divisions:[1:4,16:2,>:1]",
+]
+LATER_CHANGES = [
+    "throw_on_cudamalloc_oom:True", "throw_on_cudamalloc_oom:False",
+    "per_process_memory_fraction:0.5", "per_process_memory_fraction:1.0",
 ]
 SIZES = [512, 4096, 70000, 700000, 1048576, 1500000, 2097152, 5000000,
          10485760, 12582912, 20971520, 31457280, 41943040]
@@ -41,14 +60,17 @@ class Script:
         self.next_id = 0
         self.fraction = self.random.choice(["1", "1", "0.8", "0.5"])
         self.capacity = self.random.choice([64, 128, 256]) << 20
+        self.events = self.random.choice(["manual", "manual", "immediate"])
+        self.changes = self.random.random() < 0.4
 
     def put(self, *words):
         self.lines.append(" ".join(str(word) for word in words))
 
     def allocate(self):
-        size = self.random.choice(SIZES)
+        size = self.random.choice(SIZES if self.random.random() < 0.99 else
+                                  [0, 10 * self.capacity // 11])
         if self.random.random() < 0.5:
-            size = max(1, int(size * self.random.uniform(0.7, 1.1)))
+            size = int(size * self.random.uniform(0.7, 1.1))
         self.put("a", self.next_id, size, self.random.randrange(STREAMS))
         self.live.append(self.next_id)
         self.next_id += 1
@@ -67,8 +89,30 @@ class Script:
         self.put("c", self.random.randrange(STREAMS))
 
     def empty(self):
-        if not self.begun:
+        # To 2.7 PyTorch asserts that no pool is begun.
+        if not self.begun or self.random.random() < 0.02:
             self.put("e")
+
+    def kept(self):
+        """The setting that cannot change."""
+        return [part for part in self.settings.split(",")
+                if part.startswith("max_split")]
+
+    def configure(self):
+        if not self.changes:
+            return
+        later = [change for change in LATER_CHANGES
+                 if change.partition(":")[0] in self.settings]
+        change = self.random.choice(CHANGES + later)
+        parts = self.kept() + [change] * (change != "")
+        if not self.has_pools:
+            parts.append("garbage_collection_threshold:0.5")
+        if parts:
+            self.put("k", ",".join(parts))
+
+    def limit(self):
+        if self.changes:
+            self.put("l", self.random.choice(["1", "0.9", "0.6", "0.3"]))
 
     def begin(self):
         pool = self.random.randrange(1, POOLS + 1)
@@ -92,9 +136,8 @@ class Script:
                 self.lending.add(pool)
 
     def release(self):
-        for pool in sorted(self.known - set(self.begun) - self.released -
-                           self.lending):
-            if self.random.random() < 0.3:
+        for pool in sorted(self.known - set(self.begun) - self.lending):
+            if not self.released and self.random.random() < 0.3:
                 self.released.add(pool)
                 self.put("u", pool)
                 # Each begin made one user more.
@@ -111,21 +154,25 @@ class Script:
         self.put("g", stream)
         for _ in range(self.random.randrange(1, 12)):
             self.random.choice([self.allocate, self.allocate, self.free,
-                                self.record, self.complete])()
+                                self.record, self.complete, self.queue])()
         self.put("n", pool)
         self.put("h", stream)
+
+    def queue(self):
+        self.put("w", self.random.randrange(STREAMS))
 
     def run(self):
         steps = [(self.allocate, 40), (self.free, 34), (self.record, 8),
                  (self.complete, 6), (self.empty, 1), (self.begin, 4),
-                 (self.end, 4), (self.release, 1), (self.capture, 1)]
+                 (self.end, 4), (self.release, 1), (self.capture, 1),
+                 (self.configure, 1), (self.limit, 0.5)]
         kinds, weights = zip(*steps)
         while len(self.lines) < LENGTH:
             self.random.choices(kinds, weights)[0]()
         while self.begun:
             self.end()
         print(f"# conf: {self.settings}\n# capacity: {self.capacity}\n"
-              f"# fraction: {self.fraction}\n# events: manual")
+              f"# fraction: {self.fraction}\n# events: {self.events}")
         print("\n".join(self.lines))
 
 

@@ -9,7 +9,7 @@ RECORDERS has a folder for each release, named after it, with the program
 purpose.  Its recording is written to OUT/NAME.recording
 (tests/golden/recording.h); in an existing one, the results of other releases
 are kept.  A recording can be given in place of its script.  The result of a
-release that rejects a setting as too small is "refused".  A release that fails
+release that rejects a setting as too small, or too large a number, is "refused".  A release that fails
 an assertion of its own, or does not know a setting, has no result.
 """
 import itertools
@@ -78,7 +78,7 @@ def record(recorder, head, path):
         [recorder, "--script", head["conf"], head["fraction"],
          head["capacity"], head["events"], path, "script"],
         capture_output=True, text=True, timeout=120, check=False)
-    if " too small, must be " in done.stderr:
+    if re.search(r" too small, must be |what\(\): +stoi", done.stderr):
         return "refused\n", done.stderr
     if done.returncode != 0 or "INTERNAL ASSERT" in done.stderr:
         return None, done.stderr

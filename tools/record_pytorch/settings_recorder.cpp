@@ -32,10 +32,13 @@ using config = c10::cuda::CUDACachingAllocator::CUDAAllocatorConfig;
 constexpr size_t mib = 1 << 20;
 constexpr size_t large = 20 * mib;
 
+// No device has as much.
+constexpr size_t most = size_t{1} << 63;
+
 void put(const char *name, size_t value, size_t usual)
 {
     if (value != usual)
-        std::printf(" %s=%zu", name, value);
+        std::printf(" %s=%zu", name, value < most ? value : most);
 }
 
 void put_divisions()

@@ -18,9 +18,9 @@ static larder_result conf_pinned_parse_unused_bool(struct conf *conf,
 static larder_result parse_unused_threads(struct conf *conf, struct reader *r)
 {
     uint64_t n;
-    larder_result result = larder__read_number(r, "a power of 2 up to 128", &n);
+    larder_result result = larder__read_size_t(r, conf->rules->numbers_are_int,
+                                               "a power of 2 up to 128", &n);
 
-    (void)conf;
     if (result != LARDER_OK)
         return result;
     if (!bits_is_pow2(n))
@@ -38,7 +38,13 @@ static larder_result parse_unused_threads(struct conf *conf, struct reader *r)
 
 static larder_result parse_reserve(struct conf *conf, struct reader *r)
 {
-    return larder__read_mb(r, &conf->pinned_reserve_bytes);
+    larder_result result = larder__read_mb(r, &conf->pinned_reserve_bytes);
+
+    if (result == LARDER_OK && conf->pinned_reserve_bytes == 0)
+        return larder__fail(LARDER_ERR_CONF,
+                            "%s: 0 is not accepted: has to be greater than 0",
+                            r->key);
+    return result;
 }
 
 static larder_result parse_round_max(struct conf *conf, struct reader *r)

@@ -26,27 +26,33 @@ static larder_result parse_backend(struct conf *conf, struct reader *r)
                         r->word);
 }
 
+static larder_result read_number(const struct conf *conf, struct reader *r,
+                                 const char *accepted, uint64_t *out)
+{
+    return larder__read_size_t(r, conf->rules->numbers_are_int, accepted, out);
+}
+
 /* The lower bound of these two depends on the release and on another setting,
  * which may come later (conf.c). */
 static larder_result parse_max_split(struct conf *conf, struct reader *r)
 {
     uint64_t mb;
-    larder_result result = larder__read_number(r, "a number of MiB > 20", &mb);
+    larder_result result = read_number(conf, r, "a number of MiB > 20", &mb);
 
     if (result != LARDER_OK)
         return result;
-    conf->max_split_bytes = mb * LARDER_MIB;
+    conf->max_split_bytes = larder__mb_bytes(mb);
     return LARDER_OK;
 }
 
 static larder_result parse_max_non_split(struct conf *conf, struct reader *r)
 {
     uint64_t mb;
-    larder_result result = larder__read_number(r, "a number of MiB >= 20", &mb);
+    larder_result result = read_number(conf, r, "a number of MiB >= 20", &mb);
 
     if (result != LARDER_OK)
         return result;
-    conf->max_non_split_rounding_bytes = mb * LARDER_MIB;
+    conf->max_non_split_rounding_bytes = larder__mb_bytes(mb);
     conf->slack_given = true;
     return LARDER_OK;
 }
@@ -54,8 +60,7 @@ static larder_result parse_max_non_split(struct conf *conf, struct reader *r)
 static larder_result parse_large_segment(struct conf *conf, struct reader *r)
 {
     uint64_t mb;
-    larder_result result =
-        larder__read_number(r, "an even number of MiB > 10", &mb);
+    larder_result result = read_number(conf, r, "a number of MiB > 10", &mb);
 
     if (result != LARDER_OK)
         return result;
@@ -64,17 +69,16 @@ static larder_result parse_large_segment(struct conf *conf, struct reader *r)
                             "CachingAllocator option large_segment_size_mb "
                             "must be > %d MB: it is %s",
                             CONF_MIN_LARGE_MB, r->word);
-    if (mb % 2 != 0) /* page sizes are multiples of 2 MiB */
-        return larder__reader_fail(r, "an even number of MiB > 10");
-    conf->large_segment_bytes = mb * LARDER_MIB;
+    conf->large_segment_bytes = larder__mb_bytes(mb);
     return LARDER_OK;
 }
 
-static larder_result parse_divisions_value(struct reader *r, uint32_t *out)
+static larder_result parse_divisions_value(const struct conf *conf,
+                                           struct reader *r, uint32_t *out)
 {
     uint64_t n;
     larder_result result =
-        larder__read_number(r, "a power of 2, or 0 for none", &n);
+        read_number(conf, r, "a power of 2, or 0 for none", &n);
 
     if (result != LARDER_OK)
         return result;
@@ -100,7 +104,8 @@ static larder_result parse_divisions_pair(struct conf *conf, struct reader *r,
     if (rest)
         result = larder__reader_word(r);
     else
-        result = larder__read_number(r, "a power of 2 (in MiB), or >", &mb);
+        result =
+            larder__read_size_t(r, false, "a power of 2 (in MiB), or >", &mb);
     if (result != LARDER_OK)
         return result;
     if (rest ? strcmp(r->word, ">") != 0 : !bits_is_pow2(mb))
@@ -109,10 +114,10 @@ static larder_result parse_divisions_pair(struct conf *conf, struct reader *r,
                             "2: %s has '%s'",
                             r->key, r->word);
     if ((result = larder__reader_expect(r, ':')) != LARDER_OK ||
-        (result = parse_divisions_value(r, &n)) != LARDER_OK)
+        (result = parse_divisions_value(conf, r, &n)) != LARDER_OK)
         return result;
     if (rest) {
-        int from = *last < 0 ? 0 : *last + conf->rules->rest_after_last;
+        int from = (*last < 0 ? 0 : *last) + conf->rules->rest_after_last;
 
         for (int i = from; i < CONF_SIZE_CLASSES; i++)
             conf->divisions[i] = n;
@@ -129,36 +134,45 @@ static larder_result parse_divisions_pair(struct conf *conf, struct reader *r,
     return LARDER_OK;
 }
 
-static larder_result parse_divisions(struct conf *conf, struct reader *r)
+/* Read "[", pairs with commas between and perhaps after them, and "]". */
+static larder_result parse_divisions_list(struct conf *conf, struct reader *r)
 {
     int last = -1;
+    larder_result result = larder__reader_expect(r, '[');
+
+    while (result == LARDER_OK && larder__reader_peek(r) != ']') {
+        result = parse_divisions_pair(conf, r, &last);
+        if (result != LARDER_OK || larder__reader_peek(r) != ',')
+            break;
+        r->at++;
+    }
+    return result == LARDER_OK ? larder__reader_expect(r, ']') : result;
+}
+
+static larder_result parse_divisions(struct conf *conf, struct reader *r)
+{
     uint32_t n;
     larder_result result;
 
-    if (larder__reader_peek(r) != '[') {
-        result = parse_divisions_value(r, &n);
-        for (int i = 0; result == LARDER_OK && i < CONF_SIZE_CLASSES; i++)
-            conf->divisions[i] = n;
-        return result;
-    }
-    do {
-        r->at++; /* the bracket, or a comma between pairs */
-        result = parse_divisions_pair(conf, r, &last);
-        if (result != LARDER_OK)
-            return result;
-    } while (larder__reader_peek(r) == ',');
-    return larder__reader_expect(r, ']');
+    if (larder__reader_peek(r) == '[')
+        return parse_divisions_list(conf, r);
+    result = parse_divisions_value(conf, r, &n);
+    if (result == LARDER_OK && n == 0) /* only in a list it means none */
+        return larder__reader_fail(r, "a power of 2");
+    for (int i = 0; result == LARDER_OK && i < CONF_SIZE_CLASSES; i++)
+        conf->divisions[i] = n;
+    return result;
 }
 
 static larder_result parse_gc_threshold(struct conf *conf, struct reader *r)
 {
     double value;
     larder_result result =
-        larder__read_real(r, "a number between 0.0 and 1.0", &value);
+        larder__read_double(r, "a number between 0.0 and 1.0", &value);
 
     if (result != LARDER_OK)
         return result;
-    if (value <= 0 || value >= 1)
+    if (!(value > 0 && value < 1))
         return larder__fail(LARDER_ERR_CONF,
                             "garbage_collect_threshold too %s, set it "
                             "0.0~1.0: garbage_collection_threshold is %s",
@@ -171,11 +185,11 @@ static larder_result parse_fraction(struct conf *conf, struct reader *r)
 {
     double value;
     larder_result result =
-        larder__read_real(r, "a number in [0.0, 1.0]", &value);
+        larder__read_double(r, "a number in [0.0, 1.0]", &value);
 
     if (result != LARDER_OK)
         return result;
-    if (value < 0 || value > 1)
+    if (!(value >= 0 && value <= 1))
         return larder__fail(LARDER_ERR_CONF,
                             "per_process_memory_fraction is invalid, set it "
                             "in [0.0, 1.0]: it is %s",

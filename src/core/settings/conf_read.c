@@ -1,12 +1,13 @@
 #include "core/settings/conf_read.h"
 
+#include <errno.h>
+#include <limits.h>
+#include <locale.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/assert.h"
 #include "base/bits.h"
-
-enum { CONF_DIGITS_MAX = 15 }; /* of a fraction: exact in a double */
 
 static bool conf_read_is_blank(char c)
 {
@@ -83,39 +84,65 @@ larder_result larder__read_number(struct reader *r, const char *accepted,
     return LARDER_OK;
 }
 
-/* Read "0.85".  Not by strtod(), which expects a comma in some locales. */
-static bool parse_decimal(const char *text, double *out)
+larder_result larder__read_size_t(struct reader *r, bool is_int,
+                                  const char *accepted, uint64_t *out)
 {
-    bool negative = *text == '-';
-    const char *p = text + negative;
-    uint64_t digits = 0;
-    uint64_t scale = 1;
-    bool point = false;
-    int count = 0;
+    larder_result result = larder__reader_word(r);
+    bool negative = r->word[0] == '-';
+    const char *digits = r->word + (negative || r->word[0] == '+');
+    uint64_t value;
 
-    for (; (*p >= '0' && *p <= '9') || (*p == '.' && !point); p++) {
-        if (*p == '.') {
-            point = true;
-        } else if (++count <= CONF_DIGITS_MAX) {
-            digits = digits * 10 + (uint64_t)(*p - '0');
-            scale *= point ? 10 : 1;
-        } else if (!point) {
-            return false;
-        }
-    }
-    *out = (double)digits / (double)scale * (negative ? -1 : 1);
-    return *p == '\0' && count > 0;
+    if (result != LARDER_OK)
+        return result;
+    if (*digits < '0' || *digits > '9')
+        return larder__reader_fail(r, accepted);
+    errno = 0;
+    value = strtoull(digits, NULL, 10);
+    if (errno == ERANGE || (is_int && value > (uint64_t)INT_MAX + negative))
+        return larder__reader_fail(r, accepted);
+    *out = negative ? 0 - value : value;
+    return LARDER_OK;
+}
+
+/* Read the number that the word begins with, in every locale, and return the
+ * rest; NULL: it begins with none. */
+static const char *read_double(const char *text, double *out)
+{
+    locale_t plain = newlocale(LC_NUMERIC_MASK, "C", (locale_t)0);
+    char *end;
+
+    if (plain == (locale_t)0)
+        return NULL;
+    errno = 0;
+    *out = strtod_l(text, &end, plain);
+    freelocale(plain);
+    return end != text && errno != ERANGE ? end : NULL;
+}
+
+static larder_result read_real(struct reader *r, bool is_whole,
+                               const char *accepted, double *out)
+{
+    larder_result result = larder__reader_word(r);
+    const char *rest;
+
+    if (result != LARDER_OK)
+        return result;
+    rest = read_double(r->word, out);
+    return rest != NULL && (!is_whole || *rest == '\0')
+               ? LARDER_OK
+               : larder__reader_fail(r, accepted);
 }
 
 larder_result larder__read_real(struct reader *r, const char *accepted,
                                 double *out)
 {
-    larder_result result = larder__reader_word(r);
+    return read_real(r, true, accepted, out);
+}
 
-    if (result != LARDER_OK)
-        return result;
-    return parse_decimal(r->word, out) ? LARDER_OK
-                                       : larder__reader_fail(r, accepted);
+larder_result larder__read_double(struct reader *r, const char *accepted,
+                                  double *out)
+{
+    return read_real(r, false, accepted, out);
 }
 
 larder_result larder__read_bool(struct reader *r, bool *out)
@@ -158,16 +185,18 @@ larder_result larder__read_choice(struct reader *r, const char *const names[3],
     return result != LARDER_OK ? result : larder__reader_fail(r, accepted);
 }
 
+uint64_t larder__mb_bytes(uint64_t mb)
+{
+    return mb < CONF_MOST_MB ? mb * LARDER_MIB : CONF_MOST_MB * LARDER_MIB;
+}
+
 larder_result larder__read_mb(struct reader *r, uint64_t *out)
 {
     uint64_t mb;
-    larder_result result = larder__read_number(r, "a number of MiB > 0", &mb);
+    larder_result result =
+        larder__read_size_t(r, false, "a number of MiB", &mb);
 
-    if (result == LARDER_OK && mb == 0)
-        return larder__fail(LARDER_ERR_CONF,
-                            "%s: 0 is not accepted: has to be greater than 0",
-                            r->key);
     if (result == LARDER_OK)
-        *out = mb * LARDER_MIB;
+        *out = larder__mb_bytes(mb);
     return result;
 }

@@ -33,14 +33,29 @@ larder_result larder__reader_fail(const struct reader *r, const char *accepted);
 
 larder_result larder__read_number(struct reader *r, const char *accepted,
                                   uint64_t *out);
+
+/* Read a number of one of PyTorch's keys as std::stoull() reads it, or, with
+ * `is_int`, std::stoi(): what follows the digits is left out, and a number below
+ * 0 becomes one near 2^64. */
+larder_result larder__read_size_t(struct reader *r, bool is_int,
+                                  const char *accepted, uint64_t *out);
+
+/* The second is for PyTorch's keys: as std::stod(), what follows the number is
+ * left out. */
 larder_result larder__read_real(struct reader *r, const char *accepted,
                                 double *out);
+larder_result larder__read_double(struct reader *r, const char *accepted,
+                                  double *out);
 larder_result larder__read_bool(struct reader *r, bool *out);
 
 /* Read bytes, such as "512MiB". */
 larder_result larder__read_size(struct reader *r, uint64_t *out);
 
-/* Read a number of MiB above 0, as bytes. */
+/* At most 2^63 bytes: no device has more, and sums do not overflow. */
+#define CONF_MOST_MB (UINT64_C(1) << 43)
+uint64_t larder__mb_bytes(uint64_t mb);
+
+/* Read a number of MiB, as bytes; with larder__read_size_t(). */
 larder_result larder__read_mb(struct reader *r, uint64_t *out);
 
 /* Read one of up to three names (NULL: unused); *out is its index. */

@@ -63,7 +63,8 @@ enum pytorch_lending {
       "back",                                                                  \
       "")                                                                      \
     X(bool, fraction_at_start,                                                 \
-      "per_process_memory_fraction counts only when set before the start", "")
+      "per_process_memory_fraction counts only when set before the start", "") \
+    X(bool, numbers_are_int, "numbers in settings have to be below 2^31", "")
 
 struct pytorch_rules {
     const char *version;

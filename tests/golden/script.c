@@ -26,7 +26,7 @@ struct run {
     larder_addr *addrs; /* by ID */
     struct scope scopes[POOLS];
     FILE *out;
-    bool is_manual;
+    bool records_streams;
 };
 
 /* ---- statistics ----------------------------------------------------------- */
@@ -55,9 +55,9 @@ static void put_stats(struct run *r)
     larder_stats_init(&st);
     if (larder_stats_get(r->allocator, &st) != LARDER_OK)
         return;
-    if (r->is_manual) {
-        /* It depends on the order in which streams are polled, which in PyTorch
-         * is that of a hash table. */
+    if (r->records_streams) {
+        /* It depends on the order in which frees complete, which in PyTorch is
+         * that of hash tables and can differ from run to run. */
         st.inactive_split = (larder_stat_split){0};
         st.inactive_split_bytes = (larder_stat_split){0};
     }
@@ -377,7 +377,8 @@ bool script_run(const struct script *s, const struct pytorch_rules *rules,
         tool_set_error(error, "out of host memory");
     } else {
         r->out = out;
-        r->is_manual = s->is_manual;
+        r->records_streams =
+            strncmp(s->lines, "r ", 2) == 0 || strstr(s->lines, "\nr ") != NULL;
         ok = run_opened(r, s, open_all(r, s, rules), error);
         larder_destroy(r->allocator);
         larder_device_close(r->device);

@@ -49,12 +49,13 @@ def is_nothing(field):
     return set(field.partition("=")[2]) <= {"0", "/"}
 
 
-def shortened(line, head):
-    """A line of statistics without values that are 0 or depend on hash tables."""
+def shortened(line, records_streams):
+    """A line of statistics without values that are 0 or, where streams are
+    recorded, depend on hash tables."""
     if not line.startswith("s "):
         return line
     fields = [f for f in line.split(" ")[2:] if not is_nothing(f)]
-    if head["events"] == "manual":
+    if records_streams:
         fields = [f for f in fields if not f.startswith("inactive_split")]
     return " ".join(["s"] + fields)
 
@@ -82,7 +83,9 @@ def record(recorder, head, path):
         return "refused\n", done.stderr
     if done.returncode != 0 or "INTERNAL ASSERT" in done.stderr:
         return None, done.stderr
-    lines = [shortened(line, head) for line in done.stdout.splitlines()
+    with open(path, encoding="ascii") as file:
+        uses = any(line.startswith("r ") for line in file)
+    lines = [shortened(line, uses) for line in done.stdout.splitlines()
              if not line.startswith("#")]
     return "\n".join(settled(lines)) + "\n", done.stderr
 

@@ -38,6 +38,19 @@ set_target_properties(runtime_subject PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/cudart)
 target_link_libraries(runtime_subject PRIVATE larder_flags ${CMAKE_DL_LIBS})
 
+add_executable(test_nvml ${folder}/test_nvml.c)
+set_target_properties(test_nvml PROPERTIES
+    RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/cudart)
+target_include_directories(test_nvml PRIVATE
+                           ${PROJECT_SOURCE_DIR}/adapters/nvml)
+target_compile_options(test_nvml PRIVATE -UNDEBUG)
+target_link_libraries(test_nvml PRIVATE larder_flags ${CMAKE_DL_LIBS}
+                                        PkgConfig::cmocka)
+add_dependencies(test_nvml larder_nvml fakecuda)
+larder_test(test_nvml cudart test_nvml)
+set_tests_properties(test_nvml PROPERTIES ENVIRONMENT
+    "LARDER_FAKECUDA=sim:h100,count=2;LD_LIBRARY_PATH=${PROJECT_BINARY_DIR}/cudart:${PROJECT_BINARY_DIR}/fakecuda")
+
 add_executable(test_standins ${folder}/test_standins.c)
 set_target_properties(test_standins PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/cudart)

@@ -22,7 +22,7 @@ if(TARGET larder_command)
             DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/larder)
     install(TARGETS fakecuda LIBRARY
             DESTINATION ${CMAKE_INSTALL_LIBDIR}/larder/fakecuda NAMELINK_SKIP)
-    install(TARGETS cudart12 cudart13 ${standin_targets} LIBRARY
+    install(TARGETS cudart12 cudart13 ${standin_targets} larder_nvml LIBRARY
             DESTINATION ${CMAKE_INSTALL_LIBDIR}/larder/cudart)
     if(TARGET larder_redirect)
         install(TARGETS larder_redirect LIBRARY

@@ -23,6 +23,7 @@
 #
 #   torch, functions -> <larder/*>       preload -> <larder/*>, base, device
 #   cudart   -> device (what the driver is)  standins -> libc
+#   nvml     -> <larder/*>, device
 #
 # The rooms of core, from low to high, and whom each includes:
 #
@@ -134,7 +135,7 @@ includes() {
     # Whether the layer may include the quoted header.
     function quoted_ok(layer, name, folder) {
         if (index(name, "/") == 0)
-            return has("cli torch preload functions cudart standins", layer)
+            return has("cli torch preload functions cudart standins nvml", layer)
         folder = name
         sub("/.*", "", folder)
         if (layer == "core" && name == "device/device.h")
@@ -153,7 +154,7 @@ includes() {
         if (layer == "core" && name == "stdio.h")
             return 0
         if (name == "dlfcn.h")
-            return has("base device cli torch preload standins", layer)
+            return has("base device cli torch preload standins nvml", layer)
         if (name ~ "^(zstd|jansson|cmocka|cuda.*|hip/.*)[.]?h?$")
             return has(third[layer], name)
         return 1

@@ -82,6 +82,7 @@ includes() {
         own["show"] = "tensor show"
         own["preload"] = "base device"
         own["cudart"] = "device"
+        own["nvml"] = "device"
         room["block"] = ""
         room["settings"] = ""
         room["heap"] = "block"

@@ -69,6 +69,7 @@ static LAST larder_result alloc_slowly(struct allocator *a, uint64_t bytes,
         r = request_zoned(a, bytes, stream, hint, out);
     if (a->shards.count > 0)
         larder__shard_stock(a, stream);
+    peers_keep_told(a);
     allocator_unlock(a);
     return r;
 }
@@ -263,6 +264,7 @@ static LAST larder_result free_slowly(struct allocator *a, larder_addr addr,
                          addr);
     if (r == LARDER_OK)
         r = free_live(a, b);
+    peers_keep_told(a);
     allocator_unlock(a);
     return r;
 }

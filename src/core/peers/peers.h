@@ -37,6 +37,19 @@ larder_result larder__peers_configure(struct allocator *a);
 /* Report what the allocator's program uses.  Its locks are held. */
 void larder__peers_report_use(struct allocator *a);
 
+/* The same after a call that changed much: what a process used last is shown
+ * for as long as it makes no other call. */
+static inline void peers_keep_told(struct allocator *a)
+{
+    int64_t change;
+
+    if (a->peers == NULL)
+        return;
+    change = metric_all(&a->stats.allocated_bytes) - a->told_use;
+    if (change >= TALLY_TOLD_WITHIN || change <= -TALLY_TOLD_WITHIN)
+        larder__peers_report_use(a);
+}
+
 /* Answer requests of other processes.  Called without the allocators' locks. */
 void larder__peers_answer(struct peers *p);
 

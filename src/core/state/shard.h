@@ -206,7 +206,13 @@ static inline struct tally *shard_tally(struct allocator *a, struct shard *f,
     larder__assert(larder__witness_holds(&f->lock));
     larder__assert(max > 0);
     if (!a->shards.is_shared)
-        return a->shards.owner == shard_thread() ? &a->shards.tally : NULL;
+        return a->shards.owner == shard_thread() &&
+                       (a->shards.bell == NULL ||
+                        tally_is_told(&a->shards.tally, change))
+                   ? &a->shards.tally
+                   : NULL;
+    if (a->shards.bell != NULL && !tally_is_told(&f->tally, change))
+        return NULL;
     now = tally_bytes(&f->tally) + change;
     return now > max || now < -max ? NULL : &f->tally;
 }

@@ -115,6 +115,17 @@ static inline int64_t tally_bytes(const struct tally *t)
            tally_current(&t->pools[STATS_LARGE].bytes);
 }
 
+/* Other processes are told what this one uses to within this much for each
+ * shard, so that an idle process is shown as it is. */
+#define TALLY_TOLD_WITHIN ((int64_t)1 << 20)
+
+static inline bool tally_is_told(const struct tally *t, int64_t change)
+{
+    int64_t now = tally_bytes(t) + change;
+
+    return now < TALLY_TOLD_WITHIN && now > -TALLY_TOLD_WITHIN;
+}
+
 /* Raise the peaks by what `t` counts, as if nothing else had changed since. */
 void larder__tally_peaks(struct stats *st, struct tally *t);
 

@@ -148,7 +148,7 @@ static void collapsed_device(const struct weights *w, FILE *out, bool *begun)
             continue;
         fprintf(out, "device %zu", w->device);
         if (count == 0)
-            fputs(";(no call path recorded)", out);
+            fputs(";no call path", out);
         while (count > 0)
             collapsed_frame(w, frames[--count], out);
         fprintf(out, " %" PRIu64 "\n", w->peak[stack]);
@@ -183,7 +183,7 @@ static void speedscope_frames(const struct snapshot *s, FILE *out)
         speedscope_text(s, f->filename, out);
         fprintf(out, ", \"line\": %" PRIu32 "}, ", f->line);
     }
-    fputs("{\"name\": \"(no call path recorded)\"}]}", out);
+    fputs("{\"name\": \"no call path\"}]}", out);
 }
 
 static void speedscope_samples(const struct weights *w, const uint64_t *bytes,

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "report/explain.h"
+#include "report/frame_groups.h"
 #include "report/groups.h"
 #include "report/report_words.h"
 #include "report/shortage.h"
@@ -20,12 +21,11 @@ static void write_requester(const struct explanation *t)
 {
     const struct lifetimes *l = t->s->moment.lifetimes;
     uint32_t stack = l->events[t->s->event].stack;
-    char frame[REPORT_FRAME];
+    char frame[REPORT_REQUESTER];
 
     if (stack != 0)
-        fprintf(t->out, "Requested by %s.\n",
-                report_frame(l->snapshot, report_own_frame(l->snapshot, stack),
-                             true, frame));
+        fprintf(t->out, "Requested %s.\n",
+                report_requester(l->snapshot, stack, frame));
 }
 
 static const char *percent(uint64_t part, uint64_t whole, char buf[REPORT_WORD])
@@ -247,9 +247,9 @@ static void write_pin(const struct explanation *t,
         fputs("; nothing in it is in use\n", t->out);
         return;
     }
-    fprintf(t->out, ";\n%6s pinned by %" PRIu32 "%s: %s from %s, ", "",
+    fprintf(t->out, ";\n%6s pinned by %" PRIu32 "%s: %s%s %s, ", "",
             area->count, area->count == 1 ? " allocation" : ", the oldest",
-            report_bytes(pin->rounded, a),
+            report_bytes(pin->rounded, a), pin->stack != 0 ? " from" : ",",
             report_frame(snapshot, report_own_frame(snapshot, pin->stack),
                          false, frame));
     write_age(t->out, t->s, pin);
@@ -290,11 +290,12 @@ static bool write_holders(const struct explanation *t, struct tool_error *error)
         char b[REPORT_WORD];
         char frame[REPORT_FRAME];
 
-        fprintf(t->out, "  %10s  %5s  in %5" PRIu64 "  %s\n",
-                report_bytes(groups[i].bytes, a),
-                percent(groups[i].bytes, t->s->moment.allocated, b),
-                groups[i].count,
-                report_frame(snapshot, groups[i].key, false, frame));
+        fprintf(
+            t->out, "  %10s  %5s  in %5" PRIu64 "  %s\n",
+            report_bytes(groups[i].bytes, a),
+            percent(groups[i].bytes, t->s->moment.allocated, b),
+            groups[i].count,
+            report_group_label(snapshot, &groups[i], BY_LINE, false, frame));
     }
     free(groups);
     return true;

@@ -129,7 +129,7 @@ void find_temporaries(const struct run_summary *f, struct finding_list *list)
             report_bytes(bytes, word));
     fprintf(text.out, "The largest is %s from %s",
             report_bytes(a->requested, word),
-            report_frame(s, report_own_frame(s, a->stack), true, frame));
+            report_frame(s, report_own_frame(s, a->stack), false, frame));
     if (a->end < f->lifetimes->event_count && a->start != LIFETIME_BEFORE)
         fprintf(text.out, ", freed after %" PRIu32 " event%s",
                 a->end - a->start, report_plural(a->end - a->start));

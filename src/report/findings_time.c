@@ -12,7 +12,8 @@ enum {
     GROWTH_PART = 8,     /* ... by at most an eighth */
     LEAK_PART = 5,       /* if more than a fifth stays it is intended */
     LATE_ITERATIONS = 3,
-    DRIVER_CALLS = 100
+    DRIVER_CALLS = 100,
+    LOOP_BURSTS = 10 /* fewer are no loop */
 };
 
 /* ---- leaks ---------------------------------------------------------------------- */
@@ -103,7 +104,7 @@ void find_leaks(const struct run_summary *f, struct finding_list *list)
             report_bytes(f->lifetimes->allocs[largest].requested, a),
             report_frame(
                 s, report_own_frame(s, f->lifetimes->allocs[largest].stack),
-                true, frame));
+                false, frame));
     finding_end(list, &title, &text);
 }
 
@@ -185,7 +186,7 @@ void find_growth(const struct run_summary *f, struct finding_list *list)
                 "the block that each frees is too small for the next.  "
                 "Allocating the final size once, or growing in larger steps, "
                 "avoids that.\n",
-                report_frame(s, report_own_frame(s, stack), true, frame),
+                report_frame(s, report_own_frame(s, stack), false, frame),
                 rows[stack].best.steps);
         finding_end(list, &title, &text);
     }
@@ -264,40 +265,57 @@ void find_late_frees(const struct run_summary *f, struct finding_list *list)
         report_bytes(l->allocs[largest].requested, a),
         report_frame(l->snapshot,
                      report_own_frame(l->snapshot, l->allocs[largest].stack),
-                     true, frame));
+                     false, frame));
     finding_end(list, &title, &text);
 }
 
 /* ---- the driver ------------------------------------------------------------------------- */
 
+struct driver_calls {
+    uint64_t all;
+    uint64_t releases;
+    uint64_t bursts; /* releases with nothing else between them count once */
+};
+
+static struct driver_calls count_driver_calls(const struct lifetimes *l)
+{
+    struct driver_calls n = {0};
+    bool in_burst = false;
+
+    for (uint32_t i = 0; i < l->event_count; i++) {
+        uint8_t action = l->events[i].action;
+        bool is_release =
+            action == SNAPSHOT_SEGMENT_FREE || action == SNAPSHOT_SEGMENT_UNMAP;
+
+        n.all += is_release || action == SNAPSHOT_SEGMENT_ALLOC ||
+                 action == SNAPSHOT_SEGMENT_MAP;
+        n.releases += is_release;
+        n.bursts += is_release && !in_burst;
+        in_burst = is_release;
+    }
+    return n;
+}
+
 void find_driver_calls(const struct run_summary *f, struct finding_list *list)
 {
-    const struct lifetimes *l = f->lifetimes;
-    uint64_t given_back = 0;
-    uint64_t calls = 0;
+    const struct driver_calls n = count_driver_calls(f->lifetimes);
     struct report_text title;
     struct report_text text;
-    uint32_t i;
 
-    for (i = 0; i < l->event_count; i++) {
-        uint8_t action = l->events[i].action;
-
-        calls += action == SNAPSHOT_SEGMENT_ALLOC ||
-                 action == SNAPSHOT_SEGMENT_MAP ||
-                 action == SNAPSHOT_SEGMENT_FREE ||
-                 action == SNAPSHOT_SEGMENT_UNMAP;
-        given_back +=
-            action == SNAPSHOT_SEGMENT_FREE || action == SNAPSHOT_SEGMENT_UNMAP;
-    }
-    if (given_back < DRIVER_CALLS || !finding_begin(list, &title, &text))
+    if (n.releases < DRIVER_CALLS || !finding_begin(list, &title, &text))
         return;
-    fprintf(title.out, "Memory was released to the driver %" PRIu64 " times",
-            given_back);
+    fprintf(title.out,
+            "Memory was released to the driver %" PRIu64 " times, in %" PRIu64
+            " burst%s",
+            n.releases, n.bursts, report_plural(n.bursts));
     fprintf(text.out,
             "%" PRIu64 " driver calls in total, of tens of microseconds or "
-            "more each, and a release waits for the device.  The cause is "
-            "empty_cache in a loop, or a limit so tight that the cache is "
-            "emptied again and again.\n",
-            calls);
+            "more each, and a release waits for the device.  %s\n",
+            n.all,
+            n.bursts >= LOOP_BURSTS
+                ? "The cause is empty_cache in a loop, or a limit so tight "
+                  "that the cache is emptied again and again."
+                : "A burst is one empty_cache, or a request for which the "
+                  "cache was emptied.");
     finding_end(list, &title, &text);
 }

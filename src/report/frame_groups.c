@@ -139,6 +139,17 @@ const char *report_by_label(const struct snapshot *s, uint32_t frame,
     return buf;
 }
 
+const char *report_group_label(const struct snapshot *s,
+                               const struct report_group *g, enum report_by by,
+                               bool whole, char buf[REPORT_FRAME])
+{
+    if (g->key != UINT32_MAX || g->older == 0)
+        return report_by_label(s, g->key, by, whole, buf);
+    return strcpy(buf, g->older == g->count
+                           ? "older than the recording"
+                           : "older than the recording, or no call path");
+}
+
 /* ---- groups ------------------------------------------------------------- */
 
 /* A line with the label of its group. */
@@ -181,6 +192,7 @@ static size_t frame_groups_gather(struct labelled **sorted, size_t count,
             out[groups - 1].bytes += g->bytes;
             out[groups - 1].requested += g->requested;
             out[groups - 1].count += g->count;
+            out[groups - 1].older += g->older;
         } else {
             out[groups++] = *g;
         }

@@ -17,6 +17,12 @@ const char *report_by_label(const struct snapshot *s, uint32_t frame,
                             enum report_by by, bool whole,
                             char buf[REPORT_FRAME]);
 
+/* The label of a group: that of its line or, without call paths, "older than
+ * the recording" or "no call path".  Returns buf. */
+const char *report_group_label(const struct snapshot *s,
+                               const struct report_group *g, enum report_by by,
+                               bool whole, char buf[REPORT_FRAME]);
+
 /* Merge lines of the same group, largest first; *count decreases.  False: no
  * host memory. */
 bool report_by_merge(const struct snapshot *s, enum report_by by,

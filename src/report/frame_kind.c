@@ -97,6 +97,26 @@ static bool is_cell_file(const char *file)
            strncmp(file, "<cell", 5) == 0;
 }
 
+/* Inductor's file names: "c", then 51 digits of a hash in base 32. */
+enum { INDUCTOR_DIGITS = 51 };
+
+/* Code that Inductor generated: below its folder of the user, or, wherever its
+ * cache is, named by a hash whose first two digits name the folder. */
+static bool is_inductor_file(const char *file)
+{
+    const char *folder = strstr(file, "torchinductor_");
+    size_t n = strlen(file);
+    const char *name =
+        n > INDUCTOR_DIGITS + 7 ? file + n - INDUCTOR_DIGITS - 4 : "";
+
+    if (folder != NULL && folder > file && is_separator(folder[-1]))
+        return true;
+    return name[0] == 'c' && is_separator(name[-1]) &&
+           strspn(name + 1, "abcdefghijklmnopqrstuvwxyz234567") ==
+               INDUCTOR_DIGITS &&
+           strncmp(name - 3, name + 1, 2) == 0 && is_separator(name[-4]);
+}
+
 enum frame_kind frame_kind_of(const struct snapshot *s, uint32_t frame)
 {
     const char *file = frame_text(s, s->frames[frame].filename);
@@ -107,7 +127,7 @@ enum frame_kind frame_kind_of(const struct snapshot *s, uint32_t frame)
     if (!ends_with(file, ".py") && file[0] != '<')
         return kind_compiled(frame_text(s, s->frames[frame].name));
     /* PyTorch generates the names of traced and compiled code. */
-    if (below(file, "torch") != NULL ||
+    if (below(file, "torch") != NULL || is_inductor_file(file) ||
         strncmp(file, "<eval_with_key", 14) == 0)
         return FRAME_TORCH;
     if (frame_package(file, &length) != NULL)

@@ -68,6 +68,8 @@ static void groups_add(struct gathering *g, uint32_t number)
     group->bytes += a->rounded;
     group->requested += a->requested;
     group->count++;
+    group->older +=
+        a->start == LIFETIME_BEFORE && g->m->lifetimes->event_count > 0;
     if (a->rounded > allocs[group->largest].rounded)
         group->largest = number;
 }

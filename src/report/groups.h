@@ -11,6 +11,7 @@ struct report_group {
     uint64_t bytes; /* allocated */
     uint64_t requested;
     uint64_t count;
+    uint64_t older;   /* of these, older than the recording */
     uint32_t largest; /* number of the largest allocation */
 };
 

@@ -1,4 +1,5 @@
 #include "report/holders.h"
+#include "report/frame_groups.h"
 
 #include "report/summary_of_run.h"
 
@@ -19,7 +20,7 @@ bool report_holders(const struct snapshot *s, size_t device, size_t max,
     for (size_t i = 0; i < *count; i++) {
         out[i].bytes = r.lines[i].bytes;
         out[i].count = r.lines[i].count;
-        report_frame(s, r.lines[i].key, false, out[i].frame);
+        report_group_label(s, &r.lines[i], BY_LINE, false, out[i].frame);
     }
     run_summary_free(&r);
     lifetimes_free(&l);

@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/one_pass.h"
+
 /* Fewer repeats do not count. */
 enum { REPEATS_MIN = 3, REPEATS_MAX = 100000 };
 
@@ -228,6 +230,27 @@ static bool find_repeats(const struct lifetimes *l, struct iterations *out)
     return ok;
 }
 
+/* Take repeated layers for what they are.  False: no host memory. */
+static bool set_layers_apart(const struct lifetimes *l, struct iterations *it)
+{
+    uint32_t first;
+    uint32_t last;
+    bool is_pass;
+
+    if (it->count == 0)
+        return true;
+    first = it->begin[0];
+    last = it->begin[it->count - 1];
+    if (!one_pass_is(l, first, last, &is_pass))
+        return false;
+    if (is_pass) {
+        it->layers = it->count;
+        it->events_per_layer = (last - first) / (uint32_t)(it->count - 1);
+        it->count = 0;
+    }
+    return true;
+}
+
 /* ---- marks -------------------------------------------------------------------- */
 
 static bool is_mark(const struct lifetimes *l,
@@ -269,7 +292,8 @@ bool iterations_find(const struct lifetimes *l, struct iterations *out,
     memset(out, 0, sizeof(*out));
     if (l->event_count == 0)
         return true;
-    if (find_marks(l, out) && (out->marked || find_repeats(l, out)))
+    if (find_marks(l, out) &&
+        (out->marked || (find_repeats(l, out) && set_layers_apart(l, out))))
         return true;
     iterations_free(out);
     return tool_fail(error, "not enough host memory for the iterations");

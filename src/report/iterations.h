@@ -2,7 +2,8 @@
  *
  * Marks tell if the program set them.  Otherwise the run is searched for
  * repetition: allocations of equal size and call path that recur at nearly
- * equal distances over most of the run, several kinds of them equally often. */
+ * equal distances over most of the run, several kinds of them equally often.
+ * What so repeats within one pass are its layers (one_pass.h). */
 #ifndef LARDER_REPORT_ITERATIONS_H
 #define LARDER_REPORT_ITERATIONS_H
 
@@ -12,6 +13,8 @@ struct iterations {
     uint32_t *begin; /* events, ascending */
     size_t count;    /* 0: none found */
     bool marked;     /* by the program's own annotations */
+    size_t layers;   /* of a single pass, in place of iterations; 0: none */
+    uint32_t events_per_layer;
 };
 
 /* False: no host memory.  Free the result with iterations_free(). */

@@ -5,6 +5,7 @@
 
 #include <jansson.h>
 
+#include "report/frame_groups.h"
 #include "report/json_memory.h"
 #include "report/report.h"
 #include "report/report_words.h"
@@ -116,9 +117,9 @@ static bool gather_side(struct difference *d, const struct run_summary *r,
     size_t i;
 
     for (i = 0; i < r->line_count && i < max; i++) {
-        struct held *held =
-            find_held(d, report_frame(r->lifetimes->snapshot, r->lines[i].key,
-                                      true, text));
+        struct held *held = find_held(
+            d, report_group_label(r->lifetimes->snapshot, &r->lines[i], BY_LINE,
+                                  false, text));
 
         if (held == NULL)
             return false;

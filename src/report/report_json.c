@@ -4,6 +4,7 @@
 
 #include <jansson.h>
 
+#include "report/frame_groups.h"
 #include "report/json_memory.h"
 #include "report/report.h"
 #include "report/report_words.h"
@@ -235,8 +236,8 @@ static json_t *groups_json(const struct run_summary *r,
     for (i = 0; list != NULL && i < count && i < top; i++)
         json_array_append_new(
             list, group_json(&groups[i], report_by_name(opt->by),
-                             json_string(report_by_label(
-                                 s, groups[i].key, opt->by, true, label))));
+                             json_string(report_group_label(
+                                 s, &groups[i], opt->by, true, label))));
     free(groups);
     return list;
 }

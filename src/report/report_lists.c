@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "report/call_tree.h"
+#include "report/frame_groups.h"
 #include "report/report_words.h"
 #include "report/report_writing.h"
 
@@ -74,8 +75,8 @@ static void write_groups(const struct report_writing *w,
     for (i = 0; i < count && i < w->top; i++) {
         write_share(w, &groups[i]);
         fprintf(w->out, "%s\n",
-                report_by_label(w->s, groups[i].key, w->opt->by, w->opt->paths,
-                                label));
+                report_group_label(w->s, &groups[i], w->opt->by, w->opt->paths,
+                                   label));
     }
     if (count > w->top)
         fprintf(w->out, "  and %zu more\n", count - w->top);

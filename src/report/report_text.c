@@ -19,6 +19,26 @@ static void heading(const struct report_writing *w, const char *text)
 
 /* ---- figures ------------------------------------------------------------------ */
 
+static void write_when(const struct report_writing *w, const char *what,
+                       uint32_t state, int64_t us)
+{
+    const struct run_summary *r = w->r;
+    char a[REPORT_WORD];
+    char b[REPORT_WORD];
+
+    fputs(what, w->out);
+    if (state == 0)
+        fputs("before the first event", w->out);
+    else
+        fprintf(w->out, "after event %" PRIu32 " of %" PRIu32, state - 1,
+                r->lifetimes->event_count);
+    if (r->duration_us > 0)
+        fprintf(w->out, ", %s into %s", report_time(us, a),
+                report_time(r->duration_us, b));
+    fputs("\n", w->out);
+}
+
+/* Maxima of one moment have one time. */
 static void write_peak(const struct report_writing *w)
 {
     const struct run_summary *r = w->r;
@@ -32,15 +52,13 @@ static void write_peak(const struct report_writing *w)
             report_bytes(r->peak_reserved, c));
     if (!report_has_history(r))
         return;
-    if (r->peak_state == 0)
-        fputs("  when     before the first event", w->out);
-    else
-        fprintf(w->out, "  when     after event %" PRIu32 " of %" PRIu32,
-                r->peak_state - 1, r->lifetimes->event_count);
-    if (r->duration_us > 0)
-        fprintf(w->out, ", %s into %s", report_time(r->peak_us, a),
-                report_time(r->duration_us, b));
-    fputs("\n", w->out);
+    write_when(w, "  when     ", r->peak_state, r->peak_us);
+    if (r->requested_state != r->peak_state)
+        write_when(w, "           requested ", r->requested_state,
+                   r->requested_us);
+    if (r->reserved_state != r->peak_state)
+        write_when(w, "           reserved ", r->reserved_state,
+                   r->reserved_us);
 }
 
 static void write_calls(const struct report_writing *w)
@@ -72,6 +90,11 @@ static void write_iterations(const struct report_writing *w)
     const struct iterations *it = &w->r->iterations;
     uint32_t each;
 
+    if (it->layers > 0)
+        fprintf(w->out,
+                "  pattern  %zu times about %" PRIu32
+                " events alike within one pass, as its layers are\n",
+                it->layers, it->events_per_layer);
     if (it->count == 0 || (!are_iterations(w->r) && !w->opt->all))
         return;
     each =

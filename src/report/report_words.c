@@ -157,10 +157,10 @@ const char *report_frame(const struct snapshot *s, uint32_t frame, bool whole,
     size_t max = whole ? 160 : 60;
 
     if (frame == UINT32_MAX)
-        return strcpy(buf, "(no call path recorded)");
+        return strcpy(buf, "no call path");
     file = snapshot_string(s, s->frames[frame].filename);
     name = snapshot_string(s, s->frames[frame].name);
-    if (!whole && frame_kind_of(s, frame) == FRAME_BACKWARD) {
+    if (frame_kind_of(s, frame) == FRAME_BACKWARD) {
         put_node(buf, name);
         plain_text(buf);
         return buf;
@@ -184,6 +184,17 @@ const char *report_frame(const struct snapshot *s, uint32_t frame, bool whole,
         snprintf(buf, REPORT_FRAME, "%.*s%s %.*s", report_cut(file, 300), file,
                  line, report_cut(name, max), name);
     plain_text(buf);
+    return buf;
+}
+
+const char *report_requester(const struct snapshot *s, uint32_t stack,
+                             char buf[REPORT_REQUESTER])
+{
+    char frame[REPORT_FRAME];
+
+    report_frame(s, report_own_frame(s, stack), false, frame);
+    snprintf(buf, REPORT_REQUESTER,
+             s->stacks_are_notes ? "at the mark \"%s\"" : "by %s", frame);
     return buf;
 }
 

@@ -7,7 +7,11 @@
 #include "snapshot/lifetimes.h"
 
 /* Size of a buffer for any of the texts below. */
-enum { REPORT_WORD = 32, REPORT_FRAME = 512 };
+enum {
+    REPORT_WORD = 32,
+    REPORT_FRAME = 512,
+    REPORT_REQUESTER = REPORT_FRAME + 32
+};
 
 /* "1.25 GiB", "512 B"; returns buf. */
 const char *report_bytes(uint64_t bytes, char buf[REPORT_WORD]);
@@ -30,10 +34,15 @@ int64_t report_elapsed(int64_t from, int64_t to);
 uint32_t report_own_frame(const struct snapshot *s, uint32_t stack);
 
 /* Format "models.py:174 update_nodes", with the whole path or its last part,
- * without control characters.  UTF-8.  Returns buf; "(no call path recorded)"
+ * without control characters.  UTF-8.  Returns buf; "no call path"
  * for UINT32_MAX. */
 const char *report_frame(const struct snapshot *s, uint32_t frame, bool whole,
                          char buf[REPORT_FRAME]);
+
+/* Who made a request, from its stack: "by model.py:7 forward" or, where only
+ * the program's notes are known, 'at the mark "epoch 1"'.  Returns buf. */
+const char *report_requester(const struct snapshot *s, uint32_t stack,
+                             char buf[REPORT_REQUESTER]);
 
 /* How many of the first `max` bytes of a text end with a complete
  * character. */

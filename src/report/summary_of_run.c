@@ -84,26 +84,34 @@ static bool is_steady(const struct run_summary *r, const uint64_t *allocated)
     return peak > high && high - low <= (peak - high) / 4;
 }
 
+/* The maximum of a curve in *bytes.  Returns its state: that of the peak if it
+ * is as high there. */
+static uint32_t find_peak(const struct run_summary *r, const uint64_t *curve,
+                          uint64_t columns[RUN_COLUMNS], uint64_t *bytes)
+{
+    uint32_t at = shrink(curve, r->lifetimes->event_count, columns);
+
+    *bytes = curve[at];
+    return curve[r->peak_state] == curve[at] ? r->peak_state : at;
+}
+
 static bool make_curves(struct run_summary *r)
 {
     const struct lifetimes *l = r->lifetimes;
     uint64_t *curve = malloc(((size_t)l->event_count + 1) * sizeof(*curve));
-    uint32_t at;
     bool ok;
 
     if (curve == NULL)
         return false;
-    lifetimes_curve(l, CURVE_REQUESTED, curve);
-    at = shrink(curve, l->event_count, r->requested);
-    r->peak_requested = curve[at];
-    lifetimes_curve(l, CURVE_RESERVED, curve);
-    at = shrink(curve, l->event_count, r->reserved);
-    r->peak_reserved = curve[at];
     lifetimes_curve(l, CURVE_ALLOCATED, curve);
     r->peak_state = shrink(curve, l->event_count, r->allocated);
     r->peak_allocated = curve[r->peak_state];
     r->steady = is_steady(r, curve);
     ok = find_iteration_peaks(r, curve);
+    lifetimes_curve(l, CURVE_REQUESTED, curve);
+    r->requested_state = find_peak(r, curve, r->requested, &r->peak_requested);
+    lifetimes_curve(l, CURVE_RESERVED, curve);
+    r->reserved_state = find_peak(r, curve, r->reserved, &r->peak_reserved);
     free(curve);
     return ok;
 }
@@ -169,6 +177,10 @@ static bool count_events(struct run_summary *r)
             last = e->time_us;
         if (i + 1 == r->peak_state)
             r->peak_us = report_elapsed(first, last);
+        if (i + 1 == r->requested_state)
+            r->requested_us = report_elapsed(first, last);
+        if (i + 1 == r->reserved_state)
+            r->reserved_us = report_elapsed(first, last);
     }
     r->duration_us = report_elapsed(first, last);
     return true;

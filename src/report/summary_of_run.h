@@ -17,6 +17,9 @@ struct run_summary {
     uint64_t peak_allocated;
     uint64_t peak_reserved;
     uint32_t peak_state; /* of allocated */
+    /* Where the other maxima were: peak_state if they were reached there too. */
+    uint32_t requested_state;
+    uint32_t reserved_state;
     /* The maximum in each column. */
     uint64_t requested[RUN_COLUMNS];
     uint64_t allocated[RUN_COLUMNS];
@@ -40,7 +43,9 @@ struct run_summary {
     uint64_t counts[SNAPSHOT_ACTION_MAX + 1]; /* number of events */
     int64_t duration_us;                      /* 0: unknown */
     int64_t peak_us;                          /* since the first event */
-    uint64_t driver_ns;                       /* estimated, for segments */
+    int64_t requested_us;
+    int64_t reserved_us;
+    uint64_t driver_ns; /* estimated, for segments */
 };
 
 /* l must stay valid.  False: no host memory; nothing needs to be freed. */

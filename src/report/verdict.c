@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "report/advice.h"
+#include "report/frame_groups.h"
 #include "report/report_words.h"
 #include "report/shortage.h"
 
@@ -45,14 +46,12 @@ static void write_failure(const struct run_summary *r, const struct shortage *s,
     uint32_t stack = l->events[s->event].stack;
     char a[REPORT_WORD];
     char b[REPORT_WORD];
-    char frame[REPORT_FRAME];
+    char frame[REPORT_REQUESTER];
 
     fprintf(out, "It ran out of memory when %s was asked for",
             report_bytes(s->asked, a));
     if (stack != 0)
-        fprintf(out, " by %s",
-                report_frame(l->snapshot, report_own_frame(l->snapshot, stack),
-                             false, frame));
+        fprintf(out, " %s", report_requester(l->snapshot, stack, frame));
     if (r->counts[SNAPSHOT_OOM] > 1)
         fprintf(out, " (the last of %" PRIu64 " times)",
                 r->counts[SNAPSHOT_OOM]);
@@ -68,20 +67,31 @@ static void write_failure(const struct run_summary *r, const struct shortage *s,
     fputs(".", out);
 }
 
+static void write_time(const struct run_summary *r, int64_t us, FILE *out)
+{
+    char a[REPORT_WORD];
+    char b[REPORT_WORD];
+
+    if (r->duration_us > 0)
+        fprintf(out, ", %s into %s", report_time(us, a),
+                report_time(r->duration_us, b));
+}
+
 static void write_peak(const struct run_summary *r, FILE *out)
 {
     uint64_t next = report_next_step(r);
+    bool two_times = r->peak_reserved > 0 && r->reserved_state != r->peak_state;
     char a[REPORT_WORD];
     char b[REPORT_WORD];
 
     fprintf(out, "It did not run out of memory: at most %s were in use",
             report_bytes(r->peak_allocated, a));
+    if (two_times)
+        write_time(r, r->peak_us, out);
     if (r->peak_reserved > 0)
         fprintf(out, ", and %s reserved from the driver",
                 report_bytes(r->peak_reserved, b));
-    if (r->duration_us > 0)
-        fprintf(out, ", %s into %s", report_time(r->peak_us, a),
-                report_time(r->duration_us, b));
+    write_time(r, two_times ? r->reserved_us : r->peak_us, out);
     fputs(".", out);
     if (next > 0)
         fprintf(out,
@@ -117,12 +127,8 @@ static void write_main_holders(const struct run_summary *r,
         return;
     }
     for (size_t i = 0; i < count && i < HOLDERS; i++) {
-        const char *who = report_frame(s, lines[i].key, false, frame);
-
-        if (lines[i].key == UINT32_MAX && r->lifetimes->before_count > 0 &&
-            report_has_history(r))
-            who = "what is older than the recording";
-        fprintf(out, "%s%s %s (%.0f %%)", i > 0 ? "; " : "", who,
+        fprintf(out, "%s%s %s (%.0f %%)", i > 0 ? "; " : "",
+                report_group_label(s, &lines[i], BY_LINE, false, frame),
                 report_bytes(lines[i].bytes, bytes),
                 percent(lines[i].bytes, allocated));
     }

@@ -139,7 +139,7 @@ zstd -dcq "$tmp/s.perfetto.json.zst" 2>/dev/null >"$tmp/s2.perfetto.json" &&
 # The holders of memory at the peak, as stacks, of all devices or of one.
 expect 0 convert "$tmp/s.json" "$tmp/s.folded"
 is 'collapsed stacks' "$(cat "$tmp/s.folded")" \
-    'device 0;(no call path recorded) 512
+    'device 0;no call path 512
 device 0;f (a "b".py:7) 1024
 device 1;f (a "b".py:7) 1024'
 expect 0 convert --device 1 "$tmp/s.json" "$tmp/s1.collapsed"

@@ -302,7 +302,7 @@ static void temporaries_are_those_of_a_line_or_of_the_backward_pass(
               "less.",
               MIB(10));
     advice_is("alloc 0 20MiB\nfree_requested 0 20MiB\nalloc 0 1MiB " MAIN, NULL,
-              "(most of them from (no call path recorded))", MIB(10));
+              "(most of them from no call path)", MIB(10));
 }
 
 /* Behind the peak stands another, which the change leaves as it is: what is

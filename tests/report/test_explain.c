@@ -138,8 +138,8 @@ static void the_oldest_that_pins_a_segment_is_named(void **state)
                                     "block 3MiB inactive\n"
                                     "block 1MiB active_allocated\n"
                                     "block 7MiB inactive\n",
-                                    "pinned by 2, the oldest: 1.00 MiB from "
-                                    "(no call path recorded), older than the "
+                                    "pinned by 2, the oldest: 1.00 MiB, "
+                                    "no call path, older than the "
                                     "recording\n"),
                      1);
     assert_int_equal(explained_with("segment_alloc 0 20MiB\n"

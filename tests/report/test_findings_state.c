@@ -128,12 +128,11 @@ static void rounding_is_reported_from_a_twentieth_on(void **state)
 static void temporaries_are_reported_from_a_twentieth_on(void **state)
 {
     (void)state;
-    is_told(
-        "alloc 0 19MiB 0 m.py:1:__init__\nalloc 50 1MiB 0 /home/a.py:2:f\n"
-        "free_requested 50 1MiB\n",
-        TEMPORARIES " 1.00 MiB of the peak",
-        "The largest is 1.00 MiB from /home/a.py:2 f, freed after 1 event.  "
-        "Doing");
+    is_told("alloc 0 19MiB 0 m.py:1:__init__\nalloc 50 1MiB 0 /home/a.py:2:f\n"
+            "free_requested 50 1MiB\n",
+            TEMPORARIES " 1.00 MiB of the peak",
+            "The largest is 1.00 MiB from a.py:2 f, freed after 1 event.  "
+            "Doing");
     is_not_told("alloc 0 19923456 0 m.py:1:__init__\nalloc 50 1MiB 0 a.py:2:f\n"
                 "free_requested 50 1MiB\n",
                 TEMPORARIES);

@@ -25,6 +25,10 @@
 #define PLUMBING "??:0:c10::cuda::go()"
 #define BACKWARD "??:0:torch::autograd::MmBackward0::apply(x)"
 
+/* 49 digits in base 32. */
+#define DIGITS "fy234567abcdefghijklmnopqrstuvwxyz234567abcdefghi"
+#define INDUCTOR "/c/kb/ckb" DIGITS ".py:4216:call"
+
 static struct snapshot *with_frames(const char *frames)
 {
     char lines[2048];
@@ -50,7 +54,8 @@ static void the_line_that_is_named_says_most(void **state)
         {PACKAGE "|" PACKAGE_2 "|" HOME, "main.py:4 main"},
         {PACKAGE "|" PACKAGE_2 "|" PACKAGE_3 "|" HOME, "a.py:1 f"},
         {TORCH "|" HOME "|" PACKAGE, "main.py:4 main"},
-        {"", "(no call path recorded)"},
+        {INDUCTOR "|" TORCH "|" HOME, "main.py:4 main"},
+        {"", "no call path"},
     };
 
     (void)state;
@@ -108,6 +113,35 @@ static void the_line_is_the_programs_own(void **state)
             "MmBackward0 of the backward pass");
 }
 
+/* Named in full, it would be another name for the same thing. */
+static void a_node_of_the_backward_pass_has_one_name(void **state)
+{
+    struct snapshot *s = with_frames(BACKWARD);
+    char buf[REPORT_FRAME];
+
+    (void)state;
+    assert_string_equal(report_frame(s, 0, true, buf),
+                        "MmBackward0 of the backward pass");
+    snapshot_free(s);
+}
+
+static void a_mark_made_no_request(void **state)
+{
+    struct snapshot *s = with_frames("epoch:0:x");
+    char buf[REPORT_REQUESTER];
+
+    (void)state;
+    s->frames[0] = (struct snapshot_frame){.name = s->frames[0].filename};
+    s->stacks_are_notes = true;
+    assert_string_equal(report_requester(s, s->events[0].stack, buf),
+                        "at the mark \"epoch\"");
+    snapshot_free(s);
+    s = with_frames(HOME);
+    assert_string_equal(report_requester(s, s->events[0].stack, buf),
+                        "by main.py:4 main");
+    snapshot_free(s);
+}
+
 /* A kernel names its cells by their content; the report numbers them. */
 static void cells_are_numbered_in_order_of_appearance(void **state)
 {
@@ -150,6 +184,13 @@ static void the_kind_of_a_frame_is_read_from_its_file_and_name(void **state)
         {"/v/torchy/a.py:1:f", FRAME_OWN},
         {"C:\\\\torch\\\\a.py:1:f", FRAME_TORCH},
         {"<eval_with_key>.3:5:forward", FRAME_TORCH},
+        {"/tmp/torchinductor_me/kb/x.py:1:call", FRAME_TORCH},
+        {"/tmp/mytorchinductor_me/kb/x.py:1:call", FRAME_OWN},
+        {INDUCTOR, FRAME_TORCH},
+        /* A hash in another folder than its own, one digit short, or none. */
+        {"/c/kc/ckb" DIGITS ".py:1:call", FRAME_OWN},
+        {"/c/kb/kb" DIGITS ".py:1:call", FRAME_OWN},
+        {"/c/kb/ckb1" DIGITS ".py:1:call", FRAME_OWN},
         {PACKAGE, FRAME_PACKAGE},
         {"/v/dist-packages/six.py:1:f", FRAME_PACKAGE},
         {STANDARD, FRAME_STANDARD},
@@ -233,12 +274,12 @@ static void a_frame_is_shown_in_brief_or_whole(void **state)
     frame_is("c.py:1:\\u0000", "c.py:1 (no name)", "c.py:1 (no name)");
     frame_is("c.py:1:f\\u001b[2J", "c.py:1 f?[2J", "c.py:1 f?[2J");
     frame_is("??:0:\\u001bBackward::apply(x)", "?Backward of the backward pass",
-             "?Backward::apply(x)");
+             "?Backward of the backward pass");
     frame_is("<ipython-input-12-ab>:3:f", "cell 12:3 f", "cell 12:3 f");
     frame_is(BACKWARD, "MmBackward0 of the backward pass",
-             "torch::autograd::MmBackward0::apply(x)");
+             "MmBackward0 of the backward pass");
     frame_is("??:0:MmBackward0::apply(x)", "MmBackward0 of the backward pass",
-             "MmBackward0::apply(x)");
+             "MmBackward0 of the backward pass");
 }
 
 /* Unless parentheses are part of its name. */
@@ -271,9 +312,10 @@ static void a_long_function_is_cut(void **state)
     frame_is("c.py:1:" X50 X10 "x", "c.py:1 " X50 X10, "c.py:1 " X50 X10 "x");
     frame_is("??:0:" X50 "xxxBackward::apply(x)",
              X50 "xxxBackwar of the backward pass",
-             X50 "xxxBackward::apply(x)");
+             X50 "xxxBackwar of the backward pass");
     frame_is("??:0:" X50 "xxBackward::apply(x)",
-             X50 "xxBackward of the backward pass", X50 "xxBackward::apply(x)");
+             X50 "xxBackward of the backward pass",
+             X50 "xxBackward of the backward pass");
 }
 
 /* Only the ends of a long name are read: there is nothing between them. */
@@ -312,6 +354,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_line_that_is_named_says_most),
         cmocka_unit_test(the_line_is_the_programs_own),
+        cmocka_unit_test(a_node_of_the_backward_pass_has_one_name),
+        cmocka_unit_test(a_mark_made_no_request),
         cmocka_unit_test(cells_are_numbered_in_order_of_appearance),
         cmocka_unit_test(the_kind_of_a_frame_is_read_from_its_file_and_name),
         cmocka_unit_test(a_package_is_named_by_its_folder_or_file),

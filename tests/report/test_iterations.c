@@ -35,6 +35,8 @@ static void draw(const char *run)
     }
 }
 
+static size_t layers; /* that found() met */
+
 /* The beginnings in the lines as "0 7 14", marked ones preceded by '*'. */
 static const char *found(size_t device)
 {
@@ -50,6 +52,7 @@ static const char *found(size_t device)
     for (size_t i = 0; i < it.count; i++)
         snprintf(text + strlen(text), sizeof text - strlen(text), "%s%u",
                  i > 0 ? " " : "", (unsigned)it.begin[i]);
+    layers = it.layers;
     iterations_free(&it);
     lifetimes_free(&l);
     snapshot_free(s);
@@ -195,6 +198,39 @@ static void several_of_many_kinds_have_to_agree(void **state)
     assert_found("ABCabcd.ABCefgh.ABCijklm", "0 8 16");
 }
 
+#define MODEL "a.py:9:main"
+
+/* A pass of a model whose forward() makes something after its layers, from the
+ * line given; no line: nothing. */
+static void draw_pass(const char *after)
+{
+    lines[0] = '\0';
+    for (int i = 0; i < 6; i++)
+        put("alloc + 1MiB 0 m.py:3:forward|m.py:20:forward|" MODEL "\n"
+            "alloc + 2MiB 0 ??:0:C|m.py:4:forward|m.py:20:forward|" MODEL "\n"
+            "segment_alloc + 2MiB\n");
+    if (after != NULL)
+        put("alloc + 5MiB 0 %s\n", after);
+}
+
+static void layers_of_one_pass_are_no_iterations(void **state)
+{
+    (void)state;
+    draw_pass(NULL);
+    assert_string_equal(found(0), "0 3 6 9 12 15");
+    assert_int_equal(layers, 0);
+    draw_pass("m.py:30:forward|" MODEL);
+    assert_string_equal(found(0), "");
+    assert_int_equal(layers, 6);
+    draw_pass("m.py:9:g|m.py:30:forward|??:0:C|" MODEL);
+    assert_int_equal((found(0), layers), 6);
+    /* Another call, and no forward() at all. */
+    draw_pass("m.py:30:forward|a.py:10:main");
+    assert_int_equal((found(0), layers), 0);
+    draw_pass("a.py:10:main");
+    assert_int_equal((found(0), layers), 0);
+}
+
 static void a_run_without_events_has_no_iterations(void **state)
 {
     (void)state;
@@ -247,6 +283,7 @@ int main(void)
         cmocka_unit_test(half_of_the_run_is_covered),
         cmocka_unit_test(the_rarest_repeated_stack_marks_the_iterations),
         cmocka_unit_test(several_of_many_kinds_have_to_agree),
+        cmocka_unit_test(layers_of_one_pass_are_no_iterations),
         cmocka_unit_test(a_run_without_events_has_no_iterations),
         cmocka_unit_test(kinds_differ_by_any_byte_of_their_size),
         cmocka_unit_test(kinds_differ_by_any_byte_of_their_path),

@@ -70,6 +70,23 @@ static void the_peak_says_when_it_was(void **state)
             "  when  ");
 }
 
+/* Allocated first, reserved later. */
+static void maxima_of_two_moments_have_two_times(void **state)
+{
+    static const char two[] = "segment_alloc 0 4MiB\nalloc 0 4MiB\n"
+                              "free_requested 0 4MiB\nsegment_alloc 8 8MiB\n"
+                              "alloc 8 1MiB\n";
+
+    (void)state;
+    has(two, &usual,
+        "  when     after event 1 of 5, 10 µs into 40 µs\n"
+        "           reserved after event 3 of 5, 30 µs into 40 µs\n");
+    has(two, &usual,
+        "at most 4.00 MiB were in use, 10 µs into\n               40 µs, and "
+        "12.0 MiB reserved from the driver, 30 µs into 40 µs.");
+    has_not("segment_alloc 0 4MiB\nalloc 0 4MiB\n", &usual, "  reserved after");
+}
+
 static void what_does_not_fit_is_counted(void **state)
 {
     (void)state;
@@ -400,6 +417,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_peak_says_when_it_was),
+        cmocka_unit_test(maxima_of_two_moments_have_two_times),
         cmocka_unit_test(what_does_not_fit_is_counted),
         cmocka_unit_test(a_failure_is_explained_where_nothing_was_held),
         cmocka_unit_test(an_empty_device_has_no_more_than_a_verdict),

@@ -104,7 +104,7 @@ static void nobody_holds_memory_where_none_was_in_use(void **state)
                "");
     verdict_is("free_requested 0 3MiB\n", NULL, NULL,
                "at most 3.00 MiB were in use.",
-               "what is older than the recording 3.00 MiB (100 %).", "");
+               "older than the recording 3.00 MiB (100 %).", "");
 }
 
 static void a_snapshot_without_history_says_so(void **state)

@@ -103,7 +103,7 @@ function makeTree(run, weights, form) {
     const bytes = weights.bytes[stack], count = weights.count[stack];
     if (bytes === 0 && count === 0) continue;
     let path = keptPath(run, stack, form);
-    if (path.length === 0) path = [["no call path recorded", -1]];
+    if (path.length === 0) path = [["no call path", -1]];
     let node = root;
     addTo(node, bytes, count);
     for (const [key, frame] of path) {
@@ -153,7 +153,7 @@ function maskOf(device, keys, form) {
     const path = keptPath(device.run, stack, form);
     through[stack] = keys.every((key, i) => path[i] && path[i][0] === key);
   }
-  if (keys[0] === "no call path recorded") through[NO_STACK] = 1;
+  if (keys[0] === "no call path") through[NO_STACK] = 1;
   const mask = new Uint8Array(a.start.length);
   for (let i = 0; i < mask.length; i++) mask[i] = through[a.stack[i]];
   return mask;

@@ -85,11 +85,18 @@ function kindOf(file, name) {
       return FRAME_BACKWARD;
     return PLUMBING.test(name) ? FRAME_PLUMBING : FRAME_COMPILED;
   }
-  if (below(file, "torch") !== null || file.startsWith("<eval_with_key"))
+  if (below(file, "torch") !== null || isInductorFile(file) ||
+      file.startsWith("<eval_with_key"))
     return FRAME_TORCH;
   if (inPackages(file) !== null) return FRAME_PACKAGE;
   return file.includes("/lib/python") || file.startsWith("<") ? FRAME_STANDARD
     : FRAME_OWN;
+}
+
+// Code that Inductor generated, in its folder or named by a hash.
+function isInductorFile(file) {
+  return /[/\\]torchinductor_/.test(file) ||
+    /[/\\]([a-z2-7]{2})[/\\]c\1[a-z2-7]{49}\.py$/.test(file);
 }
 
 // ---- labels ----
@@ -105,16 +112,6 @@ function cellNumbers(files) {
 
 function cellLabel(file, kernels) {
   return `cell ${kernels.get(file) ?? Number(/\d+/.exec(file) || 0)}`;
-}
-
-// With the whole path and the function's parameters.
-function wholeLabel(run, id) {
-  if (id < 0) return "(no call path recorded)";
-  const f = run.frames[id], file = f.cell ?? f.file;
-  const name = cutBytes(f.name || "(no name)", 160);
-  const line = f.line ? `:${f.line}` : "";
-  return defused(file === "??" || file === "" ? name
-    : `${cutBytes(file, 300)}${line} ${name}`);
 }
 
 function lineLabel(f) {

@@ -22,7 +22,16 @@ function groupName(device, by, key) {
   if (by === "stream") return `stream ${device.streams[key]}`;
   if (by === "category") return device.categories[key];
   if (by === "size") return SIZE_STEPS[key][1];
-  return key < 0 ? "no call path recorded" : frameLabel(device.run, key, "line");
+  return key < 0 ? withoutPathName(device) : frameLabel(device.run, key, "line");
+}
+
+function withoutPathName({ run, events, alloc }) {
+  const old = alloc.start.filter((start, i) =>
+    ownFrame(run, alloc.stack[i]) < 0 && start < 0 && events > 0).length;
+  const all = alloc.stack.filter((stack) => ownFrame(run, stack) < 0).length;
+  if (old === 0) return "no call path";
+  return old === all ? "older than the recording"
+    : "older than the recording, or no call path";
 }
 
 // { of: the group of each allocation, names, colours }; the last group is
@@ -52,7 +61,7 @@ function makeGroups(device, by) {
   if (others > 0)
     names.push(`${others} others` + (unknown ? ", or unknown" : ""));
   else if (unknown)
-    names.push("no call path recorded");
+    names.push(withoutPathName(device));
   return { of, names, rest: shown.length };
 }
 

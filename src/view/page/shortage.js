@@ -134,9 +134,10 @@ function holdersAt(run, moment, wanted) {
   for (const { a, number } of moment.used) {
     if (wanted && !wanted(number)) continue;
     const own = ownFrame(run, a.stack);
-    const group = held.get(own) || { own, bytes: 0, count: 0 };
+    const group = held.get(own) || { own, bytes: 0, count: 0, older: 0 };
     group.bytes += a.rounded;
     group.count++;
+    group.older += a.start === BEFORE && moment.events > 0;
     held.set(own, group);
   }
   const order = (own) => own < 0 ? Infinity : own;

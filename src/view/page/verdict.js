@@ -17,16 +17,28 @@ function plural(count) {
 }
 
 function lineText(run, own) {
-  return own < 0 ? "(no call path recorded)" : frameLabel(run, own, "line");
+  return own < 0 ? "no call path" : frameLabel(run, own, "line");
+}
+
+// What the group of a line is called.
+function holderText(run, { own, older, count }) {
+  if (own >= 0 || older === 0) return lineText(run, own);
+  return older === count ? "older than the recording"
+    : "older than the recording, or no call path";
+}
+
+function requesterText({ snapshot, run }, stack) {
+  const line = lineText(run, ownFrame(run, stack));
+  return snapshot.stacksAreNotes ? `at the mark "${line}"` : `by ${line}`;
 }
 
 // ---- what happened ----
 
 // `known` has everything about a device: snapshot, run, lives, device,
 // categories, trains.
-function happenedFailure({ run, device }, s) {
-  const asker = s.event.stack === NO_STACK ? ""
-    : ` by ${lineText(run, ownFrame(run, s.event.stack))}`;
+function happenedFailure(known, s) {
+  const { device } = known, { stack } = s.event;
+  const asker = stack === NO_STACK ? "" : ` ${requesterText(known, stack)}`;
   const times = device.ooms.length > 1
     ? ` (the last of ${device.ooms.length} times)` : "";
   const but = s.cause === "pieces"
@@ -63,16 +75,26 @@ function nextStep({ lives, device, categories }) {
   return passed > least || more <= least ? 0 : more;
 }
 
+// Where a curve is highest: at the peak, if it is as high there.
+function mostAt(curve, peak) {
+  const most = curve.indexOf(curve.reduce((x, y) => Math.max(x, y), 0));
+  return curve[peak] === curve[most] ? peak : most;
+}
+
 function happenedPeak(known) {
   const { device } = known, next = nextStep(known);
   const { time } = device.event, reserved = mostReserved(device);
   const last = device.events > 0 ? time[device.events - 1] : 0;
+  const most = mostAt(device.curve.reserved, device.peak);
+  const twoTimes = reserved > 0 && most !== device.peak;
+  const when = (state) => last > 0
+    ? `, ${timeText(state > 0 ? time[state - 1] : 0)} into ${timeText(last)}`
+    : "";
   return `It did not run out of memory: at most ` +
     `${bytesText(device.curve.allocated[device.peak])} were in use` +
+    (twoTimes ? when(device.peak) : "") +
     (reserved > 0 ? `, and ${bytesText(reserved)} reserved from the driver`
-      : "") +
-    (last > 0 ? `, ${timeText(device.peak > 0 ? time[device.peak - 1] : 0)} ` +
-      `into ${timeText(last)}` : "") + "." +
+      : "") + when(twoTimes ? most : device.peak) + "." +
     (next > 0 ? "  That is the first step alone: the next begins with " +
       `${bytesText(next)} of optimizer state more.` : "");
 }
@@ -91,13 +113,11 @@ function hasHistory({ device }) {
 // ---- who ----
 
 function whoHolds(known, moment) {
-  const { run, lives } = known;
+  const { run } = known;
   const holders = holdersAt(run, moment).slice(0, HOLDERS_ON_TOP);
   if (holders.length === 0) return "Nobody: nothing was in use.";
-  const old = lives.allocs.some((a) => a.start === BEFORE) && hasHistory(known)
-    ? "what is older than the recording" : lineText(run, -1);
-  return holders.map(({ own, bytes }) => (own < 0 ? old : lineText(run, own)) +
-    ` ${bytesText(bytes)} (${percentText(bytes, moment.allocated)})`)
+  return holders.map((held) => `${holderText(run, held)} ` +
+    `${bytesText(held.bytes)} (${percentText(held.bytes, moment.allocated)})`)
     .join("; ") + ".";
 }
 
@@ -286,10 +306,10 @@ function whyText(s) {
   }
 }
 
-function figuresText({ snapshot, run }, s) {
-  const m = s.moment, areas = m.areas.length;
-  const asker = s.event.stack === NO_STACK ? "" : "Requested by " +
-    `${wholeLabel(run, ownFrame(run, s.event.stack))}.\n`;
+function figuresText(known, s) {
+  const { snapshot } = known, m = s.moment, areas = m.areas.length;
+  const asker = s.event.stack === NO_STACK ? ""
+    : `Requested ${requesterText(known, s.event.stack)}.\n`;
   return `${bytesText(s.asked)} was requested on stream ` +
     `${snapshot.streams.list[s.event.stream]}.` +
     (s.driverKnown ? `  The driver had ${bytesText(s.driverFree)} left.` : "") +
@@ -306,9 +326,9 @@ function figuresText({ snapshot, run }, s) {
 function failureText(known, event) {
   const s = new Shortage(known.snapshot, known.lives, event);
   const holders = holdersAt(known.run, s.moment).slice(0, HOLDERS_SHOWN)
-    .map(({ own, bytes, count }) => `  ${bytesText(bytes).padStart(10)}  ` +
-      `${percentText(bytes, s.moment.allocated).padStart(5)}  in ` +
-      `${String(count).padStart(5)}  ${lineText(known.run, own)}`);
+    .map((held) => `  ${bytesText(held.bytes).padStart(10)}  ` +
+      `${percentText(held.bytes, s.moment.allocated).padStart(5)}  in ` +
+      `${String(held.count).padStart(5)}  ${holderText(known.run, held)}`);
   return [figuresText(known, s), whyText(s), "Who held the most:", ...holders,
     `What would have fitted: up to ${bytesText(s.wouldFit)}.`,
     "`larder report` says what pinned the free memory, and `larder tune` which " +

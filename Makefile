@@ -101,7 +101,7 @@ check-gpu: build ## run what needs a GPU: tests on cuda:0, prices of its driver
 check-fit: build ## run `larder run` under a PyTorch for processors
 	@tools/check_fit.sh $(B) || [ $$? -eq 77 ]
 
-check-stack: build ## run torch.compile and what else people install on simulated cards
+check-stack: build ## run the stack people install on simulated cards, under `larder run` too
 	@tools/check_stack.sh $(B)
 
 check-exec: build ## run PyTorch's CUDA wheel and CuPy on simulated GPUs (fetched)

@@ -3,19 +3,27 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include <larder/larder.h>
+
 #include "commands.h"
 #include "help.h"
 #include "python_program.h"
+
+enum { ROW_CONF = 4 };
 
 static const struct cli_option run_table[] = {
     {"device", "SPEC", "the simulated GPU (sim:24GiB)"},
     {"gpu", "NAME", "a card of the table, as rtx4090"},
     {"cards", "FILE", "another table of cards"},
     {"policy", "pytorch|larder|direct", "how memory is chosen (pytorch)"},
-    {"conf", "K:V,...", "settings in PyTorch's grammar"},
+    [ROW_CONF] = {"conf", "K:V,...", "settings in PyTorch's grammar"},
     {"steps", "N",
      "optimizer steps to run, or all; without this,\n"
      "until two ask for the same"},
+    {"engine", "stand-in|fake",
+     "the program's own PyTorch on a simulated\n"
+     "driver, or fake tensors; without this, what\n"
+     "its PyTorch was built for"},
     {"on-item", "one|zero|nan|error",
      "what a value read from the GPU is; error:\n"
      "stop there"},
@@ -38,27 +46,37 @@ static const struct cli_option run_table[] = {
     {"json", "[=FILE]",
      "report as JSON; to FILE, apart from what the\n"
      "program prints"},
-    {"m", NULL, "SCRIPT is the name of a module"},
+    {"m", NULL, "PROGRAM is the name of a module"},
     {NULL, NULL, NULL},
 };
 
-/* Whether all words up to the script are options of this command: what follows
- * is the script's.  Returns an exit status, or -1 to continue. */
+static bool check_conf(const struct cli_command *self, const char *conf)
+{
+    if (larder_conf_check(conf) == LARDER_OK)
+        return true;
+    cli_bad_usage(self, "%s", larder_last_error());
+    return false;
+}
+
+/* Whether all words up to the program are options of this command: what follows
+ * is the program's.  Returns an exit status, or -1 to continue. */
 static int check_options(const struct cli_command *self, int argc, char **argv)
 {
     struct cli_args args;
     int got;
 
     cli_args_init(&args, self, argc, argv);
-    do
+    do {
         got = cli_next(&args);
-    while (got >= 0);
+        if (got == ROW_CONF && !check_conf(self, args.value))
+            return CLI_EXIT_BAD;
+    } while (got >= 0);
     if (got == CLI_HELP) {
         cli_help_command(self);
         return CLI_EXIT_OK;
     }
     if (got == CLI_END)
-        return cli_bad_usage(self, "no program; expected SCRIPT.py [ARG...]");
+        return cli_bad_usage(self, "no program; expected PROGRAM [ARG...]");
     return got == CLI_WRONG ? CLI_EXIT_BAD : -1;
 }
 
@@ -91,12 +109,15 @@ static int run_run(const struct cli_command *self, int argc, char **argv)
 const struct cli_command cli_command_run = {
     .name = "run",
     .summary = "Run a program of PyTorch without a GPU: would it fit on one?",
-    .operands = "SCRIPT.py [ARG...]",
-    .text = "The program runs unchanged under the PyTorch of python3 (2.6 or "
-            "newer, no CUDA\nneeded); its tensors on the GPU have shapes and "
-            "no values, and their memory is\nLarder's.  LARDER_PYTHON names "
-            "another Python.  Exit status: 0 if it fits, 1 if\nnot, 2 for no "
-            "verdict: it failed, used no GPU, or could not be begun.\n",
+    .operands = "PROGRAM [ARG...]",
+    .text =
+        "PROGRAM is a script, a notebook, a module (-m), a command such as "
+        "torchrun or\naccelerate launch, or a binary.  It runs unchanged: with "
+        "a PyTorch that was built\nfor CUDA, as pip installs it, on a "
+        "simulated driver; with one for processors as\nfake tensors, which "
+        "have shapes and no values.  Scripts run under python3;\n"
+        "LARDER_PYTHON names another.  Exit status: 0 if it fits, 1 if not, 2 "
+        "for no verdict:\nit failed, used no GPU, or could not be begun.\n",
     .options = run_table,
     .run = run_run,
 };

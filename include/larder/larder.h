@@ -128,7 +128,7 @@ LARDER_API larder_result larder_parse_size(const char *text, uint64_t *out);
 
 /* Open device number `ordinal` of `spec`:
  *
- *   sim:SIZE|CARD[,backing=memory|none][,vmm=on|off][,context=SIZE]
+ *   sim:SIZE|CARD[,backing=memory|none|SIZE][,vmm=on|off][,context=SIZE]
  *           [,events=auto|manual|immediate|driver][,costs=FILE][,shared=NAME]
  *           [,count=N][,export=none|fd|fabric]
  *   cuda:N[,export=none|fd|fabric]

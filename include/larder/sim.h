@@ -7,8 +7,10 @@
  * contexts; a call that would exceed it fails with LARDER_ERR_OUT_OF_MEMORY, as
  * does one for more addresses than the region has left.
  * With backing=memory (the default) addresses are real: memory is committed on
- * first touch, and freed or unmapped memory faults.  With backing=none they are
- * numbers, and an 80 GiB job replays on a laptop.
+ * first touch, and freed or unmapped memory faults.  With backing=SIZE they are
+ * too, but a copy or fill of more than SIZE writes nothing on the device: small
+ * things have values, large ones take no memory of the host.  With backing=none
+ * they are numbers, and an 80 GiB job replays on a laptop.
  *
  * Order.  A stream is a number below LARDER_SIM_STREAMS; its work runs in the
  * order it was queued.

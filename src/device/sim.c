@@ -412,9 +412,10 @@ static void ops_without_vmm(larder_device_ops *ops)
 /* Set everything that needs no undoing. */
 static void sim_init(struct sim *sim, const struct sim_spec *spec, int ordinal)
 {
-    const struct sim_backing *b = &sim->backing;
+    struct sim_backing *b = &sim->backing;
 
     sim->card = spec->card;
+    b->most_bytes = spec->most_bytes;
     sim->ordinal = ordinal;
     sim->has_vmm = spec->has_vmm;
     sim->is_manual = spec->is_manual;

@@ -24,6 +24,7 @@ struct sim_backing {
     larder_addr first;
     uint64_t region_bytes; /* of each; the second follows the first */
     uint64_t host_page_bytes;
+    uint64_t most_bytes; /* that one copy or fill writes */
 };
 
 larder_result larder__sim_backing_open(struct sim_backing *b, bool is_real,

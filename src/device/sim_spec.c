@@ -26,7 +26,11 @@ static bool read_choice(const char *value, const char *yes, const char *no,
 
 static bool read_backing(struct sim_spec *spec, const char *value)
 {
-    return read_choice(value, "memory", "none", &spec->is_real);
+    spec->most_bytes = UINT64_MAX;
+    if (read_choice(value, "memory", "none", &spec->is_real))
+        return true;
+    spec->is_real = true;
+    return larder_parse_size(value, &spec->most_bytes) == LARDER_OK;
 }
 
 static bool read_vmm(struct sim_spec *spec, const char *value)
@@ -108,7 +112,7 @@ struct setting {
 };
 
 static const struct setting settings[] = {
-    {"backing", "memory or none", read_backing},
+    {"backing", "memory, none or a size such as 64KiB", read_backing},
     {"vmm", "on or off", read_vmm},
     {"context", "a size such as 512MiB", read_context},
     {"events", "auto, manual, immediate or driver", read_events},
@@ -200,7 +204,8 @@ static larder_result read_capacity(const char *text, const char *part,
 
 larder_result larder__sim_spec_parse(const char *text, struct sim_spec *out)
 {
-    struct sim_spec spec = {.is_real = true, .has_vmm = true, .count = 1};
+    struct sim_spec spec = {
+        .is_real = true, .most_bytes = UINT64_MAX, .has_vmm = true, .count = 1};
     const char *p = text + strlen("sim:");
     unsigned seen = 0;
 

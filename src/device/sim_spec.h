@@ -19,7 +19,8 @@ struct sim_spec {
     const struct sim_card *card; /* NULL: given by its size */
     uint64_t capacity_bytes;
     uint64_t context_bytes;
-    bool is_real; /* addresses have memory behind them */
+    bool is_real;        /* addresses have memory behind them, */
+    uint64_t most_bytes; /* which copies and fills of more leave alone */
     bool has_vmm;
     bool is_manual;                 /* work completes only when told to, */
     bool frees_wait;                /* or by calls that wait in a driver */

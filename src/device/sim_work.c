@@ -121,16 +121,24 @@ static larder_result pages_check(const struct sim *sim,
     return LARDER_OK;
 }
 
-static void copy_do(const struct sim_work *work)
+/* Writing touches memory of the device, which the host then has to have. */
+static bool is_written(const struct sim *sim, const struct sim_work *work)
 {
-    if (work->as.copy.bytes != 0)
+    return work->as.copy.kind == LARDER_COPY_TO_HOST ||
+           work->as.copy.bytes <= sim->backing.most_bytes;
+}
+
+static void copy_do(const struct sim *sim, const struct sim_work *work)
+{
+    if (work->as.copy.bytes != 0 && is_written(sim, work))
         memmove(sim_work_as_pointer(work->as.copy.dst),
                 sim_work_as_pointer(work->as.copy.src), work->as.copy.bytes);
 }
 
-static void fill_do(const struct sim_work *work)
+static void fill_do(const struct sim *sim, const struct sim_work *work)
 {
-    if (work->as.fill.bytes != 0)
+    if (work->as.fill.bytes != 0 &&
+        work->as.fill.bytes <= sim->backing.most_bytes)
         memset(sim_work_as_pointer(work->as.fill.dst), work->as.fill.value,
                work->as.fill.bytes);
 }
@@ -140,9 +148,9 @@ static void work_do(const struct sim *sim, const struct sim_work *work)
     if (work->kind == SIM_WORK_LAUNCH)
         work->as.launch.fn(work->as.launch.ctx);
     else if (work->kind == SIM_WORK_COPY && sim->backing.is_real)
-        copy_do(work);
+        copy_do(sim, work);
     else if (work->kind == SIM_WORK_FILL && sim->backing.is_real)
-        fill_do(work);
+        fill_do(sim, work);
 }
 
 larder_result larder__sim_work_do(const struct sim *sim,

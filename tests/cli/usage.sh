@@ -36,7 +36,7 @@ stderr_has "larder version: unexpected 'please'"
 
 # What is no option before the script is an error, not Python's.
 expect 2 run
-stderr_has '^larder run: no program; expected SCRIPT.py'
+stderr_has '^larder run: no program; expected PROGRAM'
 expect 2 run --gup rtx4090 train.py
 stderr_has "^larder run: unknown option '--gup'; did you mean '--gpu'?"
 expect 2 run --gpu

@@ -1,15 +1,20 @@
 """The parts of `larder run` that need no PyTorch."""
 
 import ctypes
+import importlib
 import os
+import sys
 import tempfile
 import types
 import unittest
+from unittest import mock
 
 import lab_case  # noqa: F401  the package is found beside the tests
 from larder._finding import candidates
 from larder._plain import plain
-from larder.fit import advice, assignments, cards, search, sizes, verdict
+from larder.fit import (
+    advice, assignments, cards, engines, programs, search, sizes, verdict,
+)
 
 
 def made_file(case, text, suffix):
@@ -133,6 +138,75 @@ class Search(unittest.TestCase):
             self.assertEqual(looking.largest("b", 4, 512), most)
             self.assertLess(len(looking.tried), 12)
         self.assertIsNone(looking.largest("b", 513, 600))
+
+
+class Commands(unittest.TestCase):
+    def test_each_process_of_a_launcher_has_a_card(self):
+        for words, count in (
+            (["--nproc-per-node", "2", "x.py"], 2),
+            (["--nproc_per_node=4", "x.py"], 4),
+            (["serve", "m", "--tensor-parallel-size", "8"], 8),
+            (["--nproc-per-node=gpu", "x.py"], 1),
+            (["nproc-per-node", "2"], 1),
+            ([], 1),
+        ):
+            self.assertEqual(programs.card_count(words), count, words)
+
+    def kind(self, path, module=False):
+        return programs.kind_of(types.SimpleNamespace(script=path, module=module))
+
+    def test_a_program_is_what_its_file_is(self):
+        self.assertEqual(self.kind("train.py"), "script")
+        self.assertEqual(self.kind("x.ipynb"), "notebook")
+        self.assertEqual(self.kind("timeit", True), "module")
+        self.assertEqual(self.kind("sh"), "command")
+        self.assertEqual(self.kind("/bin/sh"), "binary")
+        self.assertEqual(self.kind(made_file(self, "print(1)", "")), "script")
+        launcher = made_file(self, "#!/bin/sh\n", "")
+        self.assertEqual(self.kind(launcher), "script")
+        os.chmod(launcher, 0o755)
+        self.assertEqual(self.kind(launcher), "command")
+        self.assertEqual(self.kind("nothing-of-this-name"), "script")
+
+
+class Engines(unittest.TestCase):
+    def build(self, text):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        place = os.path.join(folder.name, "torch")
+        os.makedirs(place)
+        for name, content in (("__init__.py", "1/0"), ("version.py", text)):
+            with open(os.path.join(place, name), "w", encoding="utf-8") as file:
+                file.write(content)
+        with mock.patch.object(sys, "path", [folder.name]):
+            importlib.invalidate_caches()
+            return engines.torch_build()
+
+    def test_what_pytorch_was_built_for_is_read_without_importing_it(self):
+        text = "__version__ = '2.8.0'\ncuda: Optional[str] = {}\nhip = None\n"
+        self.assertEqual(self.build(text.format("'12.8'")), ("2.8.0", "12.8"))
+        self.assertEqual(self.build(text.format("None")), ("2.8.0", None))
+        with self.assertRaisesRegex(engines.EngineError, "ROCm"):
+            self.build("__version__ = '2.8.0'\ncuda = None\nhip: str = '6.2'\n")
+
+    def chosen(self, build, **given):
+        options = types.SimpleNamespace(
+            **{"engine": None, "real_cpu": False, "on_item": None, **given}
+        )
+        with mock.patch.object(engines, "torch_build", lambda: build), mock.patch.object(
+            engines, "_is_here", lambda library: True
+        ):
+            return engines.of(options, "script")
+
+    def test_the_engine_is_that_of_the_build_unless_one_is_named(self):
+        self.assertEqual(self.chosen(("2.8", "12.8")), "stand-in")
+        self.assertEqual(self.chosen(("2.8", "12.8"), engine="fake"), "fake")
+        self.assertEqual(self.chosen(("2.8", "12.8"), real_cpu=True), "fake")
+        self.assertEqual(self.chosen(("2.8", None)), "fake")
+        with self.assertRaisesRegex(engines.EngineError, "for processors alone"):
+            self.chosen(("2.8", None), engine="stand-in")
+        with self.assertRaisesRegex(engines.EngineError, "pip install torch"):
+            self.chosen(None)
 
 
 class Script(unittest.TestCase):

@@ -88,7 +88,7 @@ class Runs:
         self._folder, self._runs = folder, list(runs)
         self.asked = []
 
-    def __call__(self, options, card):
+    def __call__(self, options, card, engine, kind):
         return self
 
     def close(self):
@@ -123,7 +123,7 @@ class Case(unittest.TestCase):
         self.runs = Runs(self.folder, runs)
         out, err = io.StringIO(), io.StringIO()
         with mock.patch.object(command, "Runner", self.runs), mock.patch.object(
-            command, "_check", lambda options: None
+            command.engines, "of", lambda options, kind: "fake"
         ), contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
             status = command.main([*words, self.script])
         return status, out.getvalue(), err.getvalue()

@@ -126,7 +126,7 @@ static void a_wrong_part_is_named_with_what_is_accepted(void **state)
     assert_bad_spec("sim:1g,speed=9", "'speed=9' is not a setting",
                     "backing, vmm, context, events, costs, shared, count");
     assert_bad_spec("sim:1g,backing=disk", "'backing=disk'",
-                    "expected memory or none");
+                    "expected memory, none or a size such as 64KiB");
     assert_bad_spec("sim:1g,vmm=", "'vmm='", "expected on or off");
     assert_bad_spec("sim:1g,vmm=ON", "'vmm=ON'", "expected on or off");
     assert_bad_spec("sim:1g,context=x", "'context=x'", "expected a size");

@@ -23,6 +23,41 @@ static void copies_and_fills_happen_in_stream_order(void **state)
     assert_ok(larder_device_close(dev));
 }
 
+/* What one byte at `addr` is after a fill with 7 and a copy of 9s, each of
+ * `bytes`. */
+static void fill_and_copy(larder_device *dev, larder_addr addr, uint64_t bytes,
+                          unsigned char *filled, unsigned char *copied)
+{
+    static unsigned char nines[8192];
+
+    memset(nines, 9, sizeof nines);
+    assert_ok(larder_device_fill(dev, addr, 7, bytes, 0));
+    *filled = *(unsigned char *)(uintptr_t)addr;
+    assert_ok(larder_device_copy(dev, addr, (uint64_t)(uintptr_t)nines, bytes,
+                                 LARDER_COPY_TO_DEVICE, 0));
+    *copied = *(unsigned char *)(uintptr_t)addr;
+}
+
+static void backing_of_a_size_is_for_what_is_as_small(void **state)
+{
+    larder_device *dev = open_one("sim:1g,backing=4KiB");
+    unsigned char filled, copied, host = 1;
+    larder_addr a;
+
+    (void)state;
+    assert_ok(larder__device_mem_alloc(dev, 8192, &a));
+    fill_and_copy(dev, a, 4097, &filled, &copied);
+    assert_int_equal(filled, 0);
+    assert_int_equal(copied, 0);
+    assert_ok(larder_device_copy(dev, (uint64_t)(uintptr_t)&host, a, 1,
+                                 LARDER_COPY_TO_HOST, 0));
+    assert_int_equal(host, 0);
+    fill_and_copy(dev, a, 4096, &filled, &copied);
+    assert_int_equal(filled, 7);
+    assert_int_equal(copied, 9);
+    assert_ok(larder_device_close(dev));
+}
+
 static void work_on_memory_freed_meanwhile_is_skipped_and_reported(void **state)
 {
     larder_device *dev = open_manual();
@@ -128,6 +163,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(copies_and_fills_happen_in_stream_order),
+        TEST(backing_of_a_size_is_for_what_is_as_small),
         TEST(work_on_memory_freed_meanwhile_is_skipped_and_reported),
         TEST(work_queued_on_pages_that_others_take_the_place_of_is_told),
         TEST(work_on_pages_that_came_back_is_done),

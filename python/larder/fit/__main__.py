@@ -1,6 +1,5 @@
 """python3 -m larder.fit: implements `larder run`."""
 
-import importlib.util
 import json
 import os
 import shutil
@@ -11,7 +10,7 @@ from larder._files import NewFile
 from larder._plain import plain
 from larder.fit import cards as table
 from larder.fit import options as reading
-from larder.fit import advice, replays, search, verdict
+from larder.fit import advice, engines, programs, replays, search, verdict
 from larder.fit.running import ROOMY, Failed, Interrupted, Runner
 
 _DEFAULT_DEVICE = "sim:24GiB"
@@ -59,20 +58,20 @@ def _card_of(options, cards):
 def _device_of(options, card):
     if options.device or not options.gpu:
         return options.device or _DEFAULT_DEVICE
+    if options.cards is None:
+        return f"sim:{card.id}"
     return f"sim:{card.total_bytes},context={card.context_bytes}"
 
 
-def _check(options):
+def _check(options, kind):
     """The reason why the run cannot start, or None."""
-    if not options.module and not os.path.exists(options.script):
-        return f"{options.script}: there is no such file"
-    if not options.module and os.path.isdir(options.script):
-        return f"{options.script}: this is a folder; expected a program"
-    if importlib.util.find_spec("torch") is None:
-        return (
-            f"{sys.executable} has no PyTorch: pip install torch (a build "
-            "for processors will do), or LARDER_PYTHON names another Python"
-        )
+    path = options.script
+    if kind in programs.COMMANDS or options.module:
+        path = None
+    if path is not None and not os.path.exists(path):
+        return f"{path}: there is no such file, or command"
+    if path is not None and os.path.isdir(path):
+        return f"{path}: this is a folder; expected a program"
     for name in ("snapshot", "view", "trace", "json_file"):
         path = getattr(options, name)
         folder = path and os.path.dirname(os.path.abspath(path))
@@ -87,10 +86,7 @@ def _needs(told, options):
     confs = [options.conf]
     if options.policy == "pytorch":
         confs += [c for c in replays.SETTINGS if c and c not in options.conf]
-    return [
-        (conf, replays.needed_bytes(told["trace"], options.policy, conf))
-        for conf in confs
-    ]
+    return [(conf, replays.need_of(told, options.policy, conf)) for conf in confs]
 
 
 def _whole(runner, options, card, snapshot):
@@ -111,7 +107,7 @@ def _whole(runner, options, card, snapshot):
 def _write_files(told, options, snapshot):
     if options.view and os.path.exists(snapshot):
         replays.view(snapshot, options.view)
-    if options.trace and told["requests"]:
+    if options.trace and os.path.exists(told["trace"]):
         with open(told["trace"], encoding="utf-8") as source:
             with NewFile(options.trace, encoding="utf-8") as target:
                 shutil.copyfileobj(source, target)
@@ -123,12 +119,15 @@ def _wants_advice(options, said):
     return options.advise == "always" or said == verdict.DOES_NOT_FIT
 
 
+_PRIVATE = ("trace", "changes_made", "ran_out", "pid")
+
+
 def _as_json(told, said, needs, card, cards):
     need = needs[0][1]
     kept = {
         name: value
         for name, value in told.items()
-        if name not in ("trace", "changes_made", "ran_out")
+        if name not in _PRIVATE
     }
     kept["verdict"] = said
     kept["fits"] = {verdict.FITS: True, verdict.DOES_NOT_FIT: False}.get(said)
@@ -171,12 +170,19 @@ def _report(runner, options, card, cards):
     return _STATUSES[said]
 
 
-def _search(runner, options, card):
+def _search(runner, options, card, engine):
     name, low, high = search.parse(options.max)
     looking = search.Search(runner, options, card)
     best = looking.largest(name, low, high)
     if options.json:
-        _tell(options, {"name": name, "largest": best, "tried": looking.tried})
+        said = verdict.DOES_NOT_FIT if best is None else verdict.FITS
+        _tell(
+            options,
+            {
+                "engine": engine, "verdict": said, "fits": best is not None,
+                "name": name, "largest": best, "tried": looking.tried,
+            },
+        )
     else:
         for value in sorted(looking.tried):
             need = verdict.whole_bytes(looking.tried[value], card)
@@ -195,10 +201,13 @@ def _stop(number, frame):
 
 def main(words=None):
     options = reading.read(sys.argv[1:] if words is None else words)
-    why = _check(options)
+    kind = programs.kind_of(options)
+    why = _check(options, kind)
     if why is not None:
         return _refuse(why)
     try:
+        engine = engines.of(options, kind)
+        engines.check(options, engine)
         cards = table.read(options.cards)
         card = _card_of(options, cards)
         if options.max:
@@ -206,11 +215,12 @@ def main(words=None):
     except ValueError as error:
         return _refuse(error)
     for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, _stop)
-    runner = Runner(options, card)
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, _stop)
+    runner = Runner(options, card, engine, kind)
     try:
         if options.max:
-            return _search(runner, options, card)
+            return _search(runner, options, card, engine)
         return _report(runner, options, card, cards)
     except Failed as failed:
         return failed.args[0]

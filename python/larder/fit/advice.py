@@ -99,8 +99,8 @@ class Adviser:
         title = one.title or " + ".join(
             _TITLES[n].format(made[n]) for n in one.changes if _TITLES[n]
         )
-        need = replays.needed_bytes(
-            told["trace"], self._options.policy, self._options.conf
+        need = replays.need_of(
+            told, self._options.policy, self._options.conf
         )
         return Advice(title, need, self._need - need, one.changes)
 

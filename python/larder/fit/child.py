@@ -125,25 +125,20 @@ def _in_threads(mode):
 
 
 def _run_program(options):
+    from larder.fit import changed
+
     sys.argv = [options.script, *options.arguments]
     if options.module:
         runpy.run_module(options.script, run_name="__main__", alter_sys=True)
         return
+    if options.kind == "notebook":
+        changed.run_notebook(options.script, options.arguments)
+        return
     sys.path.insert(0, os.path.dirname(os.path.abspath(options.script)))
     if options.numbers:
-        _run_changed(options)
+        changed.run_script(options.script, options.numbers)
     else:
         runpy.run_path(options.script, run_name="__main__", init_globals=None)
-
-
-def _run_changed(options):
-    """Run the script with other numbers at its top level."""
-    from larder.fit import assignments
-
-    program = types.ModuleType("__main__")
-    program.__file__ = options.script
-    sys.modules["__main__"] = program
-    exec(assignments.compiled(options.script, options.numbers), vars(program))
 
 
 def main():

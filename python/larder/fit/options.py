@@ -56,7 +56,8 @@ def parser():
     add("--policy", metavar="NAME", default="pytorch", help="pytorch, larder or direct (pytorch)")
     add("--conf", metavar="SETTINGS", default="", help="key:value,… of larder-conf(5)")
     add("--steps", metavar="N", type=_steps, default=None, help="optimizer steps to run, or all; without this, until they repeat")
-    add("--on-item", choices=("one", "zero", "nan", "error"), default="one", help="what a value read from the GPU is (one)")
+    add("--engine", choices=("stand-in", "fake"), help="the program's own PyTorch on a simulated driver, or fake tensors; without this, what its PyTorch was built for")
+    add("--on-item", choices=("one", "zero", "nan", "error"), help="what a value read from the GPU is (one); engine fake alone")
     add("--real-cpu", action="store_true", help="compute on the host what tensors of the GPU hold: slower, all values and sizes real")
     add("--world-size", metavar="N", type=_count, default=None, help="how many processes the program is one of; it is the first")
     add("--max", metavar="NAME=A..B", help="the largest value of the program's argument --NAME, or of its own number NAME, that fits")
@@ -67,7 +68,7 @@ def parser():
     add("--json", action="store_true", help="the report as JSON; --json=FILE: to this file, apart from what the program prints")
     add("--json-file", metavar="FILE", help=argparse.SUPPRESS)
     add("-m", dest="module", action="store_true", help="SCRIPT is the name of a module")
-    add("script", metavar="SCRIPT.py")
+    add("script", metavar="PROGRAM")
     add("arguments", metavar="ARG", nargs=argparse.REMAINDER)
     return p
 

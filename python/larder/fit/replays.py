@@ -47,12 +47,25 @@ def needed_bytes(trace, policy, conf):
     return json.loads(done.stdout.splitlines()[0])["min_capacity_bytes"]
 
 
-def view(snapshot, page):
+def need_of(told, policy, conf):
+    """The same of a run's results, with what other libraries hold of the GPU."""
+    if "driver_bytes" in told:
+        return told["driver_bytes"]
+    need = needed_bytes(told["trace"], policy, conf)
+    return need + told.get("outside_bytes", 0)
+
+
+def _do(*words):
     done = subprocess.run(
-        [command(), "view", snapshot, "-o", page],
-        capture_output=True,
-        text=True,
-        check=False,
+        [command(), *words], capture_output=True, text=True, check=False
     )
     if done.returncode != 0:
-        raise ReplayError(done.stderr.strip() or "larder view failed")
+        raise ReplayError(done.stderr.strip() or f"larder {words[0]} failed")
+
+
+def view(snapshot, page):
+    _do("view", snapshot, "-o", page)
+
+
+def convert(snapshot, target):
+    _do("convert", snapshot, target)

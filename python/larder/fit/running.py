@@ -10,9 +10,14 @@ import tempfile
 import time
 
 from larder._files import NewFile
+from larder.fit import engines, replays
+from larder.fit.standin.engine import StandInEngine
 
 # A device on which everything fits, to find out how much is needed.
 ROOMY = "sim:4TiB"
+
+# A GPU that fake tensors do not use.
+_UNUSED = "80GiB,backing=none"
 
 # How long the program may take to clean up after a signal.
 _PATIENCE_SECONDS = 10
@@ -78,9 +83,12 @@ def _last_line(file):
 class Runner:
     """Runs of one program, with a temporary folder for their files."""
 
-    def __init__(self, options, card):
+    def __init__(self, options, card, engine, kind):
         self._options = options
         self._card = card
+        self._kind = kind
+        self._engine = _ENGINES[engine](options, card)
+        self._name = engine
         self._folder = tempfile.TemporaryDirectory(prefix="larder-run-")
         self._count = 0
 
@@ -97,7 +105,8 @@ class Runner:
             "device": device,
             "policy": given.policy,
             "conf": given.conf,
-            "on_item": given.on_item,
+            "kind": self._kind,
+            "on_item": given.on_item or "one",
             "real_cpu": given.real_cpu,
             "world_size": given.world_size,
             "steps": given.steps if steps is None else steps,
@@ -107,6 +116,7 @@ class Runner:
             "changes": list(changes),
             "numbers": dict(numbers),
             "snapshot": snapshot,
+            "pickle": self.file("pickle"),
             "trace": self.file("trace"),
             "result": self.file("result"),
             "card_name": self._card.name,
@@ -133,35 +143,74 @@ class Runner:
         with NewFile(path, encoding="utf-8") as file:
             json.dump(settings, file)
         began = time.monotonic()
-        status, error = self._start(path, quiet)
-        return self._told(status, error, settings, time.monotonic() - began)
+        status, error = self._start(*self._engine.start(settings, path), quiet)
+        told = self._told(status, error, settings)
+        told.setdefault("seconds", time.monotonic() - began)
+        return told
 
-    def _start(self, path, quiet):
+    def _start(self, words, environment, quiet):
         """Returns the exit status, and the last line of the errors if they
         are not shown."""
-        words = [sys.executable, "-m", "larder.fit.child", path]
+        how = {"env": {**os.environ, **environment}}
         if not quiet:
             # Only the report is on the standard output of --json.
             aside = self._options.json and self._options.json_file is None
-            return wait(words, stdout=sys.stderr if aside else None), ""
+            return wait(words, stdout=sys.stderr if aside else None, **how), ""
         with tempfile.TemporaryFile() as errors:
-            status = wait(words, stdout=subprocess.DEVNULL, stderr=errors)
+            status = wait(words, stdout=subprocess.DEVNULL, stderr=errors, **how)
             return status, _last_line(errors)
 
-    def _told(self, status, error, settings, seconds):
-        try:
-            with open(settings["result"], encoding="utf-8") as file:
-                told = json.load(file)
-        except OSError:
-            if status == NOT_BEGUN:
-                raise Failed(status, error) from None
-            told = {**_NOTHING, "seconds": seconds}
-            if status < 0:
-                told["error"] = signal.Signals(-status).name
-        told["trace"] = settings["trace"]
+    def _told(self, status, error, settings):
+        told = self._engine.told(status, settings)
+        if told is None:
+            if status == NOT_BEGUN and self._name == engines.FAKE:
+                raise Failed(status, error)
+            told = dict(_NOTHING, how="failed" if status else "ended")
+            if status < 0 or status > 128:
+                told["error"] = _signal_name(status)
+        for name, value in _NOTHING.items():
+            told.setdefault(name, value)
+        told.setdefault("trace", settings["trace"])
         told["device"] = settings["device"]
-        told["engine"] = "fake"
+        told["engine"] = self._name
         told["ran_out"] = told["how"] == "out of memory"
-        if error:
+        if error and not told.get("error"):
             told["error"] = error
         return told
+
+
+def _signal_name(status):
+    try:
+        return signal.Signals(-status if status < 0 else status - 128).name
+    except ValueError:
+        return f"exit status {status}"
+
+
+class FakeEngine:
+    """Runs larder.fit.child, which runs the program."""
+
+    def __init__(self, options, card):
+        # A PyTorch with CUDA wants libraries, which may not be there.
+        build = engines.torch_build()
+        self._before = []
+        if build is not None and build[1] is not None:
+            self._before = [
+                replays.command(), "exec", "--quiet", "--sim", _UNUSED, "--",
+            ]
+
+    def start(self, settings, path):
+        """The words to run, and more of the environment."""
+        return [
+            *self._before, sys.executable, "-m", "larder.fit.child", path
+        ], {}
+
+    def told(self, status, settings):
+        """The results, or None."""
+        try:
+            with open(settings["result"], encoding="utf-8") as file:
+                return json.load(file)
+        except OSError:
+            return None
+
+
+_ENGINES = {engines.FAKE: FakeEngine, engines.STAND_IN: StandInEngine}

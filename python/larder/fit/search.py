@@ -1,8 +1,9 @@
 """--max NAME=A..B: finds the largest value of an argument that fits."""
 
+import os
 import re
 
-from larder.fit import assignments, cards, replays, verdict
+from larder.fit import assignments, cards, programs, replays, verdict
 from larder.fit.running import ROOMY, Interrupted
 
 
@@ -21,10 +22,14 @@ def parse(text):
     return match[1], int(match[2]), int(match[3])
 
 
+def _is_script(options):
+    return programs.kind_of(options) == programs.SCRIPT
+
+
 def number_of(options, name):
     """The script's own number of that name, if it is not an argument of the
     command line; else None."""
-    if options.module or _place(options.arguments, name) is not None:
+    if not _is_script(options) or _place(options.arguments, name) is not None:
         return None
     known = assignments.numbers(options.script)
     return next((n for n in (name, name.replace("-", "_")) if n in known), None)
@@ -85,9 +90,10 @@ class Search:
             numbers[number] = value
         told = self._runner.run(ROOMY, arguments, quiet=True, numbers=numbers)
         self._must_tell(told, f"--{name} {value}")
-        self._asked[value] = _asked_for(told["trace"])
-        need = replays.needed_bytes(
-            told["trace"], self._options.policy, self._options.conf
+        if os.path.exists(told["trace"]):
+            self._asked[value] = _asked_for(told["trace"])
+        need = replays.need_of(
+            told, self._options.policy, self._options.conf
         )
         self.tried[value] = need
         taken = cards.groups_bytes(told["groups"], self._options.cards)

@@ -17,15 +17,15 @@ class Watcher:
         self._most = most  # None: until the steps are alike; 0: to the end
         self._from = 0
         self._last = None
-        self._live = 0
         self.steps = 0
         self.repeats = False
 
-    def _shape(self, begin):
-        """A step's requests and frees, their number, and what it left."""
+    def _shape(self):
+        """The last step's requests and frees, their number, and what it left."""
         records = self._book.records
         shape = []
         left = 0
+        begin, self._from = self._from, len(self._book.events)
         for event in self._book.events[begin:]:
             if not isinstance(event, int):
                 continue
@@ -36,8 +36,7 @@ class Watcher:
 
     def is_steady(self):
         self.steps += 1
-        shape = self._shape(self._from)
-        self._from = len(self._book.events)
+        shape = self._shape()
         self.repeats = shape == self._last
         self._last = shape
         if self._most is None:

@@ -169,14 +169,17 @@ def _peak(out, told):
     peak = told["peak"]
     if peak is not None:
         where = _place(peak["place"]) or peak["module"] or "PyTorch"
+        operator = f" for {peak['operator']}" if peak["operator"] else ""
         inside = f" in {peak['module']}" if peak["module"] and peak["place"] else ""
         out(
-            f"set by {size(peak['bytes'])} for {peak['operator']} ({peak['phase']})"
+            f"set by {size(peak['bytes'])}{operator} ({peak['phase']})"
             f"{inside}, {where}, step {peak['step']}"
         )
 
 
 def _tables(out, told):
+    if not told["lines"]:
+        return
     out("")
     out("at the peak, by line")
     for place, number in told["lines"][:_ROWS]:

@@ -1,0 +1,99 @@
+"""The engines of `larder run`, and which a program gets."""
+
+import importlib.util
+import os
+import re
+
+from larder.fit import programs
+
+FAKE, STAND_IN = "fake", "stand-in"
+
+_ADVICE = (
+    "pip install torch brings one that works; LARDER_PYTHON names another Python"
+)
+
+
+class EngineError(ValueError):
+    """No engine can run the program: says what to do."""
+
+
+def torch_build():
+    """(version, its CUDA or None) of this Python's PyTorch, which is not
+    imported: that takes seconds.  None: there is none."""
+    spec = importlib.util.find_spec("torch")
+    if spec is None or not spec.origin:
+        return None
+    path = os.path.join(os.path.dirname(spec.origin), "version.py")
+    try:
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+    except OSError:
+        return "unknown", None
+    if re.search(r"^hip\b[^=]*=\s*'", text, re.MULTILINE):
+        raise EngineError(
+            f"this PyTorch is for ROCm, which nothing here stands in for; {_ADVICE}"
+        )
+    found = {
+        name: re.search(rf"^{name}\b[^=]*=\s*'([^']*)'", text, re.MULTILINE)
+        for name in ("__version__", "cuda")
+    }
+    return tuple(m and m[1] for m in (found["__version__"], found["cuda"]))
+
+
+def _is_here(library):
+    """Whether the stand-ins were built with this command."""
+    from larder.fit import replays
+
+    folder = os.path.dirname(replays.command())
+    return any(
+        os.path.exists(os.path.join(folder, place, library))
+        for place in (
+            "cudart", "../lib/larder/cudart", "../lib64/larder/cudart",
+            "../lib/x86_64-linux-gnu/larder/cudart",
+            "../lib/aarch64-linux-gnu/larder/cudart",
+        )
+    )
+
+
+def _has_no_torch():
+    return EngineError(f"this Python has no PyTorch; {_ADVICE}")
+
+
+def of(options, kind):
+    """The engine.  Raises EngineError."""
+    asked = options.engine
+    if kind in programs.COMMANDS:
+        if asked == FAKE:
+            raise EngineError(
+                "--engine fake runs scripts, modules and notebooks; a command "
+                "needs --engine stand-in"
+            )
+        return STAND_IN
+    build = torch_build()
+    if build is None and asked != STAND_IN:
+        raise _has_no_torch()
+    if asked is not None:
+        if asked == STAND_IN and build and build[1] is None:
+            raise EngineError(
+                f"PyTorch {build[0]} is for processors alone, which --engine "
+                f"stand-in cannot run; --engine fake does"
+            )
+        return asked
+    if build[1] is None:
+        return FAKE
+    # What only fake tensors have.
+    if options.real_cpu or options.on_item is not None:
+        return FAKE
+    return STAND_IN if _is_here("libcudart.so.13") else FAKE
+
+
+def check(options, engine):
+    """Raises EngineError for options that the engine does not have."""
+    if engine != STAND_IN:
+        return
+    for name in ("real_cpu", "on_item"):
+        if getattr(options, name):
+            raise EngineError(
+                f"--{name.replace('_', '-')} is of --engine fake, and this is "
+                "--engine stand-in"
+            )

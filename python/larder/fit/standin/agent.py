@@ -1,0 +1,111 @@
+"""In a process of the program: waits for PyTorch, watches it, writes what was
+recorded."""
+
+import atexit
+import importlib.util
+import json
+import os
+import sys
+import time
+import types
+
+
+def _settings(path):
+    with open(path, encoding="utf-8") as file:
+        options = types.SimpleNamespace(**json.load(file))
+    options.capability = tuple(options.capability)
+    return options
+
+
+class _AfterTorch:
+    """Finds nothing, but calls a function when `torch` has been imported."""
+
+    def __init__(self, function):
+        self._function = function
+        self._is_busy = False
+
+    def find_spec(self, name, path=None, target=None):
+        if name != "torch" or self._is_busy:
+            return None
+        self._is_busy = True
+        try:
+            spec = importlib.util.find_spec(name)
+        finally:
+            self._is_busy = False
+        if spec is not None and spec.loader is not None:
+            self._follow(spec.loader)
+        return spec
+
+    def _follow(self, loader):
+        run = loader.exec_module
+
+        def exec_module(module):
+            run(module)
+            sys.meta_path.remove(self)
+            self._function()
+
+        loader.exec_module = exec_module
+
+
+class Agent:
+    def __init__(self, options):
+        self._options = options
+        self._owner = os.getpid()
+        self._began = time.monotonic()
+        self._how = "ended"
+        self._error = ""
+        self._watch = None
+        sys.meta_path.insert(0, _AfterTorch(self._torch_is_here))
+        self._print = sys.excepthook
+        sys.excepthook = self._note_exception
+
+    def _note_exception(self, kind, value, trace):
+        names = {one.__name__ for one in kind.__mro__}
+        if "OutOfMemoryError" in names:
+            self._how = "out of memory"
+        elif kind is KeyboardInterrupt:
+            self._how = "interrupted"
+        else:
+            self._how = "failed"
+        lines = str(value).strip().splitlines()
+        self._error = ": ".join([kind.__name__, *lines[:1]])
+        self._print(kind, value, trace)
+
+    def _torch_is_here(self):
+        import torch
+
+        if not getattr(torch.version, "cuda", None):
+            return
+        from larder.fit.standin.watching import Watch
+
+        self._watch = Watch(self._options, self._stop)
+        # Before what PyTorch and the program do at their end.
+        atexit.register(self._write)
+
+    def _write(self):
+        # A process that was forked has its parent's functions for the end.
+        if os.getpid() != self._owner or self._watch is None:
+            return
+        watch, self._watch = self._watch, None
+        from larder.fit.standin import results
+
+        results.write(
+            self._options, watch, self._how, self._error,
+            time.monotonic() - self._began,
+        )
+
+    def _stop(self):
+        """Steps repeat.  Nothing of the program runs after this: it would go
+        on with what it does after training."""
+        self._how = "steady"
+        self._write()
+        children = sys.modules.get("multiprocessing")
+        for child in children.active_children() if children else ():
+            child.terminate()
+        for stream in (sys.stdout, sys.stderr):
+            stream.flush()
+        os._exit(0)
+
+
+def begin(path):
+    Agent(_settings(path))

@@ -1,0 +1,133 @@
+"""Starts the program on the simulated driver, and gathers what its processes
+wrote."""
+
+import glob
+import json
+import os
+import re
+import shutil
+
+from larder.fit import programs, replays
+
+_HOOK = os.path.join(os.path.dirname(os.path.abspath(__file__)), "hook")
+_PACKAGE = os.path.dirname(
+    os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+)
+
+
+# What is small has values; what is large takes no memory of the host.  Programs
+# of the driver alone read back what they copied, PyTorch's rarely do.
+_BACKING = {programs.BINARY: "64MiB"}
+_BACKING_OF_OTHERS = "64KiB"
+
+
+def _spec(settings):
+    """The simulated GPU in the words of `larder exec --sim`."""
+    spec = settings["device"].removeprefix("sim:")
+    if "backing=" not in spec:
+        spec += f",backing={_BACKING.get(settings['kind'], _BACKING_OF_OTHERS)}"
+    if "count=" not in spec and settings["kind"] in programs.COMMANDS:
+        spec += f",count={programs.card_count(settings['arguments'])}"
+    return spec
+
+
+def _conf(options):
+    """PyTorch's settings, of the environment and of --conf."""
+    given = os.environ.get("PYTORCH_CUDA_ALLOC_CONF", "")
+    if options.policy != "pytorch" or not options.conf:
+        return given
+    return ",".join(one for one in (given, options.conf) if one)
+
+
+def _json_of(path):
+    try:
+        with open(path, encoding="utf-8") as file:
+            return json.load(file)
+    except (OSError, ValueError):
+        return None
+
+
+class StandInEngine:
+    def __init__(self, options, card):
+        self._options = options
+        self._card = card
+
+    def start(self, settings, path):
+        """The words to run, and more of the environment."""
+        words = [
+            replays.command(), "exec", "--sim", _spec(settings),
+            "--json", "--report", settings["result"] + ".driver", "--",
+            *programs.words(settings, path),
+        ]
+        major, minor = self._card.capability
+        paths = [_HOOK, _PACKAGE, os.environ.get("PYTHONPATH", "")]
+        environment = {
+            "LARDER_RUN_SETTINGS": path,
+            "LARDER_FAKECUDA_CAPABILITY": f"{major}.{minor}",
+            "PYTHONPATH": os.pathsep.join(one for one in paths if one),
+        }
+        conf = _conf(self._options)
+        if conf:
+            environment["PYTORCH_CUDA_ALLOC_CONF"] = conf
+        return words, environment
+
+    def told(self, status, settings):
+        """The results of the process that asked for most, or what the driver
+        saw if none was PyTorch's; or None."""
+        found = [
+            _json_of(path)
+            for path in glob.glob(glob.escape(settings["result"]) + ".*")
+            if re.search(r"\.\d+$", path)
+        ]
+        found = [one for one in found if one is not None]
+        used = [one for one in found if one["requests"]]
+        if not used:
+            return self._driver_s(status, settings) or (found or [None])[0]
+        told = max(used, key=lambda one: one["peak_requested_bytes"])
+        if len(used) > 1:
+            told["processes"] = [_share(one) for one in used]
+        if status != 0 and told["how"] == "ended":
+            told["how"] = "failed"
+        self._keep_snapshot(settings, told["pid"])
+        return told
+
+    def _keep_snapshot(self, settings, pid):
+        wanted, written = settings["snapshot"], f"{settings['pickle']}.{pid}"
+        if not wanted or not os.path.exists(written):
+            return
+        if wanted.endswith(".json"):
+            replays.convert(written, wanted)
+        else:
+            shutil.copyfile(written, wanted)
+
+    def _driver_s(self, status, settings):
+        """What the simulated driver saw of a program without PyTorch."""
+        lines = []
+        try:
+            with open(settings["result"] + ".driver", encoding="utf-8") as file:
+                lines = [json.loads(line) for line in file if line.strip()]
+        except (OSError, ValueError):
+            pass
+        lines = [line for line in lines if line.get("peak_bytes")]
+        if not lines:
+            return None
+        most = max(lines, key=lambda line: line["peak_bytes"])
+        peak = most["peak_bytes"]
+        how = "ended"
+        if status != 0:
+            how = "out of memory" if most["failed_calls"] else "failed"
+        return {
+            "how": how,
+            "requests": most["calls"].get("mem_alloc", 0),
+            "driver_bytes": peak,
+            "peak_requested_bytes": peak,
+            "peak_allocated_bytes": peak,
+            "peak_reserved_bytes": peak,
+            "kinds": [["held from the driver", peak]],
+        }
+
+
+def _share(told):
+    """Of one of several processes."""
+    names = ("pid", "peak_allocated_bytes", "peak_reserved_bytes", "how", "steps")
+    return {name: told[name] for name in names}

@@ -1,0 +1,215 @@
+"""Follows the program by PyTorch's own hooks and counters, and notes what it
+was doing when."""
+
+import torch
+
+from larder.fit import ledger
+from larder.fit.changes import Changes
+from larder.fit.phases import Phases, SteadyState
+from larder.fit.scopes import scopes
+from larder.fit.standin.requests import Builder
+from larder.fit.steps import Watcher
+
+# The recorder keeps so many events, and is read out from so many on.
+HISTORY_EVENTS = 1 << 23
+DRAIN_EVENTS = 50_000
+
+
+def _stats():
+    """Counters of the GPU in use; None before there is one."""
+    if not torch.cuda.is_initialized():
+        return None
+    return torch._C._cuda_memoryStats(torch._C._cuda_getDevice())
+
+
+class Notes:
+    """What the program was doing, with the place among the allocator's events:
+    how many allocations and frees there were before."""
+
+    def __init__(self):
+        self.by_device = {}  # device -> [(place, what, value)]
+        self._kinds = []
+        self.place = 0  # of the last note
+
+    def take(self, device):
+        """All so far, which are forgotten."""
+        return self.by_device.pop(device, [])
+
+    def add(self, what, value):
+        stats = _stats()
+        if stats is None:
+            return
+        counts = stats["allocation"]["all"]
+        self.place = place = counts["allocated"] + counts["freed"]
+        notes = self.by_device.setdefault(torch._C._cuda_getDevice(), [])
+        if self._kinds:
+            notes.append((place, "kinds", self._kinds))
+            self._kinds = []
+        notes.append((place, what, value))
+
+    def scope(self):
+        module = scopes._stack[-1] if scopes._stack else ""
+        self.add("scope", (scopes.phase, module, scopes.step))
+
+    def mark(self, text):
+        self.add("mark", text)
+
+    def say(self, tensor, kind):
+        """The purpose of a tensor's memory, noted with the next note."""
+        self._kinds.append((_address(tensor), kind))
+
+
+def _address(tensor):
+    """Of the tensor's memory.  Tensors that wrap others (FSDP's, 4-bit ones)
+    may have none."""
+    tensor = getattr(tensor, "_local_tensor", tensor)
+    try:
+        return tensor.untyped_storage().data_ptr()
+    except (RuntimeError, NotImplementedError):
+        return 0
+
+
+class CountingWatcher(Watcher):
+    """Steps are alike if PyTorch's counters went on alike: how many requests
+    and frees, of how many bytes."""
+
+    def __init__(self, most):
+        super().__init__(None, most)
+        self._before = (0, 0, 0, 0)
+
+    def _shape(self):
+        stats = _stats()
+        if stats is None:
+            return (0, 0, 0, 0, 0)
+        counts = stats["allocation"]["all"]
+        sizes = stats["requested_bytes"]["all"]
+        now = (
+            counts["allocated"], counts["freed"],
+            sizes["allocated"], sizes["freed"],
+        )
+        shape = tuple(a - b for a, b in zip(now, self._before))
+        self._before = now
+        return (*shape, shape[2] - shape[3])
+
+
+
+class WatchedPhases(Phases):
+    """Each change of what the program does is noted."""
+
+    def __init__(self, notes, watcher, before_backward, stop, after_each):
+        self.book = notes  # takes marks
+        self._notes = notes
+        self._stop = stop
+        self._after_each = after_each
+        super().__init__(self, watcher, before_backward)
+
+    def say(self, tensor, kind):
+        self._notes.say(tensor, kind)
+
+    def _enter(self, module, args):
+        super()._enter(module, args)
+        self._notes.scope()
+
+    def _leave(self, module, args, result):
+        super()._leave(module, args, result)
+        self._notes.scope()
+
+    def _around_backward(self, run):
+        def noted(*args, **kwargs):
+            self._notes.scope()
+            return run(*args, **kwargs)
+
+        around = super()._around_backward(noted)
+
+        def backward(*args, **kwargs):
+            try:
+                return around(*args, **kwargs)
+            finally:
+                self._notes.scope()
+
+        return backward
+
+    def _before_step(self, optimizer, args, kwargs):
+        super()._before_step(optimizer, args, kwargs)
+        self._notes.scope()
+
+    def _after_step(self, optimizer, args, kwargs):
+        try:
+            super()._after_step(optimizer, args, kwargs)
+        finally:
+            self._notes.scope()
+
+    def _end_step(self):
+        try:
+            super()._end_step()
+        except SteadyState:
+            self._stop()
+        self._after_each()
+
+
+class Watch:
+    """All that watches one process."""
+
+    def __init__(self, options, stop):
+        self.notes = Notes()
+        self._builders = {}  # by device
+        self._drained = 0  # place
+        # A snapshot has to have all events.
+        self._keeps_all = bool(options.snapshot)
+        self.watcher = CountingWatcher(options.steps)
+        self.changes = Changes(options.changes, options.capability)
+        self.phases = WatchedPhases(
+            self.notes, self.watcher, self.changes.before_backward, stop,
+            self._drain_some,
+        )
+        self.phases.install()
+        self.distributed = None
+        if options.world_size is not None:
+            from larder.fit.distributed import Distributed
+
+            self.distributed = Distributed(options.world_size)
+        torch.cuda._lazy_call(_record)
+
+    def _drain_some(self):
+        """PyTorch's record of an event takes kilobytes, the ledger's little."""
+        if self._keeps_all or self.notes.place - self._drained < DRAIN_EVENTS:
+            return
+        self._drained = self.notes.place
+        self.drain()
+        torch.cuda.memory._record_memory_history(enabled=None)
+        _record()
+
+    def drain(self):
+        """Move what was recorded to the builders.  Returns them, by device."""
+        traces = torch.cuda.memory._snapshot()["device_traces"]
+        for device, events in enumerate(traces):
+            builder = self._builders.setdefault(device, Builder())
+            builder.feed(events, self.notes.take(device))
+        return self._builders
+
+    def free_workspaces(self):
+        """Of cuBLAS, which PyTorch keeps: so they are told from tensors."""
+        free = getattr(torch._C, "_cuda_clearCublasWorkspaces", None)
+        if free is not None:
+            self.notes.add("workspaces", None)
+            free()
+
+    def world_size(self):
+        dist = torch.distributed
+        if dist.is_available() and dist.is_initialized():
+            return dist.get_world_size()
+        return 1
+
+    def groups(self):
+        """The sizes of the groups of NCCL."""
+        if self.distributed is not None:
+            return self.distributed.used_sizes()
+        size = self.world_size()
+        return [size] if size > 1 else []
+
+
+def _record():
+    """Called by PyTorch once it has the GPU."""
+    torch.cuda.memory._record_memory_history(
+        max_entries=HISTORY_EVENTS, stacks="python"
+    )

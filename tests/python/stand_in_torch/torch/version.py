@@ -1,0 +1,3 @@
+__version__ = '2.8.0+double'
+cuda: str = '12.8'
+hip = None

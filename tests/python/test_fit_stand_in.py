@@ -1,0 +1,251 @@
+"""`larder run --engine stand-in` as a command, with a double of PyTorch: the
+program's own process, the simulated driver, the report."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import textwrap
+import unittest
+
+import lab_case
+
+LARDER = os.path.join(os.environ.get("LARDER_LIBRARY_DIR", ""), "larder")
+DOUBLE = os.path.join(lab_case.HERE, "stand_in_torch")
+MIB = lab_case.MIB
+
+TRAIN = """
+    import sys, torch
+
+    class Net(torch.nn.Module):
+        def __init__(self):
+            self.weight = torch.Tensor(8 << 20)
+
+        def forward(self):
+            return torch.Tensor(rows << 20)
+
+    rows = 3
+    net = Net()
+    optimizer = torch.optim.AdamW(net.parameters())
+    def backward():
+        net.weight.grad = torch.Tensor(8 << 20)
+    kept = []
+    for step in range(9):
+        out = net()
+        torch.backward(backward)
+        optimizer.step()
+        net.zero_grad()
+        BODY
+    print("the end")
+"""
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def script(self, text, name="train.py"):
+        path = os.path.join(self.folder, name)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(textwrap.dedent(text))
+        return path
+
+    def run_it(self, *words, **environment):
+        return subprocess.run(
+            [LARDER, "run", "--engine", "stand-in", *words],
+            env={
+                **os.environ, **environment, "PYTHONPATH": DOUBLE,
+                "LARDER_PYTHON": sys.executable,
+                "LARDER_PYTHON_DIR": lab_case.PACKAGE_DIR,
+                "PYTHONDONTWRITEBYTECODE": "1",
+            },
+            capture_output=True, text=True, timeout=120,
+        )
+
+    def told(self, *words, status=0, **environment):
+        path = os.path.join(self.folder, "report.json")
+        run = self.run_it(f"--json={path}", *words, **environment)
+        self.assertEqual(run.returncode, status, run.stderr)
+        self.said = run.stdout
+        with open(path, encoding="utf-8") as file:
+            return json.load(file)
+
+
+class Training(Case):
+    def test_steps_are_recognized_and_the_program_stopped(self):
+        told = self.told(self.script(TRAIN.replace("BODY", "")))
+        self.assertEqual(told["engine"], "stand-in")
+        self.assertEqual((told["verdict"], told["fits"]), ("fits", True))
+        self.assertEqual(told["scope"]["steps"], 3)
+        self.assertFalse(told["scope"]["ended"])
+        self.assertEqual(self.said, "")
+
+    def test_all_steps_are_run_if_asked_and_the_output_is_the_program_s(self):
+        told = self.told("--steps", "all", self.script(TRAIN.replace("BODY", "")))
+        self.assertEqual(told["scope"]["steps"], 9)
+        self.assertTrue(told["scope"]["ended"])
+        self.assertEqual(self.said, "the end\n")
+
+    def test_memory_has_its_purpose_line_module_and_phase(self):
+        told = self.told(self.script(TRAIN.replace("BODY", "")))
+        self.assertEqual(
+            told["by_category"],
+            {"parameters": 8 * MIB, "gradients": 8 * MIB,
+             "optimizer state": 8 * MIB, "activations": 3 * MIB},
+        )
+        self.assertEqual(told["peak_requested_bytes"], 27 * MIB)
+        lines = dict(told["lines"])
+        made = os.path.join(self.folder, "train.py") + ":9"
+        self.assertEqual(lines[made], 3 * MIB)
+        self.assertEqual(dict(told["modules"])["Net"], {"activations": 3 * MIB})
+
+    def test_what_each_step_keeps_grows(self):
+        script = self.script(TRAIN.replace("BODY", "kept.append(torch.Tensor(16 << 20))"))
+        told = self.told("--device", "sim:1GiB", script)
+        self.assertEqual(told["scope"]["grows_bytes_per_step"], 16 * MIB)
+        self.assertGreater(told["full_at_step"], 40)
+
+    def test_a_long_run_is_read_out_in_parts(self):
+        """Each step makes more events than PyTorch's record is to keep."""
+        body = "[torch.Tensor(512) for _ in range(20000)]"
+        script = self.script(TRAIN.replace("BODY", body))
+        told = self.told("--steps", "4", script)
+        self.assertEqual(told["scope"]["steps"], 4)
+        self.assertEqual(told["requests"], 1 + 4 * 2 + 1 + 3 * 20000)
+        self.assertEqual(told["by_category"]["parameters"], 8 * MIB)
+
+
+class Endings(Case):
+    def no_verdict(self, text, *words, how="failed"):
+        told = self.told(*words, self.script(text), status=2)
+        self.assertEqual(told["verdict"], "no verdict")
+        self.assertIsNone(told["fits"])
+        self.assertEqual(told["how"], how)
+        return told
+
+    def test_a_program_that_fails_has_no_verdict(self):
+        told = self.no_verdict("import torch\ntorch.Tensor(8)\nraise ValueError('mine')\n")
+        self.assertEqual(told["error"], "ValueError: mine")
+        self.assertEqual(told["requests"], 1)
+
+    def test_nor_one_that_exits_with_a_status(self):
+        self.no_verdict("import sys, torch\ntorch.Tensor(8)\nsys.exit(3)\n")
+
+    def test_nor_one_that_is_no_python(self):
+        self.no_verdict("x = = 1\n")
+
+    def test_nor_one_that_cannot_import(self):
+        self.no_verdict("import nothing_of_this_name\n")
+
+    def test_nor_one_that_is_killed(self):
+        told = self.no_verdict("import os\nos.kill(os.getpid(), 9)\n")
+        self.assertEqual(told["error"], "SIGKILL")
+
+    def test_nor_one_that_uses_no_gpu(self):
+        self.no_verdict("import torch\n", how="ended")
+
+    def test_memory_that_runs_out_does_not_fit_and_its_line_is_shown(self):
+        script = self.script("import torch\nx = torch.Tensor(3 << 20)\n")
+        run = self.run_it(
+            "--device", "sim:2MiB", "--advise", "never", script,
+            TORCH_DOUBLE_BYTES=str(2 << 20),
+        )
+        self.assertEqual(run.returncode, 1, run.stderr)
+        self.assertIn("OutOfMemoryError", run.stderr)
+        self.assertTrue(run.stdout.startswith("does not fit"), run.stdout)
+
+
+class Programs(Case):
+    def notebook(self, *cells):
+        made = [
+            {"cell_type": "code", "metadata": {}, "outputs": [], "source": text}
+            for text in cells
+        ]
+        return self.script(json.dumps({"nbformat": 4, "cells": made}), "book.ipynb")
+
+    def test_a_notebook_s_cells_run_one_after_another(self):
+        book = self.notebook("import torch\nx = torch.Tensor(5 << 20)", "y = x")
+        self.assertEqual(self.told(book)["peak_requested_bytes"], 5 * MIB)
+
+    def test_a_module_is_run_by_its_name(self):
+        self.script("import torch\nx = torch.Tensor(5 << 20)\n", "prog.py")
+        os.makedirs(os.path.join(self.folder, "package"))
+        path = os.path.join(self.folder, "report.json")
+        run = subprocess.run(
+            [LARDER, "run", f"--json={path}", "-m", "prog"],
+            env={
+                **os.environ, "LARDER_PYTHON": sys.executable,
+                "PYTHONPATH": DOUBLE + os.pathsep + self.folder,
+                "LARDER_PYTHON_DIR": lab_case.PACKAGE_DIR,
+            },
+            capture_output=True, text=True, timeout=120,
+        )
+        self.assertEqual(run.returncode, 0, run.stderr)
+        with open(path, encoding="utf-8") as file:
+            self.assertEqual(json.load(file)["peak_requested_bytes"], 5 * MIB)
+
+    def test_a_command_s_processes_are_found_and_the_largest_is_told(self):
+        script = self.script(
+            """
+            import sys, torch
+            x = torch.Tensor(int(sys.argv[1]) << 20)
+            """
+        )
+        launcher = self.script(
+            f"#!/bin/sh\n{sys.executable} {script} 3 &\n"
+            f"{sys.executable} {script} 7\nwait\n",
+            "launch",
+        )
+        os.chmod(launcher, 0o755)
+        told = self.told(launcher)
+        self.assertEqual(told["peak_requested_bytes"], 7 * MIB)
+        self.assertEqual(len(told["processes"]), 2)
+
+    def test_a_number_of_the_script_is_searched(self):
+        script = self.script(TRAIN.replace("BODY", ""))
+        told = self.told("--device", "sim:64MiB", "--max", "rows=1..40", script)
+        best = told["largest"]
+        self.assertGreater(best, 3)
+        self.assertEqual(
+            max(need for need in told["tried"].values() if need <= 64 * MIB),
+            told["tried"][str(best)],
+        )
+
+    def test_a_program_of_the_driver_alone_is_judged_by_what_it_held(self):
+        subject = os.path.join(
+            os.environ.get("LARDER_LIBRARY_DIR", ""), "tests", "cuda",
+            "driver_subject_linked",
+        )
+        told = self.told("--device", "sim:64MiB", subject)
+        self.assertEqual(told["verdict"], "fits")
+        self.assertGreater(told["min_capacity_bytes"], 0)
+        self.assertIn("held from the driver", told["by_category"])
+
+
+class Words(Case):
+    def refused(self, *words, saying):
+        run = self.run_it(*words)
+        self.assertEqual(run.returncode, 2, run.stdout)
+        self.assertIn(saying, run.stderr)
+
+    def test_options_of_the_other_engine_are_refused(self):
+        script = self.script("import torch\n")
+        for option in (["--real-cpu"], ["--on-item", "nan"]):
+            self.refused(*option, script, saying=f"{option[0]} is of --engine fake")
+
+    def test_a_command_cannot_have_fake_tensors(self):
+        self.refused("--engine", "fake", "true", saying="--engine stand-in")
+
+    def test_settings_are_checked_before_the_program_runs(self):
+        script = self.script("import torch\nprint('ran')\n")
+        run = self.run_it("--conf", "nonsense:1", script)
+        self.assertEqual(run.returncode, 2)
+        self.assertNotIn("ran", run.stdout)
+        self.assertIn("nonsense", run.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

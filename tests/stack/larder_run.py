@@ -1,0 +1,132 @@
+"""larder_run.py BUILD - `larder run` with this Python's PyTorch, built for CUDA,
+on the simulated driver: a program for each claim."""
+
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+BUILD, PYTHON = sys.argv[1], sys.executable
+LARDER = os.path.join(BUILD, "larder")
+
+
+def program(name):
+    return os.path.join(HERE, "programs", name + ".py")
+
+
+class Case(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+
+    def run_it(self, *words):
+        return subprocess.run(
+            [LARDER, *words], env={**os.environ, "LARDER_PYTHON": PYTHON},
+            capture_output=True, text=True, timeout=600,
+        )
+
+    def told(self, *words, status=0):
+        path = os.path.join(self.folder, "report.json")
+        run = self.run_it("run", f"--json={path}", *words)
+        self.assertEqual(run.returncode, status, run.stderr)
+        with open(path, encoding="utf-8") as file:
+            told = json.load(file)
+        self.assertEqual(told["engine"], "stand-in")
+        return told
+
+    def plain(self, *words):
+        """The peaks that the program itself prints, without `larder run`."""
+        run = self.run_it("exec", "--quiet", "--", PYTHON, *words)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        return [int(word) for word in run.stdout.split()]
+
+
+class Verdicts(Case):
+    def test_the_peaks_are_those_of_the_plain_program(self):
+        told = self.told("--steps", "all", program("mlp"), "--steps", "5")
+        self.assertEqual(
+            [told["peak_allocated_bytes"], told["peak_reserved_bytes"]],
+            self.plain(program("mlp"), "--steps", "5"),
+        )
+        self.assertTrue(told["scope"]["ended"])
+
+    def test_both_engines_ask_for_the_same(self):
+        words = (program("mlp"), "--width", "2048")
+        told = self.told(*words)
+        path = os.path.join(self.folder, "fake.json")
+        run = self.run_it("run", "--engine", "fake", f"--json={path}", *words)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        with open(path, encoding="utf-8") as file:
+            fake = json.load(file)
+        self.assertEqual(told["peak_requested_bytes"], fake["peak_requested_bytes"])
+
+    def test_steps_parameters_and_state_are_found(self):
+        told = self.told(program("mlp"))
+        bytes_of = 2 * (1024 * 1024 + 1024) * 4
+        self.assertLess(told["scope"]["steps"], 6)
+        self.assertEqual(told["by_category"]["parameters"], bytes_of)
+        self.assertGreaterEqual(told["by_category"]["optimizer state"], 2 * bytes_of)
+        self.assertIn("workspaces", told["by_category"])
+
+    def test_the_largest_width_is_the_largest(self):
+        small = ("--device", "sim:128MiB")
+        best = self.told(*small, "--max", "width=64..4096", program("mlp"))["largest"]
+        self.assertGreater(best, 64)
+        words = (*small, "--advise", "never", program("mlp"), "--width")
+        self.told(*words, str(best))
+        self.told(*words, str(best + 1), status=1)
+
+    def test_advice_is_what_the_run_with_it_needs(self):
+        told = self.told("--advise", "always", program("mlp"))
+        title = "SGD without momentum instead of Adam"
+        advised = [one for one in told["advice"] if one["title"] == title]
+        self.assertEqual(
+            advised[0]["saves"], told["min_capacity_bytes"] - advised[0]["need"]
+        )
+        self.assertGreater(advised[0]["saves"], 0)
+
+
+class Processes(Case):
+    def test_a_launcher_s_ranks_are_followed(self):
+        launcher = os.path.join(os.path.dirname(PYTHON), "torchrun")
+        told = self.told(
+            "--gpu", "rtx4090", launcher, "--nproc-per-node", "2", program("ddp"),
+        )
+        self.assertEqual(len(told["processes"]), 2)
+        self.assertEqual(told["world_size"], 2)
+        self.assertGreater(told["scope"]["steps"], 1)
+
+    def test_the_first_of_several_runs_alone(self):
+        told = self.told("--world-size", "4", program("ddp"))
+        self.assertEqual(told["world_size"], 4)
+        self.assertEqual(told["verdict"], "fits")
+
+
+class Values(Case):
+    def test_a_scaler_steps(self):
+        told = self.told("--steps", "all", program("amp"))
+        self.assertIn("optimizer state", told["by_category"])
+
+
+
+
+def main():
+    if importlib.util.find_spec("torch") is None:
+        print("no PyTorch in this Python: LARDER_STACK_PYTHON names another")
+        sys.exit(77)
+    suite = unittest.defaultTestLoader.loadTestsFromModule(sys.modules[__name__])
+    count = suite.countTestCases()
+    done = unittest.TextTestRunner(verbosity=2).run(suite)
+    bad = len(done.failures) + len(done.errors)
+    sys.stderr.flush()
+    print(f"{count - bad} of {count}")
+    sys.exit(bad != 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,63 @@
+"""The plan of a serving engine, read from what it says as it starts."""
+
+import unittest
+
+import lab_case  # noqa: F401  the package is found beside the tests
+from larder.fit import serving
+
+GIB = 1 << 30
+LOG = """
+INFO [gpu_model_runner.py] Model loading took 1.1201 GiB and 0.5 seconds
+INFO [gpu_model_runner.py] Model loading took 1.1203 GiB and 0.6 seconds
+DEBUG [gpu_worker.py] Memory profiling takes 2.00 seconds. Total non KV cache memory: \
+6.70GiB; torch peak memory increase: 5.55GiB; non-torch forward increase memory: \
+0.13GiB; weights memory: 1.12GiB.
+INFO [gpu_worker.py] Available KV cache memory: 64.59 GiB
+INFO [gpu_worker.py] Available KV cache memory: 64.50 GiB
+INFO [kv_cache_utils.py] GPU KV cache size: 604,672 tokens
+INFO [kv_cache_utils.py] Maximum concurrency for 16,000 tokens per request: 37.79x
+""".splitlines()
+STARTED = "INFO init engine (profile, create kv cache, warmup model) took 5.1 seconds"
+
+
+def plan_of(lines):
+    plan = serving.Plan()
+    for line in lines:
+        plan.read(line)
+    return plan
+
+
+class Serving(unittest.TestCase):
+    def test_each_number_is_found_and_the_scarcest_worker_counts(self):
+        told = plan_of(LOG).told()
+        self.assertEqual(told["weights_bytes"], round(1.1203 * GIB))
+        self.assertEqual(told["activation_bytes"], round(5.55 * GIB))
+        self.assertEqual(told["nontorch_bytes"], round(0.13 * GIB))
+        self.assertEqual(told["kv_cache_bytes"], round(64.50 * GIB))
+        self.assertEqual(told["kv_cache_tokens"], 604672)
+        self.assertEqual(told["max_concurrency"], 37.79)
+        self.assertIsNone(told["graph_bytes"])
+
+    def test_graphs_count_where_they_are_captured(self):
+        line = "INFO Graph capturing finished in 12 secs, took 0.52 GiB"
+        told = plan_of([*LOG, line]).told()
+        self.assertEqual(told["graph_bytes"], round(0.52 * GIB))
+
+    def test_it_is_ready_when_it_says_so(self):
+        self.assertFalse(plan_of(LOG).is_ready)
+        self.assertTrue(plan_of([*LOG, STARTED]).is_ready)
+
+    def test_without_a_cache_there_is_no_plan(self):
+        self.assertIsNone(plan_of(LOG[:3]).told())
+
+    def test_it_is_told_in_words(self):
+        lines = []
+        plan_of(LOG).write(lines.append)
+        text = "\n".join(lines)
+        self.assertIn("64.50 GiB  KV cache", text)
+        self.assertIn("604,672  tokens", text)
+        self.assertIn("37.79  requests at once, of 16,000 tokens each", text)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -12,6 +12,7 @@
 #include "new_file.h"
 #include "open_browser.h"
 #include "report_cure.h"
+#include "snapshot/plain_text.h"
 #include "snapshot_input.h"
 #include "view/view.h"
 
@@ -22,7 +23,8 @@ enum row { ROW_OUTPUT, ROW_O, ROW_TITLE, ROW_OPEN, ROW_APP };
 static const struct cli_option view_table[] = {
     [ROW_OUTPUT] = {"output", "FILE",
                     "the file of the page; '-': the standard\n"
-                    "output"},
+                    "output (beside the snapshot, named as it is, with\n"
+                    "the ending .html; the name is printed)"},
     [ROW_O] = {"o", "FILE", "the same as --output"},
     [ROW_TITLE] = {"title", "TEXT", "title of the page (the files' names)"},
     [ROW_OPEN] = {"open", NULL,
@@ -42,6 +44,7 @@ struct settings {
     size_t path_count;
     bool open;
     bool app;
+    bool beside; /* the page's name was chosen here */
     char temporary[PATH_MAX];
 };
 
@@ -67,13 +70,41 @@ static bool cmd_view_take(void *ctx, const struct cli_args *a, int got)
     return true;
 }
 
-static int check_output(const struct cli_command *self,
-                        const struct settings *s)
+static bool has_ending(const char *path, const char *ending)
 {
+    size_t length = strlen(path);
+    size_t n = strlen(ending);
+
+    return length > n && strcmp(path + length - n, ending) == 0;
+}
+
+/* Beside the first input, named as it is; nowhere if it comes from a pipe. */
+static bool name_page(struct settings *s)
+{
+    static const char *const endings[] = {".zst", ".pickle", ".json", ".trace"};
+    int length;
+
+    if (s->path_count == 0 || strcmp(s->paths[0], "-") == 0)
+        return false;
+    length = snprintf(s->temporary, PATH_MAX, "%s", s->paths[0]);
+    if (length + (int)sizeof ".html" > PATH_MAX)
+        return false;
+    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
+        if (has_ending(s->temporary, endings[i]))
+            s->temporary[strlen(s->temporary) - strlen(endings[i])] = '\0';
+    }
+    strcat(s->temporary, ".html");
+    s->output = s->temporary;
+    s->beside = true;
+    return true;
+}
+
+static int check_output(const struct cli_command *self, struct settings *s)
+{
+    if (s->output == NULL && !s->open && !name_page(s))
+        return cli_bad_usage(self, "no output; expected -o FILE, or --open");
     if (s->output == NULL)
-        return s->open ? CLI_EXIT_OK
-                       : cli_bad_usage(self, "no output; expected -o FILE, or "
-                                             "--open");
+        return CLI_EXIT_OK;
     if (s->open && strcmp(s->output, "-") == 0)
         return cli_bad_usage(self, "--open with the standard output; expected "
                                    "-o FILE, or no -o");
@@ -191,10 +222,12 @@ static bool choose_output(struct settings *s)
 
 static bool show(const struct settings *s)
 {
+    if (s->output == s->temporary) {
+        plain_text_put(stdout, s->output);
+        putchar('\n');
+    }
     if (!s->open)
         return true;
-    if (s->output == s->temporary)
-        printf("%s\n", s->output);
     if (open_browser(s->output))
         return true;
     cli_complain("view",
@@ -211,7 +244,7 @@ static bool make_page(struct settings *s, const struct view_run *runs)
         return false;
     if (write_file(s, runs))
         return show(s);
-    if (s->output == s->temporary)
+    if (s->output == s->temporary && !s->beside)
         unlink(s->output);
     return false;
 }
@@ -236,7 +269,7 @@ static int run_view(const struct cli_command *self, int argc, char **argv)
 const struct cli_command cli_command_view = {
     .name = "view",
     .summary = "Show a snapshot in a browser: write a self-contained page.",
-    .operands = "[SNAPSHOT [SNAPSHOT]] -o FILE.html",
+    .operands = "[SNAPSHOT [SNAPSHOT]] [-o FILE.html]",
     .text =
         "SNAPSHOT is a file of torch.cuda.memory._dump_snapshot() or of "
         "Larder: pickle or\n"

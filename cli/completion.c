@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include <larder/larder.h>
+#include <larder/sim.h>
 
 #include "completion_tables.h"
 
@@ -50,26 +51,46 @@ static bool is_choice(const char *argument)
            argument[0] <= 'z';
 }
 
+static bool is_settings(const struct cli_option *o)
+{
+    return strcmp(o->argument, "K:V,...") == 0;
+}
+
+static bool is_card(const struct cli_option *o)
+{
+    return strcmp(o->name, "gpu") == 0;
+}
+
 enum completion_value completion_value_of(const struct cli_option *o)
 {
     if (strcmp(o->argument, "FILE") == 0)
         return COMPLETION_FILE;
-    if (is_choice(o->argument) || strcmp(o->argument, "VERSION") == 0)
+    if (is_choice(o->argument) || strcmp(o->argument, "VERSION") == 0 ||
+        is_settings(o) || is_card(o))
         return COMPLETION_WORDS;
     return COMPLETION_ANY;
 }
 
+/* Of several names for the same thing the first. */
+static void put_list(FILE *out, const char *(*name_of)(size_t index))
+{
+    const char *name;
+
+    for (size_t i = 0; (name = name_of(i)) != NULL; i++)
+        fprintf(out, "%s%.*s", i > 0 ? " " : "", (int)strcspn(name, ","), name);
+}
+
 void completion_put_words(FILE *out, const struct cli_option *o)
 {
-    const char *release;
 
     if (is_choice(o->argument)) {
         for (const char *p = o->argument; *p != '\0'; p++)
             putc(*p == '|' ? ' ' : *p, out);
         return;
     }
-    for (size_t i = 0; (release = larder_pytorch_release(i)) != NULL; i++)
-        fprintf(out, "%s%s", i > 0 ? " " : "", release);
+    put_list(out, is_card(o)       ? larder_sim_card
+                  : is_settings(o) ? larder_conf_key
+                                   : larder_pytorch_release);
 }
 
 bool completion_takes_files(const struct cli_command *command)

@@ -195,7 +195,7 @@ static int run_command(int argc, char **argv)
     name = argv[1];
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0)
         name = "help";
-    if (strcmp(name, "--version") == 0)
+    if (strcmp(name, "--version") == 0 || strcmp(name, "-V") == 0)
         name = "version";
     command = find_command(name);
     if (command == NULL)

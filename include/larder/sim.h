@@ -108,6 +108,10 @@ typedef struct larder_sim_usage {
 LARDER_API larder_result larder_sim_get_usage(larder_device *dev,
                                               larder_sim_usage *out);
 
+/* The cards that `sim:NAME` knows: the names of each, separated by commas, the
+ * usual one first; NULL past the last.  Static. */
+LARDER_API const char *larder_sim_card(size_t index);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,5 +1,7 @@
 #include "device/sim_card.h"
 
+#include <larder/sim.h>
+
 #include <ctype.h>
 #include <stdbool.h>
 #include <string.h>
@@ -46,6 +48,11 @@ static void key_of(const char *name, size_t length, char key[KEY_MAX])
     key[used] = '\0';
     skip_prefixes(key);
     skip_unit(key);
+}
+
+const char *larder_sim_card(size_t index)
+{
+    return index < larder__sim_card_count ? larder__sim_cards[index].ids : NULL;
 }
 
 /* ---- finding ------------------------------------------------------------ */

@@ -336,19 +336,20 @@ static bool add_round(struct tune *t)
 bool tune_search(struct tune *t, struct tool_error *error)
 {
     size_t first = t->count;
+    int round = 0; /* the grid, then ROUNDS of variations */
 
     if (!add_grid(t))
         return tool_fail(error, "out of host memory");
-    for (int round = 0; first < t->count; round++) {
+    for (; first < t->count && round <= ROUNDS; round++) {
         if (!measure_from(t, first, error))
             return false;
         tell_left_out(t, round == 0 ? replay_setting_count : NEAR,
                       t->count - first);
         first = t->count;
-        if (round == ROUNDS)
-            break;
-        if (!add_round(t))
+        if (round < ROUNDS && !add_round(t))
             return tool_fail(error, "out of host memory");
     }
+    for (; round <= ROUNDS; round++)
+        tell_left_out(t, round == 0 ? replay_setting_count : NEAR, 0);
     return true;
 }

@@ -276,6 +276,7 @@ larder_result larder_sim_capture_end(larder_device *dev, larder_stream stream);
 larder_result larder_sim_regions(larder_device *dev, larder_addr *first,
                                  larder_addr *second);
 larder_result larder_sim_get_usage(larder_device *dev, larder_sim_usage *out);
+const char *larder_sim_card(size_t index);
 
 /* ---- values and structures ---- */
 
@@ -533,7 +534,7 @@ AT(larder_device_ops, page_export, 224, 8);
 AT(larder_device_ops, page_import, 232, 8);
 AT(larder_device_ops, unordered_use, 240, 8);
 
-SAME(sizeof(larder_prices) >= 112);
+SAME(sizeof(larder_prices) >= 136);
 AT(larder_prices, size, 0, 8);
 AT(larder_prices, mem_alloc, 8, 8);
 AT(larder_prices, mem_alloc_per_mib, 16, 8);
@@ -548,6 +549,9 @@ AT(larder_prices, unmap, 80, 8);
 AT(larder_prices, wait, 88, 8);
 AT(larder_prices, event_record, 96, 8);
 AT(larder_prices, event_query, 104, 8);
+AT(larder_prices, copy, 112, 8);
+AT(larder_prices, copy_per_mib, 120, 8);
+AT(larder_prices, copy_host_per_mib, 128, 8);
 
 SAME(sizeof(larder_device_counters) >= 384);
 AT(larder_device_counters, size, 0, 8);
@@ -845,6 +849,7 @@ static function *const volatile functions[] = {
     (function *)larder_sim_capture_end,
     (function *)larder_sim_regions,
     (function *)larder_sim_get_usage,
+    (function *)larder_sim_card,
 };
 
 int main(void)

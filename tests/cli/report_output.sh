@@ -242,8 +242,6 @@ echo kept >"$tmp/kept.html"
 printf '{"segments": 5}' >"$tmp/bad.json"
 expect 2 view "$tmp/bad.json" -o "$tmp/kept.html"
 is kept "$(cat "$tmp/kept.html")" kept
-expect 2 view "$tmp/run.json"
-stderr_has 'no output; expected -o FILE'
 expect 2 view -o "$tmp/x.html"
 stderr_has 'no input; expected a SNAPSHOT'
 expect 2 view "$tmp/run.json" -o "$tmp/no/such/folder.html"

@@ -40,6 +40,14 @@ on_terminal "TERM=dumb $larder replay $trace"
 shows 'requested'
 shows_no "$escape"
 
+# A setting that is too long for the line keeps its front.
+awk 'BEGIN { for (i = 0; i < 8; i++)
+    printf "a %d %d\nf %d\na %d %d\n", 2 * i, 530 * 1048576, 2 * i,
+        2 * i + 1, 270 * 1048576 }' >"$tmp/load.trace"
+on_terminal "$larder tune --no-cache $tmp/load.trace" 60
+shows '^max_split_size_mb:[0-9a-z_,]*\.\.\. '
+shows_no '^\.\.\.'
+
 # As many passes as run in about a second here.
 expect 0 replay --json --repeat 3 data/traces/mlp_sgd.trace.zst
 ns=$(field ns_per_op)

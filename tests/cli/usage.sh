@@ -7,6 +7,8 @@ expect 0 version
 stdout_has '^larder [0-9]*\.[0-9]*\.[0-9]*$'
 expect 0 --version
 stdout_has '^larder [0-9]'
+expect 0 -V
+stdout_has '^larder [0-9]'
 
 expect 0 help
 stdout_has '^  replay '

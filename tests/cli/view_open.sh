@@ -44,6 +44,18 @@ rm -f "$tmp"/larder-view.*
 expect 2 view "$tmp/missing.pickle" --open
 [ -z "$(find "$tmp" -name 'larder-view.*')" ] || say_failed 'left a page behind'
 
+# Without --open or -o the page is beside its snapshot, and its place is said.
+cp "$snapshot" "$tmp/beside.pickle"
+expect 0 view "$tmp/beside.pickle"
+is 'where it is' "$(cat "$tmp/out")" "$tmp/beside.html"
+grep -q '<html' "$tmp/beside.html" || say_failed 'no page beside the snapshot'
+expect 2 view - </dev/null
+stderr_has 'no output; expected -o FILE, or --open'
+# The page that replays nothing names no setting.
+expect 0 view --app -o "$tmp/app.html"
+if grep -q 'expandable_segments:True' "$tmp/app.html"; then
+    say_failed 'the page names a setting that it did not replay'
+fi
 expect 2 view --app
 stderr_has 'no output; expected -o FILE, or --open'
 expect 2 view --app "$snapshot" -o "$tmp/page.html"

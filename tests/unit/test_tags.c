@@ -171,7 +171,10 @@ static void a_tag_holds_no_more_than_its_limit(void **state)
         assert_ok(larder_tag_begin(rig.a, "kv"));
         assert_refused(LARDER_ERR_OUT_OF_MEMORY,
                        larder_alloc(rig.a, MIB(25), 0, &addr),
-                       "The tag 'kv' may hold 60.00 MiB and holds 40.00 MiB");
+                       "The tag 'kv' may hold 60.00 MiB and holds 40.00 MiB; "
+                       "this request needs ");
+        assert_true(atof(strstr(larder_last_error(), "request needs ") + 14) >
+                    60 - 40);
         if (ways[i].policy == LARDER_POLICY_LARDER)
             assert_words("Why: the tag's limit.");
         assert_int_equal(addr, 0);

@@ -11,6 +11,7 @@
 #include "core/observe/shortfall.h"
 #include "core/pools/private.h"
 #include "core/pools/tags.h"
+#include "core/segments/segment_size.h"
 #include "core/state/shard.h"
 #include "core/state/usage.h"
 
@@ -90,7 +91,9 @@ static void explain(struct allocator *a, const struct request *q,
         larder__text_add_bytes(&t, owner->holding.limit_bytes);
         larder__text_add(&t, " and holds ");
         larder__text_add_bytes(&t, owner->holding.held_bytes);
-        larder__text_add(&t, ". ");
+        larder__text_add(&t, "; this request needs ");
+        larder__text_add_bytes(&t, larder__pool_growth(a, q));
+        larder__text_add(&t, " more. ");
     }
     larder__text_add(&t, "Of the allocated memory ");
     larder__text_add_bytes(&t, allocated + pools);

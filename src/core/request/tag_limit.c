@@ -14,17 +14,6 @@
 
 /* ---- limits --------------------------------------------------------------- */
 
-/* The maximum by which the pool would grow. */
-static uint64_t growth_bytes(const struct allocator *a, const struct request *q)
-{
-    const struct pool *pool = q->heap->pool;
-    uint64_t page_bytes = segment_page_size(&a->conf, pool->is_small);
-
-    if (!a->has_pages)
-        return q->segment_bytes;
-    return (q->size + page_bytes - 1) / page_bytes * page_bytes;
-}
-
 static bool has_room(const struct private_pool *p, uint64_t bytes)
 {
     return holding_is_within(&p->holding, bytes);
@@ -40,7 +29,7 @@ bool larder__usage_allows(struct allocator *a, const struct request *q)
         return true;
     if (owner->tag == NULL)
         return larder__private_allows(a, q);
-    bytes = growth_bytes(a, q);
+    bytes = larder__pool_growth(a, q);
     if (has_room(owner, bytes))
         return true;
     if (!allocator_is_capturing(a))

@@ -15,4 +15,8 @@ static inline uint64_t segment_page_size(const struct conf *conf, bool is_small)
     return is_small ? (uint64_t)SMALL_SEGMENT_BYTES : conf->large_segment_bytes;
 }
 
+/* The maximum by which the request's pool would grow for it. */
+uint64_t larder__pool_growth(const struct allocator *a,
+                             const struct request *q);
+
 #endif

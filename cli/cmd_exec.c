@@ -9,6 +9,7 @@
 
 #include <larder/device.h>
 #include <larder/larder.h>
+#include <larder/ledger.h>
 
 #include "commands.h"
 #include "complain.h"
@@ -314,6 +315,22 @@ static int make_report(char report[PATH_MAX])
     return mkostemp(report, O_CLOEXEC);
 }
 
+static void pass_over(void *ctx, const larder_ledger_device *device,
+                      const larder_ledger_process *processes, size_t count)
+{
+    (void)ctx;
+    (void)device;
+    (void)processes;
+    (void)count;
+}
+
+/* A program ends without closing its devices: the ledgers in which it was the
+ * last process stay, and are removed by a look at them. */
+static void sweep_ledgers(void)
+{
+    (void)larder_ledger_each(pass_over, NULL);
+}
+
 static int run_exec(const struct cli_command *self, int argc, char **argv)
 {
     struct exec_settings s = {.sim = SIM_DEFAULT, .words = &argv[argc]};
@@ -344,6 +361,7 @@ static int run_exec(const struct cli_command *self, int argc, char **argv)
         if (began && !s.is_quiet && !is_real(&s) && !write_report(&s, report) &&
             status == 0)
             status = CLI_EXIT_BAD;
+        sweep_ledgers();
     }
     unlink(report);
     return status;

@@ -198,19 +198,18 @@ static int run_report(const struct cli_command *self, int argc, char **argv)
     return ok ? CLI_EXIT_OK : CLI_EXIT_BAD;
 }
 
+/* Puts its own name in the place of a release. */
 static bool is_release(const struct cli_command *self, const char *option,
-                       const char *version)
+                       const char **release)
 {
-    const char *name;
+    const char *version = *release;
 
-    for (size_t i = 0;
-         version != NULL && (name = larder_pytorch_release(i)) != NULL; i++) {
-        if (strcmp(name, version) == 0)
-            return true;
-    }
+    *release = version != NULL ? release_diff_find(version) : NULL;
+    if (*release != NULL)
+        return true;
     cli_bad_usage(self,
                   "--%s '%s': expected a release of PyTorch from 2.4 to "
-                  "2.15; --from and --to go together",
+                  "2.15, the newest known; --from and --to go together",
                   option, version != NULL ? version : "");
     return false;
 }
@@ -225,8 +224,8 @@ static int diff_releases(const struct cli_command *self, struct settings *s)
     if (strcmp(s->paths[0], "-") == 0)
         return cli_bad_usage(self, "it is read several times: expected the "
                                    "name of a file, not '-'");
-    if (!is_release(self, "from", s->releases.from) ||
-        !is_release(self, "to", s->releases.to))
+    if (!is_release(self, "from", &s->releases.from) ||
+        !is_release(self, "to", &s->releases.to))
         return CLI_EXIT_BAD;
     if (s->releases.conf != NULL &&
         larder_conf_check(s->releases.conf) != LARDER_OK)

@@ -106,6 +106,27 @@ static size_t release_index(const char *version)
     return i;
 }
 
+/* The setting knows how versions are written; the release begins them. */
+const char *release_diff_find(const char *version)
+{
+    const char *found = NULL;
+    const char *name;
+    char conf[128];
+
+    snprintf(conf, sizeof conf, "pytorch:%s", version);
+    if (strpbrk(version, ",: ") != NULL || strlen(conf) + 1 == sizeof conf ||
+        larder_conf_check(conf) != LARDER_OK)
+        return NULL;
+    for (size_t i = 0; (name = larder_pytorch_release(i)) != NULL; i++) {
+        size_t length = strlen(name);
+
+        if (strncmp(version, name, length) == 0 &&
+            (version[length] < '0' || version[length] > '9'))
+            found = name;
+    }
+    return found;
+}
+
 typedef bool step_fn(void *ctx, size_t release);
 
 /* Call fn for each release after the older one at which this program's

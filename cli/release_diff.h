@@ -14,6 +14,10 @@ struct release_diff_options {
     bool json;
 };
 
+/* The release, as larder_pytorch_release() names it, of a version as
+ * torch.__version__ has it.  NULL: it is not known. */
+const char *release_diff_find(const char *version);
+
 /* Write the comparison to the standard output.  False: *error has the
  * reason. */
 bool release_diff_write(const char *path,

@@ -244,7 +244,8 @@ LARDER_API larder_result larder_conf_segment(const char *conf, uint64_t bytes,
                                              uint64_t *page_bytes);
 
 /* The releases of PyTorch that the setting `pytorch` accepts, oldest first;
- * NULL past the last.  Static. */
+ * NULL past the last.  Static.  The setting also takes the version of a build
+ * of one of them, as torch.__version__ has it: "2.9.1+cu128" is 2.9. */
 LARDER_API const char *larder_pytorch_release(size_t index);
 
 /* Change `number` of release `index` from the release before it: a description,

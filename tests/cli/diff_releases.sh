@@ -24,10 +24,18 @@ stdout_has 'every class of roundup_power2_divisions named'
 expect 0 diff --from 2.9 --to 2.10 --conf 'roundup_power2_divisions:8' \
     "$tmp/large.trace"
 
+# As torch.__version__ has them.
+expect 1 diff --json --from 2.9.1+cu128 --to 2.10.0a0+git5b1a2c3 --conf "$list" \
+    "$tmp/large.trace"
+stdout_has '"release":"2.10"'
+expect 2 replay --pytorch 2.16 "$tmp/large.trace"
+stderr_has '2.15, the newest known'
+expect 0 replay --pytorch 2.9.0.dev20250801 "$tmp/large.trace"
+
 expect 2 diff --from 2.9 $churn
 stderr_has 'to go together'
 expect 2 diff --from 2.9 --to 3.0 $churn
-stderr_has "'3.0': expected a release of PyTorch from 2.4 to 2.15"
+stderr_has "'3.0': expected a release of PyTorch from 2.4 to 2.15, the newest known"
 expect 2 diff --conf limit:1GiB "$tmp/large.trace" "$tmp/large.trace"
 stderr_has "^larder diff: --conf goes with --from and --to"
 expect 2 diff --from 2.9 --to 2.10 --conf bad:1 $churn

@@ -33,6 +33,29 @@ in_file() {
     sed -n '1s/.*"'"$2"'":\([0-9]*\).*/\1/p' "$1"
 }
 
+# ---- nothing stays behind ------------------------------------------------------
+
+# The ledgers that no process has open.
+dead_ledgers() {
+    for ledger in /dev/shm/larder-ledger1-*; do
+        [ -e "$ledger" ] || continue
+        grep -qsF "$ledger" /proc/[0-9]*/maps || echo "$ledger"
+    done
+}
+
+# Other tests may be between opening and mapping theirs: those go.
+dead_ledgers | sort >"$tmp/before"
+under cache linked churn
+tries=5
+while dead_ledgers | sort | comm -13 "$tmp/before" - | grep -q .; do
+    tries=$((tries - 1))
+    [ $tries -gt 0 ] || {
+        say_failed 'a ledger is left in /dev/shm'
+        break
+    }
+    sleep 0.2
+done
+
 # ---- every entry point, cached or not ----------------------------------------
 
 for way in linked dlsym lookup; do

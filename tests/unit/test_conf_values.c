@@ -2,6 +2,8 @@
  * accepts and one beyond. */
 #include "support/rig.h"
 
+#include "support/count.h"
+
 #include "core/settings/conf.h"
 #include "core/settings/conf_read.h"
 
@@ -227,6 +229,39 @@ static void each_name_has_its_value(void **state)
     assert_string_equal(parsed("pytorch:2.12").rules->version, "2.12");
 }
 
+static void a_release_may_be_a_build_s_version(void **state)
+{
+    static const char *const versions[][2] = {
+        {"2.9.1", "2.9"},
+        {"2.9.1+cu128", "2.9"},
+        {"2.10.0a0+git5b1a2c3", "2.10"},
+        {"2.9.0.dev20250801", "2.9"},
+        {"2.9.0.dev20250801+cu129", "2.9"},
+        {"2.4.1.post1", "2.4"},
+        {"2.15rc2", "2.15"},
+        {"2.11.0b1+cu126.with-extra", "2.11"},
+    };
+    static const char *const none[] = {
+        "2.16",    "2.3.1",  "2.1",        "2.90",     "2",     "2.9.",
+        "2.9x",    "2.9.1+", "2.9.1+cu/2", "2.9.1.cu", "2.9-1", "+cu128",
+        "2.16.0a", "v2.9",   "12.9",       "2.9.rc",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(versions); i++) {
+        char text[80];
+
+        snprintf(text, sizeof text, "pytorch:%s", versions[i][0]);
+        assert_string_equal(parsed(text).rules->version, versions[i][1]);
+    }
+    for (size_t i = 0; i < COUNT(none); i++) {
+        char text[80];
+
+        snprintf(text, sizeof text, "pytorch:%s", none[i]);
+        not_parsed(text, "2.4 to 2.15, the newest known");
+    }
+}
+
 /* A path goes up to the next comma, whatever is in it. */
 static void a_path_has_up_to_255_bytes(void **state)
 {
@@ -429,6 +464,7 @@ int main(void)
         cmocka_unit_test(numbers_are_accepted_up_to_their_limits),
         cmocka_unit_test(
             each_number_of_the_policy_is_from_its_least_to_1000000),
+        cmocka_unit_test(a_release_may_be_a_build_s_version),
         cmocka_unit_test(sizes_are_accepted_up_to_their_limits),
         cmocka_unit_test(threads_are_a_power_of_2_up_to_128),
         cmocka_unit_test(fractions_are_read_to_the_last_digit),

@@ -243,7 +243,7 @@ static larder_result parse_release(struct conf *conf, struct reader *r)
         return result;
     rules = larder__pytorch_rules(r->word);
     if (rules == NULL)
-        return larder__reader_fail(r, "a release of PyTorch from 2.4 to 2.15");
+        return larder__reader_fail(r, PYTORCH_EXPECTED);
     conf->rules = rules;
     return LARDER_OK;
 }

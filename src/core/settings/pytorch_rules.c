@@ -25,13 +25,54 @@ const struct pytorch_rules larder__pytorch_releases[] = {
 };
 /* clang-format on */
 
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* What follows `word` and a number; `text` itself if those do not come next. */
+static const char *after_number(const char *text, const char *word)
+{
+    size_t length = strlen(word);
+
+    if (strncmp(text, word, length) != 0 || !is_digit(text[length]))
+        return text;
+    text += length;
+    while (is_digit(*text))
+        text++;
+    return text;
+}
+
+/* Whether it can follow a release in a version, as Python writes those:
+ * ".1+cu128", ".0a0+git5b1a2c3", "rc1", ".0.dev20250801+cpu". */
+static bool is_rest(const char *text)
+{
+    static const char *const words[] = {"a", "b", "rc", ".post", ".dev"};
+    static const char local[] = "abcdefghijklmnopqrstuvwxyz"
+                                "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_";
+    const char *end;
+
+    while ((end = after_number(text, ".")) != text)
+        text = end;
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+        text = after_number(text, words[i]);
+    if (text[0] == '+' && text[1] != '\0')
+        text += 1 + strspn(text + 1, local);
+    return *text == '\0';
+}
+
 const struct pytorch_rules *larder__pytorch_rules(const char *version)
 {
     const struct pytorch_rules *r = larder__pytorch_releases;
 
-    while (r->version != NULL && strcmp(r->version, version) != 0)
-        r++;
-    return r->version == NULL ? NULL : r;
+    for (; r->version != NULL; r++) {
+        size_t length = strlen(r->version);
+
+        if (strncmp(version, r->version, length) == 0 &&
+            !is_digit(version[length]) && is_rest(version + length))
+            return r;
+    }
+    return NULL;
 }
 
 enum {

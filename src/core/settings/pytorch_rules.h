@@ -76,6 +76,8 @@ struct pytorch_rules {
 /* The release whose rules apply if none is named: the first recordings are of
  * this one. */
 #define PYTORCH_DEFAULT "2.4"
+#define PYTORCH_EXPECTED                                                       \
+    "a release of PyTorch from 2.4 to 2.15, the newest known"
 
 /* Oldest first; ends with an entry without a version. */
 extern const struct pytorch_rules larder__pytorch_releases[];

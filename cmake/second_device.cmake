@@ -25,7 +25,7 @@ target_link_options(test_support INTERFACE -Wl,-u,__wrap_larder_device_open)
 # Left out: programs about the simulated GPU itself, files or locks alone, and
 # forks, which no driver survives.
 string(CONCAT second_device_leaves_out
-    "^test_(sim|trace)_|^test_(fork|process_storm|peers|peer_limits|peer_storm)$"
+    "^test_(sim|trace)_|^test_(fork|api_storm|process_storm|peers|peer_limits|peer_storm)$"
     "|^test_(ledger_access|two_trainers|witness)$")
 # What one test of a program says of the simulated GPU alone:
 #   the context's size is known beforehand;

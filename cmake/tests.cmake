@@ -1,7 +1,7 @@
 # Tests and benchmarks.
 #
 #   tests/KIND/test_*.c   a program each: unit, golden, model, fault, stress,
-#                         snapshot
+#                         storm, snapshot
 #   tests/abi/test_*.c    a program each, on the shared library alone
 #   tests/fuzz/fuzz_*.c   a program each, run over tests/fuzz/corpus/*
 #   tests/KIND/*.c        anything else: linked into each program of its kind
@@ -83,7 +83,7 @@ endfunction()
 larder_support_library(test_support tests/support test_)
 include(${PROJECT_SOURCE_DIR}/cmake/second_device.cmake)
 
-foreach(kind unit golden model fault stress snapshot report)
+foreach(kind unit golden model fault stress storm snapshot report)
     larder_support_library(test_support_${kind} tests/${kind} test_)
     target_link_libraries(test_support_${kind} INTERFACE test_support)
     larder_programs(tests/${kind} test_ test_support_${kind})

@@ -1,8 +1,9 @@
 #!/bin/sh
 # check_long.sh BUILD - the checks that take minutes, after `make test`: every
-# available golden file, the model test over millions of operations, the lab's
-# experiments with real bytes, `pip install .`, and fuzzing with fresh inputs.
-# Says what it left out.  Exits with 1 if one failed.
+# available golden file, the model test over millions of operations, the storm
+# over the whole interface, also under sanitizers, the lab's experiments with
+# real bytes, `pip install .`, and fuzzing with fresh inputs.  Says what it left
+# out.  Exits with 1 if one failed.
 #
 # LONG_SECONDS (120) is the time for each fuzz target and for the model test.
 set -u
@@ -71,6 +72,35 @@ if [ -x "$build/tests/model/test_kernel_reads" ]; then
         $((seconds * 500)) "$(date +%s)"
 else
     skip 'test_kernel_reads: not built'
+fi
+
+# Ten minutes by default, and as long in each build with sanitizers, which are
+# made here.
+storm() {
+    name=$1
+    folder=$2
+    step "random programs over the whole interface, $name" \
+        "$folder/tests/storm/test_api_storm" \
+        --seconds "${LONG_SECONDS:-600}" --seed "$(date +%s)"
+}
+storm_sanitized() {
+    name=$1
+    sanitizers=$2
+    folder=$build-storm-$name
+    if cmake -S . -B "$folder" "-DLARDER_SANITIZE=$sanitizers" >/dev/null &&
+        cmake --build "$folder" --target test_api_storm >/dev/null; then
+        storm "$name" "$folder"
+    else
+        failed="$failed
+  test_api_storm, $name: not built"
+    fi
+}
+if [ -x "$build/tests/storm/test_api_storm" ]; then
+    storm plain "$build"
+    storm_sanitized asan address,undefined
+    storm_sanitized tsan thread
+else
+    skip 'test_api_storm: not built'
 fi
 
 if [ -x "$build/tests/stress/test_process_storm" ]; then

@@ -6,17 +6,20 @@ set -u
 cd "$1" || exit 2
 
 storm=tests/storm
+names=$(mktemp)
+trap 'rm -rf "$names"*' EXIT
+
+# An initialiser is called through its macro.
+tools/list_api.sh include >"$names"
+grep -oh '\blarder_[a-z0-9_]*(' "$storm"/*.c |
+    sed 's/($//; s/_init$/_init_sized/' | LC_ALL=C sort -u >"$names.called"
+sed -n 's/: ..*//p' "$storm/left_out.txt" | LC_ALL=C sort >"$names.left"
 said=$(
-    tools/list_api.sh include | while read -r name; do
-        # An initialiser is called through its macro.
-        called="\\b${name%_sized}("
-        reason=$(grep "^$name: ." "$storm/left_out.txt")
-        if cat "$storm"/*.c | grep -q "$called"; then
-            [ -z "$reason" ] || echo "$storm/left_out.txt: $name is called"
-        elif [ -z "$reason" ]; then
-            echo "$storm: there is no call of $name"
-        fi
-    done
+    LC_ALL=C sort -u "$names.called" "$names.left" |
+        LC_ALL=C comm -23 "$names" - |
+        sed "s|^|$storm: there is no call of |"
+    LC_ALL=C comm -12 "$names.called" "$names.left" |
+        sed "s|^|$storm/left_out.txt: this is called: |"
 )
 if [ -n "$said" ]; then
     echo "$said"

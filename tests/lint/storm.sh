@@ -21,4 +21,4 @@ must_find 'there is no call of larder_of_tomorrow' "$check" "$planted_copy"
 
 plant_storm
 echo 'larder_free: why' >>"$planted_copy/tests/storm/left_out.txt"
-must_find 'larder_free is called' "$check" "$planted_copy"
+must_find 'this is called: larder_free' "$check" "$planted_copy"

@@ -153,8 +153,8 @@ void op_words(struct worker *me)
         larder_action_name((larder_action)draw(me, 4)) == NULL)
         storm_fail("a name is not what it was");
     (void)larder_pytorch_change(draw(me, 12), draw(me, 4), &words, &restored);
-    if (larder_conf_key(0) == NULL)
-        storm_fail("there are no settings");
+    if (larder_conf_key(0) == NULL || larder_sim_card(0) == NULL)
+        storm_fail("there are no settings, or no cards");
     if (larder_conf_segment("", MIB(1), &bytes, NULL) != LARDER_OK ||
         bytes != MIB(2))
         storm_fail("a request of 1 MiB takes %llu bytes",

@@ -1,7 +1,7 @@
 /* test_fault_pause.c - pause and resume, while each request for host memory and
  * each device call fails in turn: nothing is lost, and everything works once
  * the fault is removed. */
-#include "scenario.h"
+#include "fault/faults.h"
 
 #include <larder/tag.h>
 
@@ -147,6 +147,88 @@ static void every_device_call_may_fail(void **state)
           &run_setups[1]);
 }
 
+/* ---- two failures ----------------------------------------------------------- */
+
+/* Pausing fails, and what undoes it may fail too; or resuming does.  A pause
+ * that failed has dropped nothing, whatever its mode. */
+static struct struck run_twice(const struct faults *f, larder_pause_mode mode,
+                               bool while_resuming)
+{
+    struct run run = run_up(&run_setups[f->one.nth % SETUPS_HERE]);
+    struct struck struck;
+    larder_result r;
+
+    if (while_resuming)
+        assert_ok(larder_pause(run.rig.a, "w", mode));
+    assert_ok(larder_device_reset_counters(run.rig.dev));
+    faults_plan(f, run.rig.dev);
+    r = while_resuming ? larder_resume(run.rig.a, "w")
+                       : larder_pause(run.rig.a, "w", mode);
+    run_verify(&run);
+    struck = faults_struck(f, run.rig.dev);
+    faults_off(f, run.rig.dev);
+    if (!faults_explain(f, struck, r)) {
+        faults_describe(f, "");
+        fail_msg("%s: %s", larder_result_name(r), larder_last_error());
+    }
+    if (run_usage(&run).is_paused)
+        assert_ok(larder_resume(run.rig.a, "w"));
+    if (mode == LARDER_PAUSE_DROP && (r == LARDER_OK || while_resuming)) {
+        for (int i = 0; i < BLOCKS; i++)
+            pattern_write(&run.pattern, &run.blocks[i]);
+    }
+    run_down(&run);
+    return struck;
+}
+
+static unsigned long sweep_pair(larder_call one, larder_call two,
+                                larder_pause_mode mode, bool while_resuming)
+{
+    struct faults f = {
+        .one = {.call = one, .with = LARDER_ERR_DEVICE, .times = 1},
+        .two = {.call = two, .with = LARDER_ERR_DEVICE},
+    };
+    unsigned long stride = sweep_stride(2);
+    unsigned long pairs = 0;
+
+    for (f.one.nth = 1;; f.one.nth++) {
+        struct struck struck = {.one = true, .two = true};
+
+        f.two.nth = 0;
+        if (!run_twice(&f, mode, while_resuming).one)
+            return pairs;
+        for (f.two.nth = 1; struck.two; f.two.nth += stride) {
+            f.two.times = f.one.nth % 2;
+            struck = run_twice(&f, mode, while_resuming);
+            pairs += struck.one && struck.two;
+        }
+    }
+}
+
+static void a_second_call_may_fail_in_the_undo(void **state)
+{
+    static const larder_call first[] = {LARDER_CALL_unmap, LARDER_CALL_map,
+                                        LARDER_CALL_set_access,
+                                        LARDER_CALL_copy};
+    static const larder_call second[] = {
+        LARDER_CALL_map, LARDER_CALL_set_access, LARDER_CALL_unmap,
+        LARDER_CALL_page_release};
+    unsigned long pairs = 0;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof first / sizeof first[0]; i++) {
+        for (size_t k = 0; k < sizeof second / sizeof second[0]; k++) {
+            if (first[i] == second[k])
+                continue;
+            pairs += sweep_pair(first[i], second[k], LARDER_PAUSE_KEEP, false);
+            pairs += sweep_pair(first[i], second[k], LARDER_PAUSE_DROP, false);
+            pairs += sweep_pair(first[i], second[k], LARDER_PAUSE_KEEP, true);
+        }
+    }
+    print_message("%lu pairs\n", pairs);
+    assert_true(pairs > 20);
+}
+
 /* Unmapping fails half way, and so does mapping again: no memory is lost, and
  * it becomes accessible when the device works again. */
 static void a_pause_that_cannot_be_undone_loses_nothing(void **state)
@@ -190,6 +272,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_host_request_may_fail),
         cmocka_unit_test(every_device_call_may_fail),
+        cmocka_unit_test(a_second_call_may_fail_in_the_undo),
         cmocka_unit_test(a_pause_that_cannot_be_undone_loses_nothing),
     };
 

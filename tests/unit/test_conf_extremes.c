@@ -32,16 +32,18 @@ static const char *const settings[] = {
     "patience:1000000",
     "small_kib:128,own_looks:1,patience:1,handle_part:1000000",
     "max_split_size_mb:21",
-    "max_split_size_mb:8796093022207",
+    "max_split_size_mb:2147483647",
+    "pytorch:2.10,max_split_size_mb:8796093022207",
     "max_non_split_rounding_mb:21,pytorch:2.9",
-    "max_non_split_rounding_mb:8796093022207",
+    "max_non_split_rounding_mb:2147483647",
+    "large_segment_size_mb:11",
     "large_segment_size_mb:12",
     "large_segment_size_mb:22",
     "large_segment_size_mb:500,max_split_size_mb:500,"
     "max_non_split_rounding_mb:500",
     "roundup_power2_divisions:1",
-    "roundup_power2_divisions:2147483648",
-    "roundup_power2_divisions:[1:2147483648,>:2]",
+    "pytorch:2.10,roundup_power2_divisions:2147483648",
+    "pytorch:2.10,roundup_power2_divisions:[1:2147483648,>:2]",
     "garbage_collection_threshold:0.00000000000001",
     "garbage_collection_threshold:0.99999999999999",
     "per_process_memory_fraction:0.00000000000001",
@@ -76,12 +78,12 @@ static const char *const settings[] = {
     "group_limit:1",
     "process_limit:3333333",
     "large_segment_size_mb:1048576",
-    "large_segment_size_mb:8796093022206,max_split_size_mb:8796093022207,"
-    "max_non_split_rounding_mb:8796093022207",
+    "large_segment_size_mb:2147483645,max_split_size_mb:2147483647,"
+    "max_non_split_rounding_mb:2147483647",
     "expandable_segments:True,large_segment_size_mb:12",
     "expandable_segments:True,large_segment_size_mb:1048576",
-    "expandable_segments:True,large_segment_size_mb:8796093022206,"
-    "max_split_size_mb:8796093022207,max_non_split_rounding_mb:8796093022207",
+    "expandable_segments:True,large_segment_size_mb:2147483646,"
+    "max_split_size_mb:2147483647,max_non_split_rounding_mb:2147483647",
 };
 
 static const char *const pinned_settings[] = {
@@ -90,9 +92,9 @@ static const char *const pinned_settings[] = {
     "pinned_reserve_segment_size_mb:1",
     "pinned_reserve_segment_size_mb:33",
     "pinned_max_round_threshold_mb:1",
-    "pinned_max_round_threshold_mb:8796093022207",
+    "pinned_max_round_threshold_mb:2147483647",
     "pinned_max_cached_size_mb:1",
-    "pinned_max_cached_size_mb:8796093022207",
+    "pinned_max_cached_size_mb:2147483647",
 };
 
 enum {

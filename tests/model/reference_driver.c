@@ -281,11 +281,10 @@ void ref_collect_garbage(struct reference *r)
     }
 }
 
-/* The largest block of the pool and stream that can be freed and has at least
- * this size. */
+/* The largest block of the pool and stream that can be freed, of these sizes. */
 static struct ref_segment *largest_releasable(const struct reference *r,
                                               const struct ref_request *q,
-                                              uint64_t least)
+                                              uint64_t least, uint64_t below)
 {
     struct ref_segment *best = NULL;
 
@@ -293,7 +292,7 @@ static struct ref_segment *largest_releasable(const struct reference *r,
         struct ref_segment *s = r->segments[i];
 
         if (s->pool != q->pool || s->stream != q->stream || !releasable(s) ||
-            s->bytes < least)
+            s->bytes < least || s->bytes >= below)
             continue;
         if (best == NULL || s->bytes > best->bytes ||
             (s->bytes == best->bytes && s->addr > best->addr))
@@ -302,42 +301,40 @@ static struct ref_segment *largest_releasable(const struct reference *r,
     return best;
 }
 
-/* The smallest one with at least this size. */
-static struct ref_segment *smallest_releasable(const struct reference *r,
-                                               const struct ref_request *q,
-                                               uint64_t least)
+/* The smallest free block of at least this size that could be released so, or is
+ * in pages. */
+static struct ref_place smallest_of_both(struct reference *r,
+                                         const struct ref_request *q,
+                                         uint64_t least)
 {
-    struct ref_segment *best = NULL;
+    struct ref_place p = ref_next_free(r, q->pool, q->stream, least, 0);
 
-    for (size_t i = 0; i < r->segment_count; i++) {
-        struct ref_segment *s = r->segments[i];
-
-        if (s->pool != q->pool || s->stream != q->stream || !releasable(s) ||
-            s->bytes < least)
-            continue;
-        if (best == NULL || s->bytes < best->bytes ||
-            (s->bytes == best->bytes && s->addr < best->addr))
-            best = s;
-    }
-    return best;
+    while (p.segment != NULL && p.segment->page == 0 && !releasable(p.segment))
+        p = ref_next_free(r, q->pool, q->stream, ref_at(p)->bytes,
+                          ref_at(p)->addr + 1);
+    return p;
 }
 
 bool ref_release_available(struct reference *r, const struct ref_request *q)
 {
     uint64_t max_split = r->conf.max_split;
     uint64_t wanted = q->bytes > max_split ? q->bytes : max_split;
+    uint64_t below = UINT64_MAX;
     uint64_t released = 0;
     struct ref_segment *s;
+    struct ref_place p;
 
     if (max_split == UINT64_MAX)
         return false;
-    s = smallest_releasable(r, q, wanted);
-    if (s != NULL) {
-        release_segment(r, s);
+    p = smallest_of_both(r, q, wanted);
+    if (p.segment != NULL && p.segment->page == 0) {
+        release_segment(r, p.segment);
         return true;
     }
+    if (p.segment != NULL) /* what is larger stays */
+        below = ref_at(p)->bytes;
     while (released < wanted) {
-        s = largest_releasable(r, q, max_split);
+        s = largest_releasable(r, q, max_split, below);
         if (s == NULL)
             return false;
         released += s->bytes;

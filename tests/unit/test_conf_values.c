@@ -70,6 +70,15 @@ static void numbers_are_accepted_up_to_their_limits(void **state)
     SETS("max_split_size_mb:40k", max_split_bytes, MIB(40));
     SETS("max_split_size_mb:-5", max_split_bytes, UINT64_C(1) << 63);
     SETS("garbage_collection_threshold:5e-1x", gc_threshold, 0.5);
+    SETS("expandable_segments_reserve:0.5", reserve, 0.5);
+    SETS("expandable_segments_reserve:0.5", reserve_is_gib, false);
+    SETS("expandable_segments_reserve:40g", reserve, 40);
+    SETS("expandable_segments_reserve:40g", reserve_is_gib, true);
+    not_parsed("expandable_segments_reserve:0", "a number above 0");
+    not_parsed("expandable_segments_reserve:40M", "a number above 0");
+    not_parsed("expandable_segments_reserve:inf", "a number above 0");
+    not_parsed("expandable_segments_reserve_by_class:[a:G]", "such as 40G");
+    not_parsed("expandable_segments_reserve_by_class:a", "expected '['");
     SETS("large_segment_size_mb:12", large_segment_bytes, MIB(12));
     not_parsed("large_segment_size_mb:10", "must be > 10 MB: it is 10");
     SETS("large_segment_size_mb:11", large_segment_bytes, MIB(11));

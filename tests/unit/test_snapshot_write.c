@@ -93,7 +93,8 @@ static void without_history_there_are_segments_and_settings(void **state)
 
 #define PYTORCH_CONF                                                           \
     "max_split_size_mb:128,max_non_split_rounding_mb:1024,"                    \
-    "large_segment_size_mb:64,roundup_power2_divisions:4,"                     \
+    "large_segment_size_mb:64,expandable_segments_reserve:2.5G,"               \
+    "roundup_power2_divisions:4,"                                              \
     "per_process_memory_fraction:0.5,throw_on_cudamalloc_oom:True"
 #define OWN_CONF "preallocate:33554432,defrag:off,lifetimes:off"
 

@@ -137,7 +137,8 @@ def main():
                     outputs.pop(version, None)
                 else:
                     outputs[version] = made
-        write_recording(to, script, outputs)
+        if outputs:
+            write_recording(to, script, outputs)
 
 
 if __name__ == "__main__":

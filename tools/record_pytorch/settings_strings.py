@@ -39,6 +39,9 @@ KEYS = {
     "pinned_reserve_segment_size_mb": NUMBERS,
     "pinned_max_round_threshold_mb": NUMBERS,
     "pinned_max_cached_size_mb": NUMBERS,
+    "expandable_segments_reserve": ["0.5", "2G", "40g", "1.5", "0.5G", "1e20G"],
+    "expandable_segments_reserve_by_class": ["[a:0.5]", "[a:0.5,b:2G]", "[]",
+                                             "[:1]", "0.5"],
     "backend": ["native", "Native", "", "nativ e"],
 }
 WHOLE = ["", " ", ",", ",,", "expandable_segments:True,",

@@ -126,6 +126,10 @@ static void add_pytorch(struct text *t, const struct snapshot *s)
         add_key(t, "large_segment_size_mb");
         larder__text_add(t, "%llu", mib(c->large_segment_bytes));
     }
+    if (c->reserve > 0) {
+        add_real(t, "expandable_segments_reserve", c->reserve);
+        larder__text_add(t, "%s", c->reserve_is_gib ? "G" : "");
+    }
     add_divisions(t, c);
     if (c->gc_threshold > 0)
         add_real(t, "garbage_collection_threshold", c->gc_threshold);
@@ -166,7 +170,7 @@ static void add_own(struct text *t, const struct snapshot *s)
     if (c->trim_age_ns != 0)
         add_real(t, "trim_age", (double)c->trim_age_ns / 1e9);
         /* debug:3 sets some to what no setting can. */
-#define X(name, value, least, text)                                                   \
+#define X(name, value, least, text)                                            \
     if (c->tuning[TUNING_##name] <= CONF_TUNING_MAX)                           \
         add_number(t, #name, c->tuning[TUNING_##name],                         \
                    defaults.tuning[TUNING_##name]);

@@ -141,12 +141,21 @@ static uint64_t range_page_bytes(const struct allocator *a,
     return segment_page_size(&a->conf, heap->pool->is_small);
 }
 
-/* PyTorch's length of a range, with room to move pages. */
-static uint64_t range_pages(const struct allocator *a, uint64_t page_bytes)
+/* PyTorch's length of a range, with room to move pages, or what
+ * expandable_segments_reserve says, if that is less. */
+static uint64_t range_bytes(const struct allocator *a)
 {
     uint64_t total = a->props.total_bytes;
+    uint64_t most = total + total / 8;
+    double asked = a->conf.reserve *
+                   (double)(a->conf.reserve_is_gib ? UINT64_C(1) << 30 : total);
 
-    return (total + total / 8 + page_bytes - 1) / page_bytes;
+    return asked > 0 && asked < (double)most ? (uint64_t)asked : most;
+}
+
+static uint64_t range_pages(const struct allocator *a, uint64_t page_bytes)
+{
+    return (range_bytes(a) + page_bytes - 1) / page_bytes;
 }
 
 /* The same while there are few streams.  Addresses are limited, so each further

@@ -89,22 +89,23 @@ static bool is_oversize_segment(const struct allocator *a,
            !segment_is_expandable(b->segment);
 }
 
-/* Release the smallest such segment of at least `bytes`. */
-static bool release_one(struct allocator *a, struct bins *bins, uint64_t bytes)
+/* The smallest block of at least `bytes` that is either one of these or in
+ * pages. */
+static struct block *large_enough(const struct allocator *a, struct bins *bins,
+                                  uint64_t bytes)
 {
     struct block *b = larder__bins_fit(bins, bytes);
 
-    while (b != NULL && !is_oversize_segment(a, b))
+    while (b != NULL && !segment_is_expandable(b->segment) &&
+           !is_oversize_segment(a, b))
         b = bins_next(bins, b);
-    larder__assert(b == NULL || b->bytes >= bytes);
-    return b != NULL && larder__segment_release(a, b) == LARDER_OK;
+    return b;
 }
 
-/* Release several, the largest first, that have `bytes` in all. */
+/* Release segments down from b until they have `bytes` in all. */
 static bool release_several(struct allocator *a, struct bins *bins,
-                            uint64_t bytes)
+                            struct block *b, uint64_t bytes)
 {
-    struct block *b = bins_largest(bins);
     uint64_t released = 0;
 
     while (released < bytes && b != NULL &&
@@ -120,13 +121,22 @@ static bool release_several(struct allocator *a, struct bins *bins,
     return released >= bytes;
 }
 
+/* As PyTorch does: where a block in pages is the smallest that is large enough,
+ * none is, and what is larger than it stays. */
 bool larder__release_available(struct allocator *a, const struct request *q)
 {
+    struct bins *bins = q->heap->bins;
     uint64_t oversize = a->conf.max_split_bytes;
     uint64_t wanted = q->size < oversize ? oversize : q->size;
+    struct block *b;
 
     if (oversize == CONF_UNLIMITED)
         return false;
-    return release_one(a, q->heap->bins, wanted) ||
-           release_several(a, q->heap->bins, wanted);
+    b = large_enough(a, bins, wanted);
+    larder__assert(b == NULL || b->bytes >= wanted);
+    if (b != NULL && !segment_is_expandable(b->segment))
+        return larder__segment_release(a, b) == LARDER_OK;
+    b = b == NULL ? bins_largest(bins)
+                  : larder__bins_before(bins, bins_key(bins, b));
+    return release_several(a, bins, b, wanted);
 }

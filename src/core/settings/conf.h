@@ -49,6 +49,9 @@ struct conf {
     double fraction;              /* per_process_memory_fraction, */
     bool fraction_given;          /* whether the last parse set it */
     bool expandable_segments;
+    double reserve; /* addresses of an expandable segment, as a part of the
+                           * device or in GiB; 0: 9/8 of the device, the most */
+    bool reserve_is_gib;
     bool throw_on_oom; /* a limit's refusal skips the ladder */
 
     uint64_t preallocate_bytes; /* 0: none */

@@ -1,4 +1,5 @@
 /* conf_pytorch.c - PyTorch's keys for device memory. */
+#include <float.h>
 #include <string.h>
 
 #include "base/bits.h"
@@ -204,6 +205,54 @@ static larder_result parse_expandable(struct conf *conf, struct reader *r)
     return larder__read_bool(r, &conf->expandable_segments);
 }
 
+/* Read "0.5" of the device, or "40G". */
+static larder_result read_reserve(struct reader *r, double *value, bool *is_gib)
+{
+    static const char accepted[] =
+        "a number above 0, or one of GiB such as 40G";
+    size_t length;
+    larder_result result = larder__reader_word(r);
+
+    if (result != LARDER_OK)
+        return result;
+    length = strlen(r->word);
+    *is_gib = length > 0 && (r->word[length - 1] | 0x20) == 'g';
+    if (*is_gib)
+        r->word[length - 1] = '\0';
+    if (!larder__word_real(r, value) || !(*value > 0 && *value <= DBL_MAX))
+        return larder__reader_fail(r, accepted);
+    return LARDER_OK;
+}
+
+static larder_result parse_reserve_addresses(struct conf *conf,
+                                             struct reader *r)
+{
+    return read_reserve(r, &conf->reserve, &conf->reserve_is_gib);
+}
+
+/* Only a call of PyTorch's gives a stream its class: values are checked. */
+static larder_result parse_reserve_classes(struct conf *conf, struct reader *r)
+{
+    larder_result result = larder__reader_expect(r, '[');
+    double value;
+    bool is_gib;
+
+    (void)conf;
+    while (result == LARDER_OK && larder__reader_peek(r) != ']') {
+        result = larder__reader_word(r);
+        if (result == LARDER_OK && r->word[0] == '\0')
+            result = larder__reader_fail(r, "the name of a class");
+        if (result == LARDER_OK)
+            result = larder__reader_expect(r, ':');
+        if (result == LARDER_OK)
+            result = read_reserve(r, &value, &is_gib);
+        if (result != LARDER_OK || larder__reader_peek(r) != ',')
+            break;
+        r->at++;
+    }
+    return result == LARDER_OK ? larder__reader_expect(r, ']') : result;
+}
+
 static larder_result parse_throw_on_oom(struct conf *conf, struct reader *r)
 {
     return larder__read_bool(r, &conf->throw_on_oom);
@@ -258,6 +307,8 @@ const struct conf_key larder__conf_pytorch_keys[] = {
     {"garbage_collection_threshold", parse_gc_threshold},
     {"per_process_memory_fraction", parse_fraction},
     {"expandable_segments", parse_expandable},
+    {"expandable_segments_reserve", parse_reserve_addresses},
+    {"expandable_segments_reserve_by_class", parse_reserve_classes},
     {"throw_on_cudamalloc_oom", parse_throw_on_oom},
     {"graph_capture_record_stream_reuse", parse_capture_reuse},
     {"release_lock_on_cudamalloc", conf_pytorch_parse_unused_bool},

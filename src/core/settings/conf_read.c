@@ -119,6 +119,13 @@ static const char *read_double(const char *text, double *out)
     return end != text && errno != ERANGE ? end : NULL;
 }
 
+bool larder__word_real(const struct reader *r, double *out)
+{
+    const char *rest = read_double(r->word, out);
+
+    return rest != NULL && *rest == '\0';
+}
+
 static larder_result read_real(struct reader *r, bool is_whole,
                                const char *accepted, double *out)
 {

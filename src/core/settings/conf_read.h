@@ -48,6 +48,9 @@ larder_result larder__read_double(struct reader *r, const char *accepted,
                                   double *out);
 larder_result larder__read_bool(struct reader *r, bool *out);
 
+/* Whether r->word is a number as a whole. */
+bool larder__word_real(const struct reader *r, double *out);
+
 /* Read bytes, such as "512MiB". */
 larder_result larder__read_size(struct reader *r, uint64_t *out);
 

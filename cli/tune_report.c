@@ -265,7 +265,7 @@ static const struct tune_input *worst_input(const struct tune *t)
 }
 
 /* A trace has no call paths, so nothing is printed for it. */
-static void print_holders(const struct tune *t)
+static bool print_holders(const struct tune *t)
 {
     const struct tune_input *in = worst_input(t);
     struct report_holder holders[HOLDERS];
@@ -273,12 +273,14 @@ static void print_holders(const struct tune *t)
     struct tool_error error;
     size_t count;
     char text[UNITS_MAX];
+    bool ok;
 
-    if (!in->is_snapshot || strcmp(in->path, "-") == 0 ||
-        !snapshot_input_read(in->path, &s, &error))
-        return;
-    if (report_holders(s, in->device, HOLDERS, holders, &count, &error) &&
-        count > 0) {
+    if (!in->is_snapshot || strcmp(in->path, "-") == 0)
+        return true;
+    if (!snapshot_input_read(in->path, &s, &error))
+        return false;
+    ok = report_holders(s, in->device, HOLDERS, holders, &count, &error);
+    if (ok && count > 0) {
         printf("These hold most at the peak:\n");
         for (size_t i = 0; i < count; i++)
             printf("  %10s in %" PRIu64 "  %s\n",
@@ -286,6 +288,7 @@ static void print_holders(const struct tune *t)
                    holders[i].frame);
     }
     snapshot_free(s);
+    return ok;
 }
 
 /* The minimum that is missing under any setting. */
@@ -301,7 +304,7 @@ static uint64_t least_short(const struct tune *t)
     return min;
 }
 
-static void print_no_cure(const struct tune *t, const char *card)
+static bool print_no_cure(const struct tune *t, const char *card)
 {
     uint64_t bytes = least_short(t);
     char text[UNITS_MAX];
@@ -313,7 +316,7 @@ static void print_no_cure(const struct tune *t, const char *card)
         print_capacity(t, card, units_bytes);
     }
     printf(".\n");
-    print_holders(t);
+    return print_holders(t);
 }
 
 static void print_by_beginning(void)
@@ -324,7 +327,7 @@ static void print_by_beginning(void)
            "beginning, with more max_entries.\n");
 }
 
-static void print_advice(const struct tune *t, const char *card)
+static bool print_advice(const struct tune *t, const char *card)
 {
     const struct tune_candidate *best = tune_best(t);
 
@@ -337,8 +340,9 @@ static void print_advice(const struct tune *t, const char *card)
     } else if (tune_fits_now(t)) {
         printf("\nNo setting needs a hundredth less than those it has.\n");
     } else {
-        print_no_cure(t, card);
+        return print_no_cure(t, card);
     }
+    return true;
 }
 
 bool tune_report_print(const struct tune *t, const char *card)
@@ -350,7 +354,7 @@ bool tune_report_print(const struct tune *t, const char *card)
                "sums\n\n",
                t->inputs->count);
     ok = print_table(t);
-    print_advice(t, card);
+    ok = print_advice(t, card) && ok;
     if (!t->by_beginning)
         print_scope(t);
     return ok;
@@ -482,7 +486,7 @@ bool fit_report_print(const struct tune *t, const char *card)
 
     print_fits(t, card);
     if (!tune_fits_now(t))
-        print_advice(t, card);
+        ok = print_advice(t, card) && ok;
     if (!t->by_beginning)
         print_scope(t);
     return ok;

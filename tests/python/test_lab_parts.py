@@ -33,6 +33,32 @@ from torch.optim.swa_utils import (  # noqa: E402
 from torch.utils.checkpoint import checkpoint  # noqa: E402
 
 
+class Huge(LabCase):
+    def test_huge_counts_are_refused_at_once(self):
+        x = torch.zeros(4, 6)
+        layer = nn.TransformerEncoderLayer(8, 2)
+        for count in (2**63, 2**62, 2**40):
+            for call in (
+                lambda n: torch.repeat_interleave(x, n),
+                lambda n: x.repeat_interleave(n, 0),
+                lambda n: x.repeat_interleave(torch.tensor([n, 1, 1, 1]), 0)
+                if n < 2**63
+                else x.repeat_interleave(n, 1),
+                lambda n: nn.LSTM(4, 4, n),
+                lambda n: nn.GRU(4, 4, n),
+                lambda n: nn.TransformerEncoder(layer, n),
+                lambda n: torch.zeros(n),
+                lambda n: torch.eye(n),
+                lambda n: F.pad(x, (n, n)),
+            ):
+                with self.assertRaises(
+                    (RuntimeError, ValueError, OverflowError, AttributeError)
+                ):
+                    call(count)
+            if count < 2**62:
+                self.assertEqual(len(x.chunk(count)), 4)
+
+
 class Parts(LabCase):
     def test_windows_along_a_dimension(self):
         x = torch.arange(5.0, requires_grad=True)

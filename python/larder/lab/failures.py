@@ -117,6 +117,15 @@ def not_covered(what, covers=None):
     return NotCoveredError(text + " (docs/PYTHON.md)")
 
 
+_LAYERS_MAX = 1 << 16
+
+
+def check_layers(count):
+    """Refuse a number of layers that would be made for hours."""
+    if count > _LAYERS_MAX:
+        raise not_covered(f"a stack of {count} layers", [f"{_LAYERS_MAX}"])
+
+
 def gate(module, names):
     """A module's __getattr__(), which raises NotCoveredError for unknown
     names."""

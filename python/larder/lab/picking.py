@@ -279,6 +279,10 @@ def tile(input, *dims):
     return repeat(input, (1,) * (input.ndim - len(dims)) + tuple(dims))
 
 
+# They are listed on the host.
+_PLACES_MAX = 1 << 26
+
+
 def repeat_interleave(input, repeats, dim=None):
     if dim is None:
         input, dim = input.reshape(-1), 0
@@ -289,6 +293,11 @@ def repeat_interleave(input, repeats, dim=None):
         counts = [repeats] * length
     if not isinstance(counts, list):
         counts = [counts] * length
+    total = sum(max(count, 0) for count in counts)
+    if total > _PLACES_MAX:
+        raise not_covered(
+            f"repeat_interleave to {total} places", [f"at most {_PLACES_MAX}"]
+        )
     places = [i for i, count in enumerate(counts) for _ in range(count)]
     index = tensor(places, dtype=int64, device=input.device)
     return index_select(input, dim, index)

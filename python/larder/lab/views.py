@@ -135,7 +135,12 @@ def unsqueeze(input, dim):
     return _made(library.lab_unsqueeze(handle(input), dim, byref(out)), out)
 
 
+_CHUNKS_MAX = 1 << 16
+
+
 def chunk(input, chunks, dim=0):
+    if chunks > _CHUNKS_MAX:  # none is empty
+        chunks = min(chunks, max(input.shape[dim], 1))
     outs = (c_void_p * max(chunks, 1))()
     made = ctypes.c_int()
     check(library.lab_chunk(handle(input), chunks, dim, outs, byref(made)))

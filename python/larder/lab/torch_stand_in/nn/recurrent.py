@@ -3,7 +3,7 @@
 import math
 
 from larder.lab import recurring
-from larder.lab.failures import InvalidError, not_covered
+from larder.lab.failures import InvalidError, check_layers, not_covered
 from larder.lab.making import empty, zeros
 from larder.lab.tensors import Parameter
 from larder.lab.torch_stand_in.nn import functional, init
@@ -48,6 +48,7 @@ class _Recurrent(Module):
     def _parts(self):
         """Name suffixes, and the input width of each."""
         directions = 2 if self.bidirectional else 1
+        check_layers(self.num_layers)
         for layer in range(self.num_layers):
             width = (
                 self.hidden_size * directions if layer else self.input_size

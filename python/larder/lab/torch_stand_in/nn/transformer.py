@@ -4,7 +4,7 @@ import copy
 import math
 
 from larder.lab import operations
-from larder.lab.failures import InvalidError
+from larder.lab.failures import InvalidError, check_layers
 from larder.lab.making import empty, full
 from larder.lab.picking import triu
 from larder.lab.tensors import Parameter
@@ -287,6 +287,7 @@ class TransformerDecoderLayer(_Layer):
 
 
 def _copies(layer, count):
+    check_layers(count)
     return ModuleList([copy.deepcopy(layer) for _ in range(count)])
 
 

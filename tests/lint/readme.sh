@@ -24,3 +24,34 @@ if same "$source/README.md" "$work/changed.c" >"$work/difference"; then
     echo 'planted: a change of the program was not found'
     exit 1
 fi
+
+# comes_after README COMMAND STEP: the lines that run the command come after the
+# step that makes it work.
+comes_after() {
+    awk -v command="$2" -v step="$3" '
+        index($0, step) { made = 1 }
+        index($0, command) && !made { print FILENAME ":" FNR ": " $0; bad = 1 }
+        END { exit bad }' "$1"
+}
+
+all_come_after() {
+    comes_after "$1" 'python3 -m larder' 'pip install .' &&
+        comes_after "$1" 'venv/bin/larder' 'pip install .' &&
+        comes_after "$1" 'pkg-config --cflags' 'make install' &&
+        comes_after "$1" 'larder tune oom.pickle' '_dump_snapshot("oom.pickle")'
+}
+
+all_come_after "$source/README.md" || exit 1
+{ echo 'python3 -m larder.torch train.py' && cat "$source/README.md"; } \
+    >"$work/early.md"
+if all_come_after "$work/early.md" >"$work/difference"; then
+    echo 'planted: a command before its step was not found'
+    exit 1
+fi
+
+# The program that is run from the source tree is in it.
+program=$(sed -n 's|^venv/bin/larder lab run ||p' "$source/README.md")
+[ -f "$source/$program" ] || {
+    echo "README.md runs '$program', which is not there"
+    exit 1
+}

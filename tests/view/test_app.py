@@ -133,6 +133,29 @@ class App(app_case.AppCase):
                 self.assertIn(said, page.text('#drop-said'))
                 self.assertTrue(page.run('$("main").hidden'))
 
+    def test_the_first_screen_says_what_to_do(self):
+        page = self.app()
+        steps = page.run('[...document.querySelectorAll("#drop li")]'
+                         '.map((step) => step.innerText)')
+        self.assertEqual(len(steps), 3)
+        self.assertIn('_record_memory_history(', steps[0])
+        self.assertIn('_dump_snapshot("snapshot.pickle")', steps[1])
+        self.assertIn('Open snapshot.pickle here', steps[2])
+        self.assertFalse(page.run('$("search").checkVisibility()'))
+        self.choose(page, SNAPSHOTS[0])
+        self.assertFalse(page.run('$("drop").querySelector("ol")'
+                                  '.checkVisibility()'))
+
+    def test_a_bad_file_is_told_of_in_words(self):
+        page = self.app()
+        path = self.folder / 'holiday.jpg'
+        path.write_bytes(b'\xff\xd8\xff\xe0')
+        self.choose(page, path)
+        self.assertRegex(page.text('#drop-said'),
+                         r'holiday.jpg cannot be read as a memory snapshot '
+                         r'\(.*\)\. +Expected a file that '
+                         r'torch.cuda.memory._dump_snapshot\(\) wrote')
+
     def test_a_file_is_dropped(self):
         page = self.app()
         data = {'items': [], 'files': [str(SNAPSHOTS[-1])],

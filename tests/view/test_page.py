@@ -39,6 +39,16 @@ LEVELS = '''(() => {
 })()'''
 
 
+# What can be pressed and is smaller than a finger or a shaky hand needs.
+SMALL = '''[...document.querySelectorAll('button, select, input, tr.choice, ' +
+  '.tree-row:not(.tree-head), .rows .row')]
+  .filter((e) => e.checkVisibility())
+  .map((e) => [e, e.getBoundingClientRect()])
+  .filter(([e, box]) => box.width < 24 || box.height < 24)
+  .map(([e, box]) => `${e.tagName} ${e.id || e.textContent} ` +
+    `${box.width} ${box.height}`)'''
+
+
 class Page(page_case.PageCase):
     """What most of the tests look at: a run on two devices, the second of
     which runs out of memory."""
@@ -108,7 +118,7 @@ class Page(page_case.PageCase):
         path.write_text('m first(1, 2)\na 0 30000000\nm second\n' + ''.join(
             f'a {i} {i * 100000}\nf {i}\n' for i in range(1, 99)))
         page = self.open(path)
-        self.assertEqual(self.state(page, 'by'), 'stack')
+        page.run('setGroups("stack")')
         self.assertIn('first(1, 2)', page.text('#legend'))
         self.find(page, 'FIRST(1')
         page.click(*self.at_state(page, 2))
@@ -377,6 +387,50 @@ class Page(page_case.PageCase):
             if isinstance(line, str):
                 self.assertIn(line, page.text('#verdict'))
 
+    def test_the_verdict_keeps_its_labels(self):
+        labels = self.run_out().run(
+            '[...document.querySelectorAll("#verdict dt")]'
+            '.map((label) => label.textContent)')
+        self.assertEqual(labels, ['What happened', 'Who holds it',
+                                  'What to do'])
+
+    def test_the_device_of_the_verdict_is_opened(self):
+        bad = self.made('devices.pickle', '--events', '900', '--devices', '3')
+        for path in [*SNAPSHOTS, bad]:
+            with self.subTest(path.name):
+                said = subprocess.run([self.larder, 'report', path],
+                                      check=True, capture_output=True).stdout
+                device = said.split(b'\n')[0].split(b', device ')[1]
+                self.assertEqual(self.open(path).run('state.device.device'),
+                                 int(device))
+
+    # ---- a small window ----
+
+    def test_it_fits_a_narrow_window(self):
+        page = self.open(self.made('oom.pickle', '--events', '4000', '--oom',
+                                   '--stacks', '30'), width=390, height=800)
+        page.key('p')
+        for key in 'ftm1234567':
+            page.key(key)
+            with self.subTest(key):
+                self.assertLessEqual(
+                    page.run('document.documentElement.scrollWidth'), 390)
+        page.key('t')
+        self.assertGreater(page.run('document.querySelector(".tree-row .name")'
+                                    '.getBoundingClientRect().width'), 120)
+        labels = self.state(page, 'drawn.labels')
+        self.assertGreater(len(labels), 1)
+        for (_, end), (begin, _) in zip(labels, labels[1:]):
+            self.assertLess(end, begin)
+
+    def test_what_is_pressed_is_large_enough(self):
+        page = self.run_out()
+        page.key('p')
+        for key in 'ftm1234567':
+            page.key(key)
+            with self.subTest(key):
+                self.assertEqual(page.run(SMALL), [])
+
     # ---- segments, tabs, boxes ----
 
     def test_segments_are_to_scale(self):
@@ -417,6 +471,22 @@ class Page(page_case.PageCase):
         for tab in range(1, TABS + 1):
             page.key(str(tab))
             self.assertNotEqual(page.text('#panel'), '')
+
+    def test_colours_are_by_category_first(self):
+        page = self.run_out()
+        self.assertEqual(page.run('state.by'), 'category')
+        self.assertIn('weights', page.text('#legend'))
+
+    def test_more_than_nine_call_paths_have_colours(self):
+        page = self.open(self.written({'segments': [], 'device_traces': [[
+            {'action': 'alloc', 'addr': line << 20, 'size': 1 << 20,
+             'stream': 0, 'frames': [{'filename': 'a.py', 'line': line,
+                                      'name': 'f'}]}
+            for line in range(1, 13)]]}))
+        page.run('setGroups("stack")')
+        self.assertGreater(page.run('new Set([...Array(state.groups.rest)'
+                                    '.keys()].map((group) => groupColour('
+                                    'state.groups, group))).size'), 9)
 
     def test_colours_axis_and_theme(self):
         page = self.run_out()

@@ -77,25 +77,44 @@ async function openFile(file) {
     show({ title: file.name, runs: [runOf(file.name, readSnapshot(bytes))] });
     say("");
     for (const id of ["main", "figures"]) $(id).hidden = false;
+    document.body.classList.remove("empty");
     $("drop").classList.add("small");
   } catch (error) {
     if (!(error instanceof ReadError)) console.warn(error);
-    say(`${file.name}: ${error instanceof ReadError ? error.message
-      : "it is no memory snapshot"}`, true);
+    say(`${file.name} cannot be read as a memory snapshot` +
+      (error instanceof ReadError ? ` (${error.message})` : "") +
+      ".  Expected a file that torch.cuda.memory._dump_snapshot() wrote.", true);
   }
 }
+
+// What to do: words, and every second one code.
+const STEPS = [
+  ["Before the work: ",
+    "torch.cuda.memory._record_memory_history(max_entries=1000000)"],
+  ["After it, or where it runs out of memory: ",
+    'torch.cuda.memory._dump_snapshot("snapshot.pickle")'],
+  ["Open ", "snapshot.pickle", " here: it says what happened, who holds the " +
+    "memory and what to do.  The file stays on this machine."],
+];
 
 function watchDrops() {
   const choose = element("input");
   choose.type = "file";
   choose.id = "file";
-  const label = element("label", "Drop a memory snapshot here (what torch." +
-    "cuda.memory._dump_snapshot() wrote, pickle or JSON, or either .zst), or choose one: ");
+  const label = element("label", "Choose a memory snapshot (pickle or JSON, " +
+    "or either .zst), or drop it anywhere on this page: ");
   label.append(choose);
+  const steps = element("ol");
+  steps.append(...STEPS.map((parts) => {
+    const step = element("li");
+    step.append(...parts.map((text, i) =>
+      i % 2 === 1 ? element("code", text) : text));
+    return step;
+  }));
   const said = element("p");
   said.id = "drop-said";
   said.setAttribute("role", "status");
-  $("drop").append(label, said);
+  $("drop").append(steps, label, said);
   $("drop").hidden = false;
   choose.addEventListener("change", () => {
     const [file] = choose.files;
@@ -113,5 +132,6 @@ function watchDrops() {
 prepare();
 watchDrops();
 for (const id of ["main", "figures"]) $(id).hidden = true;
+document.body.classList.add("empty");
 $("title").textContent = document.title;
 ready();

@@ -60,12 +60,17 @@ function drawGrid(g, view) {
   }
 }
 
+const AXIS_LABELS_MAX = 9, AXIS_LABEL_WIDTH = 64;
+
+// Returns where the labels are: [from, to] of each.
 function drawAxis(g, view, kind) {
-  const { ctx } = g;
+  const { ctx } = g, labels = [];
   const span = view.to - view.from;
+  const fitting = Math.min(AXIS_LABELS_MAX, Math.max(1,
+    Math.floor((g.width - GRAPH_LEFT) / AXIS_LABEL_WIDTH)));
   let step = Math.pow(10, Math.floor(Math.log10(span / 5)));
-  for (const factor of [1, 2, 5, 10])
-    if (span / (step * factor) <= 9) { step *= factor; break; }
+  for (const factor of [1, 2, 5, 10, 20, 50])
+    if (span / (step * factor) <= fitting) { step *= factor; break; }
   if (kind === "event") step = Math.max(1, Math.round(step));
   ctx.fillStyle = cssColour("--soft");
   ctx.textBaseline = "bottom";
@@ -73,7 +78,11 @@ function drawAxis(g, view, kind) {
     const text = kind === "event" ? x.toLocaleString("en") : timeText(x);
     const half = ctx.measureText(text).width / 2;
     const at = Math.min(view.x(x), g.width - half - 2);
+    const free = labels.length > 0 ? labels[labels.length - 1][1] + 2 : 0;
+    if (at - half < free) continue;
+    labels.push([at - half, at + half]);
     ctx.textAlign = "center";
     ctx.fillText(text, at, g.height - 3);
   }
+  return labels;
 }

@@ -42,7 +42,7 @@ function drawTimeline() {
   g.ctx.putImageData(bandsImage, Math.round(GRAPH_LEFT * g.ratio),
     Math.round(GRAPH_TOP * g.ratio));
   drawGrid(g, v);
-  drawAxis(g, v, state.axisKind);
+  state.drawn.labels = drawAxis(g, v, state.axisKind);
   for (const curve of CURVES)
     if (!state.hiddenCurves.has(curve.name))
       drawCurve(g, d, state.axis, v, curve.name, cssColour(curve.colour),
@@ -344,11 +344,15 @@ function drawFigures() {
   state.others.forEach(putOther);
 }
 
-// What happened, who holds the memory, what to do.
+const VERDICT_LABELS = ["What happened", "Who holds it", "What to do"];
+
 function drawVerdict() {
-  const lines = state.device.verdict.filter((line) => line !== "");
-  $("verdict").replaceChildren(...lines.map((line) => element("p", line)));
-  $("verdict").hidden = lines.length === 0;
+  const { verdict } = state.device, list = element("dl");
+  VERDICT_LABELS.forEach((label, i) => {
+    if (verdict[i]) list.append(element("dt", label), element("dd", verdict[i]));
+  });
+  $("verdict").replaceChildren(list);
+  $("verdict").hidden = list.children.length === 0;
 }
 
 function putOther(other) {

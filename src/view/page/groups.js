@@ -1,10 +1,11 @@
-// groups.js - the colours of allocations: the nine groups that hold the most
-// memory for the longest time have their own.
+// groups.js - the colours of allocations: the eighteen groups that hold the
+// most memory for the longest time have their own.
 
 // Distinguishable with any of the common colour vision deficiencies (after
-// Okabe and Ito, and Tol).
+// Okabe and Ito, and Tol); then the same, darker.
 const PALETTE = ["#0072b2", "#e69f00", "#009e73", "#d55e00", "#cc79a7",
-  "#56b4e9", "#b8a800", "#882255", "#44aa99"];
+  "#56b4e9", "#b8a800", "#882255", "#44aa99", "#004870", "#8f6300", "#00634a",
+  "#853b00", "#804a69", "#367092", "#736a00", "#551535", "#2b6a60"];
 const SIZE_STEPS = [[1 << 20, "up to 1 MiB"], [10 << 20, "1–10 MiB"],
   [100 << 20, "10–100 MiB"], [1024 ** 3, "100 MiB–1 GiB"],
   [Infinity, "over 1 GiB"]];

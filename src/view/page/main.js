@@ -10,15 +10,18 @@ function makeTabs(holder, names, controls, onChoose) {
   });
 }
 
-// Devices that ran out of memory come first.
-function failedFirst(devices) {
+// As in the report, whose first verdict is about the first of these: devices
+// that ran out of memory, then those that held the most in the end.
+function inOrder(devices) {
+  const held = devices.map(({ curve, events }) => curve.reserved[events]);
   return devices.map((device, i) => i).sort((x, y) =>
-    (devices[y].ooms.length > 0) - (devices[x].ooms.length > 0) || x - y);
+    (devices[y].ooms.length > 0) - (devices[x].ooms.length > 0) ||
+    held[y] - held[x] || devices[y].events - devices[x].events || x - y);
 }
 
 function fillDevices() {
   const menu = $("device"), { devices } = state.data.runs[0];
-  const order = failedFirst(devices);
+  const order = inOrder(devices);
   menu.replaceChildren();
   for (const i of order) {
     const option = element("option", String(devices[i].device) +
@@ -84,13 +87,21 @@ function hasStacks(data) {
     device.alloc.stack.some((stack) => stack !== NO_STACK));
 }
 
+// What memory is for says the most, where it is known for some of it.
+function firstColours(data, number) {
+  const { alloc } = data.runs[0].devices[number];
+  if (alloc.category.some((category) => category !== 0)) return "category";
+  return hasStacks(data) ? "stack" : "size";
+}
+
 // `data` is a title and runs; a run has at least one device.
 function show(data) {
   state.data = data;
   $("title").textContent = data.title;
-  state.by = $("colour").value = hasStacks(data) ? "stack" : "size";
+  const first = fillDevices();
+  state.by = $("colour").value = firstColours(data, first);
   state.view = hasStacks(data) ? "flame" : "map";
-  chooseDevice(fillDevices());
+  chooseDevice(first);
 }
 
 function ready() {

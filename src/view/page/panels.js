@@ -125,7 +125,7 @@ function eventText(device, n) {
   return `${n}  ${name}${size}` + (address ? `  ${addressText(address)}` : "");
 }
 
-const EVENT_ROW = 22;
+const EVENT_ROW = 24;
 // Browsers support only some ten million pixels: list the events around the
 // moment.
 const EVENTS_MAX = 200000;

@@ -1,7 +1,7 @@
 // treerows.js - the tree of callers as a table: totals, shares, own parts.
 // Only visible rows exist.
 
-const TREE_ROW = 22;
+const TREE_ROW = 24;
 
 // Open nodes are stored by path, so that they stay open when the moment
 // changes.

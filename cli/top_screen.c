@@ -219,7 +219,7 @@ static void draw_process(struct screen *s, const struct top_device *d,
  * selected one visible, with the line above it, which may be its device's. */
 static void scroll_to_pick(struct screen *s)
 {
-    int shown = LINES - 2;
+    int shown = LINES - 3;
     int line = (int)s->pick.row;
 
     if (s->pick.process == NULL) {
@@ -238,7 +238,7 @@ static int row_of(const struct screen *s, int line)
 {
     int row = 1 + line - s->top;
 
-    return row >= 1 && row < LINES - 1 ? row : 0;
+    return row >= 1 && row < LINES - 2 ? row : 0;
 }
 
 static void draw_list(struct screen *s)
@@ -264,6 +264,22 @@ static void draw_list(struct screen *s)
         mvaddstr(1, 0, "No process shares a device through Larder.");
 }
 
+/* Trimming is offered for what a process of this user caches. */
+static void draw_keys(const struct screen *s)
+{
+    const struct top_process *p = s->pick.process;
+    bool is_own = p != NULL && p->has_ledger && p->p.is_own;
+    char bytes[UNITS_MAX];
+
+    mvaddstr(LINES - 2, 0, "arrows select  s sort  / filter");
+    if (is_own && top_cached(p) > 0)
+        printw("  t release %s", units_bytes(top_cached(p), bytes));
+    if (is_own)
+        addstr("  l limit");
+    addstr("  q quit");
+}
+
+/* The last lines are the keys, and what the last one did. */
 static void draw(struct screen *s)
 {
     erase();
@@ -272,6 +288,7 @@ static void draw(struct screen *s)
     draw_list(s);
     mvprintw(LINES - 1, 0, "by %s%s%s  %s", top_order_name(s->order),
              s->filter[0] != '\0' ? ", with " : "", s->filter, s->message);
+    draw_keys(s);
     refresh();
 }
 
@@ -333,14 +350,22 @@ static void show_result(struct screen *s, larder_result r, const char *done)
         snprintf(s->message, sizeof s->message, "%s", larder_last_error());
 }
 
+/* Only what is cached: what is live stays. */
 static void trim(struct screen *s)
 {
-    if (is_ours(s))
-        show_result(s,
-                    larder_ledger_trim(s->pick.device->d.id,
-                                       s->pick.process->p.pid,
-                                       s->pick.process->p.reserved_bytes),
-                    "gives back at its next request");
+    const struct top_process *p = s->pick.process;
+
+    if (!is_ours(s))
+        return;
+    if (top_cached(p) == 0)
+        snprintf(s->message, sizeof s->message,
+                 "%lld caches nothing: all it holds is in use",
+                 (long long)p->p.pid);
+    else
+        show_result(
+            s,
+            larder_ledger_trim(s->pick.device->d.id, p->p.pid, top_cached(p)),
+            "gives back at its next request");
 }
 
 /* For the process that was selected at the beginning: nothing is updated until

@@ -154,6 +154,7 @@ if script -qec true /dev/null >/dev/null 2>&1 </dev/null; then
     live_begin "$subject"
     is 'the device is shown' "$(shows 'simulated GPU')" yes
     is 'the process is shown' "$(shows "$subject")" yes
+    until_is yes shows 'arrows select  s sort  / filter  t release '
     printf 's/%s\nl' "$subject" >&6
     until_is yes shows "limit of $subject (8GiB, 0 for none)"
     printf '2GiB\n' >&6
@@ -193,7 +194,12 @@ if script -qec true /dev/null >/dev/null 2>&1 </dev/null; then
     until_is 268435456 of "$more" reserved_bytes
     until_is 16777216 of "$less" reserved_bytes
 
+    # What is live is not offered, nor asked for.
+    is 'what is cached' "$(of "$more" cached_bytes)" 0
     live_begin "$name"
+    until_is yes shows 'arrows select  s sort  / filter  l limit  q quit'
+    printf t >&6
+    until_is yes shows "$more caches nothing: all it holds is in use"
     # The selected process stays selected when it moves in another order.
     printf 'sssl3GiB\n' >&6
     until_is 3221225472 of "$more" limit_bytes

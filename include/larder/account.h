@@ -64,6 +64,7 @@ typedef struct larder_account_line {
                                  released what they do not use, down to their
                                  minimums; 0 for lines without an owner */
 } larder_account_line;
+#define LARDER_ACCOUNT_LINE_INIT LARDER_SIZED_INIT(larder_account_line)
 
 typedef void larder_account_fn(void *ctx, const larder_account_line *line);
 

@@ -85,6 +85,7 @@ typedef struct larder_device_props {
     /* No other process can use it, so it has no ledger (ledger.h). */
     int is_exclusive;
 } larder_device_props;
+#define LARDER_DEVICE_PROPS_INIT LARDER_SIZED_INIT(larder_device_props)
 
 /* A process that holds memory of the device. */
 typedef struct larder_device_process {
@@ -192,6 +193,7 @@ typedef struct larder_device_ops {
                                    const larder_stream *streams, size_t count,
                                    larder_stream *out);
 } larder_device_ops;
+#define LARDER_DEVICE_OPS_INIT LARDER_SIZED_INIT(larder_device_ops)
 
 /* Create a device from a table and its context.  The table is copied; functions
  * that a shorter (older) table lacks are NULL.  On failure `self` is not
@@ -293,6 +295,7 @@ typedef struct larder_device_counters {
     uint64_t pages_unmapped;            /* handles unmapped */
     uint64_t time_ns;                   /* by the price table */
 } larder_device_counters;
+#define LARDER_DEVICE_COUNTERS_INIT LARDER_SIZED_INIT(larder_device_counters)
 
 LARDER_API larder_result
 larder_device_get_counters(larder_device *dev, larder_device_counters *out);

@@ -128,6 +128,7 @@ typedef struct larder_history_info {
     uint64_t dumps;        /* snapshots that dump_on_oom wrote */
     uint64_t failed_dumps; /* snapshots that it could not write */
 } larder_history_info;
+#define LARDER_HISTORY_INFO_INIT LARDER_SIZED_INIT(larder_history_info)
 LARDER_API larder_result larder_history_get(larder_allocator *a,
                                             larder_history_info *info);
 

@@ -115,6 +115,23 @@ typedef uint64_t larder_addr;
 /* A stream of the device: the value of its handle; 0 is the default stream. */
 typedef uint64_t larder_stream;
 
+/* Structures that begin with `size` are set by larder_NAME_init(), or begin as
+ *
+ *   larder_tag_usage usage = LARDER_TAG_USAGE_INIT;
+ *
+ * which sets `size` and leaves the other fields 0. */
+#ifdef __cplusplus
+#define LARDER_SIZED_INIT(type)                                                \
+    {                                                                          \
+        sizeof(type)                                                           \
+    }
+#else
+#define LARDER_SIZED_INIT(type)                                                \
+    {                                                                          \
+        .size = sizeof(type)                                                   \
+    }
+#endif
+
 typedef struct larder_device larder_device;       /* opaque; see device.h */
 typedef struct larder_allocator larder_allocator; /* opaque */
 

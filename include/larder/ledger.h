@@ -39,6 +39,7 @@ typedef struct larder_ledger_device {
     int64_t group; /* that owns the ledger; -1: the user only */
     int is_simulated;
 } larder_ledger_device;
+#define LARDER_LEDGER_DEVICE_INIT LARDER_SIZED_INIT(larder_ledger_device)
 
 /* A process on the device. */
 typedef struct larder_ledger_process {
@@ -54,6 +55,7 @@ typedef struct larder_ledger_process {
     int is_own;                 /* belongs to the calling user */
     int is_self;
 } larder_ledger_process;
+#define LARDER_LEDGER_PROCESS_INIT LARDER_SIZED_INIT(larder_ledger_process)
 
 typedef void larder_ledger_fn(void *ctx, const larder_ledger_device *device,
                               const larder_ledger_process *processes,

@@ -160,6 +160,7 @@ typedef struct larder_region_info {
     int is_paused;
     uint64_t kept_bytes; /* of host memory that holds its contents */
 } larder_region_info;
+#define LARDER_REGION_INFO_INIT LARDER_SIZED_INIT(larder_region_info)
 
 /* O(runs of the region): all but pending_bytes are O(1). */
 LARDER_API larder_result larder_region_get_info(larder_region *region,

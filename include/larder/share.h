@@ -87,6 +87,7 @@ typedef struct larder_import_info {
     uint64_t bytes;        /* of the allocation, as requested by its owner */
     uint64_t mapped_bytes; /* of the whole handles mapped for it */
 } larder_import_info;
+#define LARDER_IMPORT_INFO_INIT LARDER_SIZED_INIT(larder_import_info)
 
 LARDER_API larder_result larder_import_get(const larder_import *m,
                                            larder_import_info *out);

@@ -103,6 +103,7 @@ typedef struct larder_sim_usage {
     uint64_t reservations; /* address ranges */
     uint64_t events;
 } larder_sim_usage;
+#define LARDER_SIM_USAGE_INIT LARDER_SIZED_INIT(larder_sim_usage)
 
 /* The current usage. */
 LARDER_API larder_result larder_sim_get_usage(larder_device *dev,

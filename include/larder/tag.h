@@ -57,6 +57,7 @@ typedef struct larder_tag_usage {
     uint64_t paused_bytes; /* released by larder_pause() */
     uint64_t kept_bytes;   /* of host memory that holds their contents */
 } larder_tag_usage;
+#define LARDER_TAG_USAGE_INIT LARDER_SIZED_INIT(larder_tag_usage)
 
 /* A consistent snapshot; O(1).  ERR_INVALID for a tag that does not exist. */
 LARDER_API larder_result larder_tag_stats(larder_allocator *a, const char *tag,

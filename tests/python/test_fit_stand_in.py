@@ -118,6 +118,17 @@ class Training(Case):
         self.assertEqual(told["by_category"]["parameters"], 8 * MIB)
 
 
+class Reads(Case):
+    SCRIPT = "import torch\nx = torch.Tensor(8)\nfor _ in range(3):\n    x.item()\n"
+
+    def test_the_line_that_reads_a_value_is_named_once(self):
+        path = self.script(self.SCRIPT)
+        self.assertEqual(self.told(path)["made_up"], [[path + ":4", "item"]])
+        said = self.run_it(path).stdout
+        self.assertIn("values read from the GPU at 1 place, first at", said)
+        self.assertIn("train.py:4", said)
+
+
 class Endings(Case):
     def no_verdict(self, text, *words, how="failed"):
         told = self.told(*words, self.script(text), status=2)

@@ -55,6 +55,14 @@ class Verdicts(Case):
         )
         self.assertTrue(told["scope"]["ended"])
 
+    def test_a_compiled_model_stays_one_graph(self):
+        self.plain(program("compiled"))  # a cold cache tries kernels out
+        told = self.told("--steps", "all", program("compiled"))
+        self.assertEqual(
+            [told["peak_allocated_bytes"], told["peak_reserved_bytes"]],
+            self.plain(program("compiled")),
+        )
+
     def test_both_engines_ask_for_the_same(self):
         words = (program("mlp"), "--width", "2048")
         told = self.told(*words)

@@ -206,6 +206,17 @@ def _table_of_cards(out, need, cards):
         out("and not on: " + ", ".join(card.id for card in bad))
 
 
+def _made_up(out, told):
+    count = len(told["made_up"])
+    places = f"{count} place{'' if count == 1 else 's'}"
+    if told["engine"] == "fake":
+        out(f"values made up at {places} (--on-item)")
+        return
+    first = _place(told["made_up"][0][0])
+    out(f"values read from the GPU at {places}, first at {first}: what kernels")
+    out("would have computed is not there, and what depends on it may differ")
+
+
 def write(out, told, needs, card, cards):
     """`needs`: pairs of settings and bytes, the run's own first."""
     need = needs[0][1]
@@ -220,4 +231,4 @@ def write(out, told, needs, card, cards):
     if told["how"] == "steady" and told["repeats"]:
         out("the last two steps asked for the same")
     if told["made_up"]:
-        out(f"values made up at {len(told['made_up'])} places (--on-item)")
+        _made_up(out, told)

@@ -49,7 +49,7 @@ def write(options, watch, how, error, seconds):
         "groups": watch.groups(),
         "optimizer": watch.phases.optimizer_name(),
         "changes_made": watch.changes.made,
-        "made_up": [],
+        "made_up": [[f"{p[0]}:{p[1]}", w] for p, w in watch.reads.places.items()],
         "pytorch": torch.__version__,
         "pid": os.getpid(),
         "trace": path,

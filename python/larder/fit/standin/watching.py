@@ -1,6 +1,8 @@
 """Follows the program by PyTorch's own hooks and counters, and notes what it
 was doing when."""
 
+import functools
+
 import torch
 
 from larder.fit import ledger
@@ -106,11 +108,16 @@ class WatchedPhases(Phases):
     def say(self, tensor, kind):
         self._notes.say(tensor, kind)
 
+    # What torch.compile traces has to stay one graph: it finds nothing here.
     def _enter(self, module, args):
+        if torch.compiler.is_compiling():
+            return
         super()._enter(module, args)
         self._notes.scope()
 
     def _leave(self, module, args, result):
+        if torch.compiler.is_compiling():
+            return
         super()._leave(module, args, result)
         self._notes.scope()
 
@@ -147,11 +154,38 @@ class WatchedPhases(Phases):
         self._after_each()
 
 
+# How programs read a value from the GPU.
+_READS = ("item", "tolist", "__bool__", "__int__", "__float__")
+
+
+class Reads:
+    """Notes where the program reads values, which no kernel has computed."""
+
+    def __init__(self):
+        self.places = {}  # (file, line) -> how
+        for name in _READS:
+            read = getattr(torch.Tensor, name, None)
+            if read is not None:
+                setattr(torch.Tensor, name, self._noted(name, read))
+
+    def _noted(self, name, read):
+        @functools.wraps(read)
+        def noted(tensor, *args):
+            if tensor.is_cuda:
+                place = ledger.caller()
+                if place[0]:
+                    self.places.setdefault(place, name.strip("_"))
+            return read(tensor, *args)
+
+        return noted
+
+
 class Watch:
     """All that watches one process."""
 
     def __init__(self, options, stop):
         self.notes = Notes()
+        self.reads = Reads()
         self._builders = {}  # by device
         self._drained = 0  # place
         # A snapshot has to have all events.

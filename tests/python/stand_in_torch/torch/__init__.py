@@ -99,6 +99,9 @@ class Tensor:
         if hasattr(self, "_address"):
             _free(self._address, self._size)
 
+    def item(self):
+        return 0
+
     def untyped_storage(self):
         return types.SimpleNamespace(data_ptr=lambda: self._address)
 
@@ -233,4 +236,5 @@ _module(
 _module("utils")
 _module("utils.checkpoint")
 _module("utils.data", DataLoader=type("DataLoader", (), {}))
+compiler = _module("compiler", is_compiling=lambda: False)
 distributed = _module("distributed", is_available=lambda: False)

@@ -93,6 +93,9 @@ foreach(kind unit golden model fault stress storm snapshot report)
     endforeach()
 endforeach()
 
+target_include_directories(test_tune_output PRIVATE ${PROJECT_SOURCE_DIR}/cli)
+target_link_libraries(test_tune_output PRIVATE larder_cli)
+
 include(${PROJECT_SOURCE_DIR}/cmake/torch_tests.cmake)
 
 # The lab: its programs see its inside.

@@ -26,7 +26,7 @@ target_link_options(test_support INTERFACE -Wl,-u,__wrap_larder_device_open)
 # forks, which no driver survives.
 string(CONCAT second_device_leaves_out
     "^test_(sim|trace)_|^test_(fork|api_storm|process_storm|peers|peer_limits|peer_storm)$"
-    "|^test_(ledger_access|two_trainers|witness)$")
+    "|^test_(ledger_access|tune_output|two_trainers|witness)$")
 # What one test of a program says of the simulated GPU alone:
 #   the context's size is known beforehand;
 set(second_device_skip_test_account every_owner_has_a_line_and_they_add_up)

@@ -48,7 +48,7 @@ typedef struct larder_ledger_process {
     char name[LARDER_LEDGER_NAME_BYTES];
     uint64_t context_bytes;  /* used by the driver; 0: unknown */
     uint64_t reserved_bytes; /* held from the device */
-    uint64_t in_use_bytes;   /* of these, allocated: to within 1 MiB a stream */
+    uint64_t in_use_bytes; /* of these, allocated: to within 64 MiB a stream */
     uint64_t minimum_bytes;
     uint64_t limit_bytes;       /* of the process; 0: none */
     uint64_t group_limit_bytes; /* that it sets for all together; 0: none */

@@ -69,7 +69,8 @@ if command -v bash >/dev/null; then
     is 'larder diff --from 2.1' "$(bash_offers 'larder diff --from 2.1')" \
         '2.10 2.11 2.12 2.13 2.14 2.15'
     is 'the keys of settings' \
-        "$(bash_offers 'larder fit --conf expandable')" expandable_segments
+        "$(bash_offers 'larder fit --conf graph_cap')" \
+        graph_capture_record_stream_reuse
     is 'cards' "$(bash_offers 'larder fit --gpu rtx409')" rtx4090
     is 'cards' "$(bash_offers 'larder run --gpu h100p')" h100pcie
     is 'larder lab r' "$(bash_offers 'larder lab r')" run

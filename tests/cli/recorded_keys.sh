@@ -62,6 +62,8 @@ again sim:80GiB large_segment_size_mb:64,expandable_segments:True
 again sim:80GiB roundup_power2_divisions:4
 again sim:80GiB 'roundup_power2_divisions:[1:2,16:8,32:4]'
 again sim:80GiB expandable_segments:True
+again sim:80GiB pytorch:2.15,expandable_segments:True,expandable_segments_reserve:1.0
+again sim:80GiB pytorch:2.15,expandable_segments:True,expandable_segments_reserve_by_class:[a:0.5]
 again sim:800MiB per_process_memory_fraction:0.9
 again sim:800MiB garbage_collection_threshold:0.5,per_process_memory_fraction:0.9
 again sim:700MiB throw_on_cudamalloc_oom:True

@@ -34,16 +34,16 @@ stderr_has 'bad.trace:2:'
 odd=$(printf 'odd\377.trace')
 if cp "$tmp/empty.trace" "$tmp/$odd" 2>/dev/null; then
     expect 0 replay --json "$tmp/$odd"
-    is trace "$(field trace)" "$(printf '"%s/odd\357\277\275.trace"' "$tmp")"
+    is trace "$(field trace)" "$(printf '"%s/odd\\uFFFD.trace"' "$tmp")"
     printf 'a 0 512\n' >"$tmp/$odd"
     for command in report 'fit --capacity 1GiB' tune; do
         # shellcheck disable=SC2086  # a command with its options
         expect 0 $command --json "$tmp/$odd"
         is "file of $command" "$(field file)" \
-            "$(printf '"%s/odd\357\277\275.trace"' "$tmp")"
+            "$(printf '"%s/odd\\uFFFD.trace"' "$tmp")"
     done
     expect 1 diff --json "$tmp/$odd" "$trace"
-    stdout_has "$(printf '"files":\["%s/odd\357\277\275.trace","' "$tmp")"
+    stdout_has "$(printf '"files":\["%s/odd\\\\uFFFD.trace","' "$tmp")"
 fi
 
 # Output that cannot be written.

@@ -34,7 +34,7 @@ esac
 
 expect 0 view --app --open -o "$tmp/app.html"
 [ "$(asked)" = "$tmp/app.html" ] || say_failed 'the browser got another file'
-grep -q 'Drop a memory snapshot' "$tmp/app.html" || say_failed 'no place to drop'
+grep -q 'Choose a memory snapshot' "$tmp/app.html" || say_failed 'no place to drop'
 
 BROWSER=$tmp/nonesuch
 expect 2 view "$snapshot" --open -o "$tmp/page.html"

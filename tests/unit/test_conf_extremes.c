@@ -74,7 +74,6 @@ static const char *const settings[] = {
     "debug:3",
     "debug:2,small_kib:128",
     "preallocate:8388607TiB",
-    "minimum:8388607TiB",
     "group_limit:1",
     "process_limit:3333333",
     "large_segment_size_mb:1048576",

@@ -71,6 +71,22 @@ static void a_page_that_is_used_again_is_young(void **state)
     rig_down(&rig);
 }
 
+/* A call off the fast path, as every call is with a history, uses its pages
+ * too. */
+static void a_page_used_off_the_fast_path_is_young(void **state)
+{
+    struct rig rig = rig_up_policy(PAGED, LARDER_POLICY_LARDER, "history:1000");
+
+    (void)state;
+    rig_free(&rig, rig_alloc(&rig, MIB(10)));
+    for (int i = 0; i < 3 * TRIM_STEPS; i++) {
+        look(&rig);
+        rig_free(&rig, rig_alloc(&rig, MIB(10)));
+        assert_true(rig_reserved(&rig) >= MIB(10));
+    }
+    rig_down(&rig);
+}
+
 /* A segment, or a page of an expandable one, was free for four whole periods:
  * from the first pass after the free to the fourth after that. */
 static void check_segments(const char *spec, larder_policy policy,
@@ -258,6 +274,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pages_are_released_four_passes_after_their_use),
         cmocka_unit_test(a_page_that_is_used_again_is_young),
+        cmocka_unit_test(a_page_used_off_the_fast_path_is_young),
         cmocka_unit_test(segments_go_after_four_whole_periods),
         cmocka_unit_test(memory_is_released_once_its_event_completed),
         cmocka_unit_test(unmapped_pages_are_released_after_idle_passes),

@@ -37,6 +37,9 @@ larder_result larder__peers_configure(struct allocator *a);
 /* Report what the allocator's program uses.  Its locks are held. */
 void larder__peers_report_use(struct allocator *a);
 
+/* What the slow path, which tells cheaply, may leave untold. */
+#define PEERS_TOLD_WITHIN ((int64_t)1 << 20)
+
 /* The same after a call that changed much: what a process used last is shown
  * for as long as it makes no other call. */
 static inline void peers_keep_told(struct allocator *a)
@@ -46,7 +49,7 @@ static inline void peers_keep_told(struct allocator *a)
     if (a->peers == NULL)
         return;
     change = metric_all(&a->stats.allocated_bytes) - a->told_use;
-    if (change >= TALLY_TOLD_WITHIN || change <= -TALLY_TOLD_WITHIN)
+    if (change >= PEERS_TOLD_WITHIN || change <= -PEERS_TOLD_WITHIN)
         larder__peers_report_use(a);
 }
 

@@ -2,6 +2,7 @@
 
 #include "core/history/recording.h"
 #include "core/pools/pool.h"
+#include "core/segments/stamp.h"
 #include "core/state/shard.h"
 #include "core/state/usage.h"
 
@@ -177,6 +178,7 @@ void larder__block_allocate(struct allocator *a, struct block *b, uint64_t size,
     b->events = 0;
     b->is_borrowed = false;
     b->zones = ZONES_NONE;
+    stamp_block(a, b);
     count_allocation(a, b, pool);
     larder__assert(slab_is_linked(&a->slab, b));
     history_alloc(a, b);

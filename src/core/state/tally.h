@@ -116,8 +116,9 @@ static inline int64_t tally_bytes(const struct tally *t)
 }
 
 /* Other processes are told what this one uses to within this much for each
- * shard, so that an idle process is shown as it is. */
-#define TALLY_TOLD_WITHIN ((int64_t)1 << 20)
+ * shard, so that an idle process is shown as it is.  Telling takes the slow
+ * path: a smaller number would keep large requests from the fast one. */
+#define TALLY_TOLD_WITHIN ((int64_t)64 << 20)
 
 static inline bool tally_is_told(const struct tally *t, int64_t change)
 {

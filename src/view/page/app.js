@@ -56,7 +56,7 @@ function runOf(name, snapshot) {
     .map((number) => [number, new Lifetimes(snapshot, number)]);
   const { stacks } = snapshot, { frame, begin, ids } = stacks.columns();
   const strings = stacks.strings.list;
-  const run = makeRun(plain(name), strings, frame, begin, ids,
+  const run = makeRun(plain(name), strings.map(plain), frame, begin, ids,
     frameWords(strings, frame, begin, ids));
   run.devices = devices.map(([number, lives]) =>
     deviceOf(snapshot, run, lives, number));

@@ -22,12 +22,6 @@ function cutBytes(text, most) {
   return out;
 }
 
-// Without control characters, which a terminal would interpret.
-function defused(text) {
-  return text.replace(/[\t-\r]/g, " ")
-    .replace(/[\u0000-\u001f\u007f]/g, "?").replace(/[\u0080-\u009f]/g, "??");
-}
-
 function afterFolders(path) {
   return /[^/\\]*[/\\]?$/.exec(path)[0];
 }
@@ -117,14 +111,14 @@ function cellLabel(file, kernels) {
 function lineLabel(f) {
   if (f.kind === FRAME_BACKWARD) {
     const node = f.name.slice(0, f.name.indexOf("::apply(")).split(":").pop();
-    return defused(`${cutBytes(node, 60)} of the backward pass`);
+    return plain(`${cutBytes(node, 60)} of the backward pass`);
   }
   const file = f.cell ??
     (f.file.length > TEXT_MAX ? f.file : afterFolders(f.file));
   const bare = file === "" ? f.name : withoutParameters(f.name);
   const name = cutBytes(bare || "(no name)", 60);
   const line = f.line ? `:${f.line}` : "";
-  return defused(file === "??" || file === "" ? name
+  return plain(file === "??" || file === "" ? name
     : `${cutBytes(file, 300)}${line} ${name}`);
 }
 
@@ -132,10 +126,10 @@ function moduleLabel(f) {
   if (f.cell) return f.cell;
   const inside = inPackages(f.file);
   if (inside !== null)
-    return defused(cutBytes(inside, LABEL_MAX).replace(/[/\\]/g, ".")
+    return plain(cutBytes(inside, LABEL_MAX).replace(/[/\\]/g, ".")
       .replace(/(.)\.py$/, "$1").replace(/(.)\.__init__$/, "$1"));
   return f.kind < FRAME_TORCH ? "(no Python)"
-    : defused(cutBytes(lastParts(f.file), LABEL_MAX));
+    : plain(cutBytes(lastParts(f.file), LABEL_MAX));
 }
 
 function libraryLabel(f) {
@@ -144,13 +138,13 @@ function libraryLabel(f) {
     case FRAME_TORCH: return "torch";
     case FRAME_BACKWARD: return "torch (the backward pass)";
     case FRAME_STANDARD: return "Python's own library";
-    case FRAME_PACKAGE: return defused(packageName(inPackages(f.file)));
+    case FRAME_PACKAGE: return plain(packageName(inPackages(f.file)));
     default: return "(no Python)";
   }
 }
 
 function functionLabel(f) {
-  return f.kind < FRAME_TORCH ? lineLabel(f) : defused(
+  return f.kind < FRAME_TORCH ? lineLabel(f) : plain(
     `${cutBytes(moduleLabel(f), 300)} ${cutBytes(f.name, 150)}`);
 }
 

@@ -93,7 +93,7 @@ function textOf(value, what) {
   if (value === undefined || value === null) return "";
   if (typeof value !== "string")
     throw new ReadError(`"${what}" is no string`);
-  return plain(value);
+  return value;
 }
 
 function sizeOf(value, what) {

@@ -119,6 +119,7 @@ class Page(page_case.PageCase):
             f'a {i} {i * 100000}\nf {i}\n' for i in range(1, 99)))
         page = self.open(path)
         page.run('setGroups("stack")')
+        page.settle()
         self.assertIn('first(1, 2)', page.text('#legend'))
         self.find(page, 'FIRST(1')
         page.click(*self.at_state(page, 2))

@@ -367,7 +367,8 @@ static void who_looks_can_have_a_process_give_back_and_keep_to_a_limit(
     assert_int_equal(p.group_limit_bytes, MIB(62));
     assert_true(p.is_own && !p.is_self);
     assert_int_equal(other_do(&o, "t"), 'y'); /* it was asked what it uses */
-    assert_int_equal(process_of(path + 1, o.pid).in_use_bytes, 0);
+    /* The free of the megabyte of 't' need not be told. */
+    assert_true(process_of(path + 1, o.pid).in_use_bytes <= MIB(1));
     assert_ok(larder_ledger_trim(path + 1, o.pid, MIB(16)));
     assert_int_equal(other_do(&o, "t"), 'y');
     assert_int_equal(process_of(path + 1, o.pid).reserved_bytes, MIB(24));

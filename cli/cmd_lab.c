@@ -1,19 +1,15 @@
 /* cmd_lab.c - `larder lab`: the prompt. */
-#include <langinfo.h>
 #include <locale.h>
+#include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "commands.h"
-#include "complain.h"
 #include "help.h"
 #include "lab/lab_command.h"
-#include "lab/prompt/prompt_shell.h"
+#include "lab/lab_python.h"
 #include "take_capacity.h"
 #include "take_setting.h"
-#include "terminal.h"
 
 enum row { ROW_DEVICE, ROW_POLICY, ROW_CONF, ROW_SEED, ROW_SNAPSHOT, ROW_JSON };
 
@@ -33,30 +29,29 @@ static const struct cli_option lab_table[] = {
     {NULL, NULL, NULL},
 };
 
-struct settings {
-    lab_options options;
-    const char *snapshot;
-    bool json;
-};
-
-static bool cmd_lab_set_option(struct settings *s, const struct cli_args *a,
+static bool cmd_lab_set_option(struct lab_python *run, const struct cli_args *a,
                                int row)
 {
+    larder_policy policy;
+    uint64_t seed;
+
     switch ((enum row)row) {
     case ROW_DEVICE:
-        s->options.device = a->value;
+        run->device = a->value;
         return take_capacity_check(a, row);
     case ROW_POLICY:
-        return take_policy(a, &s->options.policy);
+        run->policy = a->value;
+        return take_policy(a, &policy);
     case ROW_CONF:
-        return take_conf(a, &s->options.conf);
+        return take_conf(a, &run->conf);
     case ROW_SEED:
-        return cli_number(a, row, 1, INT64_MAX, &s->options.seed);
+        run->seed = a->value;
+        return cli_number(a, row, 1, INT64_MAX, &seed);
     case ROW_SNAPSHOT:
-        s->snapshot = a->value;
+        run->snapshot = a->value;
         return lab_check_snapshot(a);
     case ROW_JSON:
-        s->json = true;
+        run->json = true;
         break;
     }
     return true;
@@ -78,59 +73,19 @@ static bool cmd_lab_take(void *ctx, const struct cli_args *a, int got)
 
 /* ---- the prompt ------------------------------------------------------------ */
 
-static void greet(struct prompt_shell *s)
-{
-    fprintf(s->out,
-            "Tensors on a simulated GPU, %s.\n"
-            "Python as with torch; 'help' for what there is, Ctrl-D ends.\n\n",
-            s->prompt.options.device != NULL ? s->prompt.options.device
-                                             : LAB_DEVICE_DEFAULT);
-}
-
-static int run_shell(struct prompt_shell *s, const struct settings *settings)
-{
-    int status = CLI_EXIT_OK;
-    bool terminal = isatty(STDIN_FILENO) && terminal_is_smart(stdout);
-
-    s->interactive = terminal && !s->json;
-    if (s->interactive) {
-        greet(s);
-        prompt_shell_edit(s);
-    } else {
-        prompt_shell_read(s);
-        if (s->failed)
-            status = CLI_EXIT_NO;
-    }
-    s->prompt.failed = false;
-    if (settings->snapshot != NULL &&
-        !prompt_snapshot_write(&s->prompt, settings->snapshot)) {
-        cli_complain("lab", "%s", s->prompt.error.text);
-        status = CLI_EXIT_BAD;
-    }
-    return status;
-}
-
 static int run_prompt(const struct cli_command *self, int argc, char **argv)
 {
-    struct settings settings = {.json = false};
-    struct prompt_shell shell = {.out = stdout};
-    int status;
+    struct lab_python run = {
+        .command = "lab",
+        .module = "larder.lab.prompt",
+        .panel = stdout,
+    };
+    int status = cli_read(self, argc, argv, cmd_lab_take, &run);
 
-    lab_options_init(&settings.options);
-    status = cli_read(self, argc, argv, cmd_lab_take, &settings);
     if (status >= 0)
         return status;
     setlocale(LC_CTYPE, "");
-    shell.json = settings.json;
-    shell.colour = terminal_has_colour(stdout);
-    shell.ascii = strcmp(nl_langinfo(CODESET), "UTF-8") != 0;
-    shell.width = (unsigned)terminal_width(stdout);
-    if (!prompt_open(&shell.prompt, &settings.options))
-        return cli_bad_usage(self, "%s", lab_last_error());
-    status = run_shell(&shell, &settings);
-    prompt_close(&shell.prompt);
-    free(shell.device);
-    return status;
+    return lab_python_run(&run);
 }
 
 static int run_lab(const struct cli_command *self, int argc, char **argv)
@@ -157,7 +112,7 @@ const struct cli_command cli_command_lab = {
                "memory.",
     .operands = "",
     .text =
-        "Without a command, an interactive prompt: a subset of Python as with "
+        "Without a command, an interactive prompt: Python, with the lab as "
         "torch, on a\n"
         "simulated GPU.  Statements from a pipe are run line by line.\n"
         "\n"

@@ -6,7 +6,7 @@ find_package(PkgConfig)
 if(NOT PkgConfig_FOUND)
     message(FATAL_ERROR "pkg-config is missing; ${setup_hint}")
 endif()
-foreach(package libzstd jansson libedit ncursesw)
+foreach(package libzstd jansson ncursesw)
     pkg_check_modules(${package} IMPORTED_TARGET ${package})
     if(NOT ${package}_FOUND)
         message(FATAL_ERROR "${package} is missing; ${setup_hint}")
@@ -42,8 +42,7 @@ list(FILTER command_sources EXCLUDE REGEX "/cli/main[.]c$")
 add_library(larder_cli STATIC ${command_sources})
 target_include_directories(larder_cli PUBLIC ${PROJECT_SOURCE_DIR}/cli)
 target_link_libraries(larder_cli
-                      PRIVATE larder_flags PkgConfig::libedit
-                              PkgConfig::ncursesw
+                      PRIVATE larder_flags PkgConfig::ncursesw
                               PkgConfig::jansson
                       PUBLIC larder_tools larder_lab_static)
 

@@ -104,7 +104,7 @@ target_link_libraries(test_support_lab PUBLIC test_support larder_lab_static)
 larder_programs(tests/lab test_ test_support_lab)
 foreach(program ${programs})
     target_include_directories(${program} PRIVATE ${PROJECT_SOURCE_DIR}/lab)
-    # And the command's side of it: the prompt.
+    # And the command's side of it: the experiments.
     target_link_libraries(${program} PRIVATE larder_cli)
     larder_test(${program} lab ${program})
 endforeach()

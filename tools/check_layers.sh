@@ -9,7 +9,7 @@
 #   replay  -> trace, snapshot, convert, jansson
 #   tune    -> replay and those, jansson
 #   report  -> snapshot, trace, jansson  view -> report, snapshot, trace,
-#   cli     -> all of these, libedit, ncurses,   jansson
+#   cli     -> all of these, ncurses, jansson,
 #              the loader
 #
 # and in the lab, which stands on the public headers:

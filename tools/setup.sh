@@ -35,7 +35,6 @@ check() {
     need libcmocka-dev pkg-config --exists cmocka
     need libzstd-dev pkg-config --exists libzstd
     need libjansson-dev pkg-config --exists jansson
-    need libedit-dev pkg-config --exists libedit
     need libncurses-dev pkg-config --exists ncursesw
     need python3 python3 -c 'import ctypes, json'
 }

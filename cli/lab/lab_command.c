@@ -1,7 +1,6 @@
 /* lab_command.c - `larder lab list`, `larder lab run`. */
 #include "lab_command.h"
 
-#include <langinfo.h>
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +10,6 @@
 #include "lab_history.h"
 #include "help.h"
 #include "lab_python.h"
-#include "lab/prompt/prompt_shell.h"
 #include "take_setting.h"
 #include "terminal.h"
 
@@ -256,7 +254,9 @@ static int check_run(const struct cli_command *self,
 
 static int run_listing(struct run_settings *s)
 {
-    const struct lab_listing listing = {
+    const struct lab_python listing = {
+        .command = "lab run",
+        .module = "larder.lab.run",
         .device = s->options.device,
         .policy = s->policy_name,
         .conf = s->options.conf,
@@ -264,9 +264,7 @@ static int run_listing(struct run_settings *s)
         .each_statement = s->each_statement,
         .each_step = s->each_step,
         .json = s->options.json,
-        .width = (unsigned)terminal_width(stderr),
-        .colour = terminal_has_colour(stderr),
-        .ascii = strcmp(nl_langinfo(CODESET), "UTF-8") != 0,
+        .panel = stderr,
         .words = s->listing,
         .count = s->listing_count,
     };

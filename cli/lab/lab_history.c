@@ -1,3 +1,4 @@
+/* lab_history.c - the recording behind an experiment's snapshot. */
 #include "lab_history.h"
 
 #include <string.h>
@@ -7,17 +8,6 @@
 larder_result lab_history_begin(lab *l)
 {
     return larder_history_start(lab_allocator(l), NULL);
-}
-
-void lab_history_note(lab *l, const char *statement)
-{
-    (void)larder_history_mark(lab_allocator(l), statement);
-    larder_annotate(statement);
-}
-
-void lab_history_note_end(void)
-{
-    larder_annotate(NULL);
 }
 
 void lab_history_mark(lab *l, const char *statement)

@@ -1,5 +1,5 @@
-/* lab_history.h - the history of a session, so that its snapshots show events
- * and the statements that caused them. */
+/* lab_history.h - the history of an experiment's session, so that its snapshot
+ * shows events and marks the statements that caused them. */
 #ifndef LARDER_CLI_LAB_LAB_HISTORY_H
 #define LARDER_CLI_LAB_LAB_HISTORY_H
 
@@ -13,11 +13,6 @@ larder_result lab_history_begin(lab *l);
 /* A statement ends here.  If the mark cannot be recorded the session
  * continues. */
 void lab_history_mark(lab *l, const char *statement);
-
-/* A statement begins here: adds a mark, and attaches the statement's text to
- * events until lab_history_note_end(). */
-void lab_history_note(lab *l, const char *statement);
-void lab_history_note_end(void);
 
 /* "FILE.json" or "FILE.pickle". */
 bool lab_history_name_ok(const char *path);

@@ -1,6 +1,8 @@
+/* lab_python.c - the command line of the lab's Python modules. */
 #include "lab_python.h"
 
 #include <errno.h>
+#include <langinfo.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,8 +11,9 @@
 #include "complain.h"
 #include "option.h"
 #include "python_program.h"
+#include "terminal.h"
 
-enum { FIXED_WORDS = 20 };
+enum { FIXED_WORDS = 24 };
 
 static void add_option(char **words, int *count, const char *name,
                        const char *value)
@@ -21,55 +24,58 @@ static void add_option(char **words, int *count, const char *name,
     words[(*count)++] = (char *)value;
 }
 
-static void fill_words(const struct lab_listing *l, char **words,
-                       char width[16])
+static void add_flag(char **words, int *count, const char *name, bool given)
 {
+    if (given)
+        words[(*count)++] = (char *)name;
+}
+
+static void fill_words(const struct lab_python *l, char **words, char width[16])
+{
+    unsigned columns = (unsigned)terminal_width(l->panel);
     int count = 0;
 
     words[count++] = (char *)cli_python_name();
     words[count++] = (char *)"-m";
-    words[count++] = (char *)"larder.lab.run";
+    words[count++] = (char *)l->module;
     add_option(words, &count, "--device", l->device);
     add_option(words, &count, "--policy", l->policy);
     add_option(words, &count, "--conf", l->conf);
+    add_option(words, &count, "--seed", l->seed);
     add_option(words, &count, "--snapshot", l->snapshot);
-    snprintf(width, 16, "%u", l->width);
-    add_option(words, &count, "--width", l->width > 0 ? width : NULL);
-    if (l->colour)
-        words[count++] = (char *)"--colour";
-    if (l->ascii)
-        words[count++] = (char *)"--ascii";
-    if (l->each_statement)
-        words[count++] = (char *)"--each-statement";
-    if (l->each_step)
-        words[count++] = (char *)"--each-step";
-    if (l->json)
-        words[count++] = (char *)"--json";
+    snprintf(width, 16, "%u", columns);
+    add_option(words, &count, "--width", columns > 0 ? width : NULL);
+    add_flag(words, &count, "--colour", terminal_has_colour(l->panel));
+    add_flag(words, &count, "--ascii",
+             strcmp(nl_langinfo(CODESET), "UTF-8") != 0);
+    add_flag(words, &count, "--each-statement", l->each_statement);
+    add_flag(words, &count, "--each-step", l->each_step);
+    add_flag(words, &count, "--json", l->json);
     for (int i = 0; i < l->count; i++)
         words[count++] = l->words[i];
     words[count] = NULL;
 }
 
-int lab_python_run(const struct lab_listing *l)
+int lab_python_run(const struct lab_python *l)
 {
     char width[16];
     char **words;
     int status;
 
-    if (access(l->words[0], R_OK) != 0) {
-        cli_complain("lab run", "%s: cannot be opened: %s", l->words[0],
+    if (l->count > 0 && access(l->words[0], R_OK) != 0) {
+        cli_complain(l->command, "%s: cannot be opened: %s", l->words[0],
                      strerror(errno));
         return CLI_EXIT_BAD;
     }
-    if (!cli_python_prepare("lab run"))
+    if (!cli_python_prepare(l->command))
         return CLI_EXIT_BAD;
     words = calloc((size_t)l->count + FIXED_WORDS, sizeof *words);
     if (words == NULL) {
-        fputs("larder lab run: out of host memory\n", stderr);
+        cli_complain(l->command, "out of host memory");
         return CLI_EXIT_BAD;
     }
     fill_words(l, words, width);
-    status = cli_python_become("lab run", words);
+    status = cli_python_become(l->command, words);
     free(words);
     return status;
 }

@@ -19,15 +19,6 @@ stderr_has "'lab' has no part 'walk'"
 expect 2 help replay it
 stderr_has "'replay' has no part 'it'"
 
-# The manual page documents every name of the prompt.
-printf 'help\n' | "$larder" lab | sed '1,/^Python:/d; /^.help NAME/d' |
-    grep '^  ' | tr -s ' ' '\n' | grep . >"$tmp/names"
-[ "$(wc -l <"$tmp/names")" -gt 100 ] || say_failed 'help lists few names'
-while read -r name; do
-    grep -q "^[.]Li $name\( ,\)*$" man/larder-lab.1 ||
-        say_failed "man/larder-lab.1 does not have '$name'"
-done <"$tmp/names"
-
 expect 0 lab list
 [ "$(wc -l <"$tmp/out")" -ge 5 ] || say_failed 'lists fewer than 5'
 expect 0 lab list --json
@@ -79,6 +70,14 @@ is status $? 7
 is words "$(sed -n 's/^word //p' "$tmp/out" | tr '\n' ' ')" \
     "-m larder.lab.run --device sim:1GiB --each-statement --json $tmp/hello.py --steps 3 "
 stdout_has "^path $(realpath "$tmp/package"):mine$"
+
+last="lab"
+PATH="$tmp/bin:$PATH" LARDER_PYTHON_DIR="$tmp/package" LC_ALL=C.UTF-8 \
+    "$larder" lab --seed 3 --json --policy pytorch --conf defrag:off \
+    --device sim:1GiB --snapshot a.json >"$tmp/out" 2>"$tmp/err"
+is status $? 7
+is words "$(sed -n 's/^word //p' "$tmp/out" | tr '\n' ' ')" \
+    "-m larder.lab.prompt --device sim:1GiB --policy pytorch --conf defrag:off --seed 3 --snapshot a.json --json "
 
 last="lab run FILE.py where the locale is not UTF-8"
 PATH="$tmp/bin:$PATH" LARDER_PYTHON_DIR="$tmp/package" LC_ALL=C \

@@ -6,9 +6,9 @@ import math
 import lab_case
 from lab_case import KIB, MIB, LabCase
 from larder import lab
-from larder.lab import torch_stand_in
+from larder.lab.torch_stand_in import installing
 
-torch_stand_in.install()
+installing.install()
 
 import torch  # noqa: E402
 import torch.nn.functional as F  # noqa: E402

@@ -3,9 +3,9 @@
 import lab_case
 from lab_case import MIB, LabCase
 from larder import lab
-from larder.lab import torch_stand_in
+from larder.lab.torch_stand_in import installing
 
-torch_stand_in.install()
+installing.install()
 
 import torch  # noqa: E402
 import torch.nn.functional as F  # noqa: E402

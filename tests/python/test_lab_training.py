@@ -5,9 +5,9 @@ import math
 
 import lab_case
 from lab_case import MIB, LabCase
-from larder.lab import torch_stand_in
+from larder.lab.torch_stand_in import installing
 
-torch_stand_in.install()
+installing.install()
 
 import torch  # noqa: E402
 from torch import nn  # noqa: E402

@@ -12,8 +12,9 @@ import tokenize
 import traceback
 import types
 
+from larder.lab.stacks import is_own
+
 _MARK = re.compile(r"#\s?%%")
-_PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 
 # Statements that run together, the number of the first line, their text, and
 # the name of the file or of the part of it.
@@ -70,7 +71,7 @@ def cells(source, path, each_statement=False):
     ]
 
 
-def _future_flags(nodes):
+def future_flags(nodes):
     """Compiler flags of `from __future__ import …`, which apply to all later
     cells."""
     flags = 0
@@ -101,7 +102,7 @@ class Listing:
 
     def run(self, cell):
         """Run a cell.  Raises what the listing raises."""
-        self._flags |= _future_flags(cell.nodes)
+        self._flags |= future_flags(cell.nodes)
         code = compile(
             ast.Module(body=cell.nodes, type_ignores=[]),
             cell.path,
@@ -120,8 +121,7 @@ def _without_our_frames(error, seen):
     error.stack[:] = [
         frame
         for frame in error.stack
-        if not os.path.abspath(frame.filename).startswith(_PACKAGE)
-        and not frame.filename.startswith("<frozen ")
+        if not is_own(frame.filename)
     ]
     _without_our_frames(error.__cause__, seen)
     _without_our_frames(error.__context__, seen)
@@ -132,3 +132,13 @@ def describe(error):
     told = traceback.TracebackException.from_exception(error)
     _without_our_frames(told, set())
     return "".join(told.format())
+
+
+def exit_status(stop):
+    """The exit status that the interpreter derives from SystemExit."""
+    if stop.code is None:
+        return 0
+    if isinstance(stop.code, int):
+        return stop.code
+    print(stop.code, file=sys.stderr)
+    return 1

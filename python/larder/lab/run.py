@@ -12,9 +12,10 @@ import sys
 
 from larder._plain import plain
 from larder.lab import LabError, Session, use
-from larder.lab.listing import Listing, describe
+from larder.lab.listing import Listing, describe, exit_status
 from larder.lab.notebook import Notebook, NotebookError
-from larder.lab.torch_stand_in import install
+from larder.lab.sizes import size
+from larder.lab.torch_stand_in.installing import install
 from larder.lab.torch_stand_in.optim import optimizer as _optimizer
 
 
@@ -57,19 +58,6 @@ def _parser():
     return parser
 
 
-def _size(count):
-    """A number of bytes in the panel's format."""
-    value, unit = float(count), "B"
-    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
-        if value < 1024 or unit == "TiB":
-            break
-        value /= 1024
-    if unit == "B":
-        return f"{count} B"
-    digits = 2 if value < 9.995 else 1 if value < 99.95 else 0
-    return f"{value:.{digits}f} {unit}"
-
-
 class _Shower:
     """Prints to stderr what a cell has changed."""
 
@@ -82,7 +70,7 @@ class _Shower:
         encoding = (sys.stderr.encoding or "ascii").lower()
         self._ascii = options.ascii or encoding not in ("utf-8", "utf8")
         if not self._width and sys.stderr.isatty():
-            self._width = shutil.get_terminal_size().columns
+            self._width = shutil.get_terminalsize().columns
 
     def step(self, optimizer):
         """Print a line for an iteration: the memory after it."""
@@ -92,7 +80,7 @@ class _Shower:
             line = json.dumps({"step": self._steps, **figures})
         else:
             line = f"step {self._steps}: " + ", ".join(
-                f"{name} {_size(figures[key])}"
+                f"{name} {size(figures[key])}"
                 for name, key in (
                     ("allocated", "allocated_bytes"),
                     ("peak", "allocated_peak"),
@@ -147,16 +135,6 @@ class _Shower:
         return json.dumps(figures) + "\n"
 
 
-def _exit_status(stop):
-    """The exit status that the interpreter derives from SystemExit."""
-    if stop.code is None:
-        return 0
-    if isinstance(stop.code, int):
-        return stop.code
-    print(stop.code, file=sys.stderr)
-    return 1
-
-
 def _run_cell(listing, cell, shower):
     """Run a cell.  Returns None, or the exit status if the program ended."""
     shower.start(cell)
@@ -164,7 +142,7 @@ def _run_cell(listing, cell, shower):
     try:
         listing.run(cell)
     except SystemExit as stop:
-        status = _exit_status(stop)
+        status = exit_status(stop)
     except KeyboardInterrupt as stop:
         status, error = 130, stop
     except BaseException as stop:

@@ -135,6 +135,10 @@ class Session:
         library.larder_history_mark(self._allocator, encoded)
         library.larder_annotate(encoded)
 
+    def end_note(self):
+        """Attach no text to the events from now on."""
+        library.larder_annotate(None)
+
     def write_snapshot(self, path):
         """Write the recorded events, segments and blocks: as JSON if the path
         ends in .json, otherwise as a pickle."""
@@ -163,12 +167,12 @@ class Session:
     def panel(
         self, statement, before=None, width=0, *, colour=False, ascii=False
     ):
-        """A text that shows memory after `statement`; `before` comes from
-        memory_struct()."""
+        """A text that shows memory after `statement`, which may be None;
+        `before` comes from memory_struct()."""
         return _text(
             library.lab_panel,
             self._open(),
-            statement.encode(errors="replace"),
+            None if statement is None else statement.encode(errors="replace"),
             None if before is None else byref(before),
             width,
             (_PANEL_COLOUR if colour else 0) | (_PANEL_ASCII if ascii else 0),

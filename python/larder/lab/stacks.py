@@ -28,12 +28,15 @@ _places = []
 _own = {}
 
 
-def _is_own(filename):
+def is_own(filename):
+    """Whether it is no file of the program's."""
     known = _own.get(filename)
     if known is None:
-        path = os.path.abspath(filename)
-        known = path.startswith(_PACKAGE) or filename.startswith("<frozen ")
-        known = _own[filename] = known or filename == "<string>"
+        if filename.startswith("<"):
+            known = filename.startswith(("<frozen ", "<string>"))
+        else:
+            known = os.path.abspath(filename).startswith(_PACKAGE)
+        _own[filename] = known
     return known
 
 
@@ -53,7 +56,7 @@ def _find(context, frames, capacity):
         count = 0
         frame = sys._getframe(1)
         while frame is not None and count < capacity:
-            if not _is_own(frame.f_code.co_filename):
+            if not is_own(frame.f_code.co_filename):
                 frames[count] = _number_of(frame)
                 count += 1
             frame = frame.f_back

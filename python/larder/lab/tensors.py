@@ -37,7 +37,7 @@ class Tensor:
             raise AttributeError(f"'Tensor' object has no attribute {name!r}")
         if name == "_h":
             raise AttributeError("the tensor was never made")
-        raise not_covered(f"Tensor.{name}")
+        raise not_covered(f"Tensor.{name}", dir(Tensor))
 
     is_sparse = is_quantized = is_meta = False
 

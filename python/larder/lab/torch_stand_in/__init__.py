@@ -1,6 +1,6 @@
 """A replacement for `torch` with the part that the lab implements.
 
-After install(), `import torch` finds this package.  Any other name raises an
+After installing.install(), `import torch` finds this package.  Any other name raises an
 error that says so.
 """
 
@@ -372,42 +372,3 @@ from larder.lab.torch_stand_in import (  # noqa: E402
 )
 
 __getattr__ = _gate("torch", lambda: globals())
-
-
-class _Finder:
-    """Raises an error for a module of torch that does not exist here."""
-
-    @staticmethod
-    def find_spec(name, path=None, target=None):
-        if name.startswith("torch."):
-            raise ModuleNotFoundError(
-                f"{name} is not part of the lab (docs/PYTHON.md)", name=name
-            )
-        return None
-
-
-# Where listings look for modules that are elsewhere here.
-_ALIASES = {
-    "torch.nn.modules": nn,
-    "torch.nn.modules.module": nn.module,
-    "torch.nn.modules.loss": nn.criteria,
-    "torch.nn.modules.activation": nn.activations,
-    "torch.nn.modules.batchnorm": nn.normalization,
-    "torch.nn.parameter": nn,
-    "torch.optim.optimizer": optim.optimizer,
-    "torch.autograd.function": autograd,
-}
-
-
-def install():
-    """Make `import torch` find this package, in the listing and in its
-    imports."""
-    prefix = __name__ + "."
-    _sys.modules.update(_ALIASES)
-    for name, module in list(_sys.modules.items()):
-        if name == __name__:
-            _sys.modules["torch"] = module
-        elif name.startswith(prefix):
-            _sys.modules["torch." + name[len(prefix) :]] = module
-    if _Finder not in _sys.meta_path:
-        _sys.meta_path.insert(0, _Finder)

@@ -1,22 +1,66 @@
-"""Larder: a caching memory allocator for GPUs, from Python.
+"""Larder: where GPU memory goes, whether it fits, and what to change.
 
-``larder.lab`` has tensors whose memory comes from the allocator, on a
-simulated GPU; ``python3 -m larder.lab.run listing.py`` runs a listing that
-was written for PyTorch and shows what each of its steps did to memory.
-``larder.torch`` makes the allocator PyTorch's own; ``larder.cupy``,
-``larder.rmm`` and ``larder.onnxruntime`` hand it to those; ``larder.preload``
-speaks to the preload library.
+``larder.report("oom.pickle")`` says what happened, who holds the memory and
+what to do; ``fit``, ``tune``, ``diff`` and ``replay`` are the command's verbs of
+those names, and ``estimate("train.py", gpu="rtx4090")`` is ``larder run``.
+Snapshots are paths, URLs (with fsspec), bytes, open files, or the dict of
+``torch.cuda.memory._snapshot()``.
 
-Only the standard library is needed, and the libraries: liblarder_lab.so,
-liblarder_torch.so, liblarder_adapters.so, each loaded by what needs it.
+``python3 -m larder.record train.py`` runs a program and records it.
+``larder.lab`` has tensors on a simulated GPU; ``larder.torch`` makes the
+allocator PyTorch's own; ``larder.cupy``, ``larder.rmm`` and
+``larder.onnxruntime`` hand it to those; ``larder.preload`` speaks to the preload
+library.
+
+Only the standard library is needed, and the command and libraries, which come
+with this package.
 """
 
-__all__ = ["__version__"]
+import importlib
+import typing
+
+if typing.TYPE_CHECKING:
+    from larder._asking import diff, estimate, fit, replay, report, tune
+    from larder._command import Error
+    from larder._results import (
+        Diff,
+        Estimate,
+        Fit,
+        Replay,
+        Report,
+        Result,
+        Tune,
+    )
+
+    __version__: str
+
+# Each is loaded when it is first asked for: programs that train need none.
+_HOMES = {
+    "diff": "_asking",
+    "estimate": "_asking",
+    "replay": "_asking",
+    "report": "_asking",
+    "tune": "_asking",
+    "Error": "_command",
+    "Diff": "_results",
+    "Estimate": "_results",
+    "Fit": "_results",
+    "Replay": "_results",
+    "Report": "_results",
+    "Result": "_results",
+    "Tune": "_results",
+}
+
+__all__ = ["__version__", "fit", *_HOMES]
 
 
 def __getattr__(name):
-    if name != "__version__":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from larder._library import library
+    if name == "__version__":
+        from larder._library import library
 
-    return library.larder_version().decode()
+        return library.larder_version().decode()
+    if name == "fit":  # a package that can be called
+        return importlib.import_module("larder.fit")
+    if name in _HOMES:
+        return getattr(importlib.import_module(f"larder.{_HOMES[name]}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,5 +1,6 @@
 """python3 -m larder.fit: implements `larder run`."""
 
+import functools
 import json
 import os
 import shutil
@@ -27,8 +28,8 @@ def _refuse(why):
     return 2
 
 
-def _say(line):
-    print("\n".join(plain(part) for part in line.split("\n")))
+def _say(line, file=None):
+    print("\n".join(plain(part) for part in line.split("\n")), file=file)
 
 
 def _tell(options, told):
@@ -142,6 +143,19 @@ def _as_json(told, said, needs, card, cards):
     return kept
 
 
+def _write_text(options, told, needs, card, cards, advised):
+    def write(say):
+        verdict.write(say, told, needs, card, cards)
+        if advised is not None:
+            advice.write(say, advised, card)
+
+    if options.text_file:  # of larder.estimate()
+        with NewFile(options.text_file, encoding="utf-8") as file:
+            write(functools.partial(_say, file=file))
+    elif not options.json:
+        write(_say)
+
+
 def _report(runner, options, card, cards):
     snapshot = options.snapshot
     if options.view and not snapshot:
@@ -161,10 +175,7 @@ def _report(runner, options, card, cards):
         if advised is not None:
             report["advice"] = [one._asdict() for one in advised]
         _tell(options, report)
-    else:
-        verdict.write(_say, told, needs, card, cards)
-        if advised is not None:
-            advice.write(_say, advised, card)
+    _write_text(options, told, needs, card, cards, advised)
     if told["how"] == "interrupted":
         return _INTERRUPTED
     return _STATUSES[said]

@@ -67,6 +67,7 @@ def parser():
     add("--trace", metavar="FILE", help="write the requests, for larder replay")
     add("--json", action="store_true", help="the report as JSON; --json=FILE: to this file, apart from what the program prints")
     add("--json-file", metavar="FILE", help=argparse.SUPPRESS)
+    add("--text-file", metavar="FILE", help=argparse.SUPPRESS)
     add("-m", dest="module", action="store_true", help="SCRIPT is the name of a module")
     add("script", metavar="PROGRAM")
     add("arguments", metavar="ARG", nargs=argparse.REMAINDER)

@@ -1,37 +1,13 @@
 """Uses `larder replay` to find how much memory a run's requests need."""
 
 import json
-import os
-import shutil
 import subprocess
 
-from larder._finding import candidates
+from larder._command import Error as ReplayError
+from larder._command import command
 
 # The settings of PyTorch that are worth trying.
 SETTINGS = ("", "expandable_segments:True")
-
-
-class ReplayError(RuntimeError):
-    """The command is missing or failed."""
-
-
-def command():
-    """The path of `larder`."""
-    named = os.environ.get("LARDER_COMMAND")
-    if named:
-        return named
-    for library in candidates(("liblarder_torch.so", "liblarder_torch.so.0")):
-        folder = os.path.dirname(library)
-        for path in (
-            os.path.join(folder, "larder"),
-            os.path.join(os.path.dirname(folder), "bin", "larder"),
-        ):
-            if os.path.isfile(path):
-                return path
-    found = shutil.which("larder")
-    if found is None:
-        raise ReplayError("the command larder is not found")
-    return found
 
 
 def needed_bytes(trace, policy, conf):

@@ -5,7 +5,8 @@ add_executable(test_adapters
                ${PROJECT_SOURCE_DIR}/tests/adapters/test_adapters.c)
 set_target_properties(test_adapters PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/adapters)
-target_include_directories(test_adapters PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+target_include_directories(test_adapters PRIVATE ${PROJECT_SOURCE_DIR}/tests
+                           ${PROJECT_SOURCE_DIR}/adapters)
 target_compile_options(test_adapters PRIVATE -UNDEBUG)
 target_link_libraries(test_adapters PRIVATE larder_flags larder_adapters
                       PkgConfig::cmocka)

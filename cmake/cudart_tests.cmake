@@ -8,7 +8,8 @@ foreach(major 12 13)
     set_target_properties(${name} PROPERTIES
         RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/cudart)
     target_include_directories(${name} PRIVATE
-        ${PROJECT_SOURCE_DIR}/tests ${PROJECT_SOURCE_DIR}/adapters/cudart)
+        ${PROJECT_SOURCE_DIR}/tests ${PROJECT_SOURCE_DIR}/adapters
+        ${PROJECT_SOURCE_DIR}/adapters/cudart)
     target_compile_definitions(${name} PRIVATE RT_MAJOR=${major})
     target_compile_options(${name} PRIVATE -UNDEBUG)
     target_link_libraries(${name} PRIVATE larder_flags cudart${major}

@@ -10,6 +10,7 @@ set_target_properties(larder_nvml PROPERTIES
                       LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/cudart)
 target_include_directories(larder_nvml PRIVATE
                            ${PROJECT_SOURCE_DIR}/adapters/nvml
+                           ${PROJECT_SOURCE_DIR}/adapters
                            ${PROJECT_SOURCE_DIR}/src)
 target_link_libraries(larder_nvml PRIVATE larder_flags larder_static
                                           ${CMAKE_DL_LIBS})

@@ -1,14 +1,14 @@
-# Tests of the device backend on a stand-in for its driver (tests/fakecuda).
+# Tests of the device backend on a stand-in for its driver (adapters/driver).
 
 larder_fake_objects(fakehip_objects
-    "SHELL:-include \"${PROJECT_SOURCE_DIR}/tests/fakecuda/fakehip_names.h\"")
+    "SHELL:-include \"${PROJECT_SOURCE_DIR}/adapters/driver/fakehip_names.h\"")
 larder_fake_driver(fakehip fakehip_objects
-                   ${PROJECT_SOURCE_DIR}/tests/fakecuda/fakecuda.map amdhip64 6)
+                   ${PROJECT_SOURCE_DIR}/adapters/driver/fakecuda.map amdhip64 6)
 # Drivers that are too old: without a call that is needed; and without those
 # that are not.
 foreach(age ancient old)
     larder_fake_driver(fakecuda_${age} fakecuda_objects
-        ${PROJECT_SOURCE_DIR}/tests/fakecuda/fakecuda_${age}.map cuda 1)
+        ${PROJECT_SOURCE_DIR}/adapters/driver/fakecuda_${age}.map cuda 1)
 endforeach()
 
 # ---- the core's programs, a second time -------------------------------------

@@ -33,7 +33,8 @@ add_library(larder_test_base INTERFACE)
 target_link_libraries(larder_test_base INTERFACE
                       larder_flags larder_tools PkgConfig::cmocka)
 target_include_directories(larder_test_base INTERFACE
-                           ${PROJECT_SOURCE_DIR}/tests)
+                           ${PROJECT_SOURCE_DIR}/tests
+                           ${PROJECT_SOURCE_DIR}/adapters)
 target_compile_definitions(larder_test_base INTERFACE
                            LARDER_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
 # Frame pointers are for those that look for their own callers.

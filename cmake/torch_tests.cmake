@@ -4,6 +4,7 @@
 # They see the plug-in's copy of the library and no other.
 add_library(torch_host STATIC ${PROJECT_SOURCE_DIR}/tests/torch/torch_host.c)
 target_include_directories(torch_host PUBLIC ${PROJECT_SOURCE_DIR}/tests
+                           ${PROJECT_SOURCE_DIR}/adapters
                            ${PROJECT_SOURCE_DIR}/adapters/torch/include)
 target_compile_definitions(torch_host PUBLIC
     LARDER_TORCH_PLUGIN="${PROJECT_BINARY_DIR}/liblarder_torch.so")

@@ -23,7 +23,7 @@
 #
 #   torch, functions -> <larder/*>       preload -> <larder/*>, base, device
 #   cudart   -> device (what the driver is)  standins -> libc
-#   nvml     -> <larder/*>, device
+#   driver   -> device, base             nvml     -> <larder/*>, device, driver
 #
 # The rooms of core, from low to high, and whom each includes:
 #
@@ -82,7 +82,8 @@ includes() {
         own["show"] = "tensor show"
         own["preload"] = "base device"
         own["cudart"] = "device"
-        own["nvml"] = "device"
+        own["driver"] = "base device driver"
+        own["nvml"] = "device driver"
         room["block"] = ""
         room["settings"] = ""
         room["heap"] = "block"

@@ -52,7 +52,7 @@ check_c() {
         --enable=warning,portability,performance --inline-suppr \
         --suppress=missingIncludeSystem --suppress=ctunullpointer \
         --suppress=ctuuninitvar -D_GNU_SOURCE -Iinclude -Isrc \
-        -Ilab/include -Ilab -Icli -Iadapters/torch/include -Iadapters/preload \
+        -Ilab/include -Ilab -Icli -Iadapters -Iadapters/torch/include -Iadapters/preload \
         -Iadapters/preload/include -Iadapters/functions/include \
         src lab cli adapters
 }

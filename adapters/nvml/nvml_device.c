@@ -11,6 +11,7 @@
 #include <larder/larder.h>
 
 #include "device/sim_device.h"
+#include "driver/fakecuda.h"
 
 static struct nvml_device devices[NVML_DEVICES];
 static unsigned count;
@@ -112,20 +113,11 @@ int nvml_check(const struct nvml_device *d)
     return NVML_INVALID_ARGUMENT;
 }
 
-/* The beginning of struct fakecuda_control, whose owner exports one function. */
-struct driver_control {
-    larder_result (*add)(const char *spec, int ordinal, int *number);
-    void (*remove)(int number);
-    larder_device *(*device)(int number);
-};
-
-typedef const struct driver_control *driver_control_fn(void);
-
 larder_device *nvml_counted(const struct nvml_device *d)
 {
     void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
-    void *found = driver != NULL ? dlsym(driver, "fakecuda_control") : NULL;
-    driver_control_fn *control = NULL;
+    void *found = driver != NULL ? dlsym(driver, FAKECUDA_CONTROL) : NULL;
+    fakecuda_control_fn *control = NULL;
     larder_device *theirs = NULL;
 
     memcpy(&control, &found, sizeof control);

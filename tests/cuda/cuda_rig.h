@@ -10,8 +10,8 @@
 #include <dlfcn.h>
 
 #include "device/device.h"
-#include "fakecuda/fake_entries.h"
-#include "fakecuda/fakecuda.h"
+#include "driver/fake_entries.h"
+#include "driver/fakecuda.h"
 
 static inline void *fake_symbol(const char *name)
 {

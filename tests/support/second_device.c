@@ -18,7 +18,7 @@
 #include <cmocka.h>
 
 #include "base/fail.h"
-#include "fakecuda/fakecuda.h"
+#include "driver/fakecuda.h"
 
 larder_result __real_larder_device_open(const char *, int, larder_device **);
 larder_result __real_larder_device_close(larder_device *);

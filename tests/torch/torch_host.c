@@ -4,7 +4,7 @@
 #include <dlfcn.h>
 #include <pthread.h>
 
-#include "fakecuda/fakecuda.h"
+#include "driver/fakecuda.h"
 
 /* ---- the plug-in ---------------------------------------------------------------- */
 

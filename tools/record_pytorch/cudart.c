@@ -1,5 +1,5 @@
 /* cudart.c - a stand-in for libcudart.so: the calls that PyTorch's allocator
- * makes, carried over to the driver's, which the stand-in of tests/fakecuda
+ * makes, carried over to the driver's, which the stand-in of adapters/driver
  * answers.
  *
  * Nothing of a toolkit's headers is used, so that one source serves every

@@ -56,7 +56,7 @@
 #include <c10/cuda/PeerToPeerAccess.h>
 #endif
 
-#include "fakecuda/fakecuda.h"
+#include "driver/fakecuda.h"
 #include "record_pytorch/capture_graph.h"
 #include "record_pytorch/stream_number.h"
 #include "support/call_log.h"

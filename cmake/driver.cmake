@@ -3,13 +3,13 @@
 # first in the loader's path.
 
 file(GLOB fakecuda_sources CONFIGURE_DEPENDS
-     ${PROJECT_SOURCE_DIR}/tests/fakecuda/*.c)
+     ${PROJECT_SOURCE_DIR}/adapters/driver/*.c)
 
 # Its objects, under the names of one driver.
 function(larder_fake_objects name)
     add_library(${name} OBJECT ${fakecuda_sources})
     set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
-    target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+    target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/adapters)
     target_link_libraries(${name} PRIVATE larder_flags Threads::Threads)
     target_compile_options(${name} PRIVATE ${ARGN})
 endfunction()
@@ -31,4 +31,4 @@ endfunction()
 
 larder_fake_objects(fakecuda_objects)
 larder_fake_driver(fakecuda fakecuda_objects
-                   ${PROJECT_SOURCE_DIR}/tests/fakecuda/fakecuda.map cuda 1)
+                   ${PROJECT_SOURCE_DIR}/adapters/driver/fakecuda.map cuda 1)

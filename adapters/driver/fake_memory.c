@@ -1,5 +1,5 @@
 /* fake_memory.c - device and host memory, and copies. */
-#include "fakecuda/fake_state.h"
+#include "driver/fake_state.h"
 
 #include <stdlib.h>
 #include <string.h>

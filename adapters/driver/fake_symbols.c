@@ -1,5 +1,5 @@
 /* fake_symbols.c - error texts, calls by name, and calls that are missing. */
-#include "fakecuda/fake_state.h"
+#include "driver/fake_state.h"
 
 #include <stdatomic.h>
 #include <stdio.h>

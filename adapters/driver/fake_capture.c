@@ -7,7 +7,7 @@
  *
  * Devices of tests, whose streams are numbers, are captured through the
  * simulated GPU (fake_control.c): for them captures are only counted. */
-#include "fakecuda/fake_state.h"
+#include "driver/fake_state.h"
 
 #include <stdlib.h>
 

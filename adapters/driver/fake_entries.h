@@ -1,7 +1,7 @@
 /* fake_entries.h - the driver calls that the stand-in implements.  One list
  * generates their declarations and the table of cuGetProcAddress(). */
-#ifndef LARDER_TESTS_FAKECUDA_FAKE_ENTRIES_H
-#define LARDER_TESTS_FAKECUDA_FAKE_ENTRIES_H
+#ifndef LARDER_ADAPTERS_DRIVER_FAKE_ENTRIES_H
+#define LARDER_ADAPTERS_DRIVER_FAKE_ENTRIES_H
 
 #include "device/cuda_driver.h"
 

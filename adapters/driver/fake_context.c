@@ -1,6 +1,6 @@
 /* fake_context.c - devices as the driver's callers see them, and contexts: each
  * thread has a stack of them. */
-#include "fakecuda/fake_state.h"
+#include "driver/fake_state.h"
 
 #include <stdio.h>
 #include <stdlib.h>

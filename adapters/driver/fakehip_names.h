@@ -1,7 +1,7 @@
 /* fakehip_names.h - renames the stand-in's calls to those of HIP's driver.
  * Included before everything else. */
-#ifndef LARDER_TESTS_FAKECUDA_FAKEHIP_NAMES_H
-#define LARDER_TESTS_FAKECUDA_FAKEHIP_NAMES_H
+#ifndef LARDER_ADAPTERS_DRIVER_FAKEHIP_NAMES_H
+#define LARDER_ADAPTERS_DRIVER_FAKEHIP_NAMES_H
 
 #define FAKE_IS_HIP 1
 

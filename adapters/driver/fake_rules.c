@@ -1,5 +1,5 @@
 /* fake_rules.c - violations of rules, planned failures, and call counts. */
-#include "fakecuda/fake_state.h"
+#include "driver/fake_state.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
  * next request of its size: on its own stream at once, on another stream after
  * the work queued before the free has completed.  Any wait releases free
  * pieces, down to the pool's threshold. */
-#include "fakecuda/fake_state.h"
+#include "driver/fake_state.h"
 
 #include <stdlib.h>
 #include <string.h>

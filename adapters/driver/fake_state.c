@@ -1,5 +1,5 @@
 /* fake_state.c - the lock, the devices, and the begin and end of every call. */
-#include "fakecuda/fake_state.h"
+#include "driver/fake_state.h"
 
 #include <pthread.h>
 #include <stdio.h>

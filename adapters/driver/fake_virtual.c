@@ -1,6 +1,6 @@
 /* fake_virtual.c - virtual memory, by the driver's rules: whole pages, offset
  * 0, into reserved and unmapped ranges, access before use. */
-#include "fakecuda/fake_state.h"
+#include "driver/fake_state.h"
 
 #include <stdlib.h>
 #include <string.h>

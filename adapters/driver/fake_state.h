@@ -2,16 +2,16 @@
  *
  * One lock guards all of it: each driver call runs between fake_begin() and
  * fake_end(). */
-#ifndef LARDER_TESTS_FAKECUDA_FAKE_STATE_H
-#define LARDER_TESTS_FAKECUDA_FAKE_STATE_H
+#ifndef LARDER_ADAPTERS_DRIVER_FAKE_STATE_H
+#define LARDER_ADAPTERS_DRIVER_FAKE_STATE_H
 
 #include <stdbool.h>
 #include <sys/types.h>
 
 #include "device/device.h"
 #include "device/sim_device.h"
-#include "fakecuda/fake_entries.h"
-#include "fakecuda/fakecuda.h"
+#include "driver/fake_entries.h"
+#include "driver/fakecuda.h"
 
 enum { FAKE_DEVICES = 64, FAKE_STACK = 32, FAKE_LINES = 8192 };
 

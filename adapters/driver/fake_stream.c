@@ -1,5 +1,5 @@
 /* fake_stream.c - streams and events. */
-#include "fakecuda/fake_state.h"
+#include "driver/fake_state.h"
 
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
 /* fake_handles.c - which handles are valid.  A handle is a number that is never
  * used twice, so one of a destroyed object, of another kind, or made up is
  * found out without reading any memory. */
-#include "fakecuda/fake_state.h"
+#include "driver/fake_state.h"
 
 #include <string.h>
 

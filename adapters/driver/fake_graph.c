@@ -1,6 +1,6 @@
 /* fake_graph.c - graphs without contents: of captured work only how much it is
  * and how long it takes is kept, and a launch is only counted.  User objects live as long as graphs keep them. */
-#include "fakecuda/fake_state.h"
+#include "driver/fake_state.h"
 
 #include <limits.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
-/* fakecuda.h - how a test controls the stand-in driver, which it loads like the
- * real one.
+/* fakecuda.h - how a program that loaded the simulated driver, like a real one,
+ * controls it.
  *
- * The stand-in has its own simulated GPUs: these functions are those of its
+ * The driver has its own simulated GPUs: these functions are those of its
  * copy of the library and work on its devices. */
-#ifndef LARDER_TESTS_FAKECUDA_FAKECUDA_H
-#define LARDER_TESTS_FAKECUDA_FAKECUDA_H
+#ifndef LARDER_ADAPTERS_DRIVER_FAKECUDA_H
+#define LARDER_ADAPTERS_DRIVER_FAKECUDA_H
 
 #include <larder/sim.h>
 

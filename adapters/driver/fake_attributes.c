@@ -1,5 +1,5 @@
 /* fake_attributes.c - device attributes, by number. */
-#include "fakecuda/fake_state.h"
+#include "driver/fake_state.h"
 
 #include <stdio.h>
 

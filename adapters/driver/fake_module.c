@@ -1,6 +1,6 @@
 /* fake_module.c - modules, their functions, and launches: all are accepted and
  * counted, and do nothing. */
-#include "fakecuda/fake_state.h"
+#include "driver/fake_state.h"
 
 #include <stdlib.h>
 #include <string.h>

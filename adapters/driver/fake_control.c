@@ -1,5 +1,5 @@
 /* fake_control.c - how a test inspects and controls the stand-in. */
-#include "fakecuda/fake_state.h"
+#include "driver/fake_state.h"
 
 __attribute__((visibility("default"))) const struct fakecuda_control *
 fakecuda_control(void);

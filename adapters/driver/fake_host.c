@@ -1,6 +1,6 @@
 /* fake_host.c - page-locked host memory, allocated here or registered, and the
  * owner of an address. */
-#include "fakecuda/fake_state.h"
+#include "driver/fake_state.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /* fake_report.c - at exit, one line of JSON for each simulated GPU that the
  * program used. */
-#include "fakecuda/fake_state.h"
+#include "driver/fake_state.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -35,12 +35,11 @@
 #   observe  -> those of segments, entry, segments
 #   request  -> state, entry, peers, pools, segments, observe
 #   debug    -> state, history, pools, segments
-#   account  -> state, segments
 #   policy_pytorch -> state, pools, segments, observe, request
 #   policy_larder  -> settings, state, history, entry, peers, pools, segments,
 #                     request, policy_pytorch
-#   region   -> state, history, entry, peers, pools, account, debug,
-#               segments, request, policy_pytorch, policy_larder
+#   region   -> state, history, entry, peers, pools, debug, segments,
+#               request, policy_pytorch, policy_larder
 #   trim     -> those of segments, entry, segments
 #   pause    -> those of segments, entry, segments, debug
 #   share    -> state, entry, segments
@@ -100,13 +99,12 @@ includes() {
         room["policy_larder"] = "settings state history entry peers pools " \
                                 "segments request policy_pytorch"
         room["trim"] = "state history entry peers pools segments"
-        room["account"] = "state segments"
-        room["region"] = "state history entry peers pools account debug " \
+        room["region"] = "state history entry peers pools debug " \
                          "segments request policy_pytorch policy_larder"
         room["pause"] = "state history entry peers pools segments debug"
         room["share"] = "state entry segments"
         room["api"] = "state history entry pools segments observe request " \
-                      "policy_pytorch policy_larder account region " \
+                      "policy_pytorch policy_larder region " \
                       "peers trim pause debug"
         room["pinned"] = "state entry segments request policy_pytorch api"
         third["trace"] = "zstd.h"

@@ -3,7 +3,7 @@
 
 #include "base/bits.h"
 #include "base/fail.h"
-#include "core/account/keep.h"
+#include "core/segments/minimum.h"
 #include "core/entry/handle.h"
 #include "core/pools/private.h"
 #include "core/pools/tags.h"
@@ -220,7 +220,7 @@ larder_result larder_cache_set_minimum(larder_allocator *handle, uint64_t bytes)
 
     if (r != LARDER_OK)
         return r;
-    r = larder__account_keep(a, &a->account.cache, bytes);
+    r = larder__minimum_set(a, &a->account.cache, bytes);
     larder__handle_unlock(a);
     return r;
 }
@@ -251,7 +251,7 @@ larder_result larder_pool_set_minimum(larder_allocator *handle,
         return r;
     r = check_may_grow(p, bytes);
     if (r == LARDER_OK)
-        r = larder__account_keep(a, &p->holding, bytes);
+        r = larder__minimum_set(a, &p->holding, bytes);
     larder__handle_unlock(a);
     return r;
 }
@@ -268,7 +268,7 @@ larder_result larder_tag_set_minimum(larder_allocator *handle, const char *name,
         return r;
     r = larder__tag_get(a, name, &tag);
     if (r == LARDER_OK)
-        r = larder__account_keep(a, &tag->pool->holding, bytes);
+        r = larder__minimum_set(a, &tag->pool->holding, bytes);
     larder__handle_unlock(a);
     return r;
 }

@@ -6,7 +6,7 @@
 #include "base/fail.h"
 #include "base/host.h"
 #include "base/sized.h"
-#include "core/account/keep.h"
+#include "core/segments/minimum.h"
 #include "core/debug/debug.h"
 #include "core/entry/capturing.h"
 #include "core/entry/handle.h"
@@ -379,7 +379,7 @@ larder_result larder_region_set_minimum(larder_region *region, uint64_t bytes)
 
     if (r != LARDER_OK)
         return r;
-    r = larder__account_keep(a, &region->region->pool->holding, bytes);
+    r = larder__minimum_set(a, &region->region->pool->holding, bytes);
     larder__handle_unlock(a);
     return r;
 }

@@ -4,7 +4,7 @@
 #include "base/bits.h"
 #include "base/fail.h"
 #include "base/host.h"
-#include "core/account/keep.h"
+#include "core/segments/minimum.h"
 #include "core/debug/debug.h"
 #include "core/policy_larder/addresses.h"
 #include "core/policy_larder/physical.h"
@@ -84,7 +84,7 @@ larder_result larder__region_create(struct allocator *a, uint64_t bytes,
     if (g == NULL)
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
     larder__private_append(a, g->pool);
-    r = larder__account_keep(a, &g->pool->holding, opt->minimum_bytes);
+    r = larder__minimum_set(a, &g->pool->holding, opt->minimum_bytes);
     if (r == LARDER_OK)
         r = reserve(a, g, bytes, opt->stream);
     if (r != LARDER_OK) {

@@ -1,4 +1,5 @@
-#include "core/account/keep.h"
+/* minimum.c - an owner is sure of so much: set where there is room for it. */
+#include "core/segments/minimum.h"
 
 #include "base/fail.h"
 #include "core/segments/cached.h"
@@ -13,8 +14,8 @@ static bool is_there(const struct allocator *a, uint64_t kept)
     return kept <= capacity && a->held_bytes <= capacity - kept;
 }
 
-larder_result larder__account_keep(struct allocator *a, struct holding *h,
-                                   uint64_t bytes)
+larder_result larder__minimum_set(struct allocator *a, struct holding *h,
+                                  uint64_t bytes)
 {
     uint64_t before = h->minimum_bytes;
     uint64_t kept;

@@ -2,12 +2,13 @@
 recorded."""
 
 import atexit
-import importlib.util
 import json
 import os
 import sys
 import time
 import types
+
+from larder._after_torch import AfterTorch
 
 
 def _settings(path):
@@ -15,36 +16,6 @@ def _settings(path):
         options = types.SimpleNamespace(**json.load(file))
     options.capability = tuple(options.capability)
     return options
-
-
-class _AfterTorch:
-    """Finds nothing, but calls a function when `torch` has been imported."""
-
-    def __init__(self, function):
-        self._function = function
-        self._is_busy = False
-
-    def find_spec(self, name, path=None, target=None):
-        if name != "torch" or self._is_busy:
-            return None
-        self._is_busy = True
-        try:
-            spec = importlib.util.find_spec(name)
-        finally:
-            self._is_busy = False
-        if spec is not None and spec.loader is not None:
-            self._follow(spec.loader)
-        return spec
-
-    def _follow(self, loader):
-        run = loader.exec_module
-
-        def exec_module(module):
-            run(module)
-            sys.meta_path.remove(self)
-            self._function()
-
-        loader.exec_module = exec_module
 
 
 class Agent:
@@ -55,7 +26,7 @@ class Agent:
         self._how = "ended"
         self._error = ""
         self._watch = None
-        sys.meta_path.insert(0, _AfterTorch(self._torch_is_here))
+        sys.meta_path.insert(0, AfterTorch(self._torch_is_here))
         self._print = sys.excepthook
         sys.excepthook = self._note_exception
 

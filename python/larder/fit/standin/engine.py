@@ -9,10 +9,10 @@ import shutil
 
 from larder.fit import programs, replays
 
-_HOOK = os.path.join(os.path.dirname(os.path.abspath(__file__)), "hook")
 _PACKAGE = os.path.dirname(
     os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 )
+_HOOK = os.path.join(_PACKAGE, "larder", "_hook")
 
 
 # What is small has values; what is large takes no memory of the host.  Programs

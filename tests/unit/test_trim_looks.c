@@ -6,6 +6,7 @@
 #include "support/rig.h"
 
 #include "core/entry/handle.h"
+#include "core/state/paged.h"
 #include "core/state/shard.h"
 #include "core/trim/trim_age.h"
 
@@ -136,7 +137,7 @@ static void unmapped_pages_are_released_after_idle_passes(void **state)
     (void)state;
     rig_free(&rig, addr);
     allocator_lock(a);
-    assert_ok(a->policy->state->release_heap(a, a->pools[POOL_LARGE].heaps[0]));
+    assert_ok(larder__paged_release_heap(a, a->pools[POOL_LARGE].heaps[0]));
     allocator_unlock(a);
     assert_stays_for(&rig, TRIM_STEPS);
     rig_down(&rig);

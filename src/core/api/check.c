@@ -26,6 +26,7 @@
 #include "core/region/region_pages.h"
 #include "core/segments/blocks.h"
 #include "core/segments/page_span.h"
+#include "core/state/paged.h"
 #include "core/state/shard.h"
 
 /* Totals of the walk. */
@@ -496,17 +497,14 @@ larder_result larder__check_rules(struct allocator *a)
     if ((r = check_pools(a, &indexed)) != LARDER_OK ||
         (r = check_private(a)) != LARDER_OK)
         return r;
-    if (a->larder != NULL)
-        sums.reserved_bytes[STATS_LARGE] +=
-            (int64_t)a->policy->state->loose_bytes(a);
+    sums.reserved_bytes[STATS_LARGE] += (int64_t)larder__paged_loose_bytes(a);
     if (indexed.free_blocks != sums.free_blocks)
         return broken("B3", "the number of blocks in the indexes", 0);
     if (indexed.unmapped_blocks != sums.unmapped_blocks)
         return broken("B3", "the number of unmapped blocks", 0);
     if (indexed.paged != sums.paged)
         return broken("G2", "the number of pages of heaps", 0);
-    if (a->larder != NULL &&
-        (r = a->policy->state->check(a, sums.pages)) != LARDER_OK)
+    if ((r = larder__paged_check(a, sums.pages)) != LARDER_OK)
         return r;
     if (a->larder == NULL && sums.pages != a->page_count)
         return broken("G3", "the number of pages", 0);

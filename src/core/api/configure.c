@@ -5,6 +5,7 @@
 #include "core/history/recording.h"
 #include "core/peers/peers.h"
 #include "core/segments/segment.h"
+#include "core/state/paged.h"
 #include "core/trim/trimmer.h"
 
 static void apply_limits(struct allocator *a)
@@ -78,8 +79,7 @@ static void apply_conf(struct allocator *a)
     a->is_fast = a->is_paged && may_be_fast(&a->conf);
     a->shards.looks = (uint32_t)a->conf.tuning[TUNING_own_looks];
     a->shards.patience = (uint32_t)a->conf.tuning[TUNING_patience];
-    if (a->larder != NULL)
-        a->policy->state->settings_changed(a);
+    larder__paged_reset(a);
 }
 
 static void set_fraction(struct allocator *a, double fraction)
@@ -195,8 +195,7 @@ larder_result larder_set_memory_fraction(larder_allocator *handle,
         return r;
     set_fraction(a, fraction);
     apply_limits(a);
-    if (a->larder != NULL)
-        a->policy->state->settings_changed(a);
+    larder__paged_reset(a);
     larder__handle_unlock(a);
     return LARDER_OK;
 }

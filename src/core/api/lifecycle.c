@@ -25,6 +25,7 @@
 #include "core/history/recording.h"
 #include "core/pools/tags.h"
 #include "core/segments/segment.h"
+#include "core/state/paged.h"
 #include "core/trim/trim.h"
 #include "core/trim/trimmer.h"
 
@@ -123,8 +124,7 @@ static void allocator_free(struct allocator *a)
     larder__pause_end(a);
     larder__tags_destroy(a);
     larder__host_free(a->orphans.list);
-    if (a->policy != NULL && a->policy->state != NULL)
-        a->policy->state->unmake(a);
+    larder__paged_unmake(a);
     larder__host_free(a->reclaims.list);
     larder__host_free(a->oom_observers.list);
     larder__host_free(a);
@@ -153,8 +153,8 @@ static larder_result allocator_init(struct allocator *a, larder_device *dev,
         return r;
     larder__shards_init(a);
     larder__conf_init(&a->conf);
-    if (a->policy->state != NULL &&
-        (r = a->policy->state->make(a)) != LARDER_OK)
+    r = larder__paged_make(a);
+    if (r != LARDER_OK)
         return r;
     r = larder__configure(a, conf != NULL ? conf : "");
     a->small_max_bytes = small_max(a); /* never changes */
@@ -271,7 +271,7 @@ static larder_result segment_destroy(struct allocator *a, struct segment *s)
     if (s->kind == SEGMENT_EXPANDABLE)
         return larder__expandable_destroy(a, s);
     if (s->kind == SEGMENT_PAGED)
-        return a->policy->state->destroy_segment(a, s);
+        return larder__paged_destroy(a, s);
     if (s->kind == SEGMENT_DRIVER)
         r = larder__return_memory(a, s->addr, s->bytes);
     larder__segment_unlink(a, s);
@@ -297,8 +297,7 @@ static larder_result release_everything(struct allocator *a)
     larder__regions_forget(a);
     while (a->segments != NULL)
         fail_keep_first(&r, segment_destroy(a, a->segments));
-    if (a->larder != NULL)
-        a->policy->state->release_loose(a);
+    larder__paged_release_loose(a);
     fail_keep_first(&r, larder__pieces_release(a));
     fail_keep_first(&r, larder__orphans_release(a));
     fail_keep_first(&r, larder__events_destroy(a));

@@ -10,6 +10,7 @@
 #include "core/region/region_pages.h"
 #include "core/segments/cached.h"
 #include "core/state/held.h"
+#include "core/state/paged.h"
 
 const char *larder_owner_name(larder_owner_kind kind)
 {
@@ -281,8 +282,7 @@ larder_result larder_cache_set_limit(larder_allocator *handle, uint64_t bytes)
     if (r != LARDER_OK)
         return r;
     a->account.cache.limit_bytes = bytes;
-    if (a->larder != NULL)
-        a->policy->state->settings_changed(a);
+    larder__paged_reset(a);
     larder__handle_unlock(a);
     return LARDER_OK;
 }

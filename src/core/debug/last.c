@@ -5,6 +5,7 @@
 #include "core/debug/finding.h"
 #include "core/segments/order.h"
 #include "core/segments/release.h"
+#include "core/state/paged.h"
 #include "core/state/zone.h"
 
 /* ---- stale addresses ---------------------------------------------------------- */
@@ -47,8 +48,7 @@ bool larder__stale_applies(struct allocator *a, const struct block *b)
 void larder__stale_release(struct allocator *a, struct pool *pool)
 {
     (void)larder__release_pool(a, pool); /* what is not released stays free */
-    if (a->larder != NULL)
-        a->policy->state->release_loose(a);
+    larder__paged_release_loose(a);
 }
 
 /* ---- leaks ---------------------------------------------------------------------- */

@@ -5,6 +5,7 @@
 #include "base/bits.h"
 #include "core/pools/private.h"
 #include "core/segments/release.h"
+#include "core/state/paged.h"
 
 enum { HOLDERS = 16 }; /* streams told apart; others are ignored */
 
@@ -99,8 +100,7 @@ static struct held_state count(struct allocator *a, const struct request *q)
     }
     larder__assert(h.live_largest <= h.live);
     larder__assert(h.own_largest <= h.free && h.foreign_largest <= h.free);
-    if (a->larder != NULL)
-        h.loose = a->policy->state->loose_bytes(a);
+    h.loose = larder__paged_loose_bytes(a);
     h.free += h.loose;
     return h;
 }
@@ -291,7 +291,7 @@ static uint64_t would_fit(const struct allocator *a, const struct held_state *h,
         whole / ROUND_SEGMENT_BYTES * ROUND_SEGMENT_BYTES + h->loose;
 
     if (a->is_paged)
-        fresh += a->policy->state->movable_bytes(a);
+        fresh += larder__paged_movable_bytes(a);
     return fresh > h->own_largest ? fresh : h->own_largest;
 }
 

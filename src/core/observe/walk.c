@@ -6,6 +6,7 @@
 #include "base/host.h"
 #include "core/entry/handle.h"
 #include "core/segments/blocks.h"
+#include "core/state/paged.h"
 
 const struct block *larder__block_containing(struct allocator *a,
                                              larder_addr addr)
@@ -97,7 +98,7 @@ static void add_piece(struct stretches *all, const struct piece *p)
 
 static void add_loose(struct allocator *a, struct stretches *all)
 {
-    uint64_t bytes = a->larder != NULL ? a->policy->state->loose_bytes(a) : 0;
+    uint64_t bytes = larder__paged_loose_bytes(a);
 
     if (bytes != 0)
         stretch_add(all, 0, bytes, NULL);

@@ -5,6 +5,7 @@
 #include "core/history/recording.h"
 #include "core/peers/company.h"
 #include "core/peers/peers.h"
+#include "core/state/paged.h"
 
 enum {
     NS_PER_MS = 1000000,
@@ -113,7 +114,7 @@ bool larder__peers_search_again(struct peers *p, struct peers_search *s,
 /* The part of the need that this process already holds elsewhere. */
 static uint64_t movable_of(struct allocator *a)
 {
-    return a->is_paged ? a->policy->state->movable_bytes(a) : 0;
+    return larder__paged_movable_bytes(a);
 }
 
 /* How much more the device must have; 0: it seems to have enough. */

@@ -9,7 +9,6 @@
 #include "core/policy_larder/carry.h"
 #include "core/policy_larder/fast.h"
 #include "core/policy_larder/larder_policy.h"
-#include "core/policy_larder/larder_state.h"
 #include "core/policy_larder/lend.h"
 #include "core/policy_larder/migration.h"
 #include "core/policy_larder/pages.h"
@@ -210,7 +209,6 @@ const struct policy larder__policy_larder = {
     .find = larder_find,
     .borrow = borrow_and_grow,
     .should_split = larder_should_split,
-    .state = &larder__state,
     .explain_fully = true,
     .unit_bytes = FAST_UNIT,
     .small_max_bytes = SMALL_MAX_BYTES,

@@ -133,7 +133,7 @@ void larder__spots_find(struct allocator *a)
     for (int kind = 0; kind < POOL_KINDS; kind++) {
         struct pool *pool = &a->pools[kind];
 
-        larder__stocked_tidy(a, pool);
+        larder__stocked_tidy(pool);
         for (uint32_t i = 0; i < pool->stocked_count; i++)
             find_in_heap(a, pool->stocked[i], &lent);
     }

@@ -19,11 +19,11 @@
 
 /* Whether the default pools have a free block: one that could not be released,
  * because nothing is cached. */
-static bool has_backlog(const struct allocator *a, struct pool *pool)
+static bool has_backlog(struct pool *pool)
 {
     if (pool->stocked_count == 0)
         return false;
-    larder__stocked_tidy(a, pool);
+    larder__stocked_tidy(pool);
     return pool->stocked_count > 0;
 }
 
@@ -52,7 +52,7 @@ static larder_result direct_find(struct allocator *a, struct request *q)
     if (allocator_is_capturing(a)) /* nothing may be released */
         return direct_get(a, q);
     for (int kind = 0; kind < POOL_KINDS; kind++) {
-        if (has_backlog(a, &a->pools[kind]))
+        if (has_backlog(&a->pools[kind]))
             (void)larder__release_pool(a, &a->pools[kind]);
     }
     r = direct_get(a, q);

@@ -22,6 +22,7 @@
 #include "core/segments/cached.h"
 #include "core/segments/release.h"
 #include "core/state/held.h"
+#include "core/state/paged.h"
 #include "core/state/usage.h"
 
 /* How much must be released to the device before the request's segment fits. */
@@ -43,7 +44,7 @@ static larder_result trade(struct allocator *a, struct request *q)
     uint64_t lacking = lacking_bytes(a, q);
 
     if (a->is_paged && lacking <= a->held_bytes) {
-        a->policy->state->trim(a, a->held_bytes - lacking);
+        larder__paged_trim(a, a->held_bytes - lacking);
         return larder__pytorch_grow(a, q);
     }
     if (larder__unused_bytes(a) < lacking ||

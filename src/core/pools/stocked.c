@@ -3,10 +3,11 @@
 #include <string.h>
 
 #include "core/pools/pool.h"
+#include "core/state/paged.h"
 
-static bool has_stock(const struct allocator *a, const struct heap *heap)
+static bool has_stock(const struct heap *heap)
 {
-    return heap->fit != NULL ? a->policy->state->has_movable(heap)
+    return heap->fit != NULL ? larder__paged_has_movable(heap)
                              : heap->bins->some != 0;
 }
 
@@ -25,16 +26,14 @@ void larder__stocked_add(struct heap *heap)
 }
 
 /* Keep heaps for which `keeps` returns true, and heaps with a shard. */
-static void filter(const struct allocator *a, struct pool *pool,
-                   bool (*keeps)(const struct allocator *a,
-                                 const struct heap *heap))
+static void filter(struct pool *pool, bool (*keeps)(const struct heap *heap))
 {
     uint32_t kept = 0;
 
     for (uint32_t i = 0; i < pool->stocked_count; i++) {
         struct heap *heap = pool->stocked[i];
 
-        if (heap->shard != NULL || (keeps != NULL && keeps(a, heap)))
+        if (heap->shard != NULL || (keeps != NULL && keeps(heap)))
             pool->stocked[kept++] = heap;
         else
             heap->is_stocked = false;
@@ -42,12 +41,12 @@ static void filter(const struct allocator *a, struct pool *pool,
     pool->stocked_count = kept;
 }
 
-void larder__stocked_tidy(const struct allocator *a, struct pool *pool)
+void larder__stocked_tidy(struct pool *pool)
 {
-    filter(a, pool, has_stock);
+    filter(pool, has_stock);
 }
 
 void larder__stocked_empty(struct pool *pool)
 {
-    filter(NULL, pool, NULL);
+    filter(pool, NULL);
 }

@@ -24,7 +24,7 @@ static inline void heap_stock(struct heap *heap)
 }
 
 /* Drop heaps that have nothing to release; call it before visiting all. */
-void larder__stocked_tidy(const struct allocator *a, struct pool *pool);
+void larder__stocked_tidy(struct pool *pool);
 
 /* The same after all of them were made to release everything. */
 void larder__stocked_empty(struct pool *pool);

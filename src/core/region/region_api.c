@@ -14,6 +14,7 @@
 #include "core/peers/peers.h"
 #include "core/region/region_pages.h"
 #include "core/state/held.h"
+#include "core/state/paged.h"
 #include "core/state/shard.h"
 
 struct larder_region {
@@ -168,7 +169,7 @@ static larder_result span_of(const struct region *g, uint64_t offset,
 static bool has_more(struct allocator *a, const struct region *g,
                      struct peers_search *search, uint64_t need)
 {
-    uint64_t movable = a->policy->state->movable_bytes(a);
+    uint64_t movable = larder__paged_movable_bytes(a);
 
     if (allocator_make_room(a))
         return true;

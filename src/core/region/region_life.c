@@ -12,6 +12,7 @@
 #include "core/pools/private.h"
 #include "core/region/region_pages.h"
 #include "core/segments/orphan.h"
+#include "core/state/paged.h"
 
 /* Identifies the pools of regions in events and snapshots. */
 #define REGION_POOL_FIRST (UINT32_MAX - UINT64_C(1))
@@ -100,7 +101,7 @@ larder_result larder__region_create(struct allocator *a, uint64_t bytes,
 /* Make all idle pages loose. */
 static larder_result unmap_idle(struct allocator *a, const struct region *g)
 {
-    return a->policy->state->release_heap(a, g->segment->heap);
+    return larder__paged_release_heap(a, g->segment->heap);
 }
 
 larder_result larder__region_trim(struct allocator *a, struct region *g)

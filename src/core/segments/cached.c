@@ -6,6 +6,7 @@
 #include "core/segments/events.h"
 #include "core/segments/orphan.h"
 #include "core/segments/release.h"
+#include "core/state/paged.h"
 
 /* ---- private pools -------------------------------------------------------- */
 
@@ -71,10 +72,8 @@ larder_result larder__release_idle(struct allocator *a)
     fail_keep_first(&r, larder__release_pool(a, &a->pools[POOL_LONG]));
     fail_keep_first(&r, larder__release_pool(a, &a->pools[POOL_SMALL]));
     fail_keep_first(&r, larder__private_release_idle(a));
-    if (a->larder != NULL) {
-        fail_keep_first(&r, a->policy->state->release_empty(a));
-        a->policy->state->release_loose(a);
-    }
+    fail_keep_first(&r, larder__paged_release_empty(a));
+    larder__paged_release_loose(a);
     fail_keep_first(&r, larder__orphans_release(a));
     larder__assert((r == LARDER_OK) <= (a->orphans.count == 0));
     return r;

@@ -17,6 +17,7 @@
 #include "core/segments/orphan.h"
 #include "core/segments/segment_size.h"
 #include "core/state/held.h"
+#include "core/state/paged.h"
 
 enum { FULL_RANGES = 16 }; /* streams whose ranges are as long as PyTorch's */
 
@@ -49,8 +50,7 @@ static larder_result page_get(struct allocator *a, struct segment *s, size_t i)
 {
     larder_result r = LARDER_OK;
 
-    if (a->larder == NULL ||
-        !a->policy->state->take_loose(a, s->page_bytes, &s->pages[i]))
+    if (!larder__paged_take(a, s->page_bytes, &s->pages[i]))
         r = larder__draw_page(a, s->page_bytes, &s->pages[i]);
     a->page_count += r == LARDER_OK;
     return r;

@@ -6,6 +6,7 @@
 #include "core/segments/blocks.h"
 #include "core/segments/events.h"
 #include "core/segments/segment.h"
+#include "core/state/paged.h"
 #include "core/state/usage.h"
 
 void larder__block_retire(struct allocator *a, struct block *b)
@@ -67,9 +68,8 @@ larder_result larder__release_pool(struct allocator *a, struct pool *pool)
     larder_result r = LARDER_OK;
 
     larder__assert(allocator_is_locked(a));
-    for (uint32_t i = 0; a->larder != NULL && i < pool->stocked_count; i++)
-        fail_keep_first(&r,
-                        a->policy->state->release_heap(a, pool->stocked[i]));
+    for (uint32_t i = 0; i < pool->stocked_count; i++)
+        fail_keep_first(&r, larder__paged_release_heap(a, pool->stocked[i]));
     for (uint32_t i = 0; i < pool->stocked_count; i++)
         fail_keep_first(&r, release_segments(a, pool->stocked[i]));
     for (uint32_t i = 0; i < pool->stocked_count; i++)

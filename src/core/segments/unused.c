@@ -80,7 +80,7 @@ uint64_t larder__release_unused(struct allocator *a, uint64_t bytes)
     uint64_t gone = 0;
 
     for (int kind = 0; kind < POOL_KINDS; kind++)
-        larder__stocked_tidy(a, &a->pools[kind]);
+        larder__stocked_tidy(&a->pools[kind]);
     alone = unused_choose(a, bytes, smaller_of_heap);
     if (alone != NULL) {
         uint64_t size = alone->bytes;

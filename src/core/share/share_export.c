@@ -12,6 +12,7 @@
 #include "core/segments/page_span.h"
 #include "core/share/share_message.h"
 #include "core/share/share_socket.h"
+#include "core/state/paged.h"
 #include "core/state/zone.h"
 
 struct larder_export {
@@ -113,7 +114,7 @@ static larder_result export_open(larder_allocator *handle, struct allocator *a,
                             addr);
     r = check_exportable(a, b);
     if (r == LARDER_OK && a->has_withheld)
-        r = a->policy->state->settle(a);
+        r = larder__paged_settle(a);
     return r == LARDER_OK ? export_make(handle, a, b, out) : r;
 }
 

@@ -35,45 +35,6 @@ struct request {
     uint64_t give_up_ns; /* when the budget ends; 0: no wait has begun */
 };
 
-/* The state of a policy that keeps memory of its own kind, and what the rest of
- * core does with it.  All locks are held, as everywhere in core. */
-struct policy_state {
-    /* Make a->larder; ERR_NO_HOST_MEMORY.  Everything it held must be released
-     * before `unmake`. */
-    larder_result (*make)(struct allocator *a);
-    void (*unmake)(struct allocator *a);
-    /* The settings, the limit or the device's memory may have changed. */
-    void (*settings_changed)(struct allocator *a);
-    /* Release the free memory of a default pool's heap, or what is mapped
-     * nowhere.  Returns the first error. */
-    larder_result (*release_heap)(struct allocator *a, struct heap *heap);
-    /* Release segments of heaps that are empty after that. */
-    larder_result (*release_empty)(struct allocator *a);
-    void (*release_loose)(struct allocator *a);
-    /* Map live pages that a failed move left without memory; OK if there are
-     * none. */
-    larder_result (*settle)(struct allocator *a);
-    /* Release those pages of a default pool's heap that trim_age considers old
-     * (stamp.h).  Its stream has passed the point where it was when they were
-     * last in use. */
-    void (*release_old)(struct allocator *a, const struct heap *heap);
-    /* Release memory until no more than `target` bytes are held. */
-    void (*trim)(struct allocator *a, uint64_t target);
-    /* Take an unmapped handle of `bytes`, no longer held or counted, as if the
-     * device had just created it.  False: there is none. */
-    bool (*take_loose)(struct allocator *a, uint64_t bytes, uint64_t *out);
-    /* Bytes that could be released or moved to another heap. */
-    uint64_t (*movable_bytes)(const struct allocator *a);
-    bool (*has_movable)(const struct heap *heap);
-    uint64_t (*loose_bytes)(const struct allocator *a);
-    /* When the allocator is destroyed: release the pages and addresses of a
-     * segment of the policy's own kind, whatever it contains.  The segment is
-     * freed even if the device reports an error. */
-    larder_result (*destroy_segment)(struct allocator *a, struct segment *s);
-    /* Check its own rules, for larder_check(). */
-    larder_result (*check)(const struct allocator *a, size_t mapped_pages);
-};
-
 /* A policy: how memory is chosen. */
 struct policy {
     const char *name;
@@ -90,8 +51,6 @@ struct policy {
     void (*freed)(struct allocator *a, struct block *b);
     /* Adjust the settings to the policy.  NULL: no change. */
     void (*adjust)(struct conf *conf);
-    /* Its own state, beside the allocator.  NULL: none. */
-    const struct policy_state *state;
     bool explain_fully; /* explain OOM errors in more detail than PyTorch */
     /* While a capture may be in progress, assume that its end orders all
      * recorded streams, as PyTorch does. */
@@ -99,7 +58,9 @@ struct policy {
     /* Percent above the peak in use that is held before unused segments are
      * released; 0: no bound. */
     uint32_t slack_percent;
-    bool is_paged;            /* its heaps use `fit` if the device maps pages */
+    /* It keeps pages of its own (paged.h), and its heaps use `fit` if the device
+     * maps pages. */
+    bool is_paged;
     bool has_serials;         /* equal free blocks are ordered as in PyTorch */
     bool is_exact;            /* tells and keeps what PyTorch does, no more */
     bool is_host;             /* it allocates host memory */

@@ -11,6 +11,7 @@
 #include "core/segments/orphan.h"
 #include "core/segments/release.h"
 #include "core/segments/segment.h"
+#include "core/state/paged.h"
 #include "core/state/shard.h"
 #include "core/trim/trim_age.h"
 
@@ -53,8 +54,8 @@ void larder__trim_to(struct allocator *a, uint64_t target)
     larder__assert(allocator_is_locked(a) && !allocator_is_capturing(a));
     if (!events_are_idle(&a->events))
         larder__events_poll(a);
-    if (excess(a, target) > 0 && a->larder != NULL)
-        a->policy->state->trim(a, target);
+    if (excess(a, target) > 0)
+        larder__paged_trim(a, target);
     if (excess(a, target) > 0)
         (void)larder__release_unused(a, excess(a, target));
     if (excess(a, target) > 0)

@@ -8,6 +8,7 @@
 #include "core/segments/segment.h"
 #include "core/segments/stamp.h"
 #include "core/state/held.h"
+#include "core/state/paged.h"
 #include "core/trim/trim.h"
 
 /* ---- when trimming is not allowed ------------------------------------------ */
@@ -165,7 +166,7 @@ void larder__trim_heap(struct allocator *a, const struct heap *heap)
     uint64_t before = a->held_bytes;
 
     larder__assert(allocator_is_locked(a) && !larder__trim_is_barred(a));
-    a->policy->state->release_old(a, heap);
+    larder__paged_release_old(a, heap);
     larder__trim_count(a, before);
 }
 
@@ -186,8 +187,8 @@ static void look_at_loose(struct allocator *a)
 
     a->trim.idle = now == a->trim.activity ? a->trim.idle + 1 : 0;
     a->trim.activity = now;
-    if (a->trim.idle >= TRIM_STEPS && a->larder != NULL)
-        a->policy->state->release_loose(a);
+    if (a->trim.idle >= TRIM_STEPS)
+        larder__paged_release_loose(a);
 }
 
 void larder__trim_look(struct allocator *a)

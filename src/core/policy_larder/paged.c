@@ -1,4 +1,5 @@
-#include "core/policy_larder/larder_state.h"
+/* paged.c - the policy larder's pages as the rest of core sees them. */
+#include "core/state/paged.h"
 
 #include "base/fail.h"
 #include "base/host.h"
@@ -14,8 +15,10 @@
 
 /* ---- creating -------------------------------------------------------------- */
 
-static larder_result larder_state_make(struct allocator *a)
+larder_result larder__paged_make(struct allocator *a)
 {
+    if (!a->policy->is_paged)
+        return LARDER_OK;
     a->larder = larder__host_alloc(1, sizeof *a->larder);
     if (a->larder == NULL)
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
@@ -23,7 +26,7 @@ static larder_result larder_state_make(struct allocator *a)
     return LARDER_OK;
 }
 
-static void unmake(struct allocator *a)
+void larder__paged_unmake(struct allocator *a)
 {
     if (a->larder == NULL)
         return;
@@ -34,9 +37,10 @@ static void unmake(struct allocator *a)
     a->larder = NULL;
 }
 
-static void settings_changed(struct allocator *a)
+void larder__paged_reset(struct allocator *a)
 {
-    a->larder->refused_at = UINT64_MAX;
+    if (a->larder != NULL)
+        a->larder->refused_at = UINT64_MAX;
 }
 
 /* ---- releasing ----------------------------------------------------------- */
@@ -58,11 +62,11 @@ static void release_carved(struct allocator *a)
 
 /* A spot that the device fails to unmap stays mapped; larder__spots_unmap()
  * stops there and returns the error. */
-static larder_result release_heap(struct allocator *a, struct heap *heap)
+larder_result larder__paged_release_heap(struct allocator *a, struct heap *heap)
 {
     larder_result r;
 
-    if (heap->fit == NULL)
+    if (a->larder == NULL || heap->fit == NULL)
         return LARDER_OK;
     r = larder__carry_back(a);
     if (r != LARDER_OK)
@@ -73,18 +77,22 @@ static larder_result release_heap(struct allocator *a, struct heap *heap)
 }
 
 /* One pass over all segments, not one for each heap. */
-static larder_result release_empty(struct allocator *a)
+larder_result larder__paged_release_empty(struct allocator *a)
 {
     larder_result r;
 
+    if (a->larder == NULL)
+        return LARDER_OK;
     if (a->pieces != NULL)
         release_carved(a);
     r = larder__carry_back(a);
     return r == LARDER_OK ? larder__ranges_release(a) : r;
 }
 
-static void release_loose(struct allocator *a)
+void larder__paged_release_loose(struct allocator *a)
 {
+    if (a->larder == NULL)
+        return;
     larder__physical_drop(a, SIZE_MAX);
     larder__carry_tidy(a);
 }
@@ -100,8 +108,7 @@ static bool spot_is_old(const struct allocator *a, const struct spot *spot)
     return old == spot->pages;
 }
 
-static void larder_state_release_old(struct allocator *a,
-                                     const struct heap *heap)
+void larder__paged_release_old(struct allocator *a, const struct heap *heap)
 {
     struct spots *spots = &a->larder->spots;
     size_t loose = a->larder->loose.pages;
@@ -116,12 +123,15 @@ static void larder_state_release_old(struct allocator *a,
     larder__physical_drop(a, a->larder->loose.pages - loose);
 }
 
-static void trim(struct allocator *a, uint64_t target)
+void larder__paged_trim(struct allocator *a, uint64_t target)
 {
     uint64_t bytes = a->held_bytes > target ? a->held_bytes - target : 0;
     size_t pages = (size_t)((bytes + PAGE_BYTES - 1) / PAGE_BYTES);
-    size_t loose = a->larder->loose.pages;
+    size_t loose;
 
+    if (a->larder == NULL)
+        return;
+    loose = a->larder->loose.pages;
     (void)larder__carry_back(a);
     if (loose < pages) {
         larder__spots_find(a);
@@ -129,6 +139,16 @@ static void trim(struct allocator *a, uint64_t target)
         (void)larder__spots_unmap(a);
     }
     larder__physical_drop(a, pages);
+}
+
+larder_result larder__paged_settle(struct allocator *a)
+{
+    return a->larder != NULL ? larder__carry_back(a) : LARDER_OK;
+}
+
+larder_result larder__paged_destroy(struct allocator *a, struct segment *s)
+{
+    return larder__range_destroy(a, s);
 }
 
 /* ---- queries --------------------------------------------------------------- */
@@ -148,7 +168,7 @@ static size_t movable_pages_of(const struct heap *heap)
     return pages;
 }
 
-static bool has_movable(const struct heap *heap)
+bool larder__paged_has_movable(const struct heap *heap)
 {
     const struct block *b = fit_from(heap->fit, PAGE_BYTES);
 
@@ -157,10 +177,12 @@ static bool has_movable(const struct heap *heap)
     return b != NULL;
 }
 
-static uint64_t movable_bytes(const struct allocator *a)
+uint64_t larder__paged_movable_bytes(const struct allocator *a)
 {
     size_t pages = 0;
 
+    if (a->larder == NULL)
+        return 0;
     for (int kind = 0; kind < POOL_KINDS; kind++) {
         for (uint32_t i = 0; i < a->pools[kind].stocked_count; i++)
             pages += movable_pages_of(a->pools[kind].stocked[i]);
@@ -180,31 +202,35 @@ static uint64_t movable_bytes_of_all(const struct allocator *a)
     return pages_bytes(pages);
 }
 
-static uint64_t loose_bytes(const struct allocator *a)
+uint64_t larder__paged_loose_bytes(const struct allocator *a)
 {
-    return pages_bytes(a->larder->loose.pages);
+    return a->larder != NULL ? pages_bytes(a->larder->loose.pages) : 0;
 }
 
-static bool take_loose(struct allocator *a, uint64_t bytes, uint64_t *out)
+bool larder__paged_take(struct allocator *a, uint64_t bytes, uint64_t *out)
 {
-    const struct loose *loose = &a->larder->loose;
     size_t pages = bytes / PAGE_BYTES;
     size_t i;
 
-    if (!larder__physical_fit(a, 0, pages, &i) || loose->list[i].pages != pages)
+    if (a->larder == NULL || !larder__physical_fit(a, 0, pages, &i) ||
+        a->larder->loose.list[i].pages != pages)
         return false;
     *out = larder__physical_take(a, i);
     return true;
 }
 
-static larder_result check(const struct allocator *a, size_t mapped_pages)
+larder_result larder__paged_check(const struct allocator *a,
+                                  size_t mapped_pages)
 {
-    const struct loose *loose = &a->larder->loose;
+    const struct loose *loose;
     size_t pages = 0;
 
+    if (a->larder == NULL)
+        return LARDER_OK;
+    loose = &a->larder->loose;
     for (size_t i = 0; i < loose->handles; i++)
         pages += loose->list[i].pages;
-    if (movable_bytes(a) != movable_bytes_of_all(a))
+    if (larder__paged_movable_bytes(a) != movable_bytes_of_all(a))
         return larder__fail(LARDER_ERR_CORRUPT,
                             "rule B7 is broken: pages can be moved in heaps "
                             "that are not stocked");
@@ -223,21 +249,3 @@ static larder_result check(const struct allocator *a, size_t mapped_pages)
                             mapped_pages, loose->pages, a->page_count);
     return LARDER_OK;
 }
-
-const struct policy_state larder__state = {
-    .make = larder_state_make,
-    .unmake = unmake,
-    .settings_changed = settings_changed,
-    .release_heap = release_heap,
-    .release_empty = release_empty,
-    .release_loose = release_loose,
-    .settle = larder__carry_back,
-    .release_old = larder_state_release_old,
-    .trim = trim,
-    .take_loose = take_loose,
-    .movable_bytes = movable_bytes,
-    .has_movable = has_movable,
-    .loose_bytes = loose_bytes,
-    .destroy_segment = larder__range_destroy,
-    .check = check,
-};

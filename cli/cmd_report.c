@@ -180,11 +180,12 @@ static int run_report(const struct cli_command *self, int argc, char **argv)
     struct snapshot *snapshot = NULL;
     struct tool_error error;
     int status = cmd_report_read_settings(self, argc, argv, &s);
+    char why[REPORT_CURE_WHY];
     bool ok;
 
     if (status >= 0)
         return status;
-    s.options.cure.find = report_cure_find;
+    s.options.cure = report_cure_make(why);
     ok = read_inputs(self, &s, &snapshot);
     if (ok) {
         ok = s.json ? report_write_json(stdout, s.paths[0], snapshot,

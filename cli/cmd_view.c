@@ -148,7 +148,8 @@ static bool write_runs(const struct settings *s, const struct view_run *runs,
                        FILE *out)
 {
     char title[TITLE_MAX];
-    const struct report_cure cure = {.find = report_cure_find};
+    char why[REPORT_CURE_WHY];
+    const struct report_cure cure = report_cure_make(why);
     struct tool_error error;
 
     if (s->app)

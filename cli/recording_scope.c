@@ -6,10 +6,13 @@
 
 enum { STEPS_MIN = 6 }; /* fewer show no trend */
 
-/* The last one goes to the end of the recording, wherever that is. */
+/* The last one goes to the end of the recording, wherever that is.  What may be
+ * layers is no step. */
 static uint64_t whole_steps(const struct run_summary *r)
 {
-    return r->iterations.count > 0 ? r->iterations.count - 1 : 0;
+    return r->iterations.count > 0 && !r->may_be_layers
+               ? r->iterations.count - 1
+               : 0;
 }
 
 /* The least by which a step begins with more than the one before; 0: some begins
@@ -36,7 +39,7 @@ static bool find_growth(const struct run_summary *r, uint64_t *out,
             least = now - before;
     }
     free(curve);
-    *out = it->count < STEPS_MIN ? 0 : least;
+    *out = !r->may_be_layers && it->count >= STEPS_MIN ? least : 0;
     return true;
 }
 

@@ -5,9 +5,10 @@
 
 #include "report/verdict.h"
 
-/* Implements report_cure.find; `ctx` is unused.  Runs with very many events are
- * left to `larder tune`. */
-char *report_cure_find(void *ctx, const struct snapshot *s, size_t device,
-                       uint64_t *saves);
+/* A report_cure whose context is *why, which has to outlive it: why no setting
+ * was found, a sentence.  Recordings with very many events are left to `larder
+ * tune`. */
+enum { REPORT_CURE_WHY = 512 };
+struct report_cure report_cure_make(char why[REPORT_CURE_WHY]);
 
 #endif

@@ -190,7 +190,8 @@ static void print_scope(const struct tune *t)
                    now(t)->worst.min_capacity_bytes + scope.next_bytes, b));
     if (scope.grows_bytes_per_step > 0)
         printf("It grows: each pass begins with at least %s more than the one "
-               "before, and later ones need\nthat much more each.\n",
+               "before, and later ones that\ndo the same need that much more "
+               "each.\n",
                units_bytes(scope.grows_bytes_per_step, a));
 }
 
@@ -212,15 +213,13 @@ static void print_line(const struct tune *t, const struct tune_candidate *c)
 
 static void print_versions(const struct tune_candidate *c)
 {
+    char conditions[TUNE_CONDITIONS_MAX];
+
     if (c->setting.policy != LARDER_POLICY_PYTORCH)
         return;
-    printf("From PyTorch 2.9 on the name is PYTORCH_ALLOC_CONF.");
-    if (c->setting.segment_mb != 0)
-        printf("  large_segment_size_mb needs 2.11.");
-    if (c->setting.gc_percent != 0)
-        printf("  PyTorch collects only under "
-               "torch.cuda.set_per_process_memory_fraction().");
-    printf("\n");
+    tune_conditions(&c->setting, conditions);
+    printf("From PyTorch 2.9 on the name is PYTORCH_ALLOC_CONF.%s%s\n",
+           conditions[0] != '\0' ? "  " : "", conditions);
 }
 
 static void print_gain(const struct tune *t, const struct tune_candidate *c,

@@ -96,15 +96,26 @@ static bool advise_call(const struct run_summary *r, const struct shortage *s,
     return softmax >= missing || loss >= missing;
 }
 
+bool advice_no_setting(const struct shortage *s)
+{
+    return s->cause == SHORTAGE_TOO_MUCH &&
+           s->moment.requested + s->moment.pending + s->asked > s->attainable;
+}
+
+static uint64_t missing_bytes(const struct shortage *s)
+{
+    uint64_t needed = s->moment.allocated + s->moment.pending + s->asked;
+
+    return needed > s->attainable ? needed - s->attainable : s->asked;
+}
+
 /* Estimate what scales with the batch size: activations, temporaries, the
  * request. */
 static uint64_t advise_less(const struct run_summary *r,
                             const struct shortage *s, uint32_t activations,
                             FILE *out)
 {
-    uint64_t needed = s->moment.allocated + s->moment.pending + s->asked;
-    uint64_t missing =
-        needed > s->attainable ? needed - s->attainable : s->asked;
+    uint64_t missing = missing_bytes(s);
     uint64_t passing =
         s->asked +
         in_use(r, s, 1U << REPORT_ACTIVATIONS | 1U << REPORT_TEMPORARIES);
@@ -112,8 +123,8 @@ static uint64_t advise_less(const struct run_summary *r,
     char b[REPORT_WORD];
     char frame[REPORT_FRAME];
 
-    fprintf(out, "Hold %s less at that moment; no setting does that.",
-            report_bytes(missing, a));
+    fprintf(out, "Hold %s less at that moment%s.", report_bytes(missing, a),
+            advice_no_setting(s) ? "; no setting does that" : "");
     if (advise_call(r, s, missing, out))
         return missing;
     if (missing < passing)
@@ -134,17 +145,19 @@ static uint64_t advise_less(const struct run_summary *r,
 
 /* No setting is named that was not replayed. */
 static uint64_t advise_pieces(const struct run_summary *r,
-                              const struct shortage *s, FILE *out)
+                              const struct shortage *s, bool replayed,
+                              FILE *out)
 {
+    const char *rest = replayed ? ", or allocate it first."
+                                : ", or find a setting that can use it: "
+                                  "`larder tune` replays them.";
     char a[REPORT_WORD];
 
-    fprintf(out,
+    fprintf(out, "Free what pins %s of free memory earlier%s",
+            report_bytes(s->free_bytes, a),
             is_expandable(r)
-                ? "Free what pins %s of free memory earlier, or allocate it "
-                  "first: segments can grow already."
-                : "Free what pins %s of free memory earlier, or find a setting "
-                  "that can use it: `larder tune` replays them.",
-            report_bytes(s->free_bytes, a));
+                ? ", or allocate it first: segments can grow already."
+                : rest);
     return s->free_bytes;
 }
 
@@ -159,9 +172,9 @@ static uint64_t advise_waiting(const struct shortage *s, FILE *out)
     return s->moment.pending;
 }
 
-uint64_t advice_for_failure(const struct run_summary *r,
-                            const struct shortage *s, uint32_t activations,
-                            FILE *out)
+static uint64_t advise_cause(const struct run_summary *r,
+                             const struct shortage *s, uint32_t activations,
+                             bool replayed, FILE *out)
 {
     char a[REPORT_WORD];
 
@@ -169,7 +182,7 @@ uint64_t advice_for_failure(const struct run_summary *r,
     case SHORTAGE_TOO_MUCH:
         return advise_less(r, s, activations, out);
     case SHORTAGE_PIECES:
-        return advise_pieces(r, s, out);
+        return advise_pieces(r, s, replayed, out);
     case SHORTAGE_PENDING:
         return advise_waiting(s, out);
     case SHORTAGE_STREAMS:
@@ -197,6 +210,28 @@ uint64_t advice_for_failure(const struct run_summary *r,
         return s->own_largest;
     }
     return 0;
+}
+
+/* What is advised is about one request. */
+static void write_limits(const struct run_summary *r, const struct shortage *s,
+                         FILE *out)
+{
+    if (report_allocations_after(r, s->event) == 0)
+        fputs("  What follows that request was not recorded.", out);
+    else
+        fputs("  That is for this request alone.", out);
+}
+
+uint64_t advice_for_failure(const struct run_summary *r,
+                            const struct shortage *s, uint32_t activations,
+                            const char *why_none, FILE *out)
+{
+    uint64_t saves = advise_cause(r, s, activations, why_none != NULL, out);
+
+    if (why_none != NULL)
+        fprintf(out, "  %s", why_none);
+    write_limits(r, s, out);
+    return saves;
 }
 
 /* ---- advice to lower a peak --------------------------------------------- */
@@ -267,6 +302,14 @@ static void advise_leak(const struct run_summary *r,
             report_bytes(w->bytes, b));
 }
 
+#define NO_PATHS "  No call path says whose."
+
+/* A mark of the program is none. */
+static bool has_path(const struct run_summary *r, uint32_t line)
+{
+    return line != UINT32_MAX && !r->lifetimes->snapshot->stacks_are_notes;
+}
+
 /* Temporaries of the backward pass do not come from a line that could be
  * changed. */
 static void advise_temporaries(const struct run_summary *r,
@@ -279,7 +322,12 @@ static void advise_temporaries(const struct run_summary *r,
     report_bytes(w->at_peak, a);
     report_bytes(w->bytes, b);
     report_frame(r->lifetimes->snapshot, r->main_temporaries, false, frame);
-    if (remedy_has_line(r))
+    if (!has_path(r, r->main_temporaries))
+        fprintf(out,
+                "Halve the temporaries: they are %s of the peak, and half of "
+                "them %s less." NO_PATHS,
+                a, b);
+    else if (remedy_has_line(r))
         fprintf(out,
                 "Do the step at %s in place or in parts: its temporaries are "
                 "%s of the peak, and half of them %s less.",
@@ -299,13 +347,48 @@ static void advise_activations(const struct run_summary *r,
     char a[REPORT_WORD];
     char frame[REPORT_FRAME];
 
-    fprintf(out, "%s: that saves about %s; the largest are from %s.",
-            r->trains
-                ? "Recompute activations (checkpointing), or halve the batch"
-                : "Halve the batch or the sequence",
-            report_bytes(w->bytes, a),
-            report_frame(r->lifetimes->snapshot, r->main_activations, false,
-                         frame));
+    report_bytes(w->bytes, a);
+    report_frame(r->lifetimes->snapshot, r->main_activations, false, frame);
+    if (!has_path(r, r->main_activations))
+        fprintf(out,
+                "Hold half of what is kept for a while: that saves about "
+                "%s." NO_PATHS,
+                a);
+    else if (r->activations_known)
+        fprintf(out, "%s: that saves about %s; the largest are from %s.",
+                r->trains ? "Recompute activations (checkpointing), or halve "
+                            "the batch"
+                          : "Halve the batch or the sequence",
+                a, frame);
+    else
+        fprintf(out,
+                "Hold half of what is kept for a while, most of it from %s: "
+                "that saves about %s.  Half the batch does that if the "
+                "batch sets its size.",
+                frame, a);
+}
+
+/* Whether nothing but their age speaks for most of the weights. */
+static bool are_older(const struct run_summary *r)
+{
+    const struct lifetimes *l = r->lifetimes;
+    enum report_category told;
+    uint64_t older = 0;
+    uint64_t all = 0;
+
+    for (size_t i = 0; i < r->peak.live_count; i++) {
+        uint32_t number = r->peak.live[i];
+        const struct lifetime *a = &l->allocs[number];
+
+        if (r->categories[number] != REPORT_WEIGHTS ||
+            !moment_in_use(a, r->peak_state))
+            continue;
+        all += a->rounded;
+        if (a->start == LIFETIME_BEFORE && a->stack == 0 &&
+            !report_category_told(l->snapshot, a->user_metadata, &told))
+            older += a->rounded;
+    }
+    return older > all - older;
 }
 
 static void advise_remedy(const struct run_summary *r, enum remedy remedy,
@@ -337,13 +420,17 @@ static void advise_remedy(const struct run_summary *r, enum remedy remedy,
     case REMEDY_OPTIMIZER:
         fprintf(out,
                 "An optimizer with state of 8 bits, or sharded or offloaded "
-                "state, saves about %s.",
+                "state, saves about %s.  That is of state in 32 bits.",
                 a);
         break;
     case REMEDY_WEIGHTS:
         fprintf(out,
-                "Keep the weights in half as many bits (quantised), or part of "
-                "them elsewhere: %s less of the peak.",
+                are_older(r)
+                    ? "Keep what is older than the recording, weights most "
+                      "likely, in half as many bits (quantised), or part of it "
+                      "elsewhere: %s less of the peak."
+                    : "Keep the weights in half as many bits (quantised), or "
+                      "part of them elsewhere: %s less of the peak.",
                 a);
         break;
     case REMEDY_LEAK:
@@ -357,14 +444,27 @@ static void advise_remedy(const struct run_summary *r, enum remedy remedy,
 }
 
 /* What could be used if it were not in pieces is a setting's to save. */
-static char *find_setting(const struct run_summary *r,
+static bool is_in_pieces(const struct run_summary *r)
+{
+    return !is_expandable(r) && r->savable > r->peak_allocated / 20;
+}
+
+/* Beside a change of code, which costs work, stands what costs none: a setting,
+ * or why there is none. */
+static char *find_setting(const struct run_summary *r, enum remedy best,
                           const struct report_cure *cure, uint64_t *saves)
 {
-    if (cure == NULL || cure->find == NULL || is_expandable(r) ||
-        r->savable <= r->peak_allocated / 20)
+    char *words;
+
+    if (cure == NULL || cure->find == NULL ||
+        (best == REMEDY_NONE && !is_in_pieces(r)))
         return NULL;
-    return cure->find(cure->ctx, r->lifetimes->snapshot, r->lifetimes->device,
-                      saves);
+    words = cure->find(cure->ctx, r->lifetimes->snapshot, r->lifetimes->device,
+                       saves);
+    if (words != NULL || cure->why_none == NULL)
+        return words;
+    *saves = 0;
+    return cure->why_none(cure->ctx);
 }
 
 bool advice_for_peak(const struct run_summary *r,
@@ -378,7 +478,7 @@ bool advice_for_peak(const struct run_summary *r,
 
     if (!find_best(r, &best, &w, error))
         return false;
-    setting = find_setting(r, cure, &saves);
+    setting = find_setting(r, best, cure, &saves);
     v->saves = w.bytes;
     v->saves_by = remedy_name(best);
     if (setting != NULL && saves > w.bytes) {
@@ -388,7 +488,8 @@ bool advice_for_peak(const struct run_summary *r,
     } else {
         advise_remedy(r, best, &w, out);
         if (setting != NULL)
-            fprintf(out, "  Without a change of code: %s", setting);
+            fprintf(out, "  %s%s",
+                    saves > 0 ? "Without a change of code: " : "", setting);
     }
     free(setting);
     return true;

@@ -11,11 +11,17 @@
 
 /* Each writes to `out`. */
 
+/* Whether the request fails under every setting: what was asked for and in use,
+ * without any rounding, is more than there was. */
+bool advice_no_setting(const struct shortage *s);
+
 /* Advice after a failure; returns the bytes saved at that moment; 0: unknown.
- * `activations` is the line that held most of them, UINT32_MAX if unknown. */
+ * `activations` is the line that held most of them, UINT32_MAX if unknown;
+ * `why_none`, unless it is NULL, a sentence on the settings that were replayed,
+ * none of which helps. */
 uint64_t advice_for_failure(const struct run_summary *r,
                             const struct shortage *s, uint32_t activations,
-                            FILE *out);
+                            const char *why_none, FILE *out);
 
 /* What would lower the peak of the whole run the most, and beside a change of
  * code the setting that `cure` finds; sets v->saves and v->saves_by.  False: no

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "report/frame_groups.h"
 #include "report/frame_kind.h"
 #include "report/report_words.h"
 
@@ -46,6 +47,7 @@ static void count_in(struct call_node *node, const struct report_group *path)
 {
     node->bytes += path->bytes;
     node->count += path->count;
+    node->older += path->older;
 }
 
 static bool add_path(struct call_tree *t, const struct snapshot *s,
@@ -163,7 +165,11 @@ static void write_node(const struct writing *w, const struct call_node *node,
     char frame[REPORT_FRAME];
     uint64_t all = w->t->nodes[0].bytes;
 
-    report_frame(w->s, node->frame, w->whole, frame);
+    report_group_label(w->s,
+                       &(struct report_group){.key = node->frame,
+                                              .count = node->count,
+                                              .older = node->older},
+                       BY_LINE, w->whole, frame);
     if (is_same)
         fprintf(w->out, "  %10s  %5s  %*s%s\n", "", "", 2 * depth, "", frame);
     else

@@ -15,6 +15,7 @@ struct call_node {
     uint32_t next;  /* next sibling, by bytes; 0: none */
     uint64_t bytes;
     uint64_t count;
+    uint64_t older; /* of these, older than the recording */
 };
 
 struct call_tree {

@@ -10,42 +10,10 @@
 #include <strings.h>
 
 #include "report/explain.h"
-#include "report/frame_kind.h"
+#include "report/path_signs.h"
 
 /* An allocation freed within this many events was not kept on purpose. */
 enum { TEMPORARY_EVENTS = 32 };
-
-enum {
-    BY_OPTIMIZER = 1,
-    BY_BACKWARD = 2,
-    BY_FORWARD = 4,
-    BY_SETUP = 8,
-    BY_SOMEONE = 16,
-    BY_ZERO_GRAD = 32
-};
-
-struct sign {
-    const char *text; /* part of a file's or function's name */
-    bool in_file;
-    unsigned by;
-};
-
-static const struct sign signs[] = {
-    {"/optim/", true, BY_OPTIMIZER},
-    {"\\optim\\", true, BY_OPTIMIZER},
-    {"optimizer", true, BY_OPTIMIZER},
-    {"Optimizer", false, BY_OPTIMIZER},
-    {"backward", false, BY_BACKWARD},
-    {"Backward", false, BY_BACKWARD},
-    {"autograd::Engine", false, BY_BACKWARD},
-    {"forward", false, BY_FORWARD},
-    {"__init__", false, BY_SETUP},
-    {"from_pretrained", false, BY_SETUP},
-    {"load_state_dict", false, BY_SETUP},
-    {"_apply", false, BY_SETUP},
-    {"reset_parameters", false, BY_SETUP},
-    {"zero_grad", false, BY_ZERO_GRAD},
-};
 
 const char *report_category_name(enum report_category category)
 {
@@ -100,58 +68,6 @@ bool report_category_told(const struct snapshot *s, uint32_t user_metadata,
         }
     }
     return false;
-}
-
-/* ---- by frames ---------------------------------------------------------- */
-
-static unsigned frame_signs(const struct snapshot *s, uint32_t frame)
-{
-    const char *file = frame_text(s, s->frames[frame].filename);
-    const char *name = frame_text(s, s->frames[frame].name);
-    unsigned found = BY_SOMEONE;
-    size_t i;
-
-    for (i = 0; i < sizeof(signs) / sizeof(signs[0]); i++) {
-        if (strstr(signs[i].in_file ? file : name, signs[i].text) != NULL)
-            found |= signs[i].by;
-    }
-    return found;
-}
-
-/* If both passes occur in a stack the inner one counts: what is recomputed for
- * the backward pass is still an activation. */
-static uint8_t of_pass(uint8_t inner, uint8_t outer)
-{
-    if ((inner & (BY_FORWARD | BY_BACKWARD)) != 0)
-        return outer & (uint8_t) ~(BY_FORWARD | BY_BACKWARD);
-    return outer;
-}
-
-/* The signs found in each stack's frames.  NULL: no host memory. */
-static uint8_t *stack_signs(const struct snapshot *s)
-{
-    uint8_t *of_frame = malloc(s->frame_count + 1);
-    uint8_t *of_stack = calloc(s->stack_count + 1, 1);
-    uint32_t stack;
-    size_t i;
-
-    if (of_frame == NULL || of_stack == NULL) {
-        free(of_frame);
-        free(of_stack);
-        return NULL;
-    }
-    for (i = 0; i < s->frame_count; i++)
-        of_frame[i] = (uint8_t)frame_signs(s, (uint32_t)i);
-    /* Notes of the program are no frames. */
-    for (stack = 0; stack < s->stack_count && !s->stacks_are_notes; stack++) {
-        size_t count;
-        const uint32_t *frames = snapshot_stack(s, stack, &count);
-
-        for (i = 0; i < count; i++)
-            of_stack[stack] |= of_pass(of_stack[stack], of_frame[frames[i]]);
-    }
-    free(of_frame);
-    return of_stack;
 }
 
 /* ---- by lifetimes ------------------------------------------------------- */
@@ -280,7 +196,7 @@ static bool is_of_training(const struct sorting *s, const struct lifetime *a)
 bool report_categorize(const struct lifetimes *l, uint8_t *categories,
                        bool *trains, struct tool_error *error)
 {
-    uint8_t *by = stack_signs(l->snapshot);
+    uint8_t *by = path_signs(l->snapshot, true);
     const struct sorting s = {l, by};
     size_t i;
 

@@ -98,13 +98,18 @@ void find_leaks(const struct run_summary *f, struct finding_list *list)
     fprintf(title.out, "Each iteration leaves %s behind", report_bytes(min, a));
     fprintf(text.out,
             "At least that much of each of %zu iterations is never freed; the "
-            "largest allocation of the last: %s from %s.  Something keeps a "
-            "reference, usually a list of losses or outputs.\n",
+            "largest allocation of the last: %s from %s.  %s\n",
             f->iterations.count - 3,
             report_bytes(f->lifetimes->allocs[largest].requested, a),
             report_frame(
                 s, report_own_frame(s, f->lifetimes->allocs[largest].stack),
-                false, frame));
+                false, frame),
+            f->are_iterations
+                ? "Something keeps a reference, usually a list of losses or "
+                  "outputs."
+                : "If they are layers they keep it for later (keys and "
+                  "values, say); if not, something keeps a reference, "
+                  "usually a list of losses or outputs.");
     finding_end(list, &title, &text);
 }
 

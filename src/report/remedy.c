@@ -187,7 +187,8 @@ static void subtract_leak(struct measuring *m, struct remedy_worth *out)
     const struct iterations *it = &m->r->iterations;
     size_t number = l->before_count;
 
-    if (finding_leak(m->r, &out->largest) == 0)
+    /* What layers keep is not left behind. */
+    if (!m->r->are_iterations || finding_leak(m->r, &out->largest) == 0)
         return;
     for (size_t i = 1; i + 1 < it->count; i++) {
         while (number < l->alloc_count &&

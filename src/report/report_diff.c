@@ -87,7 +87,7 @@ static void gather_figures(struct difference *d, const struct run_summary *a,
                     segment_calls(a), segment_calls(b));
     report_diff_add(d, "driver time, ns", "driver_time_ns", 0, a->driver_ns,
                     b->driver_ns);
-    report_diff_add(d, "iterations", "iterations", 0, a->iterations.count,
+    report_diff_add(d, "repeats", "iterations", 0, a->iterations.count,
                     b->iterations.count);
 }
 

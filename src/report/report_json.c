@@ -172,6 +172,16 @@ static json_t *actions_json(const struct run_summary *r)
     return made;
 }
 
+/* What repeats, as far as it is known. */
+static const char *repeats_name(const struct run_summary *r)
+{
+    if (r->iterations.layers > 0)
+        return "layers";
+    if (r->iterations.count == 0)
+        return "nothing";
+    return r->are_iterations ? "iterations" : "iterations or layers";
+}
+
 /* {begin_event, peak_allocated_bytes} of each iteration. */
 static json_t *iterations_json(const struct run_summary *r)
 {
@@ -261,7 +271,7 @@ static json_t *device_json(const struct run_summary *r,
     return json_pack(
         "{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, "
         "s:o, s:o, s:o, s:o, s:o, s:{s:o, s:o, s:o}, s:o, s:o, s:b, s:o, "
-        "s:o, s:o, s:b, s:I}",
+        "s:o, s:o, s:b, s:I, s:s}",
         "device", whole(l->device), "events", whole(l->event_count), "segments",
         whole(segments_of(l->snapshot, l->device)), "oom_events",
         whole(r->counts[SNAPSHOT_OOM]), "peak_allocated_bytes",
@@ -280,7 +290,7 @@ static json_t *device_json(const struct run_summary *r,
         (int)r->iterations.marked, "iteration_peaks", iterations_json(r),
         "verdict", verdict, "by", groups, "has_history",
         (int)report_has_history(r), "categories_recorded_bytes",
-        whole(report_told_bytes(r)));
+        whole(report_told_bytes(r)), "repeats", repeats_name(r));
 }
 
 /* ---- the whole report ------------------------------------------------------------ */

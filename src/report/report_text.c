@@ -78,11 +78,11 @@ static void write_calls(const struct report_writing *w)
             report_time((int64_t)(w->r->driver_ns / 1000), a));
 }
 
-/* Repetition without marks counts as iterations only if memory returns to the
- * same level; otherwise it may be layers, and is not reported. */
-static bool are_iterations(const struct run_summary *r)
+/* Where memory does not return to the same level what repeats is not reported,
+ * unless it is known to be iterations. */
+static bool is_regular(const struct run_summary *r)
 {
-    return r->iterations.marked || r->steady;
+    return r->are_iterations || r->steady;
 }
 
 static void write_iterations(const struct report_writing *w)
@@ -95,19 +95,19 @@ static void write_iterations(const struct report_writing *w)
                 "  pattern  %zu times about %" PRIu32
                 " events alike within one pass, as its layers are\n",
                 it->layers, it->events_per_layer);
-    if (it->count == 0 || (!are_iterations(w->r) && !w->opt->all))
+    if (it->count == 0 || (!is_regular(w->r) && !w->opt->all))
         return;
     each =
         (it->begin[it->count - 1] - it->begin[0]) / (uint32_t)(it->count - 1);
-    if (are_iterations(w->r))
+    if (w->r->are_iterations)
         fprintf(w->out,
                 "  repeats  %zu %siterations of about %" PRIu32 " events\n",
                 it->count, it->marked ? "marked " : "", each);
     else
         fprintf(w->out,
-                "  pattern  %zu times about %" PRIu32
+                "  %s  %zu times about %" PRIu32
                 " events alike: layers, or iterations\n",
-                it->count, each);
+                w->r->steady ? "repeats" : "pattern", it->count, each);
 }
 
 static bool all_alike(const uint64_t *peaks, size_t count)
@@ -130,10 +130,11 @@ static void write_iteration_peaks(const struct report_writing *w)
     size_t alike = 0;
     size_t i;
 
-    if (it->count == 0 || (!w->opt->all && (!are_iterations(w->r) ||
-                                            all_alike(peaks, it->count))))
+    if (it->count == 0 ||
+        (!w->opt->all && (!is_regular(w->r) || all_alike(peaks, it->count))))
         return;
-    fputs("\nPeak of each iteration\n", w->out);
+    fprintf(w->out, "\nPeak of each %s\n",
+            w->r->are_iterations ? "iteration" : "repeat");
     for (i = 0; i < it->count && (shown < w->top || w->opt->all); i++) {
         if (!w->opt->all && i > 0 && peaks[i] == peaks[i - 1]) {
             alike++;
@@ -239,6 +240,14 @@ static size_t fitting(const char *line, size_t length, size_t max)
     return n;
 }
 
+/* Where a line is broken at the two blanks between sentences one is left. */
+static void write_trimmed(FILE *out, int indent, const char *text, size_t n)
+{
+    while (n > 0 && text[n - 1] == ' ')
+        n--;
+    fprintf(out, "%*s%.*s\n", indent, "", (int)n, text);
+}
+
 /* Write lines, broken if they are too long; continuation lines are indented
  * like the line's text. */
 static void write_indented(FILE *out, int indent, const char *text)
@@ -250,12 +259,14 @@ static void write_indented(FILE *out, int indent, const char *text)
         size_t n = fitting(text, length, max);
         const char *rest = text + n;
 
-        fprintf(out, "%*s%.*s\n", indent, "", (int)n, text);
+        write_trimmed(out, indent, text, n);
         for (length -= n; length > 0; length -= n, rest += n) {
-            rest++;
-            length--;
+            size_t blanks = strspn(rest, " ");
+
+            rest += blanks;
+            length -= blanks;
             n = fitting(rest, length, max - (in < max / 2 ? in : 0));
-            fprintf(out, "%*s%.*s\n", indent + (int)in, "", (int)n, rest);
+            write_trimmed(out, indent + (int)in, rest, n);
         }
         text = rest + (*rest == '\n');
     }

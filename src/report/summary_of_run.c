@@ -6,6 +6,7 @@
 
 #include <larder/device.h>
 
+#include "report/evidence.h"
 #include "report/report_words.h"
 #include "report/savable.h"
 #include "snapshot/snapshot_conf.h"
@@ -186,6 +187,19 @@ static bool count_events(struct run_summary *r)
     return true;
 }
 
+static bool find_evidence(struct run_summary *r, struct tool_error *error)
+{
+    enum evidence paths;
+
+    if (!evidence_of_steps(r->lifetimes, &r->iterations, &paths) ||
+        !evidence_of_activations(&r->peak, r->categories,
+                                 &r->activations_known))
+        return tool_fail(error, "not enough host memory for the report");
+    r->are_iterations = r->iterations.marked || paths == EVIDENCE_STEPS;
+    r->may_be_layers = !r->iterations.marked && paths == EVIDENCE_UNSURE;
+    return true;
+}
+
 bool run_summary_make(const struct lifetimes *l, struct run_summary *out,
                       struct tool_error *error)
 {
@@ -200,6 +214,7 @@ bool run_summary_make(const struct lifetimes *l, struct run_summary *out,
     }
     if (report_categorize(l, out->categories, &out->trains, error) &&
         moment_make(l, out->peak_state, &out->peak, error) &&
+        find_evidence(out, error) &&
         report_savable(&out->peak, &out->savable, error) &&
         report_groups_make(&out->peak, GROUP_BY_LINE, NULL, &out->lines,
                            &out->line_count, error) &&

@@ -40,6 +40,9 @@ struct run_summary {
     struct iterations iterations;
     uint64_t *iteration_peaks; /* maximum allocated in each */
     bool steady;               /* each begins with about as much allocated */
+    bool are_iterations; /* marked, or each is seen to be a step of training */
+    bool may_be_layers;  /* there are call paths, and they do not tell */
+    bool activations_known; /* those at the peak: evidence.h */
     uint64_t counts[SNAPSHOT_ACTION_MAX + 1]; /* number of events */
     int64_t duration_us;                      /* 0: unknown */
     int64_t peak_us;                          /* since the first event */

@@ -37,6 +37,16 @@ static bool last_failure(const struct run_summary *r, uint32_t *event)
     return false;
 }
 
+uint64_t report_allocations_after(const struct run_summary *r, uint32_t event)
+{
+    const struct lifetimes *l = r->lifetimes;
+    uint64_t count = 0;
+
+    for (uint32_t i = event + 1; i < l->event_count; i++)
+        count += l->events[i].action == SNAPSHOT_ALLOC;
+    return count;
+}
+
 /* ---- peak, state and cause ---------------------------------------------- */
 
 static void write_failure(const struct run_summary *r, const struct shortage *s,
@@ -44,6 +54,7 @@ static void write_failure(const struct run_summary *r, const struct shortage *s,
 {
     const struct lifetimes *l = r->lifetimes;
     uint32_t stack = l->events[s->event].stack;
+    uint64_t after = report_allocations_after(r, s->event);
     char a[REPORT_WORD];
     char b[REPORT_WORD];
     char frame[REPORT_REQUESTER];
@@ -65,6 +76,9 @@ static void write_failure(const struct run_summary *r, const struct shortage *s,
         fprintf(out, "; a limit of its own kept it from the driver's %s",
                 report_bytes(s->driver_free, a));
     fputs(".", out);
+    if (after > 0)
+        fprintf(out, "  It went on: %" PRIu64 " allocation%s followed.", after,
+                report_plural(after));
 }
 
 static void write_time(const struct run_summary *r, int64_t us, FILE *out)
@@ -84,7 +98,9 @@ static void write_peak(const struct run_summary *r, FILE *out)
     char a[REPORT_WORD];
     char b[REPORT_WORD];
 
-    fprintf(out, "It did not run out of memory: at most %s were in use",
+    fprintf(out,
+            "It did not run out of memory while it was recorded: at most %s "
+            "were in use",
             report_bytes(r->peak_allocated, a));
     if (two_times)
         write_time(r, r->peak_us, out);
@@ -144,12 +160,19 @@ struct verdict_texts {
 };
 
 static char *find_cure(const struct run_summary *r, const struct shortage *s,
-                       const struct report_cure *cure, uint64_t *saves)
+                       const struct report_cure *cure, uint64_t *saves,
+                       char **why_none)
 {
-    if (cure == NULL || cure->find == NULL || s->cause == SHORTAGE_TOO_MUCH)
+    char *words;
+
+    *why_none = NULL;
+    if (cure == NULL || cure->find == NULL || advice_no_setting(s))
         return NULL;
-    return cure->find(cure->ctx, r->lifetimes->snapshot, r->lifetimes->device,
-                      saves);
+    words = cure->find(cure->ctx, r->lifetimes->snapshot, r->lifetimes->device,
+                       saves);
+    if (words == NULL && cure->why_none != NULL)
+        *why_none = cure->why_none(cure->ctx);
+    return words;
 }
 
 static bool write_oom(const struct run_summary *r,
@@ -161,6 +184,7 @@ static bool write_oom(const struct run_summary *r,
     struct shortage s;
     uint32_t activations;
     char *words;
+    char *why_none;
     size_t count;
     bool ok;
 
@@ -173,13 +197,15 @@ static bool write_oom(const struct run_summary *r,
     if (ok) {
         write_failure(r, &s, t->what.out);
         write_main_holders(r, lines, count, s.moment.allocated, t->who.out);
-        words = find_cure(r, &s, cure, &v->saves);
+        words = find_cure(r, &s, cure, &v->saves, &why_none);
         if (words != NULL)
             fputs(words, t->advice.out);
         else
-            v->saves = advice_for_failure(r, &s, activations, t->advice.out);
+            v->saves =
+                advice_for_failure(r, &s, activations, why_none, t->advice.out);
         v->saves_by = words != NULL ? "setting" : "none";
         free(words);
+        free(why_none);
     }
     free(lines);
     moment_free(&s.moment);

@@ -15,14 +15,17 @@ struct report_verdict {
 };
 
 /* Finds settings by replaying the run: those under which it gets past the
- * request that failed, or else those with which it needs less.  Returns advice
- * with its price, malloc'd, or NULL; *saves is how much less it needs.  Called
- * only if a setting could help: memory was not simply too small, or is held and
- * not in use. */
+ * request that failed, or else those with which it needs less.  Called only if a
+ * setting could help, or is to stand beside a change of code. */
 struct report_cure {
+    /* Advice with its price, malloc'd, or NULL; *saves is how much less the run
+     * needs. */
     char *(*find)(void *ctx, const struct snapshot *s, size_t device,
                   uint64_t *saves);
     void *ctx;
+    /* After find() gave NULL: a sentence that says why, malloc'd, or NULL.  May
+     * be NULL itself. */
+    char *(*why_none)(void *ctx);
 };
 
 /* `cure` may be NULL.  False: no host memory; nothing needs to be freed. */
@@ -30,6 +33,9 @@ bool report_verdict_make(const struct run_summary *r,
                          const struct report_cure *cure,
                          struct report_verdict *out, struct tool_error *error);
 void report_verdict_free(struct report_verdict *v);
+
+/* How many allocations were recorded after an event. */
+uint64_t report_allocations_after(const struct run_summary *r, uint32_t event);
 
 /* Whether more than the snapshot's last state was recorded. */
 bool report_has_history(const struct run_summary *r);

@@ -105,6 +105,12 @@ larder_policy tune_policy(const struct tune_candidate *c,
 /* Why a setting helps: a sentence without its full stop. */
 const char *tune_reason(const struct replay_setting *s);
 
+/* What a setting needs to have its effect: sentences, with two blanks between
+ * them; empty: nothing. */
+enum { TUNE_CONDITIONS_MAX = 160 };
+const char *tune_conditions(const struct replay_setting *s,
+                            char out[TUNE_CONDITIONS_MAX]);
+
 /* One JSON object on one line without a line end, malloc'd.  NULL: no host
  * memory. */
 char *tune_json(const struct tune *t);

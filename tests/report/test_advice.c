@@ -146,7 +146,7 @@ static void each_cause_has_its_remedy(void **state)
 static void setting_is(bool wanted, const char *lines, const char *settings)
 {
     int asked = 0;
-    const struct report_cure cure = {found, &asked};
+    const struct report_cure cure = {.find = found, .ctx = &asked};
 
     cured_advice_is(lines, settings, &cure, wanted ? "Set this." : NOTHING,
                     wanted ? MIB(7) : 0);
@@ -178,7 +178,7 @@ static void free_memory_in_used_segments_is_worth_a_setting(void **state)
 static void a_setting_stands_beside_a_change_of_code(void **state)
 {
     int asked = 0;
-    const struct report_cure cure = {found, &asked};
+    const struct report_cure cure = {.find = found, .ctx = &asked};
 
     (void)state;
     cured_advice_is(
@@ -186,8 +186,116 @@ static void a_setting_stands_beside_a_change_of_code(void **state)
         "alloc 0 40MiB 0 torch/optim/adam.py:1:step\n"
         "alloc 40 9MiB " MAIN,
         NULL, &cure,
-        "saves about 30.0 MiB.  Without a change of code: Set this.", MIB(30));
+        "saves about 30.0 MiB.  That is of state in 32 bits.  Without a change "
+        "of code: Set this.",
+        MIB(30));
     assert_int_equal(asked, 1);
+}
+
+static char *none(void *ctx, const struct snapshot *s, size_t device,
+                  uint64_t *saves)
+{
+    (void)s;
+    (void)device;
+    ++*(int *)ctx;
+    *saves = MIB(99); /* of no setting */
+    return NULL;
+}
+
+static char *because(void *ctx)
+{
+    (void)ctx;
+    return strdup("None of nine does.");
+}
+
+/* Under any settings, and with few pieces: a change of code costs work.  If there
+ * is no setting it says why, and nothing more where nothing is to be changed. */
+static void every_change_of_code_has_its_setting(void **state)
+{
+    static const char state_of_adam[] =
+        "segment_alloc 0 50MiB\nalloc 0 40MiB 0 torch/optim/adam.py:1:step\n"
+        "alloc 40 9MiB " MAIN;
+    int asked = 0;
+    const struct report_cure cure = {.find = found, .ctx = &asked};
+    const struct report_cure no_cure = {none, &asked, because};
+    const struct report_cure silent = {.find = none, .ctx = &asked};
+
+    (void)state;
+    cured_advice_is(state_of_adam, NULL, &cure,
+                    "Without a change of code: Set this.", MIB(30));
+    cured_advice_is(state_of_adam, "\"expandable_segments\": true", &cure,
+                    "Without a change of code: Set this.", MIB(30));
+    cured_advice_is(state_of_adam, NULL, &no_cure,
+                    "of state in 32 bits.  None of nine does.", MIB(30));
+    cured_advice_is(state_of_adam, NULL, &silent, "of state in 32 bits.",
+                    MIB(30));
+    assert_int_equal(asked, 4);
+    cured_advice_is("segment_alloc 0 42MiB\nalloc 0 40MiB " MAIN, NULL,
+                    &no_cure, NOTHING, 0);
+    assert_int_equal(asked, 4);
+}
+
+/* What was asked for fits, and what it is rounded to does not: a setting may
+ * help. */
+static void only_what_fits_under_no_setting_is_said_not_to(void **state)
+{
+    static const char rounded[] =
+        "segment_alloc 0 6MiB\n"
+        "alloc 0 5MiB 0 m.py:1:__init__\noom 0 1MiB\n";
+    static const char rounds[] = "\"roundup_power2_divisions\": {\"4\": 2}";
+    int asked = 0;
+    const struct report_cure cure = {.find = found, .ctx = &asked};
+    const struct report_cure no_cure = {none, &asked, because};
+
+    (void)state;
+    cured_advice_is(rounded, rounds, &cure, "Set this.", MIB(7));
+    cured_advice_is(rounded, rounds, &no_cure,
+                    "Hold 1.00 MiB less at that "
+                    "moment.  Quantising",
+                    MIB(1));
+    cured_advice_is(rounded, rounds, &no_cure, "None of nine does.", MIB(1));
+    assert_int_equal(asked, 3);
+    cured_advice_is("segment_alloc 0 8MiB\nalloc 0 8MiB 0 m.py:1:__init__\n"
+                    "oom 0 2MiB\n",
+                    rounds, &cure, "less at that moment; no setting does that.",
+                    MIB(2));
+    assert_int_equal(asked, 3);
+}
+
+/* Not to look for one: that was done. */
+static void after_the_replay_nobody_is_sent_to_replay(void **state)
+{
+    static const char pieces[] = "segment_alloc 0 60MiB\nalloc 0 20MiB\n"
+                                 "alloc 20 20MiB\nalloc 40 20MiB\n"
+                                 "free_requested 0 20MiB\n"
+                                 "free_completed 0 20MiB\n"
+                                 "free_requested 40 20MiB\n"
+                                 "free_completed 40 20MiB\noom 4MiB 30MiB\n";
+    int asked = 0;
+    const struct report_cure no_cure = {none, &asked, because};
+
+    (void)state;
+    cured_advice_is(pieces, NULL, &no_cure,
+                    "earlier, or allocate it first.  None of nine does.  What "
+                    "follows that request was not recorded.",
+                    MIB(40));
+    advice_is(pieces, NULL, "`larder tune` replays them.  What follows",
+              MIB(40));
+}
+
+static void advice_is_about_one_request(void **state)
+{
+    char lines[256];
+
+    (void)state;
+    advice_is("segment_alloc 0 20MiB\nalloc 0 9MiB\noom 30MiB 20MiB\n", NULL,
+              "had 30.0 MiB left.  What follows that request was not recorded.",
+              MIB(30));
+    snprintf(lines, sizeof lines,
+             "segment_alloc 0 20MiB\nalloc 0 9MiB\n"
+             "oom 30MiB 20MiB\nalloc 9 1MiB\n");
+    advice_is(lines, NULL,
+              "had 30.0 MiB left.  That is for this request alone.", MIB(30));
 }
 
 /* Segments that grow do so by pages, each stream's own: what fills a part of one
@@ -246,6 +354,23 @@ static void half_of_the_weights_can_go(void **state)
               NULL, NOTHING, 0);
 }
 
+static void what_is_older_is_weights_most_likely(void **state)
+{
+    (void)state;
+    advice_is("segment_alloc 60 2MiB\nalloc 60 1KiB " MAIN
+              "segment 0 40MiB\nblock 40MiB active_allocated\n",
+              NULL,
+              "Keep what is older than the recording, weights most likely, in "
+              "half as many bits (quantised), or part of it elsewhere: 20.0 "
+              "MiB less of the peak.",
+              MIB(20));
+    /* Half of them are seen to be made. */
+    advice_is("segment_alloc 0 40MiB\nalloc 20 20MiB 0 m.py:1:__init__\n"
+              "segment 0 40MiB\nblock 20MiB active_allocated\n"
+              "block 20MiB active_allocated m.py:1:__init__\n",
+              NULL, "Keep the weights in half as many bits", MIB(20));
+}
+
 /* Recomputing them helps where a backward pass needs them. */
 static void half_of_the_activations_can_go(void **state)
 {
@@ -264,6 +389,36 @@ static void half_of_the_activations_can_go(void **state)
               "Recompute activations (checkpointing), or halve the batch: that "
               "saves about 20.0 MiB;",
               MIB(20));
+}
+
+/* Nobody says that a batch is the size of what no pass made or freed. */
+static void what_only_lives_long_is_not_said_to_scale(void **state)
+{
+    char lines[8192] = "alloc 0 40MiB 0 /home/me/m.py:2:copy_of_weights\n";
+
+    (void)state;
+    for (int i = 1; i < 100; i++)
+        strcat(lines,
+               i == 40 ? "free_requested 0 40MiB\n" : "segment_alloc + 2MiB\n");
+    advice_is(lines, "\"expandable_segments\": true",
+              "Hold half of what is kept for a while, most of it from m.py:2 "
+              "copy_of_weights: that saves about 20.0 MiB.  Half the batch "
+              "does that if the batch sets its size.",
+              MIB(20));
+}
+
+/* Layers keep what the next token needs. */
+static void what_layers_keep_is_no_leak(void **state)
+{
+    char lines[4096] = "";
+
+    (void)state;
+    for (int i = 0; i < 8; i++)
+        strcat(lines, "alloc + 3MiB 0 m.py:9:block|m.py:20:run\n"
+                      "alloc 0 20MiB 0 m.py:10:block|m.py:20:run\n"
+                      "free_requested 0 20MiB\n");
+    advice_is(lines, NULL, "Do the step at m.py:10 block in place or in parts",
+              MIB(10));
 }
 
 static void a_leak_is_what_all_iterations_have_left(void **state)
@@ -302,7 +457,9 @@ static void temporaries_are_those_of_a_line_or_of_the_backward_pass(
               "less.",
               MIB(10));
     advice_is("alloc 0 20MiB\nfree_requested 0 20MiB\nalloc 0 1MiB " MAIN, NULL,
-              "(most of them from no call path)", MIB(10));
+              "Halve the temporaries: they are 20.0 MiB of the peak, and half "
+              "of them 10.0 MiB less.  No call path says whose.",
+              MIB(10));
 }
 
 /* Behind the peak stands another, which the change leaves as it is: what is
@@ -413,6 +570,13 @@ int main(void)
         cmocka_unit_test(three_quarters_of_an_optimizers_state_can_go),
         cmocka_unit_test(half_of_the_weights_can_go),
         cmocka_unit_test(half_of_the_activations_can_go),
+        cmocka_unit_test(every_change_of_code_has_its_setting),
+        cmocka_unit_test(what_is_older_is_weights_most_likely),
+        cmocka_unit_test(only_what_fits_under_no_setting_is_said_not_to),
+        cmocka_unit_test(after_the_replay_nobody_is_sent_to_replay),
+        cmocka_unit_test(advice_is_about_one_request),
+        cmocka_unit_test(what_only_lives_long_is_not_said_to_scale),
+        cmocka_unit_test(what_layers_keep_is_no_leak),
         cmocka_unit_test(a_leak_is_what_all_iterations_have_left),
         cmocka_unit_test(
             temporaries_are_those_of_a_line_or_of_the_backward_pass),

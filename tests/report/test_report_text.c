@@ -82,8 +82,8 @@ static void maxima_of_two_moments_have_two_times(void **state)
         "  when     after event 1 of 5, 10 µs into 40 µs\n"
         "           reserved after event 3 of 5, 30 µs into 40 µs\n");
     has(two, &usual,
-        "at most 4.00 MiB were in use, 10 µs into\n               40 µs, and "
-        "12.0 MiB reserved from the driver, 30 µs into 40 µs.");
+        "at most 4.00 MiB were\n               in use, 10 µs into 40 µs, and "
+        "12.0 MiB reserved from the driver, 30 µs\n               into 40 µs.");
     has_not("segment_alloc 0 4MiB\nalloc 0 4MiB\n", &usual, "  reserved after");
 }
 
@@ -191,7 +191,8 @@ static void a_pattern_is_distinguished_from_iterations(void **state)
     (void)state;
     has(peaks_of("555"), &usual,
         "  repeats  3 marked iterations of about 2 events\n");
-    has(alike, &usual, "  repeats  4 iterations of about 4 events\n");
+    has(alike, &usual,
+        "  repeats  4 times about 4 events alike: layers, or iterations\n");
     has_not(layers, &usual, "  repeats ");
     has_not(layers, &usual, "  pattern ");
     has(layers, &whole,

@@ -76,7 +76,7 @@ static char *found(void *ctx, const struct snapshot *s, size_t device,
 static void fragmentation_gets_a_cure_or_a_setting_that_is_off(void **state)
 {
     int asked = 0;
-    struct report_cure cure = {found, &asked};
+    struct report_cure cure = {.find = found, .ctx = &asked};
 
     (void)state;
     verdict_is(pieces, NULL, NULL, "the rest lay in pieces of at most 20.0 MiB",
@@ -90,6 +90,32 @@ static void fragmentation_gets_a_cure_or_a_setting_that_is_off(void **state)
     verdict_is("segment_alloc 0 60MiB\nalloc 0 60MiB\noom 0 30MiB\n", NULL,
                &cure, "ran out", "60.0 MiB", "Hold 30.0 MiB less");
     assert_int_equal(asked, 1);
+}
+
+/* A program that catches the failure goes on. */
+static void a_run_that_recovers_is_told_of(void **state)
+{
+    static const char failed[] = "segment_alloc 0 60MiB\nalloc 0 60MiB\n"
+                                 "oom 0 30MiB\nfree_requested 0 60MiB\n";
+    char lines[256];
+
+    (void)state;
+    verdict_is(failed, NULL, NULL, "60.0 MiB were in use.", "60.0 MiB",
+               "What follows that request was not recorded.");
+    snprintf(lines, sizeof lines, "%salloc 0 20MiB\n", failed);
+    verdict_is(lines, NULL, NULL,
+               "60.0 MiB were in use.  It went on: 1 allocation followed.",
+               "60.0 MiB", "That is for this request alone.");
+    /* Those before do not count, and the last failure does. */
+    snprintf(lines, sizeof lines,
+             "%salloc 0 20MiB\nalloc 20 9MiB\noom 0 40MiB\n"
+             "alloc 30 1MiB\nalloc 40 1MiB\n",
+             failed);
+    verdict_is(
+        lines, NULL, NULL,
+        "(the last of 2 times): of the 89.0 MiB that it could have, 29.0 "
+        "MiB were in use.  It went on: 2 allocations followed.",
+        "29.0 MiB", "That is for this request alone.");
 }
 
 static void nobody_holds_memory_where_none_was_in_use(void **state)
@@ -196,6 +222,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_shortage_says_how_much_is_missing),
         cmocka_unit_test(fragmentation_gets_a_cure_or_a_setting_that_is_off),
+        cmocka_unit_test(a_run_that_recovers_is_told_of),
         cmocka_unit_test(nobody_holds_memory_where_none_was_in_use),
         cmocka_unit_test(a_snapshot_without_history_says_so),
         cmocka_unit_test(the_advice_is_what_lowers_a_peak_most),

@@ -1,0 +1,96 @@
+#include "report/evidence.h"
+
+#include <stdlib.h>
+
+#include "report/explain.h"
+#include "report/path_signs.h"
+
+enum { BY_TRAINING = BY_BACKWARD | BY_OPTIMIZER | BY_ZERO_GRAD };
+
+/* ---- activations --------------------------------------------------------- */
+
+static bool is_evident(const struct lifetimes *l, const uint8_t *by,
+                       const struct lifetime *a)
+{
+    enum report_category told;
+
+    if (report_category_told(l->snapshot, a->user_metadata, &told) ||
+        (by[a->stack] & BY_FORWARD) != 0)
+        return true;
+    return a->end < l->event_count &&
+           (by[l->events[a->end].stack] & BY_BACKWARD) != 0;
+}
+
+bool evidence_of_activations(const struct moment *m, const uint8_t *categories,
+                             bool *is)
+{
+    const struct lifetimes *l = m->lifetimes;
+    uint8_t *by = path_signs(l->snapshot, false);
+    uint64_t evident = 0;
+    uint64_t all = 0;
+
+    if (by == NULL)
+        return false;
+    for (size_t i = 0; i < m->live_count; i++) {
+        const struct lifetime *a = &l->allocs[m->live[i]];
+
+        if (categories[m->live[i]] != REPORT_ACTIVATIONS ||
+            !moment_in_use(a, m->state))
+            continue;
+        all += a->rounded;
+        evident += is_evident(l, by, a) ? a->rounded : 0;
+    }
+    free(by);
+    *is = evident >= all - evident;
+    return true;
+}
+
+/* ---- steps --------------------------------------------------------------- */
+
+/* Of the events from one to before another: whether training's passes are among
+ * them, and allocations of something else. */
+static bool is_step(const struct lifetimes *l, const uint8_t *by, uint32_t from,
+                    uint32_t to)
+{
+    bool trains = false;
+    bool more = false;
+
+    for (uint32_t i = from; i < to && !(trains && more); i++) {
+        const struct snapshot_event *e = &l->events[i];
+
+        if ((by[e->stack] & BY_TRAINING) != 0)
+            trains = true;
+        else
+            more = more || (e->action == SNAPSHOT_ALLOC && by[e->stack] != 0);
+    }
+    return trains && more;
+}
+
+static bool has_paths(const struct lifetimes *l, const uint8_t *by,
+                      uint32_t from, uint32_t to)
+{
+    for (uint32_t i = from; i < to; i++) {
+        if (by[l->events[i].stack] != 0)
+            return true;
+    }
+    return false;
+}
+
+bool evidence_of_steps(const struct lifetimes *l, const struct iterations *it,
+                       enum evidence *out)
+{
+    uint8_t *by = path_signs(l->snapshot, false);
+    size_t last = it->count > 0 ? it->count - 1 : 0;
+
+    if (by == NULL)
+        return false;
+    *out = EVIDENCE_STEPS;
+    if (last == 0 || !has_paths(l, by, it->begin[0], it->begin[last]))
+        *out = EVIDENCE_NO_PATHS;
+    for (size_t i = 0; i < last && *out == EVIDENCE_STEPS; i++) {
+        if (!is_step(l, by, it->begin[i], it->begin[i + 1]))
+            *out = EVIDENCE_UNSURE;
+    }
+    free(by);
+    return true;
+}

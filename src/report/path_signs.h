@@ -1,0 +1,20 @@
+/* path_signs.h - what the names in a call path say of who allocated or freed. */
+#ifndef LARDER_REPORT_PATH_SIGNS_H
+#define LARDER_REPORT_PATH_SIGNS_H
+
+#include "snapshot/snapshot.h"
+
+enum {
+    BY_OPTIMIZER = 1,
+    BY_BACKWARD = 2,
+    BY_FORWARD = 4,
+    BY_SETUP = 8,
+    BY_SOMEONE = 16, /* there is a path */
+    BY_ZERO_GRAD = 32
+};
+
+/* The signs in each stack, malloc'd; of two passes only the inner one, if
+ * `inner`.  NULL: no host memory. */
+uint8_t *path_signs(const struct snapshot *s, bool inner);
+
+#endif

@@ -52,6 +52,7 @@ static json_t *failure(const struct run_summary *r, uint32_t event,
     return made;
 }
 
+/* The last is what the verdict is about. */
 static json_t *failures(const struct run_summary *r, struct tool_error *error)
 {
     const struct lifetimes *l = r->lifetimes;
@@ -64,7 +65,11 @@ static json_t *failures(const struct run_summary *r, struct tool_error *error)
 
         if (l->events[i].action != SNAPSHOT_OOM)
             continue;
-        made = failure(r, i, told++ < REPORT_OOMS_EXPLAINED, error);
+        told++;
+        made = failure(r, i,
+                       told <= REPORT_OOMS_EXPLAINED ||
+                           told == r->counts[SNAPSHOT_OOM],
+                       error);
         if (made == NULL) {
             json_decref(list);
             return NULL;

@@ -513,6 +513,30 @@ class Page(page_case.PageCase):
         self.assertEqual(page.run('state.device.ooms[0].event + 1'),
                          self.state(page, 'cursor'))
 
+    def test_it_opens_the_failure_that_the_verdict_is_about(self):
+        """The last of 23, of which the first 20 are explained too."""
+        events = [{'action': 'oom', 'addr': 0, 'size': (n + 1) << 21, 'stream': 0,
+                   'device_free': 1 << 20, 'time_us': n, 'frames': []}
+                  for n in range(23)]
+        file = self.folder / 'often.json'
+        file.write_text(json.dumps({'segments': [], 'device_traces': [events]}))
+        page = self.open(file)
+        self.assertIn('46.0 MiB', page.text('#verdict'))
+        self.assertEqual(self.state(page, 'cursor'), 23)
+        self.assertEqual(page.run('state.device.ooms.filter((o) => '
+                                  '!o.text.includes("Why:")).length'), 2)
+        self.assertTrue(page.run('''(() => {
+            const at = (item) => item.getBoundingClientRect(), panel = $("panel");
+            const last = [...panel.querySelectorAll("button")].at(-1);
+            return panel.scrollHeight > panel.clientHeight &&
+              last.textContent.includes("46.0 MiB") &&
+              at(last).top >= at(panel).top &&
+              at(last).bottom <= at(panel).bottom; })()'''))
+        # Scrolled by hand it stays there, and goes to the next that is chosen.
+        page.run('$("panel").scrollTop = 0; redraw()')
+        page.settle()
+        self.assertEqual(page.run('$("panel").scrollTop'), 0)
+
     def test_the_device_that_failed_stands_before_the_others(self):
         event = {'action': 'alloc', 'addr': 1 << 30, 'size': 1 << 20,
                  'stream': 0, 'time_us': 5, 'frames': []}

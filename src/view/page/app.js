@@ -32,7 +32,8 @@ function deviceTexts(snapshot, lives, number) {
   };
 }
 
-// Each explanation visits everything that was live.
+// Each explanation visits everything that was live.  The last is what the
+// verdict is about.
 const FAILURES_EXPLAINED = 20;
 
 function deviceOf(snapshot, run, lives, number) {
@@ -42,11 +43,12 @@ function deviceOf(snapshot, run, lives, number) {
     Uint8Array.from(lives.allocs, (a) => sorting.of(a));
   const device = makeDevice(run, deviceTexts(snapshot, lives, number), columns);
   const known = { snapshot, run, lives, device, categories,
-    trains: sorting.trains(lives.allocs) };
+    trains: sorting.trains(lives.allocs),
+    by: stackSigns(snapshot, run, false) };
   device.verdict = verdictOf(known);
   device.ooms.forEach((oom, n) => {
-    oom.text = n < FAILURES_EXPLAINED ? failureText(known, oom.event)
-      : "Not explained: one of many.";
+    oom.text = n < FAILURES_EXPLAINED || n === device.ooms.length - 1
+      ? failureText(known, oom.event) : "Not explained: one of many.";
   });
   return device;
 }

@@ -7,29 +7,41 @@ const WHAT = {
   grew: "grew between two moments",
   made: "made between two moments",
 };
+// The key of what has no call path, and what that is called.
+const PATHLESS = "no call path";
+function pathlessName(older, all) {
+  if (older === 0) return PATHLESS;
+  return older === all ? "older than the recording"
+    : "older than the recording, or no call path";
+}
 // Maximum depth of a path; deeper calls are left out.
 const PATH_LONGEST = 250;
 // By kind of frame.
 const NODE_KINDS = ["cpp", "torch", "cpp", "cpp", "torch", "library", "own"];
 
-// Bytes and allocations by stack. `mask`, if given, selects the allocations
-// that count; [from, to] are states, and the moment is `to`.
+// Bytes and allocations by stack, and of how many without a call path how many
+// are older than the recording. `mask`, if given, selects the allocations that
+// count; [from, to] are states, and the moment is `to`.
 function weighStacks(device, what, from, to, mask) {
   const a = device.alloc, n = stackCount(device.run);
   const bytes = new Float64Array(n), count = new Float64Array(n);
+  const pathless = { older: 0, all: 0 };
   const add = (i, times) => {
     if (mask && !mask[i]) return;
     bytes[a.stack[i]] += times * a.rounded[i];
     count[a.stack[i]] += times;
+    if (a.stack[i] !== NO_STACK) return;
+    pathless.all++;
+    pathless.older += a.start[i] < 0 && device.events > 0;
   };
   if (what === "made") {
     for (let i = 0; i < a.start.length; i++)
       if (a.start[i] >= from && a.start[i] < to) add(i, 1);
-    return { bytes, count };
+    return { bytes, count, pathless };
   }
   for (const i of aliveAt(device, to)) add(i, 1);
   if (what === "grew") for (const i of aliveAt(device, from)) add(i, -1);
-  return { bytes, count };
+  return { bytes, count, pathless };
 }
 
 function frameKey(run, id, by) {
@@ -85,7 +97,7 @@ function makeNode(key, frame, kind, parent) {
 }
 
 function nodeLabel(run, node, by) {
-  if (node.frame < 0) return node.key;
+  if (node.frame < 0) return node.name || node.key;
   return frameLabel(run, node.frame, by);
 }
 
@@ -103,7 +115,7 @@ function makeTree(run, weights, form) {
     const bytes = weights.bytes[stack], count = weights.count[stack];
     if (bytes === 0 && count === 0) continue;
     let path = keptPath(run, stack, form);
-    if (path.length === 0) path = [["no call path", -1]];
+    if (path.length === 0) path = [[PATHLESS, -1]];
     let node = root;
     addTo(node, bytes, count);
     for (const [key, frame] of path) {
@@ -118,6 +130,8 @@ function makeTree(run, weights, form) {
     }
     node.self += bytes;
   }
+  const nobody = root.children.get(PATHLESS), { older, all } = weights.pathless;
+  if (nobody) nobody.name = pathlessName(older, all);
   return root;
 }
 
@@ -153,7 +167,7 @@ function maskOf(device, keys, form) {
     const path = keptPath(device.run, stack, form);
     through[stack] = keys.every((key, i) => path[i] && path[i][0] === key);
   }
-  if (keys[0] === "no call path") through[NO_STACK] = 1;
+  if (keys[0] === PATHLESS) through[NO_STACK] = 1;
   const mask = new Uint8Array(a.start.length);
   for (let i = 0; i < mask.length; i++) mask[i] = through[a.stack[i]];
   return mask;

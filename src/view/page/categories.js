@@ -34,14 +34,15 @@ function signsOf(signs, text) {
 }
 
 // The signs found in each stack's frames.  If both passes occur the inner one
-// counts: what is recomputed for the backward pass is still an activation.
-function stackSigns(snapshot, run) {
+// counts, unless it is told not to: what is recomputed for the backward pass is
+// still an activation.
+function stackSigns(snapshot, run, inner = true) {
   const by = new Uint8Array(stackCount(run));
   if (snapshot.stacksAreNotes) return by;
   const ofFrame = run.kind.map((kind, id) => BY_SOMEONE |
     signsOf(SIGNS_OF_FILES, frameFile(run, id)) |
     signsOf(SIGNS_OF_NAMES, frameName(run, id)));
-  const passes = BY_FORWARD | BY_BACKWARD;
+  const passes = inner ? BY_FORWARD | BY_BACKWARD : 0;
   for (let stack = 0; stack < by.length; stack++)
     for (const id of stackFrames(run, stack))
       by[stack] |= by[stack] & passes ? ofFrame[id] & ~passes : ofFrame[id];

@@ -289,6 +289,15 @@ const SPAN_ACTS = {
   forget: () => markSpan(0, 0),
 };
 
+// Goes to the failure of a moment once, so that the panel can be scrolled then.
+function drawFailureList(panel) {
+  const place = showFailures(panel, state.device, state.cursor,
+    (n) => moveCursor(n + 1, true));
+  if (place === 0 || state.placed === state.cursor) return;
+  state.placed = state.cursor;
+  state.scrolled[TAB_FAILURES] = place;
+}
+
 const PANELS = [
   drawDetails,
   (panel) => showSpan(panel, state.device, state.span, SPAN_ACTS),
@@ -296,7 +305,7 @@ const PANELS = [
   drawFound,
   (panel) => showEvents(panel, state.device, state.cursor,
     eventList(state.device, state.mask), (n) => moveCursor(n + 1, true)),
-  (panel) => showFailures(panel, state.device, (n) => moveCursor(n + 1, true)),
+  drawFailureList,
   (panel) => showFindings(panel, state.device),
 ];
 
@@ -338,7 +347,7 @@ function drawFigures() {
   put("allocations", d.alloc.start.length.toLocaleString("en"));
   const time = d.events > 0 ? d.event.time[d.events - 1] : 0;
   if (time > 0) put("time", timeText(time));
-  put("out of memory", d.ooms.length ? `${d.ooms.length} ×` : "never",
+  put("out of memory", d.ooms.length ? `${d.ooms.length} ×` : "not recorded",
     d.ooms.length > 0);
   if (d.note) put("note", d.note);
   state.others.forEach(putOther);
@@ -368,7 +377,8 @@ function putOther(other) {
   put("peak reserved",
     bytesText(other.pyramid.reserved.range(0, other.events).most));
   put("events", other.events.toLocaleString("en"));
-  put("out of memory", other.ooms.length ? `${other.ooms.length} ×` : "never");
+  put("out of memory",
+    other.ooms.length ? `${other.ooms.length} ×` : "not recorded");
 }
 
 // ---- all of it ----

@@ -30,9 +30,7 @@ function withoutPathName({ run, events, alloc }) {
   const old = alloc.start.filter((start, i) =>
     ownFrame(run, alloc.stack[i]) < 0 && start < 0 && events > 0).length;
   const all = alloc.stack.filter((stack) => ownFrame(run, stack) < 0).length;
-  if (old === 0) return "no call path";
-  return old === all ? "older than the recording"
-    : "older than the recording, or no call path";
+  return pathlessName(old, all);
 }
 
 // { of: the group of each allocation, names, colours }; the last group is

@@ -175,17 +175,22 @@ function showEvents(panel, device, current, list, onChoose) {
   fill();
 }
 
-function showFailures(panel, device, onChoose) {
+// Returns the place of the failure at the moment that is shown; 0: none is.
+function showFailures(panel, device, here, onChoose) {
+  let place = 0;
   if (device.ooms.length === 0) {
-    panel.append(element("p", "Memory never ran out on this device."));
-    return;
+    panel.append(element("p", "No failure of this device was recorded."));
+    return 0;
   }
   for (const oom of device.ooms) {
     const title = element("button", `Out of memory: ${bytesText(oom.bytes)} ` +
       `asked, ${momentText(device, oom.event)}`, "alarm");
     title.addEventListener("click", () => onChoose(oom.event));
     panel.append(title, element("pre", oom.text));
+    if (oom.event + 1 === here)
+      place = title.offsetTop - panel.firstChild.offsetTop;
   }
+  return place;
 }
 
 function showFindings(panel, device) {

@@ -50,6 +50,7 @@ class Moment {
     const sum = (list) => list.reduce((all, { a }) => all + a.rounded, 0);
     this.used = this.live.filter(({ a }) => inUse(a, state));
     this.allocated = sum(this.used);
+    this.requested = this.used.reduce((all, { a }) => all + a.size, 0);
     this.pending = sum(this.live) - this.allocated;
     let at = 0;
     for (const area of this.areas) at = this.fill(area, at);

@@ -265,7 +265,8 @@ function chooseDevice(number) {
   state.cursor = state.device.peak;
   state.tab = TAB_DETAILS;
   if (state.device.ooms.length > 0) {
-    state.cursor = state.device.ooms[0].event + 1;
+    // The one that the verdict is about.
+    state.cursor = state.device.ooms.at(-1).event + 1;
     state.tab = TAB_FAILURES;
   } else if (state.device.findings.length > 0) {
     state.tab = TAB_FINDINGS;

@@ -22,14 +22,17 @@ function lineText(run, own) {
 
 // What the group of a line is called.
 function holderText(run, { own, older, count }) {
-  if (own >= 0 || older === 0) return lineText(run, own);
-  return older === count ? "older than the recording"
-    : "older than the recording, or no call path";
+  return own >= 0 ? lineText(run, own) : pathlessName(older, count);
 }
 
 function requesterText({ snapshot, run }, stack) {
   const line = lineText(run, ownFrame(run, stack));
   return snapshot.stacksAreNotes ? `at the mark "${line}"` : `by ${line}`;
+}
+
+function allocationsAfter({ lives }, event) {
+  return lives.events.slice(event + 1)
+    .filter((e) => ACTIONS[e.action] === "alloc").length;
 }
 
 // ---- what happened ----
@@ -45,9 +48,11 @@ function happenedFailure(known, s) {
     ? `, but the rest lay in pieces of at most ${bytesText(s.wouldFit)}`
     : s.cause === "limit" ? "; a limit of its own kept it from the driver's " +
       bytesText(s.driverFree) : "";
+  const after = allocationsAfter(known, s.number);
   return `It ran out of memory when ${bytesText(s.asked)} was asked for` +
     `${asker}${times}: of the ${bytesText(s.attainable)} that it could have, ` +
-    `${bytesText(s.moment.allocated)} were in use${but}.`;
+    `${bytesText(s.moment.allocated)} were in use${but}.` + (after > 0
+    ? `  It went on: ${after} allocation${plural(after)} followed.` : "");
 }
 
 function mostReserved(device) {
@@ -90,7 +95,7 @@ function happenedPeak(known) {
   const when = (state) => last > 0
     ? `, ${timeText(state > 0 ? time[state - 1] : 0)} into ${timeText(last)}`
     : "";
-  return `It did not run out of memory: at most ` +
+  return `It did not run out of memory while it was recorded: at most ` +
     `${bytesText(device.curve.allocated[device.peak])} were in use` +
     (twoTimes ? when(device.peak) : "") +
     (reserved > 0 ? `, and ${bytesText(reserved)} reserved from the driver`
@@ -132,6 +137,12 @@ function missingBytes(s) {
   return s.needed > s.attainable ? s.needed - s.attainable : s.asked;
 }
 
+// Without any rounding, too.
+function noSetting(s) {
+  return s.cause === "too much" &&
+    s.moment.requested + s.moment.pending + s.asked > s.attainable;
+}
+
 // A change of one call that is enough.
 function adviseCall(known, s, missing) {
   const spare = (lessOf) => lessOf(known, s.event.stack, s.asked) +
@@ -150,8 +161,8 @@ function adviseLess(known, s) {
     mainLine(known, s.moment, ACTIVATIONS);
   const passing = s.asked +
     ofCategory(known, s.moment, ACTIVATIONS, TEMPORARIES);
-  const least = `Hold ${bytesText(missing)} less at that moment; no setting ` +
-    "does that.  ";
+  const least = `Hold ${bytesText(missing)} less at that moment` +
+    `${noSetting(s) ? "; no setting does that" : ""}.  `;
   const call = adviseCall(known, s, missing);
   if (call) return least + call;
   if (missing >= passing)
@@ -171,7 +182,7 @@ function advisePieces(known, s) {
       : "find a setting that can use it: `larder tune` replays them.");
 }
 
-function adviseFailure(known, s) {
+function adviseCause(known, s) {
   switch (s.cause) {
     case "too much": return adviseLess(known, s);
     case "pieces": return advisePieces(known, s);
@@ -195,10 +206,26 @@ function adviseFailure(known, s) {
   }
 }
 
+function adviseFailure(known, s) {
+  return adviseCause(known, s) + (allocationsAfter(known, s.number) === 0
+    ? "  What follows that request was not recorded."
+    : "  That is for this request alone.");
+}
+
+const NO_PATHS = "  No call path says whose.";
+
+// A mark of the program is none.
+function hasPath({ snapshot }, line) {
+  return line >= 0 && !snapshot.stacksAreNotes;
+}
+
 function adviseTemporaries(known, moment, { atPeak, bytes }) {
   const line = mainLine(known, moment, TEMPORARIES);
   const name = lineText(known.run, line);
   const all = bytesText(atPeak), half = bytesText(bytes);
+  if (!hasPath(known, line))
+    return `Halve the temporaries: they are ${all} of the peak, and half of ` +
+      `them ${half} less.${NO_PATHS}`;
   return temporariesLine(known, moment) < 0
     ? "Halve the batch, or fuse what the backward pass takes apart: its " +
       `temporaries are ${all} of the peak (most of them from ${name}), and ` +
@@ -212,6 +239,49 @@ function largestLine({ run }, { largest }) {
     : ownFrame(run, largest.stack));
 }
 
+// Whether most of them were made by a forward pass or freed by a backward pass:
+// evidence.c.
+function activationsKnown({ run, lives, device, categories, by }, moment) {
+  let evident = 0, all = 0;
+  for (const { a, number } of moment.used) {
+    if (categories[number] !== ACTIVATIONS) continue;
+    const freed = a.end < device.events ? by[lives.events[a.end].stack] : 0;
+    const told = TOLD.has(run.strings[a.note].toLowerCase());
+    all += a.rounded;
+    if (told || by[a.stack] & BY_FORWARD || freed & BY_BACKWARD)
+      evident += a.rounded;
+  }
+  return evident >= all - evident;
+}
+
+function adviseActivations(known, moment, { bytes }) {
+  const saves = `that saves about ${bytesText(bytes)}`;
+  const own = mainLine(known, moment, ACTIVATIONS);
+  const line = lineText(known.run, own);
+  if (!hasPath(known, own))
+    return `Hold half of what is kept for a while: ${saves}.${NO_PATHS}`;
+  if (!activationsKnown(known, moment))
+    return "Hold half of what is kept for a while, most of it from " +
+      `${line}: ${saves}.  Half the batch does that if the batch sets its size.`;
+  return (known.trains
+    ? "Recompute activations (checkpointing), or halve the batch"
+    : "Halve the batch or the sequence") +
+    `: ${saves}; the largest are from ${line}.`;
+}
+
+// Whether nothing but their age speaks for most of the weights.
+function areOlder({ run, categories }, moment) {
+  let older = 0, all = 0;
+  for (const { a, number } of moment.used) {
+    if (categories[number] !== WEIGHTS) continue;
+    all += a.rounded;
+    const told = TOLD.has(run.strings[a.note].toLowerCase());
+    if (a.start === BEFORE && a.stack === NO_STACK && !told)
+      older += a.rounded;
+  }
+  return older > all - older;
+}
+
 const ADVICE = {
   attention: (known, _, worth) => "Use fused attention " +
     `(scaled_dot_product_attention) at ${largestLine(known, worth)}: without ` +
@@ -219,17 +289,16 @@ const ADVICE = {
   loss: (known, _, worth) =>
     `Compute the loss at ${largestLine(known, worth)} in pieces: in eight of ` +
     `them the peak is ${bytesText(worth.bytes)} lower.`,
-  activations: (known, moment, { bytes }) => (known.trains
-    ? "Recompute activations (checkpointing), or halve the batch"
-    : "Halve the batch or the sequence") +
-    `: that saves about ${bytesText(bytes)}; the largest are from ` +
-    `${lineText(known.run, mainLine(known, moment, ACTIVATIONS))}.`,
+  activations: adviseActivations,
   temporaries: adviseTemporaries,
   optimizer: (known, _, { bytes }) => "An optimizer with state of 8 bits, or " +
-    `sharded or offloaded state, saves about ${bytesText(bytes)}.`,
-  weights: (known, _, { bytes }) => "Keep the weights in half as many bits " +
-    `(quantised), or part of them elsewhere: ${bytesText(bytes)} less of the ` +
-    "peak.",
+    `sharded or offloaded state, saves about ${bytesText(bytes)}.  That is of ` +
+    "state in 32 bits.",
+  weights: (known, moment, { bytes }) => (areOlder(known, moment)
+    ? "Keep what is older than the recording, weights most likely, in half as " +
+      "many bits (quantised), or part of it elsewhere: "
+    : "Keep the weights in half as many bits (quantised), or part of them " +
+      "elsewhere: ") + `${bytesText(bytes)} less of the peak.`,
 };
 
 function isOffered(known, moment, name, { bytes }) {

@@ -164,11 +164,28 @@ static larder_result check_minimum(const struct conf *conf, const char *key,
                         (unsigned long long)limit);
 }
 
+/* PyTorch takes any size above 10, and its first large request ends in an error
+ * of the driver, whose pages are multiples of 2 MiB. */
+static larder_result check_pages(const struct conf *conf)
+{
+    const uint64_t mb = conf->large_segment_bytes / LARDER_MIB;
+
+    if (!conf->expandable_segments || mb % 2 == 0)
+        return LARDER_OK;
+    return larder__fail(LARDER_ERR_CONF,
+                        "large_segment_size_mb must be even with "
+                        "expandable_segments, as the driver's pages are of 2 "
+                        "MiB: it is %llu",
+                        (unsigned long long)mb);
+}
+
 /* Rules between two settings, independent of their order. */
 static larder_result conf_check_whole(const struct conf *conf)
 {
-    larder_result result =
-        check_bound(conf, "max_split_size_mb", conf->max_split_bytes,
+    larder_result result = check_pages(conf);
+
+    if (result == LARDER_OK)
+        result = check_bound(conf, "max_split_size_mb", conf->max_split_bytes,
                     !conf->rules->split_at_segment);
 
     if (result == LARDER_OK && conf->slack_given)

@@ -17,7 +17,7 @@ import sys
 import threading
 import traceback
 
-from larder._after_torch import AfterTorch
+from larder._after_import import after_import
 
 # Set by the process that has CUDA, for those that it starts.
 _OWNER = "LARDER_RECORD_OWNER"
@@ -85,7 +85,7 @@ class Recorder:
         self._handler = self._signalled  # one object, to be known by
         self._getsignal = signal.getsignal
         self._reset()
-        sys.meta_path.insert(0, AfterTorch(self._torch_is_here))
+        after_import("torch", self._torch_is_here)
 
     def _reset(self):
         self._is_recording = False

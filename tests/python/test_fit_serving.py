@@ -18,6 +18,12 @@ INFO [kv_cache_utils.py] GPU KV cache size: 604,672 tokens
 INFO [kv_cache_utils.py] Maximum concurrency for 16,000 tokens per request: 37.79x
 """.splitlines()
 STARTED = "INFO init engine (profile, create kv cache, warmup model) took 5.1 seconds"
+LACKS = (
+    "ValueError: To serve at least one request with the models's max seq len (40000), "
+    "(9.78 GiB KV cache is needed, which is larger than the available KV cache memory "
+    "(4.38 GiB). Based on the available memory, the estimated maximum model length is "
+    "17920."
+)
 
 
 def plan_of(lines):
@@ -57,6 +63,24 @@ class Serving(unittest.TestCase):
         self.assertIn("64.50 GiB  KV cache", text)
         self.assertIn("604,672  tokens", text)
         self.assertIn("37.79  requests at once, of 16,000 tokens each", text)
+
+    def test_why_it_does_not_start_and_by_how_much(self):
+        plan = plan_of(LOG[:6])
+        plan.note({"text": "EngineCore failed", "error": LACKS})
+        plan.note({"text": "", "error": "RuntimeError: see above"})
+        self.assertEqual((plan.error, plan.is_short), (LACKS, True))
+        self.assertEqual(plan.lacks_bytes, round((9.78 - 4.38) * GIB))
+        self.assertEqual(plan.longest, 17920)
+
+    def test_another_error_is_not_a_lack_of_memory(self):
+        plan = serving.Plan()
+        plan.note({"error": "ValueError: no such model"})
+        self.assertFalse(plan.is_short)
+
+    def test_a_cache_of_less_than_nothing_is_no_plan(self):
+        plan = plan_of(["Available KV cache memory: -3.25 GiB"])
+        self.assertEqual(plan.cache_bytes(), round(-3.25 * GIB))
+        self.assertIsNone(plan.told())
 
 
 if __name__ == "__main__":

@@ -53,7 +53,7 @@ class Case(unittest.TestCase):
             file.write(textwrap.dedent(text))
         return path
 
-    def run_it(self, *words, **environment):
+    def run_it(self, *words, stdin=None, **environment):
         return subprocess.run(
             [LARDER, "run", "--engine", "stand-in", *words],
             env={
@@ -62,14 +62,14 @@ class Case(unittest.TestCase):
                 "LARDER_PYTHON_DIR": lab_case.PACKAGE_DIR,
                 "PYTHONDONTWRITEBYTECODE": "1",
             },
-            capture_output=True, text=True, timeout=120,
+            capture_output=True, text=True, timeout=120, stdin=stdin,
         )
 
     def told(self, *words, status=0, **environment):
         path = os.path.join(self.folder, "report.json")
         run = self.run_it(f"--json={path}", *words, **environment)
         self.assertEqual(run.returncode, status, run.stderr)
-        self.said = run.stdout
+        self.said, self.complained = run.stdout, run.stderr
         with open(path, encoding="utf-8") as file:
             return json.load(file)
 
@@ -234,6 +234,102 @@ class Programs(Case):
         self.assertEqual(told["verdict"], "fits")
         self.assertGreater(told["min_capacity_bytes"], 0)
         self.assertIn("held from the driver", told["by_category"])
+
+
+VLLM_LOGGER = """
+    import logging
+    logging.getLogger("vllm").setLevel(logging.DEBUG)
+"""
+
+VLLM_ARGUMENTS = """
+    class EngineArgs:
+        def __init__(self, model, max_model_len):
+            self.model, self.max_model_len = model, max_model_len
+            self.gpu_memory_utilization = 0.9
+            self.tensor_parallel_size = 1
+            self.load_format, self.tokenizer = "auto", None
+            self.skip_tokenizer_init = False
+            self.__post_init__()
+
+        def __post_init__(self):
+            pass
+"""
+
+SERVE = """
+    import os, sys, torch
+    import vllm.logger
+    from vllm.engine.arg_utils import EngineArgs
+
+    def serve(arguments):
+        log = vllm.logger.logging.getLogger("vllm.worker")
+        print(arguments.load_format, arguments.skip_tokenizer_init, file=sys.stderr)
+        tokens = 1000 * arguments.tensor_parallel_size
+        x = torch.Tensor(5 << 20)
+        log.info("Available KV cache memory: %.2f GiB", 1)
+        if arguments.max_model_len > tokens:
+            raise ValueError(
+                "(2.50 GiB KV cache is needed, which is larger than the available KV "
+                "cache memory (1.00 GiB). the estimated maximum model length is 1000."
+            )
+        log.info("GPU KV cache size: %s tokens", f"{tokens:,}")
+        log.info("init engine (profile) took %.2f seconds", 1)
+        sys.stdin.read()
+        print("served")
+
+    try:
+        serve(EngineArgs(os.path.dirname(__file__), int(sys.argv[1])))
+    except ValueError as error:
+        vllm.logger.logging.getLogger("vllm").exception("failed to start")
+        raise
+"""
+
+
+class Serving(Case):
+    """A double of vLLM, which says what it would say."""
+
+    def setUp(self):
+        super().setUp()
+        os.makedirs(os.path.join(self.folder, "vllm", "engine"))
+        for name in ("vllm/__init__.py", "vllm/engine/__init__.py"):
+            self.script("", name)
+        self.script(VLLM_LOGGER, "vllm/logger.py")
+        self.script(VLLM_ARGUMENTS, "vllm/engine/arg_utils.py")
+
+    def serve(self, length, *words, **how):
+        # It waits for its input to end, as a server waits for requests.
+        waits, end = os.pipe()
+        self.addCleanup(os.close, waits)
+        self.addCleanup(os.close, end)
+        return self.told(*words, self.script(SERVE), str(length), stdin=waits, **how)
+
+    def test_a_ready_engine_is_ended_and_its_plan_told(self):
+        told = self.serve(900)
+        self.assertEqual((told["verdict"], told["how"]), ("fits", "ready"))
+        self.assertEqual(told["serving"]["kv_cache_tokens"], 1000)
+        self.assertEqual(told["peak_requested_bytes"], 5 * MIB)
+        self.assertNotIn("served", self.said)
+
+    def test_one_that_does_not_start_is_told_what_would(self):
+        told = self.serve(1500, "--gpu", "rtx4090", status=1)
+        self.assertEqual(told["verdict"], "does not fit")
+        self.assertIn("KV cache is needed", told["error"])
+        self.assertEqual(
+            [(cure["name"], cure["value"], cure["starts"]) for cure in told["cures"]],
+            [("max_model_len", 1000, True), ("gpu_memory_utilization", 0.97, False),
+             ("tensor_parallel_size", 2, True)],
+        )
+
+    def test_the_longest_request_is_searched(self):
+        told = self.serve(1, "--max", "max-model-len=1..9000")
+        self.assertEqual(told["largest"], 1000)
+        self.assertLess(len(told["tried"]), 6)
+
+    def test_weights_that_are_not_there_are_dummies(self):
+        self.serve(900)
+        self.assertIn("dummy True", self.complained)
+        self.script("", "model.safetensors")
+        self.serve(900)
+        self.assertIn("auto True", self.complained)
 
 
 class Words(Case):

@@ -8,17 +8,14 @@ import sys
 import tempfile
 import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "..", "python"))
-from larder.fit import serving  # noqa: E402
-
 GIB = 1 << 30
 
 PROGRAM = """
 import sys
 from vllm import LLM
-LLM(sys.argv[1], load_format="dummy", skip_tokenizer_init=True, enforce_eager=True,
-    block_size=128, enable_prefix_caching=True, max_model_len=16000,
-    gpu_memory_utilization=0.9)
+LLM(sys.argv[1], enforce_eager=True, block_size=128, enable_prefix_caching=True,
+    max_model_len=16000, gpu_memory_utilization=0.9)
+print("requests would follow")
 """
 
 QWEN3 = {
@@ -51,22 +48,23 @@ RUNS = {
 
 
 def start(build, shape):
-    """The plan of an engine of this shape, and its log."""
-    plan = serving.Plan()
-    environment = dict(os.environ, **serving.ENVIRONMENT)
-    environment["VLLM_ENABLE_V1_MULTIPROCESSING"] = "0"
+    """What `larder run` tells of an engine of this shape, and all it printed."""
     with tempfile.TemporaryDirectory() as folder:
         with open(os.path.join(folder, "config.json"), "w", encoding="utf-8") as file:
             json.dump({**QWEN3, **shape}, file)
+        script, report = os.path.join(folder, "serve.py"), os.path.join(folder, "told")
+        with open(script, "w", encoding="utf-8") as file:
+            file.write(PROGRAM)
         ran = subprocess.run(
-            [os.path.join(build, "larder"), "exec", "--quiet", "--sim", "h100", "--",
-             sys.executable, "-c", PROGRAM, folder],
+            [os.path.join(build, "larder"), "run", "--gpu", "h100", f"--json={report}",
+             script, folder],
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-            env=environment,
+            env={**os.environ, "LARDER_PYTHON": sys.executable},
         )
-    for line in ran.stdout.splitlines():
-        plan.read(line)
-    return plan, ran.stdout
+        if not os.path.exists(report):
+            return None, ran.stdout
+        with open(report, encoding="utf-8") as file:
+            return json.load(file), ran.stdout
 
 
 def is_near(told, measured):
@@ -89,9 +87,9 @@ def main(build):
     said = []
     for name, (shape, measured) in RUNS.items():
         began = time.monotonic()
-        plan, log = start(build, shape)
-        told = plan.told()
-        if told is None or not is_near(told, measured):
+        report, log = start(build, shape)
+        told = report and report["serving"]
+        if not told or not is_near(told, measured) or "requests would follow" in log:
             print(log)
             print(f"{name}: measured {measured}, told {told}")
             return 1

@@ -11,7 +11,9 @@ from larder._files import NewFile
 from larder._plain import plain
 from larder.fit import cards as table
 from larder.fit import options as reading
-from larder.fit import advice, engines, programs, replays, search, verdict
+from larder.fit import (
+    advice, engines, programs, replays, search, serving_report, verdict,
+)
 from larder.fit.running import ROOMY, Failed, Interrupted, Runner
 
 _DEFAULT_DEVICE = "sim:24GiB"
@@ -93,7 +95,7 @@ def _needs(told, options):
 def _whole(runner, options, card, snapshot):
     """Run the program, and again on a large device if memory ran out."""
     told = runner.run(_device_of(options, card), snapshot=snapshot)
-    if not told["ran_out"]:
+    if not told["ran_out"] or "plan" in told:
         return told
     print(
         "larder run: memory ran out; once more with plenty, to see what is "
@@ -120,7 +122,7 @@ def _wants_advice(options, said):
     return options.advise == "always" or said == verdict.DOES_NOT_FIT
 
 
-_PRIVATE = ("trace", "changes_made", "ran_out", "pid")
+_PRIVATE = ("trace", "changes_made", "ran_out", "pid", "plan")
 
 
 def _as_json(told, said, needs, card, cards):
@@ -136,7 +138,7 @@ def _as_json(told, said, needs, card, cards):
     kept["min_capacity_bytes"] = need
     kept["by_category"] = dict(told["kinds"])
     kept["needed_bytes"] = {conf or "default": one for conf, one in needs}
-    if said != verdict.NO_VERDICT:
+    if said != verdict.NO_VERDICT and cards:
         kept["cards"] = {c.id: verdict.fits(need, c) for c in cards}
     if told["grows_bytes_per_step"] and said == verdict.FITS:
         kept["full_at_step"] = verdict.full_at_step(told, need, card)
@@ -161,6 +163,8 @@ def _report(runner, options, card, cards):
     if options.view and not snapshot:
         snapshot = runner.file("snapshot") + ".pickle"
     told = _whole(runner, options, card, snapshot or "")
+    if "plan" in told:
+        return _report_serving(runner, options, card, told, snapshot)
     taken = table.groups_bytes(told["groups"], options.cards)
     card = table.with_groups(card, taken)
     cards = [table.with_groups(one, taken) for one in cards]
@@ -181,9 +185,29 @@ def _report(runner, options, card, cards):
     return _STATUSES[said]
 
 
+def _report_serving(runner, options, card, told, snapshot):
+    """A serving engine takes what it is given: that it starts is the verdict."""
+    _write_files(told, options, snapshot)
+    said = serving_report.judge(told)
+    cures = None
+    if told["how"] != "interrupted" and _wants_advice(options, said):
+        device = _device_of(options, card)
+        cures = serving_report.Cures(runner, device, card).of(told["plan"])
+    if options.json:
+        report = _as_json(told, said, _needs(told, options), card, [])
+        if cures is not None:
+            report["cures"] = [cure._asdict() for cure in cures]
+        _tell(options, report)
+    else:
+        cards = told["plan"].arguments.get("tensor_parallel_size") or 1
+        source = table.serving_source(cards, options.cards)
+        serving_report.write(_say, told, said, card, cures, source)
+    return _INTERRUPTED if told["how"] == "interrupted" else _STATUSES[said]
+
+
 def _search(runner, options, card, engine):
     name, low, high = search.parse(options.max)
-    looking = search.Search(runner, options, card)
+    looking = search.Search(runner, options, card, _device_of(options, card))
     best = looking.largest(name, low, high)
     if options.json:
         said = verdict.DOES_NOT_FIT if best is None else verdict.FITS
@@ -196,8 +220,7 @@ def _search(runner, options, card, engine):
         )
     else:
         for value in sorted(looking.tried):
-            need = verdict.whole_bytes(looking.tried[value], card)
-            print(f"  --{name} {value:<8} {verdict.size(need)}")
+            print(f"  --{name} {value:<8} {looking.said(value)}")
         if best is None:
             print(f"--{name} {low} does not fit on {card.name}")
         else:

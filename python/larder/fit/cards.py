@@ -16,7 +16,7 @@ Card = collections.namedtuple(
 
 _MIB = 1 << 20
 _COLUMNS = 7
-_NCCL = "nccl"
+_NCCL, _SERVING = "nccl", "serving"
 
 
 class CardError(ValueError):
@@ -75,8 +75,8 @@ def _group(path, number, line):
         return int(fewest), int(size) * _MIB
     except ValueError:
         raise CardError(
-            f"{path}:{number}: expected {_NCCL}, a number of processes, MiB and "
-            "a source, with tabs between them"
+            f"{path}:{number}: expected {fields[0]}, a number of processes, MiB "
+            "and a source, with tabs between them"
         ) from None
 
 
@@ -95,19 +95,34 @@ def _rows(path):
     ]
 
 
-def _is_group(row):
-    return row[2].split("\t")[0] == _NCCL
+def _of_kind(path, kind):
+    return [row for row in _rows(path) if row[2].split("\t")[0] == kind]
 
 
 def read(path=None):
     """All cards, in the table's order.  Raises CardError."""
-    return [_card(*row) for row in _rows(path) if not _is_group(row)]
+    kinds = (_NCCL, _SERVING)
+    rows = [row for row in _rows(path) if row[2].split("\t")[0] not in kinds]
+    return [_card(*row) for row in rows]
+
+
+def serving_bytes(path=None):
+    """Pairs: from how many cards on, and what a serving engine's libraries take
+    of each.  Raises CardError."""
+    return sorted(_group(*row) for row in _of_kind(path, _SERVING))
+
+
+def serving_source(count, path=None):
+    """Where that comes from for so many cards."""
+    rows = [(_group(*row)[0], row[2]) for row in _of_kind(path, _SERVING)]
+    known = [row for fewest, row in sorted(rows) if fewest <= count]
+    return known[-1].rstrip("\n").split("\t")[-1] if known else ""
 
 
 def groups_bytes(sizes, path=None):
     """The memory that NCCL uses for groups of the given number of processes.
     Raises CardError."""
-    known = sorted(_group(*row) for row in _rows(path) if _is_group(row))
+    known = sorted(_group(*row) for row in _of_kind(path, _NCCL))
     return sum(
         max([0] + [taken for fewest, taken in known if fewest <= size])
         for size in sizes

@@ -10,7 +10,7 @@ import tempfile
 import time
 
 from larder._files import NewFile
-from larder.fit import engines, replays
+from larder.fit import cards, engines, replays
 from larder.fit.standin.engine import StandInEngine
 
 # A device on which everything fits, to find out how much is needed.
@@ -63,12 +63,18 @@ def _end(child):
         child.wait()
 
 
-def wait(words, **how):
+def _alone(child):
+    """Nobody listens to what the program tells."""
+    return contextlib.nullcontext()
+
+
+def wait(words, listen=_alone, **how):
     """Run a command.  Returns its exit status; it ends if this process is told
-    to."""
+    to.  `listen(child)` is a context."""
     with _deaf(), subprocess.Popen(words, **how) as child:
         try:
-            return child.wait()
+            with listen(child):
+                return child.wait()
         except BaseException:
             _end(child)
             raise
@@ -89,6 +95,7 @@ class Runner:
         self._kind = kind
         self._engine = _ENGINES[engine](options, card)
         self._name = engine
+        self._serving_bytes = cards.serving_bytes(options.cards)
         self._folder = tempfile.TemporaryDirectory(prefix="larder-run-")
         self._count = 0
 
@@ -99,7 +106,10 @@ class Runner:
         """The path of a file that lasts as long as the runner."""
         return os.path.join(self._folder.name, f"{name}{self._count}")
 
-    def _settings(self, device, arguments, snapshot, changes, numbers, steps):
+    def _settings(
+        self, device, arguments, snapshot, changes, numbers, steps,
+        engine_arguments,
+    ):
         given = self._options
         return {
             "device": device,
@@ -115,7 +125,10 @@ class Runner:
             "arguments": arguments,
             "changes": list(changes),
             "numbers": dict(numbers),
+            "engine_arguments": dict(engine_arguments),
+            "serving_bytes": self._serving_bytes,
             "snapshot": snapshot,
+            "pipe": self.file("pipe"),
             "pickle": self.file("pickle"),
             "trace": self.file("trace"),
             "result": self.file("result"),
@@ -128,30 +141,34 @@ class Runner:
 
     def run(
         self, device, arguments=None, quiet=False, snapshot="", changes=(),
-        numbers=(), steps=None,
+        numbers=(), steps=None, engine_arguments=(),
     ):
         """The results of a run, with the path of its trace.  `changes`: see
         larder.fit.changes; `numbers`: other values for names of the script;
-        `quiet`: what it prints is not shown."""
+        `engine_arguments`: the same of a serving engine; `quiet`: what it prints is not shown."""
         self._count += 1
         if arguments is None:
             arguments = self._options.arguments
         settings = self._settings(
-            device, arguments, snapshot, changes, numbers, steps
+            device, arguments, snapshot, changes, numbers, steps, engine_arguments
         )
         path = self.file("settings")
         with NewFile(path, encoding="utf-8") as file:
             json.dump(settings, file)
         began = time.monotonic()
-        status, error = self._start(*self._engine.start(settings, path), quiet)
+        words, environment = self._engine.start(settings, path)
+        how = {
+            "env": {**os.environ, **environment},
+            "listen": lambda child: self._engine.listen(child, settings),
+        }
+        status, error = self._start(words, how, quiet)
         told = self._told(status, error, settings)
         told.setdefault("seconds", time.monotonic() - began)
         return told
 
-    def _start(self, words, environment, quiet):
+    def _start(self, words, how, quiet):
         """Returns the exit status, and the last line of the errors if they
         are not shown."""
-        how = {"env": {**os.environ, **environment}}
         if not quiet:
             # Only the report is on the standard output of --json.
             aside = self._options.json and self._options.json_file is None
@@ -203,6 +220,9 @@ class FakeEngine:
         return [
             *self._before, sys.executable, "-m", "larder.fit.child", path
         ], {}
+
+    def listen(self, child, settings):
+        return _alone(child)
 
     def told(self, status, settings):
         """The results, or None."""

@@ -66,6 +66,20 @@ def with_value(arguments, name, value):
     return replaced(arguments, at, value)
 
 
+def _is_serving(options):
+    """Whether the program is, or has, a serving engine: known before it runs."""
+    kind = programs.kind_of(options)
+    if kind == programs.COMMAND:
+        return os.path.basename(options.script) == "vllm"
+    if kind == programs.MODULE:
+        return options.script.split(".")[0] == "vllm"
+    if kind == programs.BINARY:
+        return False
+    with open(options.script, encoding="utf-8", errors="replace") as file:
+        found = re.search(r"^\s*(import|from) vllm\b", file.read(), re.MULTILINE)
+    return found is not None
+
+
 def _asked_for(trace):
     """The sizes that a trace asks for, in order, as one number."""
     with open(trace, encoding="utf-8") as file:
@@ -74,14 +88,35 @@ def _asked_for(trace):
 
 
 class Search:
-    def __init__(self, runner, options, card):
+    def __init__(self, runner, options, card, device=""):
+        """`device`: what a serving engine fills, whatever it needs."""
         self._runner = runner
+        self._device = device
+        self._is_serving = options is not None and _is_serving(options)
         self._options = options
         self._card = card
+        self._hints = []  # values that are probably near the largest
         self.tried = {}
         self._asked = {}  # value -> what was asked for with it
 
+    def _starts(self, name, value):
+        """Whether a serving engine starts with this value of its argument."""
+        argument = name.replace("-", "_")
+        told = self._runner.run(
+            self._device, quiet=True, engine_arguments={argument: value}
+        )
+        plan = told.get("plan")
+        if told["how"] == "interrupted" or plan is None or not plan.is_short:
+            self._must_tell(told, f"--{name} {value}")
+        self.tried[value] = (told["serving"] or {}).get("kv_cache_tokens")
+        self._asked[value] = value
+        if argument == "max_model_len" and plan is not None and plan.longest:
+            self._hints = [plan.longest, plan.longest + 1]
+        return plan is not None and plan.is_ready
+
     def _fits(self, name, value):
+        if self._is_serving:
+            return self._starts(name, value)
         arguments, numbers = self._options.arguments, {}
         number = number_of(self._options, name)
         if number is None:
@@ -117,6 +152,20 @@ class Search:
                 "program asks for the same memory"
             )
 
+    def said(self, value):
+        """What was found with a value, in words."""
+        found = self.tried[value]
+        if not self._is_serving:
+            return verdict.size(verdict.whole_bytes(found, self._card))
+        return "does not start" if found is None else f"{found:,} tokens in the cache"
+
+    def _next(self, low, high):
+        """The value to try between one that fits and, at most, the largest."""
+        for hint in self._hints:
+            if low < hint <= high:
+                return hint
+        return (low + high + 1) // 2
+
     def largest(self, name, low, high):
         """The largest value that fits.  None if the lowest does not fit."""
         lowest = self._fits(name, low)
@@ -129,7 +178,7 @@ class Search:
         if not lowest:
             return None
         while low < high:
-            middle = (low + high + 1) // 2
+            middle = self._next(low, high)
             if self._fits(name, middle):
                 low = middle
             else:

@@ -6,11 +6,8 @@ same of its own card: the largest need counts, and the smallest cache."""
 
 import re
 
-# Only then does it name the parts of what it measured.
-ENVIRONMENT = {"VLLM_LOGGING_LEVEL": "DEBUG"}
-
 _GIB = 1 << 30
-_SIZE = r"([\d.]+) ?GiB"
+_SIZE = r"(-?[\d.]+) ?GiB"
 
 # (key, which of several counts, pattern of a size, a number of tokens, a factor)
 _NEEDS = (
@@ -25,6 +22,25 @@ _CONCURRENCY = re.compile(
     r"Maximum concurrency for ([\d,]+) tokens per request: ([\d.]+)x"
 )
 _READY = re.compile(r"init engine .* took ")
+# Why it does not start, where that is memory.
+_NO_ROOM = (
+    "No available memory for the cache blocks",
+    "larger than the available KV cache memory",
+    "less than desired GPU memory utilization",
+    "OutOfMemoryError",
+    "insufficient memory to allocate",
+)
+_LACKING = re.compile(
+    rf"{_SIZE} KV cache is needed.* available KV cache memory \({_SIZE}\)"
+)
+_LONGEST = re.compile(r"estimated maximum model length is (\d+)")
+# Of the engine's arguments those that decide on memory.
+_ARGUMENTS = (
+    "model", "load_format", "dtype", "quantization", "kv_cache_dtype",
+    "gpu_memory_utilization", "max_model_len", "max_num_seqs",
+    "max_num_batched_tokens", "tensor_parallel_size", "pipeline_parallel_size",
+    "data_parallel_size", "block_size", "enforce_eager", "cpu_offload_gb",
+)
 _NAMES = {
     "weights_bytes": "weights",
     "activation_bytes": "peak activation",
@@ -38,10 +54,34 @@ def _number(text):
     return int(text.replace(",", ""))
 
 
+def is_ready(line):
+    """Whether the engine says that it has started."""
+    return _READY.search(line) is not None
+
+
+def _plain(value):
+    """As JSON has it."""
+    return value if isinstance(value, (int, float, type(None))) else str(value)
+
+
+def arguments_of(engine):
+    """Of an EngineArgs, whose names change from release to release."""
+    return {
+        name: _plain(getattr(engine, name))
+        for name in _ARGUMENTS
+        if hasattr(engine, name)
+    }
+
+
 class Plan:
     """Reads an engine's log, line by line."""
 
     def __init__(self):
+        self.arguments = None  # of the engine, by name
+        self.error = ""  # why it does not start
+        self.is_short = False  # of memory
+        self.lacks_bytes = 0  # for the cache, as far as it says
+        self.longest = None  # tokens of a request, if one is too long
         self.is_ready = False  # it said that it has started
         self.length = None  # tokens of a request
         self._told = {}
@@ -61,11 +101,35 @@ class Plan:
         if found:
             self.length = _number(found[1])
             self._keep("max_concurrency", min, float(found[2]))
-        self.is_ready = self.is_ready or _READY.search(line) is not None
+        self.is_ready = self.is_ready or is_ready(line)
+
+    def note(self, told):
+        """What one of its processes tells: `arguments`, or `text` and `error`."""
+        self.arguments = told.get("arguments", self.arguments)
+        self.read(told.get("text", ""))
+        if "error" in told:
+            self._fail(told["error"])
+
+    def _fail(self, error):
+        """The first error is the cause of the others."""
+        if not self.error:
+            self.error = error
+        self.is_short = self.is_short or any(one in error for one in _NO_ROOM)
+        found = _LACKING.search(error)
+        if found:
+            lacks = float(found[1]) - float(found[2])
+            self.lacks_bytes = max(self.lacks_bytes, round(lacks * _GIB))
+        found = _LONGEST.search(error)
+        if found:
+            self.longest = int(found[1])
+
+    def cache_bytes(self):
+        """Negative where there is less than no room."""
+        return self._told.get("kv_cache_bytes")
 
     def told(self):
         """The numbers by name; what was not said is None.  None without a cache."""
-        if "kv_cache_bytes" not in self._told:
+        if self._told.get("kv_cache_bytes", -1) < 0:
             return None
         keys = [key for key, _, _ in _NEEDS] + ["kv_cache_tokens", "max_concurrency"]
         return {key: self._told.get(key) for key in keys}

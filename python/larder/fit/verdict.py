@@ -137,9 +137,13 @@ def _verdict(out, told, needs, card):
     if told["how"] == "failed" and told.get("error"):
         out(f"it ended with {told['error']}")
     _growth(out, told, need, card)
-    out(f"engine {told['engine']}: {_ENGINES[told['engine']]}")
+    engine_line(out, told)
     if told["requests"]:
         _sum(out, needs, card)
+
+
+def engine_line(out, told):
+    out(f"engine {told['engine']}: {_ENGINES[told['engine']]}")
 
 
 def _sum(out, needs, card):

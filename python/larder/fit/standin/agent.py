@@ -8,7 +8,7 @@ import sys
 import time
 import types
 
-from larder._after_torch import AfterTorch
+from larder._after_import import after_import
 
 
 def _settings(path):
@@ -26,7 +26,11 @@ class Agent:
         self._how = "ended"
         self._error = ""
         self._watch = None
-        sys.meta_path.insert(0, AfterTorch(self._torch_is_here))
+        after_import("torch", self._torch_is_here)
+        if options.pipe:
+            from larder.fit.standin.vllm import Engine
+
+            Engine(options, self._write_as)
         self._print = sys.excepthook
         sys.excepthook = self._note_exception
 
@@ -65,11 +69,16 @@ class Agent:
             time.monotonic() - self._began,
         )
 
+    def _write_as(self, how):
+        """Of this process, which may be a fork of the one that began."""
+        self._owner = os.getpid()
+        self._how = how
+        self._write()
+
     def _stop(self):
         """Steps repeat.  Nothing of the program runs after this: it would go
         on with what it does after training."""
-        self._how = "steady"
-        self._write()
+        self._write_as("steady")
         children = sys.modules.get("multiprocessing")
         for child in children.active_children() if children else ():
             child.terminate()

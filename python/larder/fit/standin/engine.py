@@ -7,7 +7,8 @@ import os
 import re
 import shutil
 
-from larder.fit import programs, replays
+from larder.fit import programs, replays, serving
+from larder.fit.standin import listening
 
 _PACKAGE = os.path.dirname(
     os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -26,9 +27,16 @@ def _spec(settings):
     spec = settings["device"].removeprefix("sim:")
     if "backing=" not in spec:
         spec += f",backing={_BACKING.get(settings['kind'], _BACKING_OF_OTHERS)}"
-    if "count=" not in spec and settings["kind"] in programs.COMMANDS:
-        spec += f",count={programs.card_count(settings['arguments'])}"
+    if "count=" not in spec:
+        spec += f",count={_card_count(settings)}"
     return spec
+
+
+def _card_count(settings):
+    wanted = settings["engine_arguments"].get("tensor_parallel_size", 1)
+    if settings["kind"] in programs.COMMANDS:
+        wanted = max(wanted, programs.card_count(settings["arguments"]))
+    return wanted
 
 
 def _conf(options):
@@ -69,9 +77,29 @@ class StandInEngine:
         conf = _conf(self._options)
         if conf:
             environment["PYTORCH_CUDA_ALLOC_CONF"] = conf
+        self._plan = serving.Plan()
+        os.mkfifo(settings["pipe"])
         return words, environment
 
+    def listen(self, child, settings):
+        """A context in which what the program's processes tell is heard."""
+        until_ready = self._options.steps != 0
+        return listening.Listener(settings["pipe"], self._plan, child, until_ready)
+
     def told(self, status, settings):
+        told = self._results(status, settings)
+        plan = self._plan
+        if plan.arguments is None:
+            return told
+        told = told or {"requests": 0, "how": "failed"}
+        if told["how"] != "interrupted":
+            told["how"] = "ready" if plan.is_ready else "failed"
+        told["error"] = "" if plan.is_ready else plan.error
+        told["serving"] = plan.told()
+        told["plan"] = plan
+        return told
+
+    def _results(self, status, settings):
         """The results of the process that asked for most, or what the driver
         saw if none was PyTorch's; or None."""
         found = [

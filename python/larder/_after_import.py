@@ -1,18 +1,19 @@
-"""Waits for a program to import PyTorch."""
+"""Waits for a program to import a module."""
 
 import importlib.util
 import sys
 
 
-class AfterTorch:
-    """Finds nothing, but calls a function when `torch` has been imported."""
+class _Finder:
+    """Finds nothing, but calls a function when the module has been imported."""
 
-    def __init__(self, function):
+    def __init__(self, name, function):
+        self._name = name
         self._function = function
         self._is_busy = False
 
     def find_spec(self, name, path=None, target=None):
-        if name != "torch" or self._is_busy:
+        if name != self._name or self._is_busy:
             return None
         self._is_busy = True
         try:
@@ -32,3 +33,8 @@ class AfterTorch:
             self._function()
 
         loader.exec_module = exec_module
+
+
+def after_import(name, function):
+    """Call function() once the module of this name has been imported."""
+    sys.meta_path.insert(0, _Finder(name, function))

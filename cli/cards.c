@@ -1,3 +1,4 @@
+/* cards.c - cards by name, as devices `sim:NAME` have them. */
 #include "cards.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* complain.c - messages on the standard error. */
 #include "complain.h"
 
 #include <stdio.h>

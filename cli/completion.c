@@ -1,3 +1,5 @@
+/* completion.c - scripts for shell completion, generated from the tables of
+ * options. */
 #include "completion.h"
 
 #include <string.h>

@@ -1,3 +1,5 @@
+/* convert_trace.c - converts a trace to the snapshot of an allocator that ran
+ * it. */
 #include "convert_trace.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* doctor.c - what `larder doctor` checks, and its findings. */
 #include "doctor.h"
 
 #include <stdarg.h>

@@ -1,3 +1,4 @@
+/* exec_child.c - runs the program of `larder exec`. */
 #include "exec_child.h"
 
 #include <errno.h>

@@ -1,3 +1,5 @@
+/* exec_place.c - finds the simulated driver and its libraries, and puts them
+ * first in the loader's paths. */
 #include "exec_place.h"
 
 #include <stdio.h>

@@ -1,3 +1,5 @@
+/* exec_report.c - reads the simulated driver's report on a program's
+ * devices. */
 #include "exec_report.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* help.c - what `larder help` and --help print. */
 #include "help.h"
 
 #include <stdio.h>

@@ -1,3 +1,4 @@
+/* input_list.c - inputs as given: files, and folders of files. */
 #include "input_list.h"
 
 #include <dirent.h>

@@ -1,3 +1,5 @@
+/* new_file.c - a stream to a file that appears complete or not at all
+ * (larder/file.h). */
 #include "new_file.h"
 
 #include <errno.h>

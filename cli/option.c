@@ -1,3 +1,4 @@
+/* option.c - command line options: one table drives parsing and help. */
 #include "help.h"
 #include "option.h"
 

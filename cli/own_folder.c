@@ -1,3 +1,5 @@
+/* own_folder.c - the folder of the running command, near which its files are
+ * found. */
 #include "own_folder.h"
 
 #include <string.h>

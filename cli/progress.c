@@ -1,3 +1,4 @@
+/* progress.c - a progress bar on the standard error during a long run. */
 #include "progress.h"
 
 #include <inttypes.h>

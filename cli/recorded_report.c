@@ -1,3 +1,5 @@
+/* recorded_report.c - describes how a replayed snapshot compares with the
+ * recording. */
 #include "recorded_report.h"
 
 #include <inttypes.h>

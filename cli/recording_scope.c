@@ -1,3 +1,4 @@
+/* recording_scope.c - how far a recording goes, for verdicts. */
 #include "recording_scope.h"
 
 #include <stdlib.h>

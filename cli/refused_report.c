@@ -1,3 +1,5 @@
+/* refused_report.c - describes whether the request that failed in a recording
+ * would succeed now. */
 #include "refused_report.h"
 
 #include <inttypes.h>

@@ -1,3 +1,5 @@
+/* release_diff.c - compares a trace or snapshot under two releases of
+ * PyTorch. */
 #include "release_diff.h"
 
 #include <inttypes.h>

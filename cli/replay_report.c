@@ -1,3 +1,4 @@
+/* replay_report.c - the result of `larder replay` as text. */
 #include "replay_report.h"
 
 #include <inttypes.h>

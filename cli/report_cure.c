@@ -1,3 +1,5 @@
+/* report_cure.c - finds settings under which a run would not have run out of
+ * memory, by replaying it. */
 #include "report_cure.h"
 
 #include <inttypes.h>

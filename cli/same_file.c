@@ -1,3 +1,4 @@
+/* same_file.c - whether two paths lead to one file. */
 #include "same_file.h"
 
 #include <string.h>

@@ -1,3 +1,5 @@
+/* snapshot_input.c - a snapshot, or the one that replaying a trace produces,
+ * for report, diff and view. */
 #include "snapshot_input.h"
 
 #include <stdlib.h>

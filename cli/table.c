@@ -1,3 +1,4 @@
+/* table.c - a table of text with aligned columns. */
 #include "table.h"
 
 #include <assert.h>

@@ -1,3 +1,4 @@
+/* take_capacity.c - options that name the memory of a card. */
 #include "take_capacity.h"
 
 #include <stdio.h>

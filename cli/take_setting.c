@@ -1,3 +1,4 @@
+/* take_setting.c - options for the settings of an allocator. */
 #include "take_setting.h"
 
 bool take_policy(const struct cli_args *a, larder_policy *out)

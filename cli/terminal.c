@@ -1,3 +1,4 @@
+/* terminal.c - properties of the terminal behind a stream. */
 #include "terminal.h"
 
 #include <stdlib.h>

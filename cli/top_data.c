@@ -1,3 +1,5 @@
+/* top_data.c - the devices and their processes for `larder top`, from ledgers
+ * and NVML. */
 #include "top_data.h"
 
 #include <stdio.h>

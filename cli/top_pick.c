@@ -1,3 +1,5 @@
+/* top_pick.c - the selected process in the live table, through updates, sorting
+ * and filtering. */
 #include "top_pick.h"
 
 #include <stdio.h>

@@ -1,3 +1,5 @@
+/* top_text.c - the one-time output of `larder top`, for people and for
+ * programs. */
 #include "top_text.h"
 
 #include <jansson.h>

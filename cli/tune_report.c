@@ -1,3 +1,4 @@
+/* tune_report.c - the text output of `larder tune` and `larder fit`. */
 #include "tune_report.h"
 
 #include <inttypes.h>

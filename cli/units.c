@@ -1,3 +1,4 @@
+/* units.c - formats quantities for people. */
 #include "units.h"
 
 #include <inttypes.h>

@@ -1,3 +1,5 @@
+/* ranges.c - a set of disjoint address ranges: a treap, whose nodes belong to
+ * its users. */
 #include "ranges.h"
 
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* The node of a leaf, where its gradients accumulate. */
+/* accumulate.c - the node of a leaf, where its gradients accumulate. */
 #include "autograd/node.h"
 #include "kernels/kernels.h"
 

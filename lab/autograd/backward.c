@@ -1,4 +1,4 @@
-/* The traversal from a result back to the leaves. */
+/* backward.c - the traversal from a result back to the leaves. */
 #include "autograd/node.h"
 
 #include "autograd/hook.h"

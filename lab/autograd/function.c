@@ -1,5 +1,5 @@
-/* Operations defined by the caller: the results exist already, and backward is
- * a function of the caller's. */
+/* function.c - operations defined by the caller: the results exist already, and
+ * backward is a function of the caller's. */
 #include "autograd/node.h"
 
 #include <stdio.h>

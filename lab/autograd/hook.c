@@ -1,4 +1,4 @@
-/* Callbacks that receive a gradient as soon as it is available. */
+/* hook.c - callbacks that receive a gradient as soon as it is available. */
 #include "autograd/hook.h"
 
 #include "tensor/host_memory.h"

@@ -1,4 +1,4 @@
-/* A tensor's gradient state, and the queries about it. */
+/* meta.c - a tensor's gradient state, and the queries about it. */
 #include "autograd/node.h"
 
 #include "autograd/hook.h"

@@ -1,3 +1,4 @@
+/* node.c - the graph that backward traverses. */
 #include "autograd/node.h"
 
 #include "autograd/hook.h"

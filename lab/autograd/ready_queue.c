@@ -1,3 +1,5 @@
+/* ready_queue.c - the node that backward runs next, as a heap by the time of
+ * recording. */
 #include "autograd/ready_queue.h"
 
 static bool is_later(const struct lab__node *a, const struct lab__node *b)

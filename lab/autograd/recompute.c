@@ -1,5 +1,5 @@
-/* Checkpointing: runs a part of the model again instead of keeping what it
- * saves. */
+/* recompute.c - checkpointing: runs a part of the model again instead of
+ * keeping what it saves. */
 #include "autograd/node.h"
 #include "tensor/host_memory.h"
 #include "tensor/rng.h"

@@ -1,3 +1,5 @@
+/* elementwise.c - element-wise operations on tensors of any strides, broadcast
+ * to one shape; elementwise_rows.c has the innermost loops. */
 #include "kernels/elementwise_rows.h"
 #include "kernels/kernels.h"
 

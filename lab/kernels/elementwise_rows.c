@@ -1,3 +1,5 @@
+/* elementwise_rows.c - element-wise operations on a row of elements, for
+ * elementwise.c only. */
 #include "kernels/elementwise_rows.h"
 
 #include <math.h>

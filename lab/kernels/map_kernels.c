@@ -1,3 +1,5 @@
+/* map_kernels.c - element-wise operations on operands of any kinds, each a
+ * function of one element. */
 #include "kernels/map_kernels.h"
 
 #include <math.h>

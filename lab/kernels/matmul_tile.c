@@ -1,3 +1,4 @@
+/* matmul_tile.c - the innermost part of a product, for matmul.c only. */
 #include "kernels/matmul_tile.h"
 
 #include "tensor/wide.h"

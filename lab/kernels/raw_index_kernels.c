@@ -1,3 +1,5 @@
+/* raw_index_kernels.c - loops over elements selected by an index: gather,
+ * scatter, nonzero, bincount. */
 #include "kernels/raw_element.h"
 #include "kernels/raw_kernels.h"
 

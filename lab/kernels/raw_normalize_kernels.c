@@ -1,3 +1,5 @@
+/* raw_normalize_kernels.c - mean and deviation of channels or groups of them,
+ * normalising by these, and the way back. */
 #include <math.h>
 
 #include "kernels/raw_kernels.h"

@@ -1,3 +1,5 @@
+/* raw_order_kernels.c - elements in another order or number: triangles, flips,
+ * repetitions. */
 #include "kernels/raw_element.h"
 #include "kernels/raw_kernels.h"
 

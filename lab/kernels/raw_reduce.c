@@ -1,3 +1,4 @@
+/* raw_reduce.c - reductions, extremes, scans and sorting over dimensions. */
 #include <math.h>
 #include <stdlib.h>
 

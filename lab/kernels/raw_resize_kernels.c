@@ -1,3 +1,5 @@
+/* raw_resize_kernels.c - images of another size, by nearest or bilinear
+ * neighbours, and the way back. */
 #include <math.h>
 
 #include "kernels/raw_kernels.h"

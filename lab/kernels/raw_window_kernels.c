@@ -1,5 +1,5 @@
-/* Convolutions with any stride, dilation and groups, and pooling: simple loops,
- * one plane of an image as a piece. */
+/* raw_window_kernels.c - convolutions with any stride, dilation and groups, and
+ * pooling: simple loops, one plane of an image as a piece. */
 #include <math.h>
 
 #include "kernels/raw_kernels.h"

@@ -1,3 +1,4 @@
+/* reduce.c - sums over dimensions, in double and in parallel, and argmax. */
 #include "kernels/kernels.h"
 
 #include <math.h>

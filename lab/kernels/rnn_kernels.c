@@ -1,3 +1,4 @@
+/* rnn_kernels.c - one direction of one recurrent layer, over all its steps. */
 #include "kernels/rnn_kernels.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* row_kernels.c - rows of a tensor of any dtype, selected by index. */
 #include "kernels/row_kernels.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* Element-wise operations on one tensor. */
+/* activation.c - element-wise operations on one tensor. */
 #include "ops/elementwise_op.h"
 
 /* What backward needs in slot 0: the input, the result or nothing. */

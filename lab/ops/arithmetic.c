@@ -1,4 +1,4 @@
-/* Element-wise operations on two tensors. */
+/* arithmetic.c - element-wise operations on two tensors. */
 #include "ops/elementwise_op.h"
 
 /* The operation, and what its gradient needs. */

@@ -1,5 +1,5 @@
-/* Scaled dot-product attention composed of other operations, with their memory
- * use: softmax(q·kᵀ/√d [+ mask])·v. */
+/* attention.c - scaled dot-product attention composed of other operations, with
+ * their memory use: softmax(q·kᵀ/√d [+ mask])·v. */
 #include "ops/op.h"
 
 #include <math.h>

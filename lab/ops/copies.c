@@ -1,4 +1,4 @@
-/* Copies that propagate gradients. */
+/* copies.c - copies that propagate gradients. */
 #include "ops/op.h"
 
 /* ---- clone, contiguous -------------------------------------------------- */

@@ -1,3 +1,5 @@
+/* elementwise_op.c - converts operands of element-wise operations to a common
+ * type, and creates results. */
 #include "ops/elementwise_op.h"
 
 /* ---- operands ----------------------------------------------------------- */

@@ -1,4 +1,4 @@
-/* Selects rows by an index tensor. */
+/* indexing.c - selects rows by an index tensor. */
 #include "ops/op.h"
 
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-/* In-place operations, which write to the first argument's memory.
+/* inplace.c - in-place operations, which write to the first argument's memory.
  *
  * If recorded, such an operation is a new node on top of the tensor's history.
  * Views of the same memory would have to follow; PyTorch rebuilds their

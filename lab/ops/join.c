@@ -1,4 +1,4 @@
-/* Joins several tensors into one. */
+/* join.c - joins several tensors into one. */
 #include "ops/op.h"
 
 /* A tensor with one dimension of size 0 joins with anything: the legacy empty

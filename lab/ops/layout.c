@@ -1,6 +1,6 @@
-/* The order of a result's dimensions in memory, as PyTorch's element-wise
- * operations choose it.  It matters later, where a reshape must copy or a
- * gradient cannot be taken over. */
+/* layout.c - the order of a result's dimensions in memory, as PyTorch's
+ * element-wise operations choose it.  It matters later, where a reshape must
+ * copy or a gradient cannot be taken over. */
 #include "ops/op.h"
 
 /* The stride along t's dimension d; 0 if the operand is broadcast. */

@@ -1,4 +1,4 @@
-/* x·wᵀ + b, as torch.nn.functional.linear computes it. */
+/* linear.c - x·wᵀ + b, as torch.nn.functional.linear computes it. */
 #include "ops/matrix_op.h"
 
 #include <inttypes.h>

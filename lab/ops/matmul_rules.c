@@ -1,5 +1,5 @@
-/* torch.matmul's rules: the matrix product to compute for operands of any
- * dimensions, and the copies it needs. */
+/* matmul_rules.c - torch.matmul's rules: the matrix product to compute for
+ * operands of any dimensions, and the copies it needs. */
 #include "ops/matrix_op.h"
 
 #include <inttypes.h>

@@ -1,3 +1,5 @@
+/* matrix.c - products of matrices, alone or in batches, as operations that
+ * backward knows. */
 #include "ops/matrix_op.h"
 
 #include <inttypes.h>

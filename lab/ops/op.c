@@ -1,3 +1,4 @@
+/* op.c - functions that operations share. */
 #include "ops/op.h"
 
 #include "tensor/narrow.h"

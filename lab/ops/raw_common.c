@@ -1,3 +1,4 @@
+/* raw_common.c - functions shared by operations that are not recorded. */
 #include "ops/raw_common.h"
 
 larder_result lab__dense_all(int count, lab_tensor *const *ts,

@@ -1,4 +1,4 @@
-/* Sums and means, and summing to undo broadcasts. */
+/* reductions.c - sums and means, and summing to undo broadcasts. */
 #include "kernels/kernels.h"
 #include "ops/op.h"
 

@@ -1,4 +1,4 @@
-/* Views of the same elements with other sizes. */
+/* reshape.c - views of the same elements with other sizes. */
 #include "ops/op.h"
 
 #include <inttypes.h>

@@ -1,4 +1,5 @@
-/* Operations on a tensor and a number, which is not made a tensor. */
+/* scalar_arithmetic.c - operations on a tensor and a number, which is not made
+ * a tensor. */
 #include "ops/elementwise_op.h"
 
 #include <math.h>

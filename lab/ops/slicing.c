@@ -1,5 +1,5 @@
-/* Views of a part.  Their gradients are zeros of the whole's sizes with the
- * gradient in the part's place. */
+/* slicing.c - views of a part.  Their gradients are zeros of the whole's sizes
+ * with the gradient in the part's place. */
 #include "ops/op.h"
 
 #include <inttypes.h>

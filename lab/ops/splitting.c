@@ -1,4 +1,4 @@
-/* Splits a tensor into several views with one node. */
+/* splitting.c - splits a tensor into several views with one node. */
 #include "ops/op.h"
 
 #include <inttypes.h>

@@ -1,4 +1,4 @@
-/* Views that reorder, add or remove dimensions. */
+/* views.c - views that reorder, add or remove dimensions. */
 #include "ops/op.h"
 
 /* A window on t, with a node that undoes it; *node (may be NULL) as in

@@ -1,3 +1,4 @@
+/* writer.c - writes text to a caller's buffer, and counts what does not fit. */
 #include "show/writer.h"
 
 #include <inttypes.h>

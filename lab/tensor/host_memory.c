@@ -1,3 +1,5 @@
+/* host_memory.c - host memory: the only place of the lab that asks libc for it,
+ * so that any request may fail. */
 #include "tensor/host_memory.h"
 
 #include <stdatomic.h>

@@ -1,3 +1,4 @@
+/* lab_error.c - the message of the last failure, for each thread. */
 #include "tensor/tensor.h"
 
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* making.c - tensors made of one value, of a sequence or of random numbers. */
 #include "tensor/tensor.h"
 
 #include <math.h>

@@ -1,3 +1,5 @@
+/* narrow.c - types whose values loops access in another type (T3 in tensor.h):
+ * rounding and packing. */
 #include "tensor/narrow.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* odometer.c - loops over tensors of any strides, by rows. */
 #include "tensor/odometer.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* parallel.c - loops on all cores. */
 #include "tensor/parallel.h"
 
 #include <pthread.h>

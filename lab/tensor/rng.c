@@ -1,3 +1,4 @@
+/* rng.c - random numbers. */
 #include "tensor/rng.h"
 
 #include <math.h>

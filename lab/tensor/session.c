@@ -1,3 +1,5 @@
+/* session.c - opens and closes sessions, reads their options, and answers about
+ * them. */
 #include "tensor/tensor.h"
 
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* storage.c - creates and counts storages, for tensors only. */
 #include "tensor/storage.h"
 
 #include "tensor/host_memory.h"

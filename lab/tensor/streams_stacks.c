@@ -1,4 +1,5 @@
-/* Streams, and the program's call stacks for the allocator's history. */
+/* streams_stacks.c - streams, and the program's call stacks for the allocator's
+ * history. */
 #include "tensor/tensor.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* tensor.c - makes tensors and windows on their storages. */
 #include "tensor/tensor.h"
 
 #include <string.h>

@@ -1,3 +1,5 @@
+/* transfer.c - copies between tensors of any types and places, and to and from
+ * the caller. */
 #include "tensor/tensor.h"
 
 #include <inttypes.h>

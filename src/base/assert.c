@@ -1,3 +1,4 @@
+/* assert.c - conditions that hold unless this library has a bug. */
 #include "base/assert.h"
 
 #include <stdio.h>

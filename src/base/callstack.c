@@ -1,3 +1,4 @@
+/* callstack.c - return addresses of this thread. */
 #include "base/callstack.h"
 
 #include <execinfo.h>

@@ -1,3 +1,4 @@
+/* fail.c - the message of a failure. */
 #include "base/fail.h"
 
 #include <stdarg.h>

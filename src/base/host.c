@@ -1,3 +1,5 @@
+/* host.c - host memory: the only place that asks libc for it, so that any
+ * request may fail. */
 #include "base/host.h"
 
 #include <limits.h>

@@ -1,3 +1,5 @@
+/* lock.c - a lock that takes one exchange to acquire and one store to
+ * release. */
 #include "base/lock.h"
 
 #include <sched.h>

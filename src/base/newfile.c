@@ -1,3 +1,4 @@
+/* newfile.c - writes a file that appears only when it is complete. */
 #include "base/newfile.h"
 
 #include <errno.h>

@@ -1,3 +1,5 @@
+/* process.c - identifies this process across forks, and closes descriptors in
+ * forked children. */
 #include "base/process.h"
 
 #include <pthread.h>

@@ -1,3 +1,4 @@
+/* real_path.c - resolves a path for writing. */
 #include "base/real_path.h"
 
 #include <errno.h>

@@ -1,3 +1,5 @@
+/* shared_object.c - an object in shared memory that processes join and
+ * leave. */
 #include "base/shared_object.h"
 
 #include <errno.h>

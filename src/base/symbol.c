@@ -1,3 +1,4 @@
+/* symbol.c - finds what is at a code address. */
 #include "base/symbol.h"
 
 #include <dlfcn.h>

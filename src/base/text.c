@@ -1,3 +1,4 @@
+/* text.c - builds text in a fixed buffer. */
 #include "base/text.h"
 
 #include <stdio.h>

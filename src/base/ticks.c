@@ -1,3 +1,5 @@
+/* ticks.c - a clock cheap enough to read for every event, and its ticks as the
+ * time of day. */
 #include "base/ticks.h"
 
 #include <time.h>

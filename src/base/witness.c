@@ -1,3 +1,4 @@
+/* witness.c - checks the order in which a thread takes the library's locks. */
 #include "base/witness.h"
 
 #if LARDER_ASSERT_LEVEL > 0

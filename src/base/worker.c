@@ -1,3 +1,4 @@
+/* worker.c - the library's own threads. */
 #include "base/worker.h"
 
 #include <signal.h>

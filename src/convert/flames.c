@@ -1,3 +1,5 @@
+/* flames.c - memory by call stack, as collapsed stacks and in speedscope's
+ * format. */
 #include "convert/flames.h"
 
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* json_text.c - writes strings as JSON. */
 #include "convert/json_text.h"
 
 #include <string.h>

@@ -1,3 +1,5 @@
+/* perfetto.c - a snapshot as a JSON trace of events for ui.perfetto.dev and
+ * chrome://tracing. */
 #include "convert/perfetto.h"
 
 #include <errno.h>

@@ -1,3 +1,5 @@
+/* perfetto_lanes.c - selects the allocations that get a slice, and their
+ * tracks: slices on a track must not overlap. */
 #include "convert/perfetto_lanes.h"
 
 #include <stdlib.h>

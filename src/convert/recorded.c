@@ -1,3 +1,5 @@
+/* recorded.c - repeats a recording with the allocator, event by event, and
+ * checks that each does what was recorded. */
 #include "convert/recorded.h"
 
 #include <inttypes.h>

@@ -1,3 +1,5 @@
+/* recorded_card.c - how much of its card a process could use when a request
+ * failed: what it had reserved, and what the driver had left. */
 #include "convert/recorded_card.h"
 
 #include <stdlib.h>

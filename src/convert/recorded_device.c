@@ -1,3 +1,5 @@
+/* recorded_device.c - a device that returns the recorded addresses, and runs
+ * out of memory where the recorded one did. */
 #include "convert/recorded_device.h"
 
 #include <inttypes.h>

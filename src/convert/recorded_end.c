@@ -1,3 +1,5 @@
+/* recorded_end.c - compares the state at the end of a recording with an
+ * allocator's, block by block. */
 #include "convert/recorded_end.h"
 
 #include <inttypes.h>

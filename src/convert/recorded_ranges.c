@@ -1,3 +1,5 @@
+/* recorded_ranges.c - where the address ranges of recorded expandable segments
+ * began. */
 #include "convert/recorded_ranges.h"
 
 #include <stdlib.h>

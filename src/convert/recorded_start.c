@@ -1,3 +1,4 @@
+/* recorded_start.c - builds the state before a recording by public calls. */
 #include "convert/recorded_start.h"
 
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* snap_marks.c - annotations of a snapshot as marks of a trace. */
 #include "convert/snap_marks.h"
 #include "snapshot/plain_text.h"
 

@@ -1,3 +1,5 @@
+/* snap_trace.c - converts one device of a snapshot to a trace that can be
+ * replayed. */
 #include "convert/snap_trace.h"
 
 #include <inttypes.h>

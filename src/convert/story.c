@@ -1,3 +1,5 @@
+/* story.c - the history of one device of a snapshot, event by event, prepared
+ * for replay. */
 #include "convert/story.h"
 
 #include <stdlib.h>

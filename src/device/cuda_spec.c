@@ -1,3 +1,5 @@
+/* cuda_spec.c - parses "cuda:0,export=fd": which device of a driver to open,
+ * and how. */
 #include "device/cuda_spec.h"
 
 #include <stdbool.h>

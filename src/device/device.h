@@ -1,4 +1,4 @@
-/* device.h (private) - the interface through which the library calls a device.
+/* device.h - the interface through which the library calls a device.  Private.
  *
  * There is one function for each driver call: it counts the call, charges it to
  * the price table, lets an injected fault replace it, then calls the table's

@@ -1,3 +1,5 @@
+/* device_call.c - what surrounds every call to a device: faults, counts,
+ * prices, messages. */
 #include "device/device_call.h"
 
 #include <stdarg.h>

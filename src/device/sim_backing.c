@@ -1,3 +1,4 @@
+/* sim_backing.c - the memory behind the addresses of a simulated GPU. */
 #include "device/sim_backing.h"
 
 #include <errno.h>

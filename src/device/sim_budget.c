@@ -1,3 +1,5 @@
+/* sim_budget.c - the simulated GPU's bytes: how many are there, shared or not,
+ * and who has them. */
 #include "device/sim_device.h"
 
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* sim_card.c - cards by name, from data/cards/cards.tsv. */
 #include "device/sim_card.h"
 
 #include <larder/sim.h>

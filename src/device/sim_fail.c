@@ -1,3 +1,5 @@
+/* sim_fail.c - the simulated GPU's message for a failure, which its table
+ * returns from error_text(). */
 #include "device/sim_fail.h"
 
 #include <stdarg.h>

@@ -1,3 +1,5 @@
+/* sim_memory.c - driver allocations of the simulated GPU, and which addresses
+ * are accessible. */
 #include "device/sim_device.h"
 
 #include <inttypes.h>

@@ -1,3 +1,5 @@
+/* sim_page.c - physical handles of the simulated GPU: a place in its memory
+ * file, and a life that ends when nobody maps them. */
 #include "device/sim_device.h"
 
 #include <inttypes.h>

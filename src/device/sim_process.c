@@ -1,3 +1,4 @@
+/* sim_process.c - whether a process that recorded its number is still alive. */
 #include "device/sim_process.h"
 
 #include <errno.h>

@@ -1,4 +1,6 @@
-/* Three locks.  The object's file lock orders joining and leaving.  Each slot
+/* sim_share.c - a simulated GPU that several processes share.
+ *
+ * Three locks: the object's file lock orders joining and leaving.  Each slot
  * has a token that shows whether its owner is alive (base/shared_object.h).  A
  * robust mutex inside the object guards the slots. */
 #include "device/sim_share.h"

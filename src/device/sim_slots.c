@@ -1,3 +1,4 @@
+/* sim_slots.c - objects with handles: pages and events of the simulated GPU. */
 #include "device/sim_slots.h"
 
 #include <stdbool.h>

@@ -1,3 +1,5 @@
+/* sim_space.c - the used ranges of an address space, and the lowest free
+ * address that fits a new one. */
 #include "device/sim_space.h"
 
 #include <stddef.h>

@@ -1,3 +1,4 @@
+/* sim_spec.c - parses "sim:80GiB,vmm=off": the kind of GPU to simulate. */
 #include "device/sim_spec.h"
 
 #include <stddef.h>

@@ -1,3 +1,5 @@
+/* ledger.c - opens, locks and closes a ledger, and sweeps out processes that
+ * ended. */
 #include "ledger/ledger_place.h"
 
 #include <fcntl.h>

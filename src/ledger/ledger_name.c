@@ -1,3 +1,5 @@
+/* ledger_name.c - the name of a ledger's shared memory: version, owner and
+ * device. */
 #include "ledger/ledger_name.h"
 
 #include <stdio.h>

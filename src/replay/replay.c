@@ -1,3 +1,4 @@
+/* replay.c - runs a trace through an allocator and reports what it needed. */
 #include "replay/replay.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* replay_counters.c - counts of driver calls so far. */
 #include "replay/replay_counters.h"
 
 uint64_t replay_counters_calls(const larder_device_counters *n)

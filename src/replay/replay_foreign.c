@@ -1,3 +1,5 @@
+/* replay_foreign.c - recognises files that are no trace or snapshot, by their
+ * first bytes. */
 #include "replay/replay_foreign.h"
 
 #include <string.h>

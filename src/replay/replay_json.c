@@ -1,3 +1,4 @@
+/* replay_json.c - the result of a replay as a line of JSON. */
 #include <inttypes.h>
 #include <stdio.h>
 

@@ -1,3 +1,5 @@
+/* replay_probe.c - answers questions about a trace under some settings, without
+ * a full result. */
 #include "replay/replay_probe.h"
 
 #include "replay/replay_counters.h"

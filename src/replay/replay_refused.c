@@ -1,3 +1,5 @@
+/* replay_refused.c - makes the request that failed when a snapshot was recorded
+ * again, under other settings, on the same card. */
 #include "replay/replay_refused.h"
 
 #include <string.h>

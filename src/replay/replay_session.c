@@ -1,3 +1,5 @@
+/* replay_session.c - a trace, a device and an allocator on it, and the single
+ * step that all kinds of passes use. */
 #include "replay/replay_session.h"
 
 #include <inttypes.h>

@@ -1,3 +1,5 @@
+/* replay_setting.c - settings that a job may be tried under, and those to try
+ * first. */
 #include "replay/replay_setting.h"
 
 #include <stdarg.h>

@@ -1,3 +1,5 @@
+/* replay_spec.c - the spec of the device that a replay runs on, for
+ * larder_device_open(). */
 #include "replay/replay_spec.h"
 
 #include <inttypes.h>

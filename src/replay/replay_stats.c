@@ -1,3 +1,5 @@
+/* replay_stats.c - the allocator's statistics as lines of text, under PyTorch's
+ * names. */
 #include <inttypes.h>
 
 #include "replay/replay_session.h"

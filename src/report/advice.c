@@ -1,3 +1,5 @@
+/* advice.c - one sentence on how to reduce the memory that a run needs, with
+ * the bytes it saves. */
 #include "report/advice.h"
 
 #include <inttypes.h>

@@ -1,3 +1,5 @@
+/* call_tree.c - the callers of held memory as a tree, from the outermost frame
+ * inwards. */
 #include "report/call_tree.h"
 
 #include <inttypes.h>

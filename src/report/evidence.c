@@ -1,3 +1,4 @@
+/* evidence.c - what of a run is known, and what only guessed. */
 #include "report/evidence.h"
 
 #include <stdlib.h>

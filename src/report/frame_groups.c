@@ -1,3 +1,4 @@
+/* frame_groups.c - groups lines by function, module or library. */
 #include "report/frame_groups.h"
 
 #include <stdlib.h>

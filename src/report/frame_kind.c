@@ -1,3 +1,5 @@
+/* frame_kind.c - classifies frames: the program's, a package's, PyTorch's, the
+ * standard library's, C++. */
 #include "report/frame_kind.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* holders.c - the largest holders at a device's peak. */
 #include "report/holders.h"
 #include "report/frame_groups.h"
 

@@ -1,3 +1,4 @@
+/* json_memory.c - whether jansson ran out of host memory. */
 #include "report/json_memory.h"
 
 #include <stdlib.h>

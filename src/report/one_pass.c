@@ -1,3 +1,4 @@
+/* one_pass.c - tells repeated layers from iterations. */
 #include "report/one_pass.h"
 
 #include <stdlib.h>

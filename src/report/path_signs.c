@@ -1,3 +1,4 @@
+/* path_signs.c - what the names in a call path say. */
 #include "report/path_signs.h"
 
 #include <stdlib.h>

@@ -1,3 +1,5 @@
+/* remedy.c - changes of a program, and how much lower the peak of the whole run
+ * would be with each. */
 #include "report/remedy.h"
 
 #include <stdlib.h>

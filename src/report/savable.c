@@ -1,3 +1,5 @@
+/* savable.c - how much less would be held at a moment with expandable
+ * segments. */
 #include "report/savable.h"
 
 #include <stdlib.h>

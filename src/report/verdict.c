@@ -1,3 +1,5 @@
+/* verdict.c - a device's run in three lines: what happened, who holds the
+ * memory, what to do. */
 #include "report/verdict.h"
 
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* plain_text.c - texts as a terminal may have them. */
 #include "snapshot/plain_text.h"
 
 #include <stdbool.h>

@@ -1,3 +1,5 @@
+/* snap_builder.c - the stack of values that both readers use to build lists and
+ * dicts. */
 #include "snapshot/snap_builder.h"
 
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* snap_cells.c - numbers a notebook's cells that have no number. */
 #include "snapshot/snap_cells.h"
 
 #include <string.h>

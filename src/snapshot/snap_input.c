@@ -1,3 +1,4 @@
+/* snap_input.c - the decompressed bytes of a file through a moving window. */
 #include "snapshot/snap_input.h"
 
 #include <inttypes.h>

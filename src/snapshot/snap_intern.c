@@ -1,3 +1,5 @@
+/* snap_intern.c - strings, frames, stacks, streams and pools, each stored
+ * once. */
 #include "snapshot/snap_intern.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* snap_memory.c - host memory for reading a snapshot, limited by a budget. */
 #include "snapshot/snap_memory.h"
 
 #include <stdlib.h>

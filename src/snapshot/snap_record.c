@@ -1,3 +1,5 @@
+/* snap_record.c - a dict that is being converted to a record: its values by
+ * key, with checks of their types. */
 #include "snapshot/snap_record.h"
 
 bool snap_record_wrong(const struct snap_record *r, enum snap_word key,

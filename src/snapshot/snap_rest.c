@@ -1,3 +1,5 @@
+/* snap_rest.c - keeps unknown keys, as a text of tokens, so that they can be
+ * written again. */
 #include "snapshot/snap_rest.h"
 
 #include <inttypes.h>

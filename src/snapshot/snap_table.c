@@ -1,3 +1,5 @@
+/* snap_table.c - a hash table of numbers: finds an item, kept in an array
+ * elsewhere, by its content. */
 #include "snapshot/snap_table.h"
 
 #include <pthread.h>

@@ -1,3 +1,4 @@
+/* snap_text.c - converts text in files to numbers and UTF-8. */
 #include "snapshot/snap_text.h"
 
 #include <string.h>

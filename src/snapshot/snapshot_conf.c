@@ -1,3 +1,5 @@
+/* snapshot_conf.c - the settings under which a snapshot was recorded, as a
+ * configuration. */
 #include "snapshot/snapshot_conf.h"
 
 #include <ctype.h>

@@ -1,3 +1,4 @@
+/* utf8_clean.c - text that may contain anything, as JSON needs it. */
 #include "snapshot/utf8_clean.h"
 
 #include <stdlib.h>

@@ -1,3 +1,5 @@
+/* tool_error.c - why an operation of the tools failed, as a message for a
+ * person. */
 #include "trace/tool_error.h"
 
 #include <stdarg.h>

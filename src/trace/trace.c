@@ -1,3 +1,4 @@
+/* trace.c - an allocation trace in memory: a compact array of operations. */
 #include "trace/trace.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* trace_lines.c - reads a file as lines of text. */
 #include "trace/trace_lines.h"
 
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* trace_source.c - the bytes of a trace file, decompressed while reading. */
 #include "trace/trace_source.h"
 
 #include <errno.h>

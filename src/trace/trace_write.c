@@ -1,3 +1,4 @@
+/* trace_write.c - writes a trace as text, an operation a line. */
 #include "trace/trace.h"
 
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* trace_zstd.c - an output stream that compresses. */
 #include "trace/trace_zstd.h"
 
 #include <errno.h>

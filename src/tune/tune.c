@@ -1,3 +1,5 @@
+/* tune.c - what a job needs under other settings than its own: which settings
+ * fit, and which is best. */
 #include "tune/tune.h"
 
 #include <pthread.h>

@@ -1,3 +1,4 @@
+/* tune_cell.c - measures one input under one setting. */
 #include "tune/tune_cell.h"
 
 #include <inttypes.h>

@@ -1,3 +1,5 @@
+/* tune_input.c - the inputs to be fitted: traces, and the devices of snapshots
+ * that have a history. */
 #include "tune/tune_input.h"
 
 #include <stdio.h>

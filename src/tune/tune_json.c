@@ -1,3 +1,4 @@
+/* tune_json.c - the results of `larder tune` and `larder fit` as JSON. */
 #include <stdlib.h>
 
 #include <jansson.h>

@@ -1,3 +1,5 @@
+/* frame_words.c - data about frames, with which the page names them as the
+ * report does. */
 #include "view/frame_words.h"
 
 #include <stdio.h>

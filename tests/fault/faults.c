@@ -1,3 +1,5 @@
+/* faults.c - injects one failure, or two of different kinds at a time; the
+ * second can hit the code that undoes the first. */
 #include "fault/faults.h"
 
 bool fault_is_planned(const struct fault *f)

@@ -1,3 +1,5 @@
+/* recording.c - reads and writes the file of a script and its result under each
+ * release of PyTorch (recording.h). */
 #include "golden/recording.h"
 
 #include <errno.h>

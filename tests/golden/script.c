@@ -1,3 +1,5 @@
+/* script.c - a script of operations, run as a release of PyTorch would run
+ * it. */
 #include "golden/script.h"
 
 #include <inttypes.h>

@@ -1,3 +1,5 @@
+/* device_log.c - writes down what the device's memory was asked for, and given
+ * back. */
 #include "lab/device_log.h"
 
 static char log_text[4096];

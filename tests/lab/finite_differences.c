@@ -1,3 +1,4 @@
+/* finite_differences.c - gradients checked against differences of values. */
 #include "lab/finite_differences.h"
 
 #include <math.h>

@@ -1,3 +1,4 @@
+/* small_tensors.c - tensors with values written in the test. */
 #include "lab/small_tensors.h"
 
 #include <math.h>

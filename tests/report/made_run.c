@@ -1,3 +1,4 @@
+/* made_run.c - the summary of a made-up run (made_snapshot.h), of device 0. */
 #include "made_run.h"
 
 #include <setjmp.h>

@@ -1,3 +1,4 @@
+/* made_snapshot.c - builds snapshots for tests from short texts. */
 #include "made_snapshot.h"
 
 #include <inttypes.h>

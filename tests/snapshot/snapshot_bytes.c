@@ -1,3 +1,4 @@
+/* snapshot_bytes.c - reads a snapshot that a test has in memory. */
 #include "snapshot/snapshot_bytes.h"
 
 #include <assert.h>

@@ -1,3 +1,5 @@
+/* snapshot_totals.c - totals of a snapshot's contents, computed as
+ * snapshot_totals.py computes them. */
 #include "snapshot/snapshot_totals.h"
 
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* call_log.c - a device that prints the calls made to it (call_log.h). */
 #include "support/call_log.h"
 
 #include <inttypes.h>

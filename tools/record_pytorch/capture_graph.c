@@ -1,3 +1,4 @@
+/* capture_graph.c - the nodes that captured streams record. */
 #include "record_pytorch/capture_graph.h"
 
 #include <stdio.h>

@@ -1,3 +1,5 @@
+/* experiment.c - the building blocks of an experiment: sessions, steps,
+ * checks. */
 #include "experiment.h"
 
 #include <stdarg.h>

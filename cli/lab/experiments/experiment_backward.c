@@ -1,4 +1,5 @@
-/* Experiment 3: the memory that a backward pass holds. */
+/* experiment_backward.c - experiment 3: the memory that a backward pass
+ * holds. */
 #include "experiment_backward.h"
 
 #include <stdio.h>

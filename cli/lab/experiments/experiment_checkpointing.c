@@ -1,5 +1,5 @@
-/* Experiment 5: the peak memory of training a small transformer, with and
- * without activation checkpointing. */
+/* experiment_checkpointing.c - experiment 5: the peak memory of training a
+ * small transformer, with and without activation checkpointing. */
 #include <inttypes.h>
 #include <stdio.h>
 

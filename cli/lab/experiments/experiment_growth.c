@@ -1,5 +1,5 @@
-/* Experiment 1: the context's memory, growth by new tensors, rebinding, and
- * empty_cache(). */
+/* experiment_growth.c - experiment 1: the context's memory, growth by new
+ * tensors, rebinding, and empty_cache(). */
 #include "experiment_list.h"
 
 enum { X, Y, KEPT /* and eight more */ };

@@ -1,4 +1,4 @@
-/* An experiment as one JSON object on a line. */
+/* experiment_json.c - an experiment as one JSON object on a line. */
 #include <jansson.h>
 
 #include "experiment.h"

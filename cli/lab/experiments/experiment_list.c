@@ -1,4 +1,4 @@
-/* Finds experiments by name or number, and runs them. */
+/* experiment_list.c - finds experiments by name or number, and runs them. */
 #include "experiment_list.h"
 #include "lab/lab_history.h"
 

@@ -1,5 +1,5 @@
-/* Experiment 1, continued: reserved memory over the batches of a training
- * loop. */
+/* experiment_loops.c - experiment 1, continued: reserved memory over the
+ * batches of a training loop. */
 #include <inttypes.h>
 #include <stdio.h>
 

@@ -1,4 +1,5 @@
-/* Experiment 1, continued: a training loop that keeps every loss. */
+/* experiment_losses.c - experiment 1, continued: a training loop that keeps
+ * every loss. */
 #include <inttypes.h>
 #include <stdlib.h>
 

@@ -1,3 +1,5 @@
+/* experiment_models.c - the models that experiments train, written as their
+ * Python reads. */
 /* Values are dropped in the order in which Python drops them; otherwise the
  * experiments' peaks would differ from PyTorch's. */
 #include "experiment_models.h"

@@ -1,4 +1,5 @@
-/* Experiment 0: tensors created, moved, overwritten and deleted. */
+/* experiment_move.c - experiment 0: tensors created, moved, overwritten and
+ * deleted. */
 #include "experiment_list.h"
 
 enum { A, B, C, D, E };

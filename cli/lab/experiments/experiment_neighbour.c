@@ -1,3 +1,5 @@
+/* experiment_neighbour.c - the other process on the device, a child that does
+ * as it is told. */
 /* The other process receives commands of one byte on a socket, and answers with
  * the bytes it holds. */
 #include "experiment_neighbour.h"

@@ -1,4 +1,5 @@
-/* Experiment 2: preallocated memory, and the cost of driver calls. */
+/* experiment_preallocation.c - experiment 2: preallocated memory, and the cost
+ * of driver calls. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>

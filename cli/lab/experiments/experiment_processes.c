@@ -1,5 +1,5 @@
-/* Experiment 3, continued: the risk of empty_cache() if another process uses
- * the device. */
+/* experiment_processes.c - experiment 3, continued: the risk of empty_cache()
+ * if another process uses the device. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <unistd.h>

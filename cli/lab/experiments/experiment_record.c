@@ -1,4 +1,5 @@
-/* The steps and checks recorded while an experiment runs. */
+/* experiment_record.c - the steps and checks recorded while an experiment
+ * runs. */
 #include <inttypes.h>
 #include <langinfo.h>
 #include <stdarg.h>

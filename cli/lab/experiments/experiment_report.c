@@ -1,5 +1,5 @@
-/* An experiment as text: its question, its statements with figures, expected
- * and actual values, the verdict. */
+/* experiment_report.c - an experiment as text: its question, its statements
+ * with figures, expected and actual values, the verdict. */
 #include <inttypes.h>
 #include <langinfo.h>
 #include <stdio.h>

@@ -1,5 +1,5 @@
-/* Experiment 1, continued: which free block is used, and how often
- * empty_cache() must be called. */
+/* experiment_reuse.c - experiment 1, continued: which free block is used, and
+ * how often empty_cache() must be called. */
 #include <stdio.h>
 
 #include "experiment_list.h"

@@ -1,5 +1,5 @@
-/* Sessions of an experiment: on the requested device, with changes if the
- * experiment needs them. */
+/* experiment_session.c - sessions of an experiment: on the requested device,
+ * with changes if the experiment needs them. */
 #include <stdio.h>
 #include <string.h>
 

@@ -1,4 +1,4 @@
-/* Statements used by several experiments. */
+/* experiment_statement.c - statements used by several experiments. */
 #include <string.h>
 
 #include "experiment.h"

@@ -1,3 +1,5 @@
+/* experiment_training.c - a training loop: a perceptron for images of 784
+ * numbers, with SGD. */
 #include "experiment_training.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
-/* Experiment 4: the smallest allocation units, and what they cost. */
+/* experiment_units.c - experiment 4: the smallest allocation units, and what
+ * they cost. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* map.c - finds the live block that begins at an address, in O(1). */
 #include "core/block/map.h"
 
 #include <stddef.h>

@@ -1,3 +1,4 @@
+/* slab.c - the headers of blocks, found by number. */
 #include "core/block/slab.h"
 
 #include "base/host.h"

@@ -1,3 +1,5 @@
+/* bytes.c - reads and writes the device's bytes, through its own table of
+ * functions. */
 #include "core/debug/bytes.h"
 
 #include <stdatomic.h>

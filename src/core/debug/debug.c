@@ -1,3 +1,5 @@
+/* debug.c - the settings debug:2 and 3: memory that a program must not write is
+ * filled with known bytes and checked later. */
 #include "core/debug/debug.h"
 
 #include "base/host.h"

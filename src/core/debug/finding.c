@@ -1,3 +1,4 @@
+/* finding.c - an error in the program, as a message, until it is reported. */
 #include "core/debug/finding.h"
 
 #include <stdarg.h>

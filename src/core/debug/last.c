@@ -1,3 +1,4 @@
+/* last.c - debug:3: addresses of freed memory fault, and leaks are reported. */
 #include "core/debug/last.h"
 
 #include <inttypes.h>

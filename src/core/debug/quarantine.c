@@ -1,3 +1,4 @@
+/* quarantine.c - freed blocks that are kept from reuse for a while. */
 #include "core/debug/quarantine.h"
 
 #include <inttypes.h>

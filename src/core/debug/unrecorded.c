@@ -1,3 +1,5 @@
+/* unrecorded.c - finds uses of memory on streams that were not recorded, where
+ * the device knows what is queued. */
 #include "core/debug/unrecorded.h"
 
 #include <inttypes.h>

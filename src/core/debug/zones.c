@@ -1,3 +1,4 @@
+/* zones.c - writes and checks red zones (state/zone.h). */
 #include "core/debug/zones.h"
 
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* capturing.c - refuses operations that a capture forbids. */
 #include "core/entry/capturing.h"
 
 #include "base/fail.h"

@@ -1,3 +1,4 @@
+/* handle.c - the object behind larder_allocator. */
 #include "core/entry/handle.h"
 
 #include <pthread.h>

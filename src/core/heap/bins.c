@@ -1,3 +1,4 @@
+/* bins.c - the free blocks of a heap by size, for best fit in a few steps. */
 #include "core/heap/bins.h"
 
 /* The common order is passed as a constant, so that the compiler can drop the

@@ -1,3 +1,4 @@
+/* annotation.c - texts that threads attach to their operations. */
 #include "core/history/annotation.h"
 
 #include <assert.h>

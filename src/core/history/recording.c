@@ -1,3 +1,5 @@
+/* recording.c - the history: a ring of events, and notes on live blocks and
+ * segments. */
 #include "core/history/recording.h"
 
 #include <string.h>

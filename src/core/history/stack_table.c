@@ -1,3 +1,4 @@
+/* stack_table.c - call stacks, each different one stored once. */
 #include "core/history/stack_table.h"
 
 #include <string.h>

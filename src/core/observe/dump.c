@@ -1,3 +1,4 @@
+/* dump.c - writes a snapshot when memory runs out. */
 #include "core/observe/dump.h"
 
 #include <string.h>

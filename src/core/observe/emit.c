@@ -1,3 +1,4 @@
+/* emit.c - writes nested values as a pickle or as JSON, through a buffer. */
 #include "core/observe/emit.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* shortfall.c - explains from the current state why a request failed. */
 #include "core/observe/shortfall.h"
 
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* snapshot_frames.c - writes stacks with their functions' names. */
 #include "core/observe/snapshot_frames.h"
 
 #include <string.h>

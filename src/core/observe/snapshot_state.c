@@ -1,3 +1,5 @@
+/* snapshot_state.c - a copy of the allocator's state at one moment, and writing
+ * it. */
 #include "core/observe/snapshot_state.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* walk.c - finds and visits blocks, slowly. */
 #include "core/observe/walk.h"
 
 #include <stdlib.h>

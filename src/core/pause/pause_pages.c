@@ -1,3 +1,5 @@
+/* pause_pages.c - the pages of a paused segment through their states, in runs
+ * as long as the driver takes at once (pause.h). */
 #include "core/pause/pause.h"
 
 #include "base/fail.h"

@@ -1,3 +1,5 @@
+/* draw.c - acquires and returns memory: the device's calls, preceded by a claim
+ * in the device's ledger. */
 #include "core/peers/draw.h"
 
 #include "base/bits.h"

@@ -1,3 +1,4 @@
+/* addresses.c - ranges of addresses of the policy larder. */
 #include "core/policy_larder/addresses.h"
 
 #include "base/bits.h"

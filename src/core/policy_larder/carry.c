@@ -1,3 +1,5 @@
+/* carry.c - moves the used pages of a handle to new handles, at the same
+ * addresses and with the same contents. */
 #include "core/policy_larder/carry.h"
 
 #include "base/bits.h"

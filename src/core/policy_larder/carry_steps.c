@@ -1,3 +1,5 @@
+/* carry_steps.c - the driver calls of a move, each of which may fail
+ * (carry.h). */
 #include "core/policy_larder/carry_steps.h"
 
 #include "base/fail.h"

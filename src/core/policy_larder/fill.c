@@ -1,3 +1,4 @@
+/* fill.c - maps memory at the missing pages of a span of a paged segment. */
 #include "core/policy_larder/fill.h"
 
 #include "base/bits.h"

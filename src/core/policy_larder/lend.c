@@ -1,3 +1,5 @@
+/* lend.c - lends free memory of private pools to the default pools when memory
+ * runs out. */
 #include "core/policy_larder/lend.h"
 
 #include "base/bits.h"

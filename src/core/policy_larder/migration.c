@@ -1,3 +1,5 @@
+/* migration.c - the last step before an out-of-memory error: moves live pages
+ * out of handles that are mostly free. */
 #include "core/policy_larder/migration.h"
 
 #include <stdlib.h>

@@ -1,3 +1,4 @@
+/* pages.c - pages of the address ranges of the policy larder. */
 #include "core/policy_larder/pages.h"
 
 #include "core/history/recording.h"

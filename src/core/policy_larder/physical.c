@@ -1,3 +1,4 @@
+/* physical.c - creates, keeps and releases the handles of the policy larder. */
 #include "core/policy_larder/physical.h"
 
 #include "base/bits.h"

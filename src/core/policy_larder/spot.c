@@ -1,3 +1,4 @@
+/* spot.c - finds handles that nothing uses, and unmaps them. */
 #include "core/policy_larder/spot.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* supply.c - finds memory for a request that no free block can serve. */
 #include "core/policy_larder/supply.h"
 
 #include "base/bits.h"

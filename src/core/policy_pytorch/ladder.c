@@ -1,3 +1,5 @@
+/* ladder.c - steps that the policies' ladders share, for when neither the cache
+ * nor the device has room. */
 #include "core/policy_pytorch/ladder.h"
 
 #include "base/fail.h"

@@ -1,3 +1,4 @@
+/* pool.c - pools and their heaps. */
 #include "core/pools/pool.h"
 
 #include "base/fail.h"

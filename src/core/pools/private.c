@@ -1,3 +1,4 @@
+/* private.c - private pools: for graph captures and for users. */
 #include "core/pools/private.h"
 
 #include "base/fail.h"

@@ -1,3 +1,4 @@
+/* stocked.c - the heaps of a pool that may have memory to release. */
 #include "core/pools/stocked.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* tags.c - named sets of allocations (larder/tag.h). */
 #include "core/pools/tags.h"
 
 #include <stdatomic.h>

@@ -1,3 +1,4 @@
+/* region_pages.c - the structure of a region (larder/region.h). */
 #include "core/region/region_pages.h"
 
 #include "base/fail.h"

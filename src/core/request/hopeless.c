@@ -1,3 +1,5 @@
+/* hopeless.c - requests that cannot succeed whatever is released, and those
+ * that a setting rejects. */
 #include "base/bits.h"
 #include "core/pools/tags.h"
 #include "core/request/request.h"

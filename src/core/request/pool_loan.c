@@ -1,3 +1,5 @@
+/* pool_loan.c - when free memory of a graph's pool is lent, and to which stream
+ * (policy_larder/lend.h). */
 #include "core/request/pool_loan.h"
 
 #include "base/fail.h"

@@ -1,3 +1,4 @@
+/* wait.c - waiting for memory that recorded streams still use. */
 #include "core/request/wait.h"
 
 #include <time.h>

@@ -1,3 +1,4 @@
+/* blocks.c - splits, merges, allocates and frees blocks, and counts that. */
 #include "core/segments/blocks.h"
 
 #include "core/history/recording.h"

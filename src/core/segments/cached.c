@@ -1,3 +1,4 @@
+/* cached.c - releases everything cached. */
 #include "core/segments/cached.h"
 
 #include "base/fail.h"

@@ -1,3 +1,4 @@
+/* events.c - blocks used on streams other than their own. */
 #include "core/segments/events.h"
 
 #include "base/fail.h"

@@ -1,3 +1,4 @@
+/* kept.c - host memory with the contents of pages while they are released. */
 #include "core/segments/kept.h"
 
 #include "base/host.h"

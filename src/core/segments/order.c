@@ -1,3 +1,4 @@
+/* order.c - the queued work that may still use memory which a heap has free. */
 #include "core/segments/order.h"
 
 #include "base/fail.h"

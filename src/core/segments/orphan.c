@@ -1,3 +1,4 @@
+/* orphan.c - memory that the device failed to take back. */
 #include "core/peers/draw.h"
 #include "core/segments/orphan.h"
 

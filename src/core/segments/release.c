@@ -1,3 +1,4 @@
+/* release.c - the path from a free by the caller to a release to the device. */
 #include "core/segments/release.h"
 
 #include "base/fail.h"

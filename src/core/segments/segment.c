@@ -1,3 +1,5 @@
+/* segment.c - memory from the device: segments, reserved pieces, expandable
+ * ranges. */
 #include "core/segments/segment.h"
 
 #include "base/fail.h"

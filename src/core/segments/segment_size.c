@@ -1,3 +1,5 @@
+/* segment_size.c - how much the policy `pytorch` takes from the device at a
+ * time. */
 #include "core/segments/segment_size.h"
 
 #include "base/bits.h"

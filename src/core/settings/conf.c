@@ -1,3 +1,4 @@
+/* conf.c - settings and their grammar. */
 #include "core/settings/conf.h"
 
 #include <string.h>

@@ -1,3 +1,4 @@
+/* conf_read.c - reads values of settings. */
 #include "core/settings/conf_read.h"
 
 #include <errno.h>

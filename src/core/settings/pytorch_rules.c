@@ -1,3 +1,5 @@
+/* pytorch_rules.c - how the allocators of PyTorch's releases differ: one row
+ * for each release, one field for each rule. */
 #include "core/settings/pytorch_rules.h"
 
 #include <string.h>

@@ -1,3 +1,5 @@
+/* share_message.c - the message that describes shared memory to another
+ * process. */
 #include "core/share/share_message.h"
 
 #include <inttypes.h>

@@ -1,3 +1,4 @@
+/* share_socket.c - sends bytes and descriptors over a UNIX socket. */
 #include "core/share/share_socket.h"
 
 #include <errno.h>

@@ -1,3 +1,4 @@
+/* audit.c - checks the rules of larder_check() when locks are released. */
 #include "core/state/audit.h"
 
 #if LARDER_ASSERT_LEVEL > 1

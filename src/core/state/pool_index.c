@@ -1,3 +1,4 @@
+/* pool_index.c - finds private pools by id, however many there are. */
 #include "core/state/pool_index.h"
 
 #include "base/host.h"

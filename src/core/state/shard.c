@@ -1,3 +1,4 @@
+/* shard.c - shards: what one stream touches on the fast path. */
 #include "core/state/shard.h"
 
 #include <string.h>

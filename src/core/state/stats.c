@@ -1,3 +1,4 @@
+/* stats.c - the allocator's statistics, cheap to update. */
 #include "core/state/stats.h"
 
 void larder__metric_move(struct metric *m, unsigned pool, int64_t change)

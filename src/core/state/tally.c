@@ -1,3 +1,4 @@
+/* tally.c - counts of blocks that are added to the statistics later. */
 #include "core/state/tally.h"
 
 #include <stddef.h>

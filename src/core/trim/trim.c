@@ -1,3 +1,4 @@
+/* trim.c - releases part of the cached memory. */
 #include "core/trim/trim.h"
 
 #include "core/entry/capturing.h"

@@ -1,3 +1,5 @@
+/* trim_age.c - releases memory that has not been used for a long time, a heap
+ * at a time. */
 #include "core/trim/trim_age.h"
 
 #include "base/host.h"

@@ -57,7 +57,7 @@ run: configure ## replay the bundled traces, run an experiment of the lab
 	@printf '  export PATH="%s:$$PATH"\n' "$(abspath $(B))"
 
 test: build ## build, then run every test
-	@tools/setup.sh --browser
+	@tools/setup.sh --tests
 	@$(CTEST)
 
 check-debug: ## run the tests with all of the library's assertions

@@ -1,10 +1,10 @@
 #!/bin/sh
-# setup.sh [--optional | --browser] - ensures that everything the build needs is
+# setup.sh [--optional | --tests] - ensures that everything the build needs is
 # installed.
 #
 # --optional lists what else is useful, and for what, and installs nothing.
-# --browser installs Chromium, which the tests of the viewer use if available:
-# it is installed only by root, and a failure is no error.
+# --tests installs Chromium, which the tests of the viewer use if available, and
+# pytest, for those of its plugin: only by root, and a failure is no error.
 #
 # It looks for the things themselves, not for packages, so that any system that
 # has them will do.  Missing ones are installed if this is root on a system with
@@ -67,20 +67,28 @@ has_browser() {
         command -v google-chrome
 }
 
-check_browser() {
+# Debian's package is for Debian's Python.
+# shellcheck disable=SC2317
+has_pytest() {
+    python3 -c 'import pytest' || [ "$(command -v python3)" != /usr/bin/python3 ]
+}
+
+check_tests() {
     missing=
     need chromium has_browser
+    need python3-pytest has_pytest
     [ -n "$missing" ] || return
     if can_install && install_missing; then
         return
     fi
-    echo 'setup.sh: no Chromium: the tests of the viewer are skipped'
+    echo "setup.sh: without$missing some tests are skipped"
 }
 
 name_optional() {
     use python3-venv 'pip, for the Python package' python3 -c 'import ensurepip'
     use g++ 'tests in C++' command -v "${CXX:-c++}"
     use chromium 'tests of the viewer' has_browser
+    use python3-pytest 'tests of the plugin for pytest' python3 -c 'import pytest'
     use clang-format 'make format, make lint' command -v clang-format
     use clang-tidy 'make lint' command -v clang-tidy
     use cppcheck 'make lint' command -v cppcheck
@@ -91,8 +99,8 @@ if [ "${1-}" = --optional ]; then
     name_optional
     exit 0
 fi
-if [ "${1-}" = --browser ]; then
-    check_browser
+if [ "${1-}" = --tests ]; then
+    check_tests
     exit 0
 fi
 

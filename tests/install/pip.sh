@@ -95,6 +95,9 @@ PYTHON
     said=$("$larder" lab run listing.py 2>panel) || fail "lab run: $said"
     [ "$said" = "2097152 $work/venv" ] || fail "the listing said '$said'"
     grep -q 'allocated  *2.00 MiB' panel || fail 'no panel after the listing'
+    says 'larder.pytest_plugin' "$work/venv/bin/python" -c \
+        'from importlib.metadata import distribution as d
+print([e.value for e in d("larder").entry_points if e.group == "pytest11"])'
     says 'Simulated GPU 0' "$larder" exec "$build/tests/cuda/driver_subject_linked"
 }
 

@@ -6,6 +6,10 @@ import re
 NAME = "larder"
 SUMMARY = "A caching memory allocator for GPUs"
 OLDEST_PYTHON = "3.9"
+# pytest, where there is one, finds its plugin by this.
+ENTRY_POINTS = """[pytest11]
+larder = larder.pytest_plugin
+"""
 
 
 def source_folder():

@@ -7,6 +7,7 @@ import sysconfig
 import zipfile
 
 from larder_backend.package_metadata import (
+    ENTRY_POINTS,
     NAME,
     metadata,
     source_folder,
@@ -47,6 +48,7 @@ def _info(platform=None):
         "LICENSE": _licence(),
         "METADATA": metadata().encode(),
         "WHEEL": wheel.encode(),
+        "entry_points.txt": ENTRY_POINTS.encode(),
     }
 
 

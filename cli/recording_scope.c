@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "report/summary_of_run.h"
+#include "report/verdict.h"
 
 enum { STEPS_MIN = 6 }; /* fewer show no trend */
 
@@ -44,6 +45,17 @@ static bool find_growth(const struct run_summary *r, uint64_t *out,
     return true;
 }
 
+/* 0 as well if nothing failed. */
+static uint64_t after_failure(const struct run_summary *r)
+{
+    const struct lifetimes *l = r->lifetimes;
+    uint32_t i = l->event_count;
+
+    while (i > 0 && l->events[i - 1].action != SNAPSHOT_OOM)
+        i--;
+    return i > 0 ? report_allocations_after(r, i - 1) : 0;
+}
+
 bool recording_scope(const struct lifetimes *l, struct tune_scope *out,
                      struct tool_error *error)
 {
@@ -53,7 +65,8 @@ bool recording_scope(const struct lifetimes *l, struct tune_scope *out,
     if (!run_summary_make(l, &r, error))
         return false;
     *out = (struct tune_scope){.steps = whole_steps(&r),
-                               .next_bytes = report_next_step(&r)};
+                               .next_bytes = report_next_step(&r),
+                               .after = after_failure(&r)};
     ok = find_growth(&r, &out->grows_bytes_per_step, error);
     run_summary_free(&r);
     return ok;

@@ -18,13 +18,16 @@ enum { EVENTS_MAX = 500000, WORDS_MAX = 1024 };
 #define NOT_REPLAYED "No setting was replayed"
 
 /* Of the setting, ready to paste. */
-static void add_setting(const struct tune_candidate *best, char *text)
+static void add_setting(const struct tune *t, const struct tune_candidate *best,
+                        char *text)
 {
     char conf[REPLAY_CONF_MAX];
 
-    replay_setting_conf(&best->setting, NULL, conf);
+    replay_setting_line(&best->setting, t->inputs->items[0].conf, conf);
     if (best->setting.policy == LARDER_POLICY_LARDER)
         snprintf(text, WORDS_MAX, "Run it under Larder");
+    else if (conf[0] == '\0')
+        snprintf(text, WORDS_MAX, "Unset PYTORCH_CUDA_ALLOC_CONF");
     else
         snprintf(text, WORDS_MAX, "Set PYTORCH_CUDA_ALLOC_CONF=%s", conf);
 }
@@ -87,7 +90,7 @@ static char *words_of(const struct tune *t, const struct tune_candidate *best,
 
     if (text == NULL)
         return NULL;
-    add_setting(best, text);
+    add_setting(t, best, text);
     add_need(t, best, saves, text);
     add_price(t, best, text);
     add_conditions(best, text);
@@ -101,9 +104,9 @@ static void set_why(const struct tune *t, const struct tune_input *in,
 {
     if (t->by_beginning)
         snprintf(why, REPORT_CURE_WHY,
-                 "No setting can be judged: from an empty device its own do "
-                 "not fail, so that what lay where before the recording began "
-                 "decided.");
+                 "No setting can be judged: replayed from an empty device its "
+                 "own do not fail, so that what decided is not in the "
+                 "recording.");
     else
         snprintf(why, REPORT_CURE_WHY, "Of %zu settings that were replayed %s.",
                  t->count - 1,
@@ -111,9 +114,18 @@ static void set_why(const struct tune *t, const struct tune_input *in,
                                 : "none needs a hundredth less");
 }
 
+/* Without the option of another command, and the list of all keys. */
 static void set_not_replayed(char *why, const struct tool_error *error)
 {
-    snprintf(why, REPORT_CURE_WHY, NOT_REPLAYED ": %.400s.", error->text);
+    static const char option[] = " (--conf gives others)";
+    const char *text = error->text;
+    const char *at = strstr(text, option);
+    size_t before = at != NULL ? (size_t)(at - text) : 0;
+
+    text += at != NULL ? before + strlen(option) : 0;
+    snprintf(why, REPORT_CURE_WHY, NOT_REPLAYED ": %.*s%.*s.",
+             (int)(before < 200 ? before : 200), error->text,
+             (int)(strcspn(text, ";") < 200 ? strcspn(text, ";") : 200), text);
 }
 
 static char *report_cure_why(void *ctx)

@@ -174,7 +174,10 @@ static void print_scope(const struct tune *t)
     char a[UNITS_MAX];
     char b[UNITS_MAX];
 
-    if (!tune_ended(t) && scope.steps > 0)
+    if (!tune_ended(t) && scope.after > 0)
+        printf("The program went on after that request failed; what it needs "
+               "where it does not was not\nrecorded.\n");
+    else if (!tune_ended(t) && scope.steps > 0)
         printf("What follows that request was not recorded; the %" PRIu64
                " whole pass%s before it %s, and %s part\nof this.\n",
                scope.steps, scope.steps == 1 ? "" : "es",
@@ -208,8 +211,11 @@ static void print_line(const struct tune *t, const struct tune_candidate *c)
                conf[0] != '\0' ? " " : "");
         return;
     }
-    replay_setting_conf(&c->setting, NULL, conf);
-    printf("\nexport PYTORCH_CUDA_ALLOC_CONF=%s\n", conf);
+    replay_setting_line(&c->setting, t->inputs->items[0].conf, conf);
+    if (conf[0] == '\0')
+        printf("\nunset PYTORCH_CUDA_ALLOC_CONF\n");
+    else
+        printf("\nexport PYTORCH_CUDA_ALLOC_CONF=%s\n", conf);
 }
 
 static void print_versions(const struct tune_candidate *c)
@@ -304,6 +310,14 @@ static uint64_t least_short(const struct tune *t)
     return min;
 }
 
+/* A limit that the job sets itself is no setting to try. */
+static void print_kept(const struct tune *t)
+{
+    if (strstr(t->inputs->items[0].conf, "per_process_memory_fraction") != NULL)
+        printf("All keep the job's per_process_memory_fraction; --conf gives "
+               "another.\n");
+}
+
 static bool print_no_cure(const struct tune *t, const char *card)
 {
     uint64_t bytes = least_short(t);
@@ -316,6 +330,7 @@ static bool print_no_cure(const struct tune *t, const char *card)
         print_capacity(t, card, units_bytes);
     }
     printf(".\n");
+    print_kept(t);
     return print_holders(t);
 }
 

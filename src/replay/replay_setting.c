@@ -61,20 +61,16 @@ static const char *find_pair(const char *conf, const char *key)
     return NULL;
 }
 
-static void add_kept(char out[REPLAY_CONF_MAX], const char *base)
+static void add_kept(char out[REPLAY_CONF_MAX], const char *base,
+                     const char *key)
 {
-    static const char *const keys[] = {"per_process_memory_fraction",
-                                       "pytorch"};
+    const char *at = find_pair(base, key);
 
-    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
-        const char *at = find_pair(base, keys[i]);
-
-        if (at != NULL)
-            add(out, "%.*s", (int)strcspn(at, ","), at);
-    }
+    if (at != NULL)
+        add(out, "%.*s", (int)strcspn(at, ","), at);
 }
 
-const char *replay_setting_conf(const struct replay_setting *s,
+const char *replay_setting_line(const struct replay_setting *s,
                                 const char *base, char out[REPLAY_CONF_MAX])
 {
     out[0] = '\0';
@@ -88,7 +84,15 @@ const char *replay_setting_conf(const struct replay_setting *s,
         add(out, "roundup_power2_divisions:%u", s->roundup);
     if (s->segment_mb != 0)
         add(out, "large_segment_size_mb:%u", s->segment_mb);
-    add_kept(out, base);
+    add_kept(out, base, "per_process_memory_fraction");
+    return out;
+}
+
+const char *replay_setting_conf(const struct replay_setting *s,
+                                const char *base, char out[REPLAY_CONF_MAX])
+{
+    replay_setting_line(s, base, out);
+    add_kept(out, base, "pytorch");
     return out;
 }
 

@@ -30,6 +30,11 @@ extern const size_t replay_setting_count;
 const char *replay_setting_conf(const struct replay_setting *s,
                                 const char *base, char out[REPLAY_CONF_MAX]);
 
+/* The setting as a user writes it: of `base` with the fraction alone, which is a
+ * key of PyTorch's. */
+const char *replay_setting_line(const struct replay_setting *s,
+                                const char *base, char out[REPLAY_CONF_MAX]);
+
 /* The number of keys that are set. */
 unsigned replay_setting_keys(const struct replay_setting *s);
 

@@ -206,7 +206,9 @@ static uint64_t advise_cause(const struct run_summary *r,
                 report_bytes(s->driver_free, a));
         return s->driver_free;
     case SHORTAGE_REFUSED:
-        fprintf(out, "Raise the limit%s: a free block of %s was not used.",
+        fprintf(out,
+                "Raise the limit%s: a free block of %s was not used.  Which "
+                "rule kept it back was not recorded.",
                 has_max_split(r) ? " or max_split_size_mb" : "",
                 report_bytes(s->own_largest, a));
         return s->own_largest;
@@ -214,26 +216,56 @@ static uint64_t advise_cause(const struct run_summary *r,
     return 0;
 }
 
+/* The most that an earlier one of the last failures lacked. */
+static bool find_worst(const struct run_summary *r, const struct shortage *s,
+                       uint64_t *out, struct tool_error *error)
+{
+    const struct lifetimes *l = r->lifetimes;
+    uint32_t looked = 1;
+
+    *out = 0;
+    for (uint32_t i = s->event; i-- > 0 && looked < REPORT_OOMS_EXPLAINED;) {
+        struct shortage other;
+
+        if (l->events[i].action != SNAPSHOT_OOM)
+            continue;
+        looked++;
+        if (!shortage_make(l, i, &other, error))
+            return false;
+        if (other.cause == SHORTAGE_TOO_MUCH && missing_bytes(&other) > *out)
+            *out = missing_bytes(&other);
+        moment_free(&other.moment);
+    }
+    return true;
+}
+
 /* What is advised is about one request. */
 static void write_limits(const struct run_summary *r, const struct shortage *s,
-                         FILE *out)
+                         uint64_t saves, uint64_t worst, FILE *out)
 {
+    char a[REPORT_WORD];
+
+    if (worst > saves)
+        fprintf(out, "  An earlier failure lacked %s.", report_bytes(worst, a));
     if (report_allocations_after(r, s->event) == 0)
         fputs("  What follows that request was not recorded.", out);
     else
         fputs("  That is for this request alone.", out);
 }
 
-uint64_t advice_for_failure(const struct run_summary *r,
-                            const struct shortage *s, uint32_t activations,
-                            const char *why_none, FILE *out)
+bool advice_for_failure(const struct run_summary *r, const struct shortage *s,
+                        uint32_t activations, const char *why_none,
+                        uint64_t *saves, FILE *out, struct tool_error *error)
 {
-    uint64_t saves = advise_cause(r, s, activations, why_none != NULL, out);
+    uint64_t worst;
 
+    if (!find_worst(r, s, &worst, error))
+        return false;
+    *saves = advise_cause(r, s, activations, why_none != NULL, out);
     if (why_none != NULL)
         fprintf(out, "  %s", why_none);
-    write_limits(r, s, out);
-    return saves;
+    write_limits(r, s, *saves, worst, out);
+    return true;
 }
 
 /* ---- advice to lower a peak --------------------------------------------- */

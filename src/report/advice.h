@@ -15,13 +15,13 @@
  * without any rounding, is more than there was. */
 bool advice_no_setting(const struct shortage *s);
 
-/* Advice after a failure; returns the bytes saved at that moment; 0: unknown.
+/* Advice after a failure; *saves are the bytes saved at that moment; 0: unknown.
  * `activations` is the line that held most of them, UINT32_MAX if unknown;
  * `why_none`, unless it is NULL, a sentence on the settings that were replayed,
- * none of which helps. */
-uint64_t advice_for_failure(const struct run_summary *r,
-                            const struct shortage *s, uint32_t activations,
-                            const char *why_none, FILE *out);
+ * none of which helps.  False: no host memory. */
+bool advice_for_failure(const struct run_summary *r, const struct shortage *s,
+                        uint32_t activations, const char *why_none,
+                        uint64_t *saves, FILE *out, struct tool_error *error);
 
 /* What would lower the peak of the whole run the most, and beside a change of
  * code the setting that `cure` finds; sets v->saves and v->saves_by.  False: no

@@ -68,14 +68,19 @@ static void write_failure(const struct run_summary *r, const struct shortage *s,
     if (r->counts[SNAPSHOT_OOM] > 1)
         fprintf(out, " (the last of %" PRIu64 " times)",
                 r->counts[SNAPSHOT_OOM]);
-    fprintf(out, ": of the %s that it could have, %s were in use",
-            report_bytes(s->attainable, a),
-            report_bytes(s->moment.allocated, b));
+    if (s->cause == SHORTAGE_LIMIT)
+        fprintf(out, ": %s were in use", report_bytes(s->moment.allocated, b));
+    else
+        fprintf(out, ": of the %s that it could have, %s were in use",
+                report_bytes(s->attainable, a),
+                report_bytes(s->moment.allocated, b));
     if (s->cause == SHORTAGE_PIECES)
         fprintf(out, ", but the rest lay in pieces of at most %s",
                 report_bytes(s->would_fit, a));
     else if (s->cause == SHORTAGE_LIMIT)
-        fprintf(out, "; a limit of its own kept it from the driver's %s",
+        fprintf(out,
+                ", and the driver had %s left: a limit of its own, most "
+                "likely",
                 report_bytes(s->driver_free, a));
     fputs(".", out);
     if (after > 0)
@@ -203,8 +208,8 @@ static bool write_oom(const struct run_summary *r,
         if (words != NULL)
             fputs(words, t->advice.out);
         else
-            v->saves =
-                advice_for_failure(r, &s, activations, why_none, t->advice.out);
+            ok = advice_for_failure(r, &s, activations, why_none, &v->saves,
+                                    t->advice.out, error);
         v->saves_by = words != NULL ? "setting" : "none";
         free(words);
         free(why_none);

@@ -219,8 +219,8 @@ static uint8_t kind_of(const struct snapshot_segment *seg)
     return seg->type == SNAPSHOT_SMALL ? SPAN_SMALL : SPAN_LARGE;
 }
 
-/* The type of segments created during the recording is known only from the
- * final state. */
+/* The type of segments created during the recording, and before 2.6 their pool,
+ * are known only from the final state. */
 static void correct_kinds(struct walk *w, const struct snapshot_segment *seg)
 {
     const struct span_set *set = &w->spans;
@@ -238,8 +238,10 @@ static void correct_kinds(struct walk *w, const struct snapshot_segment *seg)
         else
             high = middle;
     }
-    if (low < set->live && spans[set->order[low]].address == seg->address)
-        spans[set->order[low]].kind = kind_of(seg);
+    if (low == set->live || spans[set->order[low]].address != seg->address)
+        return;
+    spans[set->order[low]].kind = kind_of(seg);
+    spans[set->order[low]].pool = seg->pool;
 }
 
 static bool add_final_segment(struct walk *w,

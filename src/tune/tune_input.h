@@ -15,6 +15,7 @@ struct tune_scope {
     /* What a next pass begins with, and the recorded one did not: the
      * optimizer's state, made at its end. */
     uint64_t next_bytes;
+    uint64_t after; /* allocations after the last request that failed */
 };
 
 struct tune_input {

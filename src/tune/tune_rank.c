@@ -65,6 +65,7 @@ struct tune_scope tune_scope(const struct tune *t)
         all.grows_bytes_per_step =
             higher(all.grows_bytes_per_step, s->grows_bytes_per_step);
         all.next_bytes = higher(all.next_bytes, s->next_bytes);
+        all.after = higher(all.after, s->after);
     }
     return all;
 }

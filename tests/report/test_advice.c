@@ -117,7 +117,8 @@ static void each_cause_has_its_remedy(void **state)
     advice_is(lines, NULL, "the driver had 30.0 MiB left.", MIB(30));
     snprintf(lines, sizeof lines, "%soom 0 11MiB\n", half);
     advice_is(lines, NULL,
-              "Raise the limit: a free block of 11.0 MiB was not used.",
+              "Raise the limit: a free block of 11.0 MiB was not used.  Which "
+              "rule kept it back was not recorded.",
               MIB(11));
     advice_is(lines, "\"max_split_size\": 67108864",
               "Raise the limit or max_split_size_mb: a free block", MIB(11));
@@ -288,6 +289,13 @@ static void advice_is_about_one_request(void **state)
     char lines[256];
 
     (void)state;
+    advice_is("segment_alloc 0 40MiB\nalloc 0 40MiB\noom 0 90MiB\n"
+              "oom 0 20MiB\n",
+              NULL, "An earlier failure lacked 90.0 MiB.  What follows",
+              MIB(20));
+    advice_is("segment_alloc 0 40MiB\nalloc 0 40MiB\noom 0 20MiB\n"
+              "oom 0 20MiB\n",
+              NULL, "stays would.  What follows", MIB(20));
     advice_is("segment_alloc 0 20MiB\nalloc 0 9MiB\noom 30MiB 20MiB\n", NULL,
               "had 30.0 MiB left.  What follows that request was not recorded.",
               MIB(30));

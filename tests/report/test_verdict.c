@@ -118,6 +118,18 @@ static void a_run_that_recovers_is_told_of(void **state)
         "29.0 MiB", "That is for this request alone.");
 }
 
+/* What the limit was is not recorded: the driver may have had no such block. */
+static void a_limit_is_most_likely(void **state)
+{
+    (void)state;
+    verdict_is("segment_alloc 0 20MiB\nalloc 0 20MiB 0 a.py:1:f\n"
+               "oom 60MiB 30MiB\n",
+               NULL, NULL,
+               "was asked for: 20.0 MiB were in use, and the driver had 60.0 "
+               "MiB left: a limit of its own, most likely.",
+               "a.py:1 f", "Raise the process's own limit");
+}
+
 static void nobody_holds_memory_where_none_was_in_use(void **state)
 {
     (void)state;
@@ -223,6 +235,7 @@ int main(void)
         cmocka_unit_test(a_shortage_says_how_much_is_missing),
         cmocka_unit_test(fragmentation_gets_a_cure_or_a_setting_that_is_off),
         cmocka_unit_test(a_run_that_recovers_is_told_of),
+        cmocka_unit_test(a_limit_is_most_likely),
         cmocka_unit_test(nobody_holds_memory_where_none_was_in_use),
         cmocka_unit_test(a_snapshot_without_history_says_so),
         cmocka_unit_test(the_advice_is_what_lowers_a_peak_most),

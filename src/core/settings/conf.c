@@ -187,7 +187,7 @@ static larder_result conf_check_whole(const struct conf *conf)
 
     if (result == LARDER_OK)
         result = check_bound(conf, "max_split_size_mb", conf->max_split_bytes,
-                    !conf->rules->split_at_segment);
+                             !conf->rules->split_at_segment);
 
     if (result == LARDER_OK && conf->slack_given)
         result = check_bound(conf, "max_non_split_rounding_mb",

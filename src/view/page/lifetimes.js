@@ -204,8 +204,9 @@ class Lifetimes {
   correctKind(segment) {
     if (segment.expandable || !/^(small|large)$/.test(segment.type)) return;
     const span = this.spans.live.find((s) => s.address >= segment.address);
-    if (span && span.address === segment.address)
-      span.kind = this.kindOf(segment);
+    if (!span || span.address !== segment.address) return;
+    span.kind = this.kindOf(segment);
+    span.pool = segment.pool;
   }
 
   // ---- the columns that a page has ----

@@ -46,12 +46,14 @@ function happenedFailure(known, s) {
     ? ` (the last of ${device.ooms.length} times)` : "";
   const but = s.cause === "pieces"
     ? `, but the rest lay in pieces of at most ${bytesText(s.wouldFit)}`
-    : s.cause === "limit" ? "; a limit of its own kept it from the driver's " +
-      bytesText(s.driverFree) : "";
+    : s.cause === "limit" ? `, and the driver had ${bytesText(s.driverFree)} ` +
+      "left: a limit of its own, most likely" : "";
   const after = allocationsAfter(known, s.number);
+  const had = s.cause === "limit" ? ""
+    : `of the ${bytesText(s.attainable)} that it could have, `;
   return `It ran out of memory when ${bytesText(s.asked)} was asked for` +
-    `${asker}${times}: of the ${bytesText(s.attainable)} that it could have, ` +
-    `${bytesText(s.moment.allocated)} were in use${but}.` + (after > 0
+    `${asker}${times}: ${had}${bytesText(s.moment.allocated)} were in ` +
+    `use${but}.` + (after > 0
     ? `  It went on: ${after} allocation${plural(after)} followed.` : "");
 }
 
@@ -202,12 +204,31 @@ function adviseCause(known, s) {
         `fraction): the driver had ${bytesText(s.driverFree)} left.`;
     default:
       return `Raise the limit${known.snapshot.maxSplit ? " or max_split_size_mb"
-        : ""}: a free block of ${bytesText(s.ownLargest)} was not used.`;
+        : ""}: a free block of ${bytesText(s.ownLargest)} was not used.  Which rule kept it back was not ` +
+        "recorded.";
   }
 }
 
+// The most that an earlier one of the last failures lacked.
+function worstBefore({ snapshot, lives, device }) {
+  return device.ooms.slice(-FAILURES_EXPLAINED, -1)
+    .map((oom) => new Shortage(snapshot, lives, oom.event))
+    .reduce((most, s) => s.cause === "too much"
+      ? Math.max(most, missingBytes(s)) : most, 0);
+}
+
+// The bytes that the advice is about.
+function savedThen(s) {
+  return { "too much": missingBytes(s), pieces: s.free,
+    pending: s.moment.pending, streams: s.streamLargest,
+    pools: s.poolLargest, limit: s.driverFree, refused: s.ownLargest }[s.cause];
+}
+
 function adviseFailure(known, s) {
-  return adviseCause(known, s) + (allocationsAfter(known, s.number) === 0
+  const worst = worstBefore(known);
+  return adviseCause(known, s) + (worst > savedThen(s)
+    ? `  An earlier failure lacked ${bytesText(worst)}.` : "") +
+    (allocationsAfter(known, s.number) === 0
     ? "  What follows that request was not recorded."
     : "  That is for this request alone.");
 }

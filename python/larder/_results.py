@@ -190,6 +190,7 @@ class Device:
     by: tuple[dict[str, Any], ...]
     has_history: bool
     categories_recorded_bytes: int
+    repeats: str
 
 
 @dataclass(frozen=True, repr=False)

@@ -196,7 +196,7 @@ static void link_in(struct peers *p, struct allocator *a)
     p->first = a;
     mutex_leave(&p->lock);
     a->peers = p;
-    a->shards.bell = ledger_bell(p->ledger);
+    larder__shards_set_bell(a, ledger_bell(p->ledger));
 }
 
 /* From now on another allocator's device is used. */
@@ -212,7 +212,7 @@ static void link_out(struct peers *p, struct allocator *a)
     }
     *link = a->peers_next;
     mutex_leave(&p->lock);
-    a->shards.bell = NULL;
+    larder__shards_set_bell(a, NULL);
     a->peers = NULL;
 }
 

@@ -167,11 +167,22 @@ struct shard *larder__shard_make(struct allocator *a, larder_stream stream)
     return f;
 }
 
-void larder__shards_init(struct allocator *a)
+void larder__shards_set_bell(struct allocator *a, const _Atomic uint32_t *bell)
 {
     int64_t part = (int64_t)(a->props.total_bytes / ALLOWANCE_PART);
 
-    a->shards.allowance = part > ALLOWANCE_MIN ? part : ALLOWANCE_MIN;
+    static_assert(ALLOWANCE_MIN <= SHARDS_TOLD_WITHIN, "the lower of the two");
+    if (part < ALLOWANCE_MIN)
+        part = ALLOWANCE_MIN;
+    if (bell != NULL && part > SHARDS_TOLD_WITHIN)
+        part = SHARDS_TOLD_WITHIN;
+    a->shards.bell = bell;
+    a->shards.allowance = part;
+}
+
+void larder__shards_init(struct allocator *a)
+{
+    larder__shards_set_bell(a, NULL);
 }
 
 void larder__shards_destroy(struct allocator *a)

@@ -21,6 +21,11 @@
 
 enum { SHARDS_MAX = 160 }; /* a number is a byte; more streams have none */
 
+/* Other processes see what this one uses to within this much for each shard,
+ * however long it is idle.  Telling them takes the slow path: a smaller number
+ * would keep large requests from the fast one. */
+#define SHARDS_TOLD_WITHIN ((INT64_C(64) << 20) - 1)
+
 struct shard {
     struct lock lock;
     uint8_t number; /* from 1 */
@@ -78,6 +83,10 @@ static inline struct shard *shard_of(const struct allocator *a,
 struct shard *larder__shard_make(struct allocator *a, larder_stream stream);
 
 void larder__shards_init(struct allocator *a);
+
+/* From now on the allocator looks out for `bell`, and other processes know its
+ * use to within SHARDS_TOLD_WITHIN for each shard; NULL: no longer. */
+void larder__shards_set_bell(struct allocator *a, const _Atomic uint32_t *bell);
 void larder__shards_destroy(struct allocator *a);
 
 /* Whether another process asks for memory (peers.h).  Needs no lock. */
@@ -196,25 +205,22 @@ static inline void shard_give_header(struct allocator *a, struct block *header)
 /* Where this thread, which holds the lock of f, counts a change of `change`
  * allocated bytes.  NULL: the counts must be added up first, or the second
  * thread made known.  A change above the allowance is never counted here,
- * because other streams' counts would miss it. */
+ * because others would miss it. */
 static inline struct tally *shard_tally(struct allocator *a, struct shard *f,
                                         int64_t change)
 {
-    int64_t max = a->shards.allowance;
-    int64_t now;
+    const struct shards *s = &a->shards;
 
     larder__assert(larder__witness_holds(&f->lock));
-    larder__assert(max > 0);
-    if (!a->shards.is_shared)
-        return a->shards.owner == shard_thread() &&
-                       (a->shards.bell == NULL ||
-                        tally_is_told(&a->shards.tally, change))
-                   ? &a->shards.tally
-                   : NULL;
-    if (a->shards.bell != NULL && !tally_is_told(&f->tally, change))
-        return NULL;
-    now = tally_bytes(&f->tally) + change;
-    return now > max || now < -max ? NULL : &f->tally;
+    larder__assert(s->allowance > 0);
+    if (s->is_shared)
+        return tally_stays_within(&f->tally, change, s->allowance) ? &f->tally
+                                                                   : NULL;
+    return s->owner == shard_thread() &&
+                   (s->bell == NULL ||
+                    tally_stays_within(&s->tally, change, SHARDS_TOLD_WITHIN))
+               ? &a->shards.tally
+               : NULL;
 }
 
 #endif

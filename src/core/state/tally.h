@@ -115,16 +115,14 @@ static inline int64_t tally_bytes(const struct tally *t)
            tally_current(&t->pools[STATS_LARGE].bytes);
 }
 
-/* Other processes are told what this one uses to within this much for each
- * shard, so that an idle process is shown as it is.  Telling takes the slow
- * path: a smaller number would keep large requests from the fast one. */
-#define TALLY_TOLD_WITHIN ((int64_t)64 << 20)
-
-static inline bool tally_is_told(const struct tally *t, int64_t change)
+/* Whether the sum is off by no more than `allowance` after another `change`
+ * bytes. */
+static inline bool tally_stays_within(const struct tally *t, int64_t change,
+                                      int64_t allowance)
 {
     int64_t now = tally_bytes(t) + change;
 
-    return now < TALLY_TOLD_WITHIN && now > -TALLY_TOLD_WITHIN;
+    return now <= allowance && now >= -allowance;
 }
 
 /* Raise the peaks by what `t` counts, as if nothing else had changed since. */

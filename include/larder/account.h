@@ -62,7 +62,8 @@ typedef struct larder_account_line {
     uint64_t limit_bytes;     /* 0: none */
     uint64_t available_bytes; /* that it could still acquire if the others
                                  released what they do not use, down to their
-                                 minimums; 0 for lines without an owner */
+                                 minimums: tags and regions have no part of
+                                 reserved pieces; 0 for lines without an owner */
 } larder_account_line;
 #define LARDER_ACCOUNT_LINE_INIT LARDER_SIZED_INIT(larder_account_line)
 

@@ -11,7 +11,7 @@
  * keeps the usual case to one relaxed load. */
 static _Atomic int planned;
 static _Atomic unsigned long counted;
-static unsigned long fail_first, fail_last;
+static _Atomic unsigned long fail_first, fail_last; /* other threads go on */
 
 void larder__host_fail(unsigned long nth, unsigned long times)
 {

@@ -31,7 +31,9 @@ struct account_report {
     struct allocator *a;
     larder_account_fn *fn;
     void *ctx;
-    uint64_t used; /* by all owners */
+    uint64_t used;             /* by all owners */
+    uint64_t unused_in_pieces; /* for segments alone: tags and regions have
+                                  pages */
     uint64_t kept_on_host;
 };
 
@@ -44,7 +46,19 @@ static void owners_report(const struct account_report *t,
     t->fn(t->ctx, &line);
 }
 
-/* Live and pending bytes of the private pool. */
+/* Live and pending bytes of the segment. */
+static uint64_t used_of(struct allocator *a, const struct segment *s)
+{
+    uint64_t bytes = 0;
+
+    for (const struct block *b = s->head; b != NULL;
+         b = slab_get(&a->slab, b->next))
+        bytes +=
+            b->state == BLOCK_LIVE || b->state == BLOCK_PENDING ? b->bytes : 0;
+    return bytes;
+}
+
+/* The same of the private pool. */
 static uint64_t used_by(struct allocator *a, const struct private_pool *p)
 {
     uint64_t bytes = 0;
@@ -52,13 +66,20 @@ static uint64_t used_by(struct allocator *a, const struct private_pool *p)
     if (p->segment_count == 0)
         return 0;
     for (const struct segment *s = a->segments; s != NULL; s = s->next) {
-        if (s->heap->pool->owner != p || segment_is_paused(s))
-            continue;
-        for (const struct block *b = s->head; b != NULL;
-             b = slab_get(&a->slab, b->next))
-            bytes += b->state == BLOCK_LIVE || b->state == BLOCK_PENDING
-                         ? b->bytes
-                         : 0;
+        if (s->heap->pool->owner == p && !segment_is_paused(s))
+            bytes += used_of(a, s);
+    }
+    return bytes;
+}
+
+static uint64_t unused_in_pieces(struct allocator *a)
+{
+    uint64_t bytes = 0;
+
+    for (const struct piece *p = a->pieces; p != NULL; p = p->next) {
+        bytes += p->bytes;
+        for (const struct segment *s = p->parts; s != NULL; s = s->piece_next)
+            bytes -= used_of(a, s);
     }
     return bytes;
 }
@@ -66,14 +87,19 @@ static uint64_t used_by(struct allocator *a, const struct private_pool *p)
 /* How much more the owner could hold if no other held more than it uses or than
  * its minimum. */
 static uint64_t available_to(const struct account_report *t,
-                             const struct holding *h, uint64_t used)
+                             const struct holding *h,
+                             const larder_account_line *line)
 {
     const struct account *account = &t->a->account;
     uint64_t capacity = held_capacity(t->a);
-    uint64_t others = t->used - used + account_kept_from(account, h);
-    uint64_t max = capacity > others ? capacity - others : 0;
+    uint64_t others =
+        t->used - line->used_bytes + account_kept_from(account, h);
+    uint64_t max;
 
-    larder__assert(used <= t->used);
+    larder__assert(line->used_bytes <= t->used);
+    if (line->kind == LARDER_OWNER_TAG || line->kind == LARDER_OWNER_REGION)
+        others += t->unused_in_pieces;
+    max = capacity > others ? capacity - others : 0;
     if (h->limit_bytes != 0)
         max = bits_lesser(max, h->limit_bytes);
     return max > h->held_bytes ? max - h->held_bytes : 0;
@@ -85,7 +111,7 @@ static void report_owner(const struct account_report *t,
     line.held_bytes = h->held_bytes;
     line.minimum_bytes = h->minimum_bytes;
     line.limit_bytes = h->limit_bytes;
-    line.available_bytes = available_to(t, h, line.used_bytes);
+    line.available_bytes = available_to(t, h, &line);
     owners_report(t, line);
 }
 
@@ -170,6 +196,7 @@ static larder_result report_all(struct allocator *a, struct account_report *t)
     if (a->props.total_bytes == 0) /* nothing is known about host memory */
         total_bytes = free_bytes + a->held_bytes;
     t->used = used - larder__tags_paused_bytes(a);
+    t->unused_in_pieces = unused_in_pieces(a);
     used = t->used;
     for (const struct private_pool *p = a->privates.first; p != NULL;
          p = p->next) {

@@ -1,5 +1,6 @@
 /* region_commit.c - memory for a region's pages: its own idle pages first, then
- * loose handles, new handles, and finally pages that others do not use. */
+ * loose handles, new handles, pages that others do not use, and finally pools
+ * without users. */
 #include "base/bits.h"
 #include "base/fail.h"
 #include "core/debug/debug.h"
@@ -12,6 +13,7 @@
 #include "core/region/region_pages.h"
 #include "core/request/wait.h"
 #include "core/segments/blocks.h"
+#include "core/segments/cached.h"
 #include "core/segments/events.h"
 #include "core/state/held.h"
 
@@ -94,6 +96,20 @@ static larder_result region_commit_fill(struct allocator *a,
     return larder__fill(a, g->segment, span, &rules);
 }
 
+/* As a request does in the end: pools without users hold nothing that anybody
+ * will ask for. */
+static larder_result release_and_fill(struct allocator *a,
+                                      const struct region *g,
+                                      struct page_span span)
+{
+    if (a->privates.unused == NULL)
+        return LARDER_ERR_OUT_OF_MEMORY;
+    (void)larder__private_release_unused(a);
+    a->larder->refused_at = UINT64_MAX;
+    keep_minimum_of_cache(a);
+    return region_commit_fill(a, g, span, true);
+}
+
 /* Retry after each event that may free memory. */
 static larder_result pull_and_fill(struct allocator *a, const struct region *g,
                                    struct page_span span, size_t pages)
@@ -108,7 +124,7 @@ static larder_result pull_and_fill(struct allocator *a, const struct region *g,
         if (r == LARDER_OK)
             r = region_commit_fill(a, g, span, true);
     } while (r == LARDER_ERR_OUT_OF_MEMORY && wait_one(a, &q));
-    return r;
+    return r == LARDER_ERR_OUT_OF_MEMORY ? release_and_fill(a, g, span) : r;
 }
 
 static larder_result region_commit_refuse(struct allocator *a,
@@ -127,7 +143,8 @@ static larder_result region_commit_refuse(struct allocator *a,
     return larder__fail(
         LARDER_ERR_OUT_OF_MEMORY,
         "the region '%s' needs %llu bytes more: %llu of a capacity of %llu are "
-        "held, %llu are kept for other owners, and none has enough free memory",
+        "held, %llu are kept for other owners, and none has enough free memory "
+        "outside reserved pieces",
         g->name, (unsigned long long)bytes, (unsigned long long)a->held_bytes,
         (unsigned long long)held_capacity(a),
         (unsigned long long)account_kept_from(&a->account, h));

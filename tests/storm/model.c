@@ -215,7 +215,7 @@ static struct block *block_register(struct world *w, const struct block *like)
     struct block *place = NULL;
 
     for (struct block *b = w->blocks; b < w->blocks + BLOCKS; b++) {
-        if (b->state == BLOCK_GONE && block_is_idle(b))
+        if (b->state == BLOCK_GONE && !b->is_leaving && block_is_idle(b))
             b->state = BLOCK_NONE;
         if (b->state != BLOCK_NONE && overlaps(b, like->addr, like->bytes))
             overlap_check(w, b, like);
@@ -263,15 +263,19 @@ void block_leave(struct worker *me, struct block *b)
 {
     pthread_mutex_lock(&me->w->lock);
     b->state = b->exports > 0 ? BLOCK_HELD : BLOCK_GONE;
+    b->is_leaving = true;
     me->w->live--;
     pthread_mutex_unlock(&me->w->lock);
 }
 
-void block_return(struct worker *me, struct block *b)
+void block_left(struct worker *me, struct block *b, bool is_freed)
 {
     pthread_mutex_lock(&me->w->lock);
-    b->state = BLOCK_LIVE;
-    me->w->live++;
+    b->is_leaving = false;
+    if (!is_freed) {
+        b->state = BLOCK_LIVE;
+        me->w->live++;
+    }
     pthread_mutex_unlock(&me->w->lock);
 }
 

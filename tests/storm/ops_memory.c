@@ -114,8 +114,7 @@ void op_free(struct worker *me)
         kernel_write(me, b, b->stream);
     storm_note(me, "free 0x%llx", (unsigned long long)b->addr);
     block_leave(me, b);
-    if (CALL(me, 0, larder_free(me->w->a, b->addr)) != LARDER_OK)
-        block_return(me, b);
+    block_left(me, b, CALL(me, 0, larder_free(me->w->a, b->addr)) == LARDER_OK);
 }
 
 void op_rewrite(struct worker *me)

@@ -31,10 +31,11 @@ void op_pinned_free(struct worker *me)
     if (b == NULL)
         return;
     block_leave(me, b);
-    if (CALL(me, 0,
-             larder_pinned_free(me->w->pinned, (void *)(uintptr_t)b->addr)) !=
-        LARDER_OK)
-        block_return(me, b);
+    block_left(
+        me, b,
+        CALL(me, 0,
+             larder_pinned_free(me->w->pinned, (void *)(uintptr_t)b->addr)) ==
+            LARDER_OK);
 }
 
 void op_pinned_look(struct worker *me)

@@ -299,6 +299,7 @@ void op_restore(struct worker *me)
     for (struct block *b = w->blocks; b < w->blocks + BLOCKS; b++) {
         if (b->state == BLOCK_LIVE && b->pool == c->pool) {
             block_leave(me, b);
+            block_left(me, b, true);
             freed_count--;
         }
     }

@@ -73,7 +73,8 @@ void op_region_create(struct worker *me)
         strstr(me->w->plan.spec, "vmm=off") != NULL)
         may |= MAY(UNSUPPORTED);
     larder_region_options_init(&opt);
-    opt.name = "storm";
+    snprintf(g->name, sizeof g->name, "r%d", (int)(g - me->w->regions));
+    opt.name = g->name;
     opt.stream = draw_stream(me);
     opt.handle_bytes = PAGE * draw(me, 3);
     if (plan_has(&me->w->plan, GROUP_minimum))
@@ -97,11 +98,14 @@ static void pages_leave(struct worker *me, struct region *g, struct run run)
     }
 }
 
-static void pages_return(struct worker *me, struct region *g, struct run run)
+static void pages_left(struct worker *me, struct region *g, struct run run,
+                       bool are_freed)
 {
     for (int i = run.first; i < run.first + run.count; i++) {
         if (g->pages[i] != NULL)
-            block_return(me, g->pages[i]);
+            block_left(me, g->pages[i], are_freed);
+        if (are_freed)
+            g->pages[i] = NULL;
     }
 }
 
@@ -115,10 +119,11 @@ void op_region_destroy(struct worker *me)
     pages_leave(me, g, all);
     if (CALL(me, MAY(BUSY) | (g->is_paused ? MAY(PAUSED) : 0),
              larder_region_destroy(g->handle)) == LARDER_OK) {
+        pages_left(me, g, all, true);
         *g = (struct region){0};
         return;
     }
-    pages_return(me, g, all);
+    pages_left(me, g, all, false);
     region_check(g);
 }
 
@@ -168,9 +173,9 @@ void op_region_decommit(struct worker *me)
     if (CALL(me, MAY(BUSY) | (g->is_paused ? MAY(PAUSED) : 0),
              larder_region_decommit(g->handle, (uint64_t)run.first * PAGE,
                                     (uint64_t)run.count * PAGE)) == LARDER_OK)
-        memset(&g->pages[run.first], 0, (size_t)run.count * sizeof *g->pages);
+        pages_left(me, g, run, true);
     else
-        pages_return(me, g, run);
+        pages_left(me, g, run, false);
     region_check(g);
 }
 

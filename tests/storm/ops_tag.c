@@ -10,19 +10,23 @@ static void tag_name(const struct worker *me, char name[16])
  * unknown until it is written. */
 static void tag_dropped(struct worker *me)
 {
+    pthread_mutex_lock(&me->w->lock);
     for (struct block *b = me->w->blocks; b < me->w->blocks + BLOCKS; b++) {
         if (b->state == BLOCK_LIVE && b->tag == me->number)
             b->value = 0;
     }
+    pthread_mutex_unlock(&me->w->lock);
 }
 
-static void tag_expect_idle(const struct worker *me)
+static void tag_expect_idle(struct worker *me)
 {
+    pthread_mutex_lock(&me->w->lock);
     for (const struct block *b = me->w->blocks; b < me->w->blocks + BLOCKS;
          b++) {
         if (b->state == BLOCK_LIVE && b->tag == me->number && !block_is_idle(b))
             storm_fail("a tag was paused while kernels were queued for it");
     }
+    pthread_mutex_unlock(&me->w->lock);
 }
 
 static bool tag_sleeps(struct worker *me, const char *name)

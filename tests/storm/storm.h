@@ -126,6 +126,7 @@ enum block_kind { KIND_PLAIN = 1, KIND_REGION = 2, KIND_PINNED = 4 };
 
 struct block {
     enum block_state state;
+    bool is_leaving; /* between block_leave() and block_left() */
     enum block_kind kind;
     int owner; /* the thread that may use it */
     larder_addr addr;
@@ -149,6 +150,7 @@ struct pool {
 
 struct region {
     larder_region *handle; /* NULL: none */
+    char name[8];
     larder_addr addr;
     larder_stream stream;
     bool is_paused;
@@ -195,10 +197,10 @@ struct world {
     struct checkpoint checkpoints[CHECKPOINTS];
     struct place lost[LOST]; /* unmapped by a move that could not be undone */
     uint64_t next_value;
-    int live;
-    int begun;     /* pools */
-    int captured;  /* the stream; -1: none */
-    bool reserved; /* a piece was acquired */
+    _Atomic int live; /* read without the lock */
+    int begun;        /* pools */
+    int captured;     /* the stream; -1: none */
+    bool reserved;    /* a piece was acquired */
     /* 1 << call of the driver, by operation: what it was seen to call. */
     _Atomic unsigned seen[OPERATIONS];
     _Atomic bool
@@ -275,8 +277,8 @@ larder_result call_end(struct worker *me, larder_result r, unsigned may,
 struct block *block_add(struct worker *me, const struct block *like);
 /* Before memory is freed: another thread may get it at once. */
 void block_leave(struct worker *me, struct block *b);
-/* The free failed. */
-void block_return(struct worker *me, struct block *b);
+/* After that; if it was not freed, the block is live again. */
+void block_left(struct worker *me, struct block *b, bool is_freed);
 /* A random live block of the thread; NULL: none.  kinds: KIND_... */
 struct block *block_pick(struct worker *me, unsigned kinds);
 /* Another thread's from now on. */

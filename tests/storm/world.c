@@ -59,6 +59,54 @@ static void end_pools(struct worker *me)
         larder_checkpoint_destroy(w->checkpoints[i].handle);
 }
 
+struct wish {
+    const char *region;
+    bool is_met;
+};
+
+static void add_wish(void *ctx, const larder_account_line *line)
+{
+    struct wish *wish = ctx;
+
+    if (line->kind == LARDER_OWNER_REGION &&
+        strcmp(line->name, wish->region) == 0)
+        wish->is_met = line->available_bytes >= line->asleep_bytes;
+}
+
+/* Reserved pieces and the minimums of others may leave too little: the account
+ * says whether they do. */
+static void end_pause(struct world *w, const struct region *g)
+{
+    struct wish wish = {.region = g->name, .is_met = false};
+
+    MUST(larder_account(w->a, add_wish, &wish));
+    if (wish.is_met)
+        MUST(larder_region_resume(g->handle));
+}
+
+/* Pools with users keep their memory from regions, and minimums keep the whole
+ * segment of which they cover a part. */
+static void end_claims(struct world *w)
+{
+    char tag[16];
+
+    MUST(larder_cache_set_minimum(w->a, 0));
+    for (struct pool *p = w->pools; p < w->pools + POOLS; p++) {
+        if (p->users > 0)
+            MUST(larder_pool_set_minimum(w->a, p->id, 0));
+        for (; p->users > 0; p->users--)
+            MUST(larder_pool_release(w->a, p->id));
+    }
+    for (int i = 0; i < w->plan.threads; i++) {
+        snprintf(tag, sizeof tag, "tag %d", i);
+        MUST(larder_tag_set_minimum(w->a, tag, 0));
+    }
+    for (int i = 0; i < REGIONS; i++) {
+        if (w->regions[i].handle != NULL)
+            MUST(larder_region_set_minimum(w->regions[i].handle, 0));
+    }
+}
+
 static void end_regions(struct worker *me)
 {
     struct world *w = me->w;
@@ -70,7 +118,7 @@ static void end_regions(struct worker *me)
             continue;
         MUST(larder_region_set_limit(g->handle, 0));
         if (g->is_paused)
-            MUST(larder_region_resume(g->handle));
+            end_pause(w, g);
         MUST(larder_region_destroy(g->handle));
     }
 }
@@ -124,6 +172,7 @@ void world_down(struct worker *me)
         MUST(larder_configure(w->a,
                               "limit:1024g,per_process_memory_fraction:1"));
         end_blocks(me);
+        end_claims(w);
         end_regions(me);
     }
     streams_complete(me);

@@ -129,9 +129,38 @@ static void every_figure_is_what_its_owner_has(void **state)
     assert_ok(larder_device_close(rig.dev));
 }
 
+/* Of 128 MiB, 64 are a reserved piece, of which the cache uses 10 and a pool
+ * could use the rest. */
+static void what_is_free_in_a_piece_is_for_segments_alone(void **state)
+{
+    static const struct want want[] = {
+        {LARDER_OWNER_CACHE, NULL, 0, 64, 10, 0, 0, 0, 64},
+        {LARDER_OWNER_TAG, "paged", 0, 20, 0, 0, 0, 0, 44},
+        {LARDER_OWNER_REGION, "tables", 0, 2, 0, 0, 0, 0, 62},
+    };
+    struct rig rig = rig_up_policy("sim:128MiB,context=0", LARDER_POLICY_LARDER,
+                                   "handle_floor:1000000");
+    larder_region *tables;
+    struct account_lines t;
+
+    (void)state;
+    assert_ok(larder_reserve(rig.a, MIB(64)));
+    (void)rig_alloc(&rig, MIB(10));
+    rig_free(&rig, tagged(&rig, "paged", MIB(8)));
+    tables = region_of(&rig, "tables", MIB(2));
+    assert_ok(larder_region_decommit(tables, 0, MIB(2)));
+    t = account_of(rig.a);
+    for (int i = 0; i < 3; i++)
+        assert_line(&t, i, &want[i]);
+    assert_ok(larder_region_destroy(tables));
+    assert_ok(larder_destroy(rig.a));
+    assert_ok(larder_device_close(rig.dev));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_free_in_a_piece_is_for_segments_alone),
         cmocka_unit_test(every_figure_is_what_its_owner_has),
     };
 

@@ -157,6 +157,24 @@ static void idle_pages_serve_others_and_return(void **state)
     rig_down(&rig);
 }
 
+/* As requests do (larder_pool_release()). */
+static void a_region_takes_what_a_pool_without_users_has(void **state)
+{
+    static const larder_pool_id pool = {1, 2};
+    struct rig rig = up("sim:100MiB,backing=none,context=0");
+    larder_region *kv = region_of(&rig, 40);
+
+    (void)state;
+    rig_free(&rig, rig_alloc_in(&rig, pool, MIB(80), 0));
+    assert_result(LARDER_ERR_OUT_OF_MEMORY,
+                  larder_region_commit(kv, 0, 40 * PAGE));
+    assert_ok(larder_pool_release(rig.a, pool));
+    commit(kv, 0, 40);
+    assert_ok(larder_check(rig.a));
+    assert_ok(larder_region_destroy(kv));
+    rig_down(&rig);
+}
+
 static void a_minimum_stays_with_the_region(void **state)
 {
     struct rig rig = up("sim:400MiB,backing=none");
@@ -416,6 +434,7 @@ int main(void)
         cmocka_unit_test(pages_are_handles_where_uses_are_looked_for),
         cmocka_unit_test(the_cache_keeps_its_minimum_from_a_region),
         cmocka_unit_test(idle_pages_serve_others_and_return),
+        cmocka_unit_test(a_region_takes_what_a_pool_without_users_has),
         cmocka_unit_test(a_minimum_stays_with_the_region),
         cmocka_unit_test(a_minimum_stays_with_the_cache),
         cmocka_unit_test(a_limit_is_kept),

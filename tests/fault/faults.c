@@ -75,3 +75,27 @@ void faults_describe(const struct faults *f, const char *conf)
     if (fault_is_planned(&f->two))
         fault_describe(&f->two, conf);
 }
+
+unsigned long faults_sweep(larder_call one, unsigned long stride_one,
+                           larder_call two, unsigned long stride_two,
+                           faults_run *run, const void *scenario)
+{
+    struct faults f = {
+        .one = {.call = one, .with = LARDER_ERR_DEVICE, .times = 1},
+        .two = {.call = two, .with = LARDER_ERR_DEVICE},
+    };
+    unsigned long pairs = 0;
+
+    for (f.one.nth = 1;; f.one.nth += stride_one) {
+        struct struck struck = {.one = true, .two = true};
+
+        f.two.nth = 0;
+        if (!run(&f, scenario).one)
+            return pairs;
+        for (f.two.nth = 1; struck.two; f.two.nth += stride_two) {
+            f.two.times = !f.two.times;
+            struck = run(&f, scenario);
+            pairs += struck.one && struck.two;
+        }
+    }
+}

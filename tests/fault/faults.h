@@ -35,4 +35,15 @@ bool faults_explain(const struct faults *f, struct struck struck,
 
 void faults_describe(const struct faults *f, const char *conf);
 
+/* Runs the scenario under these faults, and verifies it. */
+typedef struct struck faults_run(const struct faults *f, const void *scenario);
+
+/* The nth call of the kind `one` fails once, together with calls of the kind
+ * `two` from each place on, or one of them: those can be of what undoes the
+ * first.  The strides are from one place to the next.  Returns how often both
+ * happened. */
+unsigned long faults_sweep(larder_call one, unsigned long stride_one,
+                           larder_call two, unsigned long stride_two,
+                           faults_run *run, const void *scenario);
+
 #endif

@@ -97,8 +97,9 @@ static void ask_for_more(struct holes *h)
         rig_free(&h->rig, got[i]);
 }
 
-static struct struck run_once(const struct faults *f, uint64_t more)
+static struct struck run_once(const struct faults *f, const void *way)
 {
+    const uint64_t more = *(const uint64_t *)way;
     struct holes h = holes_up(MIGRATE_SPEC, "migrate:on", more);
     struct struck struck;
     larder_addr got = 0;
@@ -128,12 +129,12 @@ static unsigned long sweep(struct fault f, uint64_t more)
 {
     for (f.nth = 1;; f.nth++) {
         f.times = 1;
-        if (!run_once(&(struct faults){.one = f}, more).one)
+        if (!run_once(&(struct faults){.one = f}, &more).one)
             return f.nth - 1;
         f.times = 2;
-        (void)run_once(&(struct faults){.one = f}, more);
+        (void)run_once(&(struct faults){.one = f}, &more);
         f.times = 0;
-        (void)run_once(&(struct faults){.one = f}, more);
+        (void)run_once(&(struct faults){.one = f}, &more);
     }
 }
 
@@ -166,32 +167,6 @@ static void the_host_may_have_no_memory(void **state)
         assert_true(sweep(f, ways[w]) > 2);
 }
 
-/* The nth call of one kind fails once, together with calls of another kind from
- * each place on, including those that undo the first.  Copies go through the
- * host, then the device. */
-static unsigned long sweep_pair(larder_call one, larder_call two)
-{
-    struct faults f = {
-        .one = {.call = one, .with = LARDER_ERR_DEVICE, .times = 1},
-        .two = {.call = two, .with = LARDER_ERR_DEVICE},
-    };
-    unsigned long stride = sweep_stride(41);
-    unsigned long pairs = 0;
-
-    for (f.one.nth = 1;; f.one.nth += stride) {
-        struct struck struck = {.one = true, .two = true};
-
-        f.two.nth = 0;
-        if (!run_once(&f, ways[0]).one)
-            return pairs;
-        for (f.two.nth = 1; struck.two; f.two.nth += stride) {
-            f.two.times = f.two.nth % 2;
-            struck = run_once(&f, ways[0]);
-            pairs += struck.one && struck.two;
-        }
-    }
-}
-
 static void two_calls_may_fail(void **state)
 {
     unsigned long pairs = 0;
@@ -200,7 +175,8 @@ static void two_calls_may_fail(void **state)
     for (int one = 0; one < KINDS; one++) {
         for (int two = 0; two < KINDS; two++) {
             if (one != two)
-                pairs += sweep_pair(kinds[one], kinds[two]);
+                pairs += faults_sweep(kinds[one], sweep_stride(41), kinds[two],
+                                      sweep_stride(41), run_once, &ways[0]);
         }
     }
     print_message("%lu pairs\n", pairs);

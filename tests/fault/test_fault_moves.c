@@ -264,8 +264,9 @@ static void scene_down(struct scene *s)
     rig_down(&s->rig);
 }
 
-static struct struck run_once(const struct move *m, const struct faults *f)
+static struct struck run_once(const struct faults *f, const void *move)
 {
+    const struct move *m = move;
     struct scene s = {.got = 0};
     struct struck struck;
     larder_result r;
@@ -296,13 +297,13 @@ static unsigned long sweep(const struct move *m, struct fault f)
 
     for (f.nth = 1;; f.nth++) {
         f.times = 1;
-        if (!run_once(m, &(struct faults){.one = f}).one)
+        if (!run_once(&(struct faults){.one = f}, m).one)
             return places;
         places++;
         f.times = 2;
-        (void)run_once(m, &(struct faults){.one = f});
+        (void)run_once(&(struct faults){.one = f}, m);
         f.times = 0;
-        (void)run_once(m, &(struct faults){.one = f});
+        (void)run_once(&(struct faults){.one = f}, m);
     }
 }
 
@@ -346,32 +347,6 @@ static void the_host_may_have_no_memory(void **state)
             (struct fault){.is_host = 1, .with = LARDER_ERR_NO_HOST_MEMORY});
 }
 
-/* The nth call of one kind fails once, together with calls of another kind from
- * each place on, including those that undo the first. */
-static unsigned long sweep_pair(const struct move *m, larder_call one,
-                                larder_call two)
-{
-    struct faults f = {
-        .one = {.call = one, .with = LARDER_ERR_DEVICE, .times = 1},
-        .two = {.call = two, .with = LARDER_ERR_DEVICE},
-    };
-    unsigned long stride = sweep_stride(3);
-    unsigned long pairs = 0;
-
-    for (f.one.nth = 1;; f.one.nth += stride) {
-        struct struck struck = {.one = true, .two = true};
-
-        f.two.nth = 0;
-        if (!run_once(m, &f).one)
-            return pairs;
-        for (f.two.nth = 1; struck.two; f.two.nth += stride) {
-            f.two.times = f.two.nth % 2;
-            struck = run_once(m, &f);
-            pairs += struck.one && struck.two;
-        }
-    }
-}
-
 static void two_calls_of_a_move_may_fail(void **state)
 {
     unsigned long pairs = 0;
@@ -381,7 +356,9 @@ static void two_calls_of_a_move_may_fail(void **state)
         for (int one = 0; one < KINDS; one++) {
             for (int two = 0; two < KINDS; two++) {
                 if (one != two)
-                    pairs += sweep_pair(&moves[i], kinds[one], kinds[two]);
+                    pairs +=
+                        faults_sweep(kinds[one], sweep_stride(3), kinds[two],
+                                     sweep_stride(3), run_once, &moves[i]);
             }
         }
     }

@@ -151,9 +151,16 @@ static void every_device_call_may_fail(void **state)
 
 /* Pausing fails, and what undoes it may fail too; or resuming does.  A pause
  * that failed has dropped nothing, whatever its mode. */
-static struct struck run_twice(const struct faults *f, larder_pause_mode mode,
-                               bool while_resuming)
+struct way {
+    larder_pause_mode mode;
+    bool while_resuming;
+};
+
+static struct struck run_twice(const struct faults *f, const void *scenario)
 {
+    const struct way *way = scenario;
+    const larder_pause_mode mode = way->mode;
+    const bool while_resuming = way->while_resuming;
     struct run run = run_up(&run_setups[f->one.nth % SETUPS_HERE]);
     struct struck struck;
     larder_result r;
@@ -181,30 +188,6 @@ static struct struck run_twice(const struct faults *f, larder_pause_mode mode,
     return struck;
 }
 
-static unsigned long sweep_pair(larder_call one, larder_call two,
-                                larder_pause_mode mode, bool while_resuming)
-{
-    struct faults f = {
-        .one = {.call = one, .with = LARDER_ERR_DEVICE, .times = 1},
-        .two = {.call = two, .with = LARDER_ERR_DEVICE},
-    };
-    unsigned long stride = sweep_stride(2);
-    unsigned long pairs = 0;
-
-    for (f.one.nth = 1;; f.one.nth++) {
-        struct struck struck = {.one = true, .two = true};
-
-        f.two.nth = 0;
-        if (!run_twice(&f, mode, while_resuming).one)
-            return pairs;
-        for (f.two.nth = 1; struck.two; f.two.nth += stride) {
-            f.two.times = f.one.nth % 2;
-            struck = run_twice(&f, mode, while_resuming);
-            pairs += struck.one && struck.two;
-        }
-    }
-}
-
 static void a_second_call_may_fail_in_the_undo(void **state)
 {
     static const larder_call first[] = {LARDER_CALL_unmap, LARDER_CALL_map,
@@ -213,6 +196,9 @@ static void a_second_call_may_fail_in_the_undo(void **state)
     static const larder_call second[] = {
         LARDER_CALL_map, LARDER_CALL_set_access, LARDER_CALL_unmap,
         LARDER_CALL_page_release};
+    static const struct way ways[] = {{LARDER_PAUSE_KEEP, false},
+                                      {LARDER_PAUSE_DROP, false},
+                                      {LARDER_PAUSE_KEEP, true}};
     unsigned long pairs = 0;
 
     (void)state;
@@ -220,9 +206,9 @@ static void a_second_call_may_fail_in_the_undo(void **state)
         for (size_t k = 0; k < sizeof second / sizeof second[0]; k++) {
             if (first[i] == second[k])
                 continue;
-            pairs += sweep_pair(first[i], second[k], LARDER_PAUSE_KEEP, false);
-            pairs += sweep_pair(first[i], second[k], LARDER_PAUSE_DROP, false);
-            pairs += sweep_pair(first[i], second[k], LARDER_PAUSE_KEEP, true);
+            for (size_t w = 0; w < sizeof ways / sizeof ways[0]; w++)
+                pairs += faults_sweep(first[i], 1, second[k], sweep_stride(2),
+                                      run_twice, &ways[w]);
         }
     }
     print_message("%lu pairs\n", pairs);

@@ -199,8 +199,9 @@ static void scene_down(struct scene *s)
     rig_down(&s->rig);
 }
 
-static struct struck run_once(const struct act *act, const struct faults *f)
+static struct struck run_once(const struct faults *f, const void *scenario)
 {
+    const struct act *act = scenario;
     struct scene s = scene_up();
     struct struck struck;
     larder_result r;
@@ -229,10 +230,10 @@ static unsigned long sweep(const struct act *act, struct fault f)
 {
     for (f.nth = 1;; f.nth++) {
         f.times = 1;
-        if (!run_once(act, &(struct faults){.one = f}).one)
+        if (!run_once(&(struct faults){.one = f}, act).one)
             return f.nth - 1;
         f.times = 0;
-        (void)run_once(act, &(struct faults){.one = f});
+        (void)run_once(&(struct faults){.one = f}, act);
     }
 }
 
@@ -265,32 +266,6 @@ static void the_host_may_have_no_memory(void **state)
     assert_true(places > 0);
 }
 
-/* The nth call of one kind fails once, together with calls of another kind from
- * each place on, or one of them. */
-static unsigned long sweep_pair(const struct act *act, larder_call one,
-                                larder_call two)
-{
-    struct faults f = {
-        .one = {.call = one, .with = LARDER_ERR_DEVICE, .times = 1},
-        .two = {.call = two, .with = LARDER_ERR_DEVICE},
-    };
-    unsigned long stride = sweep_stride(2);
-    unsigned long pairs = 0;
-
-    for (f.one.nth = 1;; f.one.nth++) {
-        struct struck struck = {.one = true, .two = true};
-
-        f.two.nth = 0;
-        if (!run_once(act, &f).one)
-            return pairs;
-        for (f.two.nth = 1; struck.two; f.two.nth += stride) {
-            f.two.times = f.one.nth % 2;
-            struck = run_once(act, &f);
-            pairs += struck.one && struck.two;
-        }
-    }
-}
-
 /* What is undone by mapping again. */
 static bool is_undoing(larder_call call)
 {
@@ -307,7 +282,8 @@ static void a_second_call_may_fail_in_the_undo(void **state)
         for (int one = 0; one < KINDS; one++) {
             for (int two = 0; two < KINDS; two++) {
                 if (one != two && (all || is_undoing(kinds[two])))
-                    pairs += sweep_pair(&acts[i], kinds[one], kinds[two]);
+                    pairs += faults_sweep(kinds[one], 1, kinds[two],
+                                          sweep_stride(2), run_once, &acts[i]);
             }
         }
     }

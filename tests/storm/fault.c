@@ -119,6 +119,8 @@ static unsigned explained(const struct worker *me)
         may |= MAY(DEVICE) | MAY(OUT_OF_MEMORY);
     if (w->begun > 0 || w->captured >= 0)
         may |= MAY(CAPTURING);
+    if (w->is_blocked)
+        may |= MAY(DEVICE);
     return may;
 }
 
@@ -136,8 +138,11 @@ larder_result call_end(struct worker *me, larder_result r, unsigned may,
     if (r == LARDER_OK)
         return r;
     world_note_lost(me);
-    if (me->has_fault)
+    if (me->has_fault) {
         atomic_store(&me->w->settling, true);
+        if (r == LARDER_ERR_DEVICE && me->w->captured >= 0)
+            atomic_store(&me->w->is_blocked, true);
+    }
     if (((may | explained(me)) & (1u << r)) == 0)
         storm_fail("%s gave %s: %s", call, larder_result_name(r),
                    larder_last_error());

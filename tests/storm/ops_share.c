@@ -35,8 +35,10 @@ static larder_import *send_and_receive(struct worker *me, struct export *e)
         return NULL;
     if (CALL(me, 0, larder_export_send(e->handle, sockets[0])) == LARDER_OK &&
         CALL(me, MAY(OUT_OF_MEMORY),
-             larder_import_receive(me->w->dev, sockets[1], &m)) != LARDER_OK)
+             larder_import_receive(me->w->dev, sockets[1], &m)) != LARDER_OK) {
+        me->w->has_abandoned |= me->has_fault;
         m = NULL;
+    }
     close(sockets[0]);
     close(sockets[1]);
     return m;

@@ -201,6 +201,10 @@ struct world {
     int begun;        /* pools */
     int captured;     /* the stream; -1: none */
     bool reserved;    /* a piece was acquired */
+    /* A failure during a capture could not be undone, which unmaps: those
+     * addresses are in the way until the capture ends. */
+    _Atomic bool is_blocked;
+    bool has_abandoned; /* an import failed, and undoing it too: it leaks */
     /* 1 << call of the driver, by operation: what it was seen to call. */
     _Atomic unsigned seen[OPERATIONS];
     _Atomic bool

@@ -144,7 +144,8 @@ static void look_for_leaks(struct worker *me)
     larder_sim_usage use = {.size = sizeof use};
 
     MUST(larder_sim_get_usage(me->w->dev, &use));
-    if (use.allocations + use.pages + use.mappings != 0)
+    if (use.allocations + use.mappings != 0 ||
+        (use.pages != 0 && !me->w->has_abandoned))
         storm_fail("at the end: %llu allocations, %llu pages and %llu mappings "
                    "are left on the device",
                    (unsigned long long)use.allocations,

@@ -8,24 +8,40 @@
 
 #include "base/fail.h"
 
-/* Fields in the order of PYTORCH_RULE_MAP. */
-/* clang-format off */
+/* Each set of rules is the one before it and what changed. */
+#define RULES_2_4                                                              \
+    .free_order = PYTORCH_ADDRESSES, .lending = PYTORCH_LENDS_NEVER,           \
+    .numbers_are_int = true
+#define RULES_2_5 RULES_2_4, .expandable_private = true
+#define RULES_2_6 RULES_2_5, .slack_above_segment = true
+#define RULES_2_8                                                              \
+    .free_order = PYTORCH_ADDRESSES, .expandable_private = true,               \
+    .lending = PYTORCH_LENDS_LAST, .slack_above_segment = true,                \
+    .lends_as_set = true, .empties_unused = true, .numbers_are_int = true
+/* Without the fields that other releases set to something else. */
+#define RULES_2_10_ON                                                          \
+    .newest_scope_first = true, .expandable_private = true,                    \
+    .whole_pools = true, .whole_is_no_limit = true, .rest_after_last = true,   \
+    .split_at_segment = true, .empties_unused = true,                          \
+    .fraction_at_start = true
+#define RULES_2_10                                                             \
+    RULES_2_10_ON, .free_order = PYTORCH_ADDRESSES,                            \
+                   .lending = PYTORCH_LENDS_LAST
+#define RULES_2_11_ON                                                          \
+    RULES_2_10_ON, .lending = PYTORCH_LENDS_FIRST, .slack_follows_segment = true
+#define RULES_2_11 RULES_2_11_ON, .free_order = PYTORCH_ADDRESSES
+#define RULES_2_12 RULES_2_11_ON, .free_order = PYTORCH_NEW_BLOCKS
+#define RULES_2_13                                                             \
+    RULES_2_11_ON, .free_order = PYTORCH_NEW_SEGMENTS,                         \
+                   .scope_is_no_capture = true
+
 const struct pytorch_rules larder__pytorch_releases[] = {
-    {"2.4", PYTORCH_ADDRESSES, 0, 0, 0, PYTORCH_LENDS_NEVER, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1},
-    {"2.5", PYTORCH_ADDRESSES, 0, 1, 0, PYTORCH_LENDS_NEVER, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1},
-    {"2.6", PYTORCH_ADDRESSES, 0, 1, 0, PYTORCH_LENDS_NEVER, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1},
-    {"2.7", PYTORCH_ADDRESSES, 0, 1, 0, PYTORCH_LENDS_NEVER, 0, 0, 0, 0, 0, 1, 0, 0, 0, 1},
-    {"2.8", PYTORCH_ADDRESSES, 0, 1, 0, PYTORCH_LENDS_LAST, 0, 0, 0, 0, 0, 1, 1, 1, 0, 1},
-    {"2.9", PYTORCH_ADDRESSES, 0, 1, 0, PYTORCH_LENDS_LAST, 0, 0, 0, 0, 0, 1, 1, 1, 0, 1},
-    {"2.10", PYTORCH_ADDRESSES, 1, 1, 1, PYTORCH_LENDS_LAST, 0, 0, 1, 1, 1, 0, 0, 1, 1, 0},
-    {"2.11", PYTORCH_ADDRESSES, 1, 1, 1, PYTORCH_LENDS_FIRST, 1, 0, 1, 1, 1, 0, 0, 1, 1, 0},
-    {"2.12", PYTORCH_NEW_BLOCKS, 1, 1, 1, PYTORCH_LENDS_FIRST, 1, 0, 1, 1, 1, 0, 0, 1, 1, 0},
-    {"2.13", PYTORCH_NEW_SEGMENTS, 1, 1, 1, PYTORCH_LENDS_FIRST, 1, 1, 1, 1, 1, 0, 0, 1, 1, 0},
-    {"2.14", PYTORCH_NEW_SEGMENTS, 1, 1, 1, PYTORCH_LENDS_FIRST, 1, 1, 1, 1, 1, 0, 0, 1, 1, 0},
-    {"2.15", PYTORCH_NEW_SEGMENTS, 1, 1, 1, PYTORCH_LENDS_FIRST, 1, 1, 1, 1, 1, 0, 0, 1, 1, 0},
+    {"2.4", RULES_2_4},   {"2.5", RULES_2_5},   {"2.6", RULES_2_6},
+    {"2.7", RULES_2_6},   {"2.8", RULES_2_8},   {"2.9", RULES_2_8},
+    {"2.10", RULES_2_10}, {"2.11", RULES_2_11}, {"2.12", RULES_2_12},
+    {"2.13", RULES_2_13}, {"2.14", RULES_2_13}, {"2.15", RULES_2_13},
     {.version = NULL},
 };
-/* clang-format on */
 
 static bool is_digit(char c)
 {

@@ -32,6 +32,23 @@ static void assert_own(struct rig *rig, larder_addr addr, uint64_t bytes)
     assert_int_equal(at[bytes - 1], SECOND_BYTE);
 }
 
+/* Freed with work queued on it. */
+static void free_in_use(struct rig *rig, larder_addr addr, uint64_t bytes)
+{
+    use(rig, addr, bytes, FIRST_BYTE, OLD);
+    rig_free(rig, addr);
+}
+
+/* The next request is placed where `was` was, and its memory is its own. */
+static void assert_own_again(struct rig *rig, larder_addr was, uint64_t bytes)
+{
+    larder_addr now = rig_alloc_on(rig, bytes, NEW);
+
+    assert_int_equal(now, was);
+    assert_own(rig, now, bytes);
+    rig_free(rig, now);
+}
+
 /* ---- pieces ------------------------------------------------------------------ */
 
 static void a_piece_is_carved_after_the_work_on_it(void **state)
@@ -41,15 +58,10 @@ static void a_piece_is_carved_after_the_work_on_it(void **state)
         struct rig rig = rig_up_policy("sim:64MiB,events=driver", policies[i],
                                        "preallocate:16MiB");
         larder_addr was = rig_alloc_on(&rig, KIB(4), OLD);
-        larder_addr now;
 
-        use(&rig, was, KIB(4), FIRST_BYTE, OLD);
-        rig_free(&rig, was);
+        free_in_use(&rig, was, KIB(4));
         assert_ok(larder_empty_cache(rig.a));
-        now = rig_alloc_on(&rig, KIB(4), NEW);
-        assert_int_equal(now, was);
-        assert_own(&rig, now, KIB(4));
-        rig_free(&rig, now);
+        assert_own_again(&rig, was, KIB(4));
         rig_down(&rig);
     }
 }
@@ -63,16 +75,11 @@ static void running_out_carves_a_piece_after_the_work_on_it(void **state)
         struct rig rig =
             rig_up_policy("sim:40MiB,vmm=off,events=driver", policies[i], "");
         larder_addr was;
-        larder_addr now;
 
         assert_ok(larder_reserve(rig.a, MIB(32)));
         was = rig_alloc_on(&rig, MIB(30), OLD);
-        use(&rig, was, MIB(30), FIRST_BYTE, OLD);
-        rig_free(&rig, was);
-        now = rig_alloc_on(&rig, MIB(30), NEW);
-        assert_int_equal(now, was);
-        assert_own(&rig, now, MIB(30));
-        rig_free(&rig, now);
+        free_in_use(&rig, was, MIB(30));
+        assert_own_again(&rig, was, MIB(30));
         rig_down(&rig);
     }
 }
@@ -84,16 +91,11 @@ static void a_released_pools_part_is_carved_after_the_work_on_it(void **state)
         struct rig rig = rig_up_policy("sim:64MiB,events=driver", policies[i],
                                        "preallocate:16MiB");
         larder_addr was = rig_alloc_in(&rig, pool, MIB(10), OLD);
-        larder_addr now;
 
-        use(&rig, was, MIB(10), FIRST_BYTE, OLD);
-        rig_free(&rig, was);
+        free_in_use(&rig, was, MIB(10));
         assert_ok(larder_pool_release(rig.a, pool));
         assert_ok(larder_empty_cache(rig.a));
-        now = rig_alloc_on(&rig, MIB(10), NEW);
-        assert_int_equal(now, was);
-        assert_own(&rig, now, MIB(10));
-        rig_free(&rig, now);
+        assert_own_again(&rig, was, MIB(10));
         rig_down(&rig);
     }
 }
@@ -108,8 +110,7 @@ static void a_capture_carves_a_piece_that_is_idle(void **state)
         larder_addr was = rig_alloc_on(&rig, MIB(10), OLD);
         larder_addr now;
 
-        use(&rig, was, MIB(10), FIRST_BYTE, OLD);
-        rig_free(&rig, was);
+        free_in_use(&rig, was, MIB(10));
         assert_ok(larder_empty_cache(rig.a));
         assert_ok(larder_pool_begin(rig.a, pool, NULL, NULL));
         assert_ok(larder_sim_capture_begin(rig.dev, NEW));

@@ -56,18 +56,24 @@ static void pages_are_released_four_passes_after_their_use(void **state)
     rig_down(&rig);
 }
 
+/* Used between any two passes. */
+static void assert_stays_while_used(struct rig *rig)
+{
+    rig_free(rig, rig_alloc(rig, MIB(10)));
+    for (int i = 0; i < 3 * TRIM_STEPS; i++) {
+        look(rig);
+        rig_free(rig, rig_alloc(rig, MIB(10)));
+        assert_true(rig_reserved(rig) >= MIB(10));
+    }
+}
+
 /* A use between two passes counts from the earlier one. */
 static void a_page_that_is_used_again_is_young(void **state)
 {
     struct rig rig = rig_up_policy(PAGED, LARDER_POLICY_LARDER, "");
 
     (void)state;
-    rig_free(&rig, rig_alloc(&rig, MIB(10)));
-    for (int i = 0; i < 3 * TRIM_STEPS; i++) {
-        look(&rig);
-        rig_free(&rig, rig_alloc(&rig, MIB(10)));
-        assert_true(rig_reserved(&rig) >= MIB(10));
-    }
+    assert_stays_while_used(&rig);
     assert_stays_for(&rig, TRIM_STEPS - 1);
     rig_down(&rig);
 }
@@ -79,12 +85,7 @@ static void a_page_used_off_the_fast_path_is_young(void **state)
     struct rig rig = rig_up_policy(PAGED, LARDER_POLICY_LARDER, "history:1000");
 
     (void)state;
-    rig_free(&rig, rig_alloc(&rig, MIB(10)));
-    for (int i = 0; i < 3 * TRIM_STEPS; i++) {
-        look(&rig);
-        rig_free(&rig, rig_alloc(&rig, MIB(10)));
-        assert_true(rig_reserved(&rig) >= MIB(10));
-    }
+    assert_stays_while_used(&rig);
     rig_down(&rig);
 }
 

@@ -20,11 +20,12 @@
  * for live allocations; the program makes sure that work on other streams has
  * completed before larder_migrate_begin().  A running graph counts as work.
  *
- * A move that fails is undone.  If the device fails to undo it too, the error
- * names the addresses: the contents of live allocations there are kept, but must
- * not be accessed, and are not exported, until a later call maps them again;
- * larder_trim(), larder_empty_cache() and every request that cannot be served
- * otherwise try to, the last two failing with the same words while they cannot.
+ * A move that fails is undone.  If the device fails to undo it too, the error,
+ * which is never ERR_OUT_OF_MEMORY, names the addresses: the contents of live
+ * allocations there are kept, but must not be accessed, and are not exported,
+ * until a later call maps them again; larder_trim(), larder_empty_cache() and
+ * every request that cannot be served otherwise try to, the last two failing with
+ * the same words while they cannot.
  * Meanwhile no request gets free memory there, and each takes longer.
  *
  * Never moved: exported memory, private pools and tags; and nothing while

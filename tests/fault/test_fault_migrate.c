@@ -104,16 +104,19 @@ static struct struck run_once(const struct faults *f, const void *way)
     struct struck struck;
     larder_addr got = 0;
     larder_result r;
+    bool is_told;
 
     holes_write(&h);
     assert_ok(larder_device_reset_counters(h.rig.dev));
     faults_plan(f, h.rig.dev);
     r = holes_ask(&h, HOLES_FREE, &got);
+    is_told = r == LARDER_ERR_DEVICE &&
+              strstr(larder_last_error(), "whose contents are kept") != NULL;
     if (r != LARDER_OK)
         ask_for_more(&h);
     struck = faults_struck(f, h.rig.dev);
     faults_off(f, h.rig.dev);
-    if (!faults_explain(f, struck, r)) {
+    if (!is_told && !faults_explain(f, struck, r)) {
         describe(f, more);
         fail_msg("%s: %s", larder_result_name(r), larder_last_error());
     }
@@ -203,6 +206,25 @@ static void a_failed_undo_is_completed_later(void **state)
     assert_ok(larder_device_fail(h.rig.dev, LARDER_CALL_map, 0, 0, LARDER_OK));
     assert_ok(holes_ask(&h, MIB(14), &got));
     assert_ok(larder_check(h.rig.a));
+    holes_verify(&h);
+    rig_down(&h.rig);
+}
+
+/* Whatever the device gives as its reason: a program that only heard that it is
+ * out of memory would go on to use its tensors. */
+static void a_failed_undo_for_lack_of_memory_is_told(void **state)
+{
+    struct holes h = holes_up(MIGRATE_SPEC, "migrate:on", 0);
+    larder_addr got;
+
+    (void)state;
+    holes_write(&h);
+    assert_ok(larder_device_fail(h.rig.dev, LARDER_CALL_map, 1, 0,
+                                 LARDER_ERR_OUT_OF_MEMORY));
+    assert_refused(LARDER_ERR_DEVICE, holes_ask(&h, MIB(14), &got),
+                   "whose contents are kept");
+    assert_ok(larder_device_fail(h.rig.dev, LARDER_CALL_map, 0, 0, LARDER_OK));
+    assert_ok(holes_ask(&h, MIB(14), &got));
     holes_verify(&h);
     rig_down(&h.rig);
 }
@@ -344,6 +366,7 @@ int main(void)
         cmocka_unit_test(the_host_may_have_no_memory),
         cmocka_unit_test(two_calls_may_fail),
         cmocka_unit_test(a_failed_undo_is_completed_later),
+        cmocka_unit_test(a_failed_undo_for_lack_of_memory_is_told),
         cmocka_unit_test(nothing_is_allocated_where_an_undo_failed),
         cmocka_unit_test(nothing_is_committed_where_an_undo_failed),
         cmocka_unit_test(nothing_is_exported_where_an_undo_failed),

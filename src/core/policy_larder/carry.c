@@ -177,7 +177,9 @@ static larder_result go_back(struct allocator *a)
     return LARDER_OK;
 }
 
-/* Take the addresses out of use, until undoing the move succeeds. */
+/* Take the addresses out of use, until undoing the move succeeds.  After a lack
+ * of memory callers would try other ways, and tell of the last one only: this is
+ * none. */
 static larder_result withhold(struct allocator *a, larder_result r)
 {
     const struct carry *c = &a->larder->carry;
@@ -190,7 +192,7 @@ static larder_result withhold(struct allocator *a, larder_result r)
                       "later request maps them again",
                       words, (unsigned long long)pages_bytes(c->end - c->begin),
                       (unsigned long long)page_at(c->segment, c->begin));
-    return r;
+    return r == LARDER_ERR_OUT_OF_MEMORY ? LARDER_ERR_DEVICE : r;
 }
 
 larder_result larder__carry_back(struct allocator *a)
@@ -207,14 +209,14 @@ larder_result larder__carry_back(struct allocator *a)
 static larder_result carry_undo(struct allocator *a, larder_result r)
 {
     char words[LARDER_FAIL_MAX];
+    bool is_undone;
 
     larder__copy_error(words, sizeof words);
-    if (go_back(a) != LARDER_OK) {
-        larder__set_error("%s", words);
-        return withhold(a, r);
-    }
+    is_undone = go_back(a) == LARDER_OK;
     larder__set_error("%s", words);
-    return r;
+    if (is_undone)
+        return r;
+    return withhold(a, r);
 }
 
 /* ---- migrating one handle -------------------------------------------------- */

@@ -189,6 +189,7 @@ class Device:
     verdict: Verdict
     by: tuple[dict[str, Any], ...]
     has_history: bool
+    repeats: str
     categories_recorded_bytes: int
     repeats: str
 

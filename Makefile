@@ -29,7 +29,7 @@ CTEST = ctest --test-dir $(B) --output-on-failure --parallel $(JOBS)
 .PHONY: all help setup configure build run test check-debug check-mutants \
         coverage check-asan check-clang check-tsan check-long check-fuzz check-gpu \
         check-fit check-exec check-stack check-pytorch check-torch bench bench-report \
-        bench-landscape \
+        bench-landscape figures \
         wheel deb install uninstall lint manuals format clean
 
 all: build
@@ -121,16 +121,18 @@ bench: build ## measure the allocator and its replays
 bench-report: build ## the same as a page with plots: build/bench-report
 	bench/report.py --build $(B)
 
-# What else to look at: make bench-landscape PROGRAMS="a.trace folder".
-PROGRAMS =
+figures: build ## the tables of README.md and docs/POLICY.md anew
+	bench/figures.py $(B)/larder
+
+# What to look at; make bench-landscape PROGRAMS="a.trace folder" for others, as
+# tools/make_patterns.py and tools/vary_trace.py make them.
+PROGRAMS = $(B)/workloads
 
 bench-landscape: build ## replay programs on all sizes of devices: docs/figures
-	@mkdir -p $(B)/programs
-	@python3 tools/make_patterns.py $(B)/programs
-	@for t in $(RUN_TRACES); do zstd -dqc "$$t" | python3 tools/vary_trace.py \
-	    $(B)/programs/"$$(basename "$$t" .trace.zst)" 21; done
-	bench/landscape.py --larder $(B)/larder --out docs/figures data/traces \
-	    $(B)/programs $(B)/programs/*/ $(PROGRAMS)
+	@mkdir -p $(B)/workloads
+	@for seed in 151 152 153 154 155 156; do \
+	    bench/make_workload.py all $$seed -o $(B)/workloads/; done
+	bench/landscape.py --larder $(B)/larder --out docs/figures $(PROGRAMS)
 
 install: build ## install below PREFIX (/usr/local); honours DESTDIR
 	cmake --install $(B) --prefix "$(PREFIX)"

@@ -8,12 +8,14 @@
 #include "commands.h"
 #include "complain.h"
 #include "help.h"
+#include "input_list.h"
+#include "ranks_report.h"
 #include "snapshot_input.h"
 #include "report/report.h"
 #include "release_diff.h"
 #include "report_cure.h"
 
-enum { TOP_MAX = 100000, INPUTS_MAX = 2 };
+enum { TOP_MAX = 100000, INPUTS_MAX = 2, RANKS_DEFAULT = 16 };
 
 enum row { ROW_TOP, ROW_JSON, ROW_PATHS, ROW_BY, ROW_TREE, ROW_ALL };
 
@@ -21,7 +23,7 @@ enum row { ROW_TOP, ROW_JSON, ROW_PATHS, ROW_BY, ROW_TREE, ROW_ALL };
 enum diff_row { DIFF_FROM = ROW_JSON + 1, DIFF_TO, DIFF_CONF };
 
 static const struct cli_option report_table[] = {
-    [ROW_TOP] = {"top", "N", "lines of each list (10)"},
+    [ROW_TOP] = {"top", "N", "lines of each list (10; ranks: 16)"},
     [ROW_JSON] = {"json", NULL, "print one object, for programs"},
     [ROW_PATHS] = {"paths", NULL, "show whole call paths and file names"},
     [ROW_BY] = {"by", "line|function|module|library",
@@ -49,7 +51,8 @@ struct settings {
     bool json;
     const char *paths[INPUTS_MAX];
     size_t path_count;
-    size_t wanted; /* number of inputs */
+    size_t wanted;            /* number of inputs */
+    struct input_list inputs; /* of report */
     struct release_diff_options releases;
 };
 
@@ -121,6 +124,17 @@ static bool set_diff_option(struct settings *s, const struct cli_args *a,
     return true;
 }
 
+/* Any number of inputs, and folders of them. */
+static bool take_input(struct settings *s, const struct cli_args *a)
+{
+    struct tool_error error;
+
+    if (input_list_add(&s->inputs, a->value, &error))
+        return true;
+    cli_complain(a->command->name, "%s", error.text);
+    return false;
+}
+
 static bool cmd_report_take(void *ctx, const struct cli_args *a, int got)
 {
     struct settings *s = ctx;
@@ -129,6 +143,8 @@ static bool cmd_report_take(void *ctx, const struct cli_args *a, int got)
         return a->command == &cli_command_diff
                    ? set_diff_option(s, a, got)
                    : cmd_report_set_option(s, a, got);
+    if (a->command == &cli_command_report)
+        return take_input(s, a);
     if (s->path_count == s->wanted) {
         cli_bad_usage(a->command, "unexpected '%s'", a->value);
         return false;
@@ -145,10 +161,12 @@ static int cmd_report_read_settings(const struct cli_command *self, int argc,
 
     if (status >= 0)
         return status;
-    if (s->path_count < s->wanted)
+    if (s->path_count + s->inputs.count < s->wanted)
         return cli_bad_usage(self, "%zu of %zu inputs given; expected %s",
                              s->path_count, s->wanted, self->operands);
-    if (cli_check_inputs(self, s->paths, s->path_count) != CLI_EXIT_OK)
+    if (cli_check_inputs(self, s->paths, s->path_count) != CLI_EXIT_OK ||
+        cli_check_inputs(self, (const char *const *)s->inputs.paths,
+                         s->inputs.count) != CLI_EXIT_OK)
         return CLI_EXIT_BAD;
     setlocale(LC_CTYPE, "");
     s->options.ascii = strcmp(nl_langinfo(CODESET), "UTF-8") != 0;
@@ -174,29 +192,66 @@ static bool read_inputs(const struct cli_command *self,
     return true;
 }
 
+static bool report_one(const struct settings *s, struct tool_error *error)
+{
+    const char *path = s->inputs.paths[0];
+    struct snapshot *snapshot = NULL;
+    bool ok = snapshot_input_read(path, &snapshot, error);
+
+    if (ok)
+        ok =
+            s->json
+                ? report_write_json(stdout, path, snapshot, &s->options, error)
+                : report_write_text(stdout, path, snapshot, &s->options, error);
+    snapshot_free(snapshot);
+    return ok;
+}
+
+/* Snapshots are read one by one: of each only a few figures stay. */
+static bool report_many(const struct settings *s, struct tool_error *error)
+{
+    struct report_ranks ranks = {0};
+    size_t rows = s->options.top > 0 ? s->options.top : RANKS_DEFAULT;
+    bool ok = true;
+
+    for (size_t i = 0; ok && i < s->inputs.count; i++) {
+        struct snapshot *snapshot = NULL;
+
+        ok = snapshot_input_read(s->inputs.paths[i], &snapshot, error) &&
+             report_ranks_add(&ranks, s->inputs.paths[i], snapshot, error);
+        snapshot_free(snapshot);
+    }
+    if (ok)
+        ok = s->json
+                 ? report_ranks_write_json(stdout, &ranks, error)
+                 : ranks_report_print(&ranks, &s->options,
+                                      s->options.all ? SIZE_MAX : rows, error);
+    report_ranks_free(&ranks);
+    return ok;
+}
+
 static int run_report(const struct cli_command *self, int argc, char **argv)
 {
     struct settings s = {.wanted = 1};
-    struct snapshot *snapshot = NULL;
     struct tool_error error;
     int status = cmd_report_read_settings(self, argc, argv, &s);
     char why[REPORT_CURE_WHY];
     bool ok;
 
-    if (status >= 0)
-        return status;
-    s.options.cure = report_cure_make(why);
-    ok = read_inputs(self, &s, &snapshot);
-    if (ok) {
-        ok = s.json ? report_write_json(stdout, s.paths[0], snapshot,
-                                        &s.options, &error)
-                    : report_write_text(stdout, s.paths[0], snapshot,
-                                        &s.options, &error);
+    if (status < 0 && s.inputs.count > 1 &&
+        (s.options.tree || s.options.paths || s.options.by != BY_LINE))
+        status = cli_bad_usage(self, "--by, --tree and --paths are for one "
+                                     "snapshot, not for ranks");
+    if (status < 0) {
+        s.options.cure = report_cure_make(why);
+        ok = s.inputs.count == 1 ? report_one(&s, &error)
+                                 : report_many(&s, &error);
         if (!ok)
             cmd_report_fail(self, &error);
+        status = ok ? CLI_EXIT_OK : CLI_EXIT_BAD;
     }
-    snapshot_free(snapshot);
-    return ok ? CLI_EXIT_OK : CLI_EXIT_BAD;
+    input_list_free(&s.inputs);
+    return status;
 }
 
 /* Puts its own name in the place of a release. */
@@ -268,13 +323,16 @@ static int run_diff(const struct cli_command *self, int argc, char **argv)
 const struct cli_command cli_command_report = {
     .name = "report",
     .summary = "Explain where memory went in a snapshot, and why it ran out.",
-    .operands = "SNAPSHOT",
+    .operands = "SNAPSHOT|FOLDER...",
     .text =
         "SNAPSHOT is a file of torch.cuda.memory._dump_snapshot() or of "
         "Larder: pickle or\n"
         "JSON, plain or compressed with zstd; '-' is the standard input.  A "
         "trace works, too:\n"
-        "it is replayed under PyTorch's policy and defaults.\n",
+        "it is replayed under PyTorch's policy and defaults.\n"
+        "Several, or a FOLDER of them, are the ranks of one job: which is "
+        "worst, how far apart\n"
+        "they lie, which stand out, what they share, and a table.\n",
     .options = report_table,
     .run = run_report,
 };

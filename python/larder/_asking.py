@@ -57,14 +57,16 @@ def _answer(kind, verb, sources, options):
     return kind._of(question.json_lines()[0], question)
 
 
-def report(source, *, top=None, by=None):
-    """Where memory went in a snapshot, and why it ran out.
+def report(source, *more, top=None, by=None):
+    """Where memory went in a snapshot, and why it ran out.  Several, or a folder
+    of them, are the ranks of one job, side by side.
 
     `top`: lines of each list; `by`: line, function, module or library.
     """
-    return _answer(
-        _results.Report, "report", [source], {"top": top, "by": by}
-    )
+    question = _Question("report", [source, *more], {"top": top, "by": by})
+    said = question.json_lines()[0]
+    kind = _results.Ranks if "ranks" in said else _results.Report
+    return kind._of(said, question)
 
 
 def fit(

@@ -224,6 +224,75 @@ class Report(_Shown):
         return f"{self.file}: {self.verdict.what if self.verdict else 'empty'}"
 
 
+# ---- report of several --------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class HeldLine:
+    bytes: int
+    count: int
+    frame: str
+
+
+@dataclass(frozen=True)
+class Rank:
+    """A device of a snapshot.  `asked_bytes`: by the last request that failed,
+    0 if none did."""
+
+    file: str
+    device: int
+    events: int
+    peak_allocated_bytes: int
+    peak_reserved_bytes: int
+    asked_bytes: int
+    cause: Optional[str]
+    requester: Optional[str]
+    top: tuple[HeldLine, ...]
+
+
+@dataclass(frozen=True)
+class Spread:
+    min: int
+    median: int
+    max: int
+
+
+@dataclass(frozen=True)
+class Outlier:
+    """How a rank differs from the median one: `rank` is its place in the list,
+    `over_bytes` is negative if it holds less."""
+
+    rank: int
+    over_bytes: int
+    frame: Optional[str]
+    frame_bytes: int
+
+
+@dataclass(frozen=True)
+class Common:
+    cause: Optional[str]
+    requester: Optional[str]
+    cause_ranks: int
+    frame: Optional[str]
+    frame_ranks: int
+
+
+@dataclass(frozen=True, repr=False)
+class Ranks(Result):
+    """`larder report` of several snapshots: the ranks of one job."""
+
+    ranks: tuple[Rank, ...]
+    failed: int
+    worst: int
+    allocated_bytes: Spread
+    reserved_bytes: Spread
+    outliers: tuple[Outlier, ...]
+    common: Common
+
+    def _brief(self):
+        return f"{len(self.ranks)}, {self.failed} ran out of memory"
+
+
 # ---- fit and tune -------------------------------------------------------------
 
 

@@ -23,6 +23,11 @@ bool report_write_text(FILE *out, const char *name, const struct snapshot *s,
                        const struct report_options *opt,
                        struct tool_error *error);
 
+/* Write the first three lines about a device. */
+bool report_write_verdict(FILE *out, const struct snapshot *s, size_t device,
+                          const struct report_options *opt,
+                          struct tool_error *error);
+
 /* Write one JSON object on one line: figures of the whole snapshot (peaks are
  * those of the device with the highest peak), and `devices` with an object for
  * each. */

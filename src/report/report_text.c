@@ -357,6 +357,25 @@ static bool write_verdict(const struct report_writing *w,
     return ok || tool_fail(error, "not enough host memory for the report");
 }
 
+bool report_write_verdict(FILE *out, const struct snapshot *s, size_t device,
+                          const struct report_options *opt,
+                          struct tool_error *error)
+{
+    struct lifetimes l;
+    struct run_summary r;
+    bool ok;
+
+    if (!lifetimes_make(s, device, &l, error))
+        return false;
+    ok = run_summary_make(&l, &r, error);
+    if (ok) {
+        ok = write_verdict(&(struct report_writing){out, &r, s, opt, 0}, error);
+        run_summary_free(&r);
+    }
+    lifetimes_free(&l);
+    return ok;
+}
+
 static bool report_text_is_empty(const struct run_summary *r)
 {
     return r->peak_allocated == 0 && r->peak_reserved == 0 &&

@@ -94,6 +94,21 @@ class Answers(unittest.TestCase):
         self.assertEqual(larder.replay(OOM).runs[0].oom_op, 38)
         self.assertIsNone(larder.tune(OOM).best.conf)
 
+    def test_several_are_ranks(self):
+        for many in (larder.report(OOM, OTHER, OOM), larder.report(DATA)):
+            self.assertEqual(unknown(type(many), many.json), [])
+            self.assertIsInstance(many, larder.Ranks)
+        many = larder.report(OOM, OTHER, OOM)
+        self.assertEqual([one.file for one in many.ranks], [OOM, OTHER, OOM])
+        self.assertEqual((many.failed, many.worst), (3, 0))
+        self.assertEqual(many.common.cause_ranks, 2)
+        self.assertEqual(many.allocated_bytes.max, 94518784)
+        self.assertEqual(many.outliers[0].rank, 1)
+        self.assertLess(many.outliers[0].over_bytes, 0)
+        self.assertEqual(
+            str(many), told("report", OOM, OTHER, OOM).rstrip("\n")
+        )
+
     def test_text_is_the_command_s(self):
         for one, words in (
             (larder.report(OOM), ["report", OOM]),

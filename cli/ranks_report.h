@@ -1,0 +1,14 @@
+/* ranks_report.h - the ranks of one job as text. */
+#ifndef LARDER_CLI_RANKS_REPORT_H
+#define LARDER_CLI_RANKS_REPORT_H
+
+#include "report/ranks.h"
+#include "report/report.h"
+
+/* Print the verdict of the worst rank, whose file is read again, what sets the
+ * ranks apart, what they share, and the table: `rows` of it, the worst first. */
+bool ranks_report_print(const struct report_ranks *ranks,
+                        const struct report_options *opt, size_t rows,
+                        struct tool_error *error);
+
+#endif

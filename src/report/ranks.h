@@ -1,0 +1,91 @@
+/* ranks.h - the ranks of one job side by side: which is worst, how far they lie
+ * apart, which stand out, what they have in common.
+ *
+ * Of each device of each snapshot a few figures are kept, so that any number of
+ * snapshots can be read one after the other. */
+#ifndef LARDER_REPORT_RANKS_H
+#define LARDER_REPORT_RANKS_H
+
+#include <stdio.h>
+
+#include "report/holders.h"
+
+enum { RANK_HOLDERS = 8 };
+
+struct report_rank {
+    char *file; /* malloc'd */
+    size_t device;
+    uint64_t events;
+    uint64_t peak_allocated;
+    uint64_t peak_reserved;
+    uint64_t asked;    /* by the last request that failed; 0: none did */
+    const char *cause; /* of that; static, NULL without */
+    char requester[REPORT_REQUESTER];
+    struct report_holder holders[RANK_HOLDERS]; /* at the peak */
+    size_t holder_count;
+};
+
+struct report_ranks {
+    struct report_rank *items;
+    size_t count;
+    size_t capacity;
+};
+
+struct report_spread {
+    uint64_t min;
+    uint64_t median; /* the lower one of two */
+    uint64_t max;
+};
+
+/* How a rank differs from the median one. */
+struct report_outlier {
+    size_t rank;
+    bool over;         /* it holds more than the median */
+    uint64_t by;       /* so many bytes */
+    const char *frame; /* the line that accounts for most of it, or NULL */
+    uint64_t frame_by; /* with at least so many */
+};
+
+/* What most ranks share; count 0: nothing. */
+struct report_common {
+    size_t rank; /* one that has it */
+    size_t count;
+};
+
+/* Add the devices of a snapshot; *out begins zeroed.  The snapshot is not needed
+ * after that. */
+bool report_ranks_add(struct report_ranks *out, const char *file,
+                      const struct snapshot *s, struct tool_error *error);
+void report_ranks_free(struct report_ranks *ranks);
+
+/* There has to be one for each of these. */
+
+/* The one that ran out of memory, or else that holds most. */
+size_t report_ranks_worst(const struct report_ranks *ranks);
+struct report_spread report_ranks_allocated(const struct report_ranks *ranks);
+struct report_spread report_ranks_reserved(const struct report_ranks *ranks);
+size_t report_ranks_failed(const struct report_ranks *ranks);
+
+/* The rank with the median of allocated bytes, and the median of the others'
+ * distances from it. */
+struct report_middle {
+    const struct report_rank *rank;
+    uint64_t usual;
+};
+struct report_middle report_ranks_middle(const struct report_ranks *ranks);
+
+/* Whether a rank lies further from the middle than three times what is usual,
+ * and by a twentieth of it. */
+bool report_ranks_outlier(const struct report_ranks *ranks,
+                          const struct report_middle *middle, size_t rank,
+                          struct report_outlier *out);
+
+/* The cause and requester of most failures, the largest holder of most ranks. */
+struct report_common report_ranks_cause(const struct report_ranks *ranks);
+struct report_common report_ranks_holder(const struct report_ranks *ranks);
+
+/* Write one JSON object on one line. */
+bool report_ranks_write_json(FILE *out, const struct report_ranks *ranks,
+                             struct tool_error *error);
+
+#endif

@@ -98,7 +98,7 @@ check-fuzz: setup ## fuzz with clang's libFuzzer: FUZZ_SECONDS (600) in all
 check-gpu: build ## run what needs a GPU: tests on cuda:0, prices of its driver
 	@tools/check_gpu.sh $(B) || [ $$? -eq 77 ]
 
-check-fit: build ## run `larder run` under a PyTorch for processors
+check-fit: build ## run `larder run` under a CPU-only PyTorch
 	@tools/check_fit.sh $(B) || [ $$? -eq 77 ]
 
 check-stack: build ## run the stack people install on simulated cards, under `larder run` too

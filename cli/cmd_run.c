@@ -114,7 +114,7 @@ const struct cli_command cli_command_run = {
         "PROGRAM is a script, a notebook, a module (-m), a command such as "
         "torchrun or\naccelerate launch, or a binary.  It runs unchanged: with "
         "a PyTorch that was built\nfor CUDA, as pip installs it, on a "
-        "simulated driver; with one for processors as\nfake tensors, which "
+        "simulated driver; with a CPU-only one as\nfake tensors, which "
         "have shapes and no values.  Scripts run under python3;\n"
         "LARDER_PYTHON names another.  Exit status: 0 if it fits, 1 if not, 2 "
         "for no verdict:\nit failed, used no GPU, or could not be begun.\n",

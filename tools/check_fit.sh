@@ -16,7 +16,7 @@ if [ -z "$python" ]; then
         "$python" -m pip install --quiet numpy torch \
             --index-url "${LARDER_FIT_INDEX:-https://download.pytorch.org/whl/cpu}" ||
             {
-                echo "check-fit: no PyTorch for processors: nothing was run;" \
+                echo "check-fit: no CPU-only PyTorch: nothing was run;" \
                     "LARDER_FIT_PYTHON names a Python that has one" >&2
                 exit 77
             }

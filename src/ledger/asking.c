@@ -84,8 +84,8 @@ static void futex_wake(_Atomic uint32_t *word)
     (void)syscall(SYS_futex, word, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
 }
 
-/* Whether its bell has rung for so long that nobody waits for it. */
-static bool is_deaf(const struct ledger_slot *s, uint64_t patience_ms)
+/* Whether it has left a request unanswered for longer than others wait. */
+static bool is_unresponsive(const struct ledger_slot *s, uint64_t patience_ms)
 {
     uint64_t since = word_get(&s->asked_ms);
     uint64_t now = now_ms();
@@ -131,7 +131,8 @@ size_t larder__ledger_ask(struct ledger *l, uint64_t bytes, bool of_all,
     }
     for (size_t i = 0; i < count && wanted > 0; i++) {
         uint64_t part = bits_lesser(givers[i].bytes, wanted);
-        bool waits = !is_deaf(&l->page->slots[givers[i].slot], patience_ms);
+        bool waits =
+            !is_unresponsive(&l->page->slots[givers[i].slot], patience_ms);
         struct ledger_asked asked =
             larder__ledger_ring(l, givers[i].slot, part);
 

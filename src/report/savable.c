@@ -15,7 +15,7 @@ static int by(uint32_t a, uint32_t b)
     return (a > b) - (a < b);
 }
 
-/* By what shares a segment once segments can grow. */
+/* Orders blocks by the expandable segment that they would be in. */
 static int compare_owners(const void *a, const void *b)
 {
     const struct moment_area *x = *(const struct moment_area *const *)a;
@@ -44,8 +44,8 @@ static uint64_t in_pages(uint64_t bytes, uint64_t page)
     return (bytes / page + (bytes % page != 0)) * page;
 }
 
-/* Of the areas from the first on that have its owner, whose number is added to
- * *at. */
+/* How much less the areas that would share an expandable segment, from areas[*at]
+ * on, would hold in it.  Moves *at behind them. */
 static uint64_t of_owner(const struct moment_area *const *areas, size_t count,
                          const uint64_t pages[2], size_t *at)
 {

@@ -31,7 +31,7 @@ static void push_back(struct rig *rig)
     struct allocator *a;
 
     assert_ok(larder__handle_lock(rig->a, &a));
-    larder__request_push_back(a, &q);
+    larder__request_limit_pending(a, &q);
     larder__handle_unlock(a);
 }
 

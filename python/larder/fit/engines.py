@@ -75,7 +75,7 @@ def of(options, kind):
     if asked is not None:
         if asked == STAND_IN and build and build[1] is None:
             raise EngineError(
-                f"PyTorch {build[0]} is for processors alone, which --engine "
+                f"PyTorch {build[0]} is CPU-only, which --engine "
                 f"stand-in cannot run; --engine fake does"
             )
         return asked

@@ -59,7 +59,7 @@ static LAST larder_result alloc_slowly(struct allocator *a, uint64_t bytes,
         *out = 0;
         return LARDER_OK;
     }
-    peers_heed(a);
+    peers_answer_calls(a);
     allocator_lock(a);
     shards_enter(a);
     history_enter(a, caller);
@@ -252,7 +252,7 @@ static LAST larder_result free_slowly(struct allocator *a, larder_addr addr,
 
     if (addr == 0)
         return LARDER_OK;
-    peers_heed(a);
+    peers_answer_calls(a);
     allocator_lock(a);
     shards_enter(a);
     history_enter(a, caller);

@@ -57,7 +57,7 @@ static inline void peers_keep_told(struct allocator *a)
 void larder__peers_answer(struct peers *p);
 
 /* The same, if there are any. */
-static inline void peers_heed(struct allocator *a)
+static inline void peers_answer_calls(struct allocator *a)
 {
     if (shards_are_called(a))
         larder__peers_answer(a->peers);
@@ -65,7 +65,7 @@ static inline void peers_heed(struct allocator *a)
 
 /* The same at the beginning of a call that holds the allocator's locks; they
  * are dropped and retaken. */
-static inline void peers_heed_locked(struct allocator *a)
+static inline void peers_answer_calls_locked(struct allocator *a)
 {
     if (!shards_are_called(a))
         return;

@@ -136,7 +136,7 @@ static larder_result region_enter(larder_region *region, struct allocator **out,
 
     if (r != LARDER_OK)
         return r;
-    peers_heed_locked(*out);
+    peers_answer_calls_locked(*out);
     shards_enter(*out);
     history_enter(*out, caller);
     r = check_awake(region->region);

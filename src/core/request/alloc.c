@@ -155,7 +155,7 @@ larder_result larder__request(struct allocator *a, uint64_t bytes,
         return r;
     a->ledger_refusal = NULL;
     if (a->conf.pending_limit_bytes != CONF_UNLIMITED)
-        larder__request_push_back(a, &q);
+        larder__request_limit_pending(a, &q);
     r = a->policy->find(a, &q);
     if (r == LARDER_ERR_OUT_OF_MEMORY && allocator_make_room(a))
         r = larder__find_again(a, &q);

@@ -68,7 +68,7 @@ static uint64_t pending_bytes(const struct allocator *a)
                       metric_all(&a->stats.allocated_bytes));
 }
 
-void larder__request_push_back(struct allocator *a, struct request *q)
+void larder__request_limit_pending(struct allocator *a, struct request *q)
 {
     if (allocator_is_capturing(a))
         return;

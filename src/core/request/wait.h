@@ -12,6 +12,6 @@ bool larder__request_wait_one(struct allocator *a, struct request *q);
 
 /* Wait until pending memory is within pending_limit, or until the above returns
  * false. */
-void larder__request_push_back(struct allocator *a, struct request *q);
+void larder__request_limit_pending(struct allocator *a, struct request *q);
 
 #endif

@@ -118,7 +118,8 @@ static larder_result parse_divisions_pair(struct conf *conf, struct reader *r,
         (result = parse_divisions_value(conf, r, &n)) != LARDER_OK)
         return result;
     if (rest) {
-        int from = (*last < 0 ? 0 : *last) + conf->rules->rest_after_last;
+        int from =
+            (*last < 0 ? 0 : *last) + conf->rules->roundup_rest_is_exclusive;
 
         for (int i = from; i < CONF_SIZE_CLASSES; i++)
             conf->divisions[i] = n;

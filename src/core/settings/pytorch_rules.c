@@ -21,9 +21,9 @@
 /* Without the fields that other releases set to something else. */
 #define RULES_2_10_ON                                                          \
     .newest_scope_first = true, .expandable_private = true,                    \
-    .whole_pools = true, .whole_is_no_limit = true, .rest_after_last = true,   \
-    .split_at_segment = true, .empties_unused = true,                          \
-    .fraction_at_start = true
+    .whole_pools = true, .whole_is_no_limit = true,                            \
+    .roundup_rest_is_exclusive = true, .split_at_segment = true,               \
+    .empties_unused = true, .fraction_at_start = true
 #define RULES_2_10                                                             \
     RULES_2_10_ON, .free_order = PYTORCH_ADDRESSES,                            \
                    .lending = PYTORCH_LENDS_LAST

@@ -45,7 +45,7 @@ enum pytorch_lending {
       "a pool that is begun holds nothing back: captures alone do", "")        \
     X(bool, whole_is_no_limit, "a fraction of 1.0 is no limit",                \
       "per_process_memory_fraction just below 1")                              \
-    X(bool, rest_after_last,                                                   \
+    X(bool, roundup_rest_is_exclusive,                                         \
       "`>` of roundup_power2_divisions leaves the last class named alone",     \
       "every class of roundup_power2_divisions named, none by `>`")            \
     X(bool, split_at_segment,                                                  \

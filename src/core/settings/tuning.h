@@ -8,10 +8,11 @@
 /* X(name, default, least, what it is); the most is CONF_TUNING_MAX.  Blocks of
  * the large pool must be larger than a slot of the address map (map.h). */
 #define LARDER_TUNING_MAP(X)                                                   \
-    X(handle_ratio, 40, 1, "pages of a new handle: times what is left / held") \
-    X(handle_part, 128, 1, "of all memory: a new handle, at most")             \
-    X(handle_floor, 32, 1, "of all memory: may have 10 pages all the same")    \
-    X(handle_stretch, 25, 1, "percent a handle may be larger, to need fewer")  \
+    X(handle_ratio, 40, 1,                                                     \
+      "a new handle has at most so many pages x left / held")                  \
+    X(handle_part, 128, 1, "a new handle is at most this part of the device")  \
+    X(handle_floor, 32, 1, "but may have 10 pages, up to this part of it")     \
+    X(handle_stretch, 25, 1, "percent by which handles may grow to be fewer")  \
     X(small_kib, 512, 128, "KiB: the largest request of the small pool")       \
     X(own_looks, 4, 1, "blocks of a request's own size class looked at")       \
     X(patience, 32, 1, "requests before recorded streams are asked about")

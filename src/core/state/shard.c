@@ -80,7 +80,7 @@ void larder__shards_unlock(struct allocator *a)
         lock_leave(&a->shards.list[i]->lock);
 }
 
-void larder__shards_meet(struct allocator *a)
+void larder__shards_note_thread(struct allocator *a)
 {
     uintptr_t thread = shard_thread();
 

@@ -122,7 +122,7 @@ static inline void allocator_unlock(struct allocator *a)
 
 /* A thread other than the owner allocates or frees.  The first thread becomes
  * the owner; from the second on, each shard counts by itself. */
-void larder__shards_meet(struct allocator *a);
+void larder__shards_note_thread(struct allocator *a);
 
 /* The calling thread allocates or frees.  Call it with all locks held, before
  * anything is counted in a shard. */
@@ -130,7 +130,7 @@ static inline void shards_enter(struct allocator *a)
 {
     larder__assert(allocator_is_locked(a));
     if (a->shards.owner != shard_thread())
-        larder__shards_meet(a);
+        larder__shards_note_thread(a);
 }
 
 /* Give the stream's shard, if any, spare headers for its next requests, as far

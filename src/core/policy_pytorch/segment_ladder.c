@@ -8,11 +8,12 @@
  * is tried, which other requests cannot share; streams are waited for one event
  * at a time, and the pool is searched after each.
  *
- * The policy larder (segment_ladder_find_alike) asks for what PyTorch asks for
- * and releases what it releases until PyTorch gives up, except that private
- * pools lend before anything is waited for.  Which segments a program has
- * decides how large a device it needs, in ways that no rule foresees; done like
- * this it never needs a larger one than under PyTorch. */
+ * For the policy larder (segment_ladder_find_alike) the same segments are
+ * acquired and released as by PyTorch, up to the point where PyTorch gives up,
+ * except that private pools lend before any stream is waited for.  The segments
+ * that a program holds determine how large a device it needs, and no other rule
+ * that was tried was better on unknown programs; with the same segments the need
+ * is never larger than under PyTorch. */
 #include "base/bits.h"
 #include "base/fail.h"
 #include "core/policy_pytorch/ladder.h"

@@ -1,11 +1,12 @@
 /* trim_age.h - releases memory that has not been used for a long time.  Private
  * to core.
  *
- * TRIM_STEPS looks are taken in the age that is set.  Memory that was unused at
- * that many looks in a row, and in between, is released.  Only the thread that
- * looks reads a clock (trimmer.c): a free block has the number of searches
- * before it became free, which each look advances, and a page of a range has
- * the number of the last look at or after which it was in use. */
+ * The age that is set is divided into TRIM_STEPS looks.  Memory that was unused
+ * at that many looks in a row, and in between, is released.  Only the thread
+ * that looks reads a clock (trimmer.c), so the fast path does not: age is
+ * counted in looks.  A free block has the value that its pool's counter of
+ * searches had when it became free, and each look advances the counter; a page
+ * of a range has the number of the last look at or after which it was in use. */
 #ifndef LARDER_CORE_TRIM_TRIM_AGE_H
 #define LARDER_CORE_TRIM_TRIM_AGE_H
 

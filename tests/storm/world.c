@@ -73,15 +73,16 @@ static void add_wish(void *ctx, const larder_account_line *line)
         wish->is_met = line->available_bytes >= line->asleep_bytes;
 }
 
-/* Reserved pieces and the minimums of others may leave too little: the account
- * says whether they do. */
-static void end_pause(struct world *w, const struct region *g)
+/* Reserved pieces may leave too little to resume the region: the account says
+ * whether they do.  Then it stays paused until the allocator is gone. */
+static bool end_pause(struct world *w, const struct region *g)
 {
     struct wish wish = {.region = g->name, .is_met = false};
 
     MUST(larder_account(w->a, add_wish, &wish));
     if (wish.is_met)
         MUST(larder_region_resume(g->handle));
+    return wish.is_met;
 }
 
 /* Pools with users keep their memory from regions, and minimums keep the whole
@@ -117,9 +118,10 @@ static void end_regions(struct worker *me)
         if (g->handle == NULL)
             continue;
         MUST(larder_region_set_limit(g->handle, 0));
-        if (g->is_paused)
-            end_pause(w, g);
+        if (g->is_paused && !end_pause(w, g))
+            continue;
         MUST(larder_region_destroy(g->handle));
+        g->handle = NULL;
     }
 }
 
@@ -144,8 +146,8 @@ static void look_for_leaks(struct worker *me)
     larder_sim_usage use = {.size = sizeof use};
 
     MUST(larder_sim_get_usage(me->w->dev, &use));
-    if (use.allocations + use.mappings != 0 ||
-        (use.pages != 0 && !me->w->has_abandoned))
+    if (use.allocations != 0 ||
+        (use.pages + use.mappings != 0 && !me->w->has_abandoned))
         storm_fail("at the end: %llu allocations, %llu pages and %llu mappings "
                    "are left on the device",
                    (unsigned long long)use.allocations,
@@ -162,7 +164,7 @@ static void look_for_leaks(struct worker *me)
 void world_down(struct worker *me)
 {
     struct world *w = me->w;
-    const bool frees = (w->plan.seed & 1) != 0;
+    bool frees = (w->plan.seed & 1) != 0;
 
     world_settle(me);
     if (storm_failed())
@@ -176,6 +178,8 @@ void world_down(struct worker *me)
         end_claims(w);
         end_regions(me);
     }
+    for (int i = 0; i < REGIONS; i++)
+        frees &= w->regions[i].handle == NULL;
     streams_complete(me);
     if (w->pinned != NULL)
         MUST(larder_destroy(w->pinned));
@@ -183,7 +187,7 @@ void world_down(struct worker *me)
     if (larder_destroy(w->a) != LARDER_OK &&
         (frees || strstr(larder_last_error(), "not freed") == NULL))
         storm_fail("at the end: larder_destroy: %s", larder_last_error());
-    for (int i = 0; !frees && i < REGIONS; i++)
+    for (int i = 0; i < REGIONS; i++)
         (void)larder_region_destroy(w->regions[i].handle);
     if (!storm_failed())
         look_for_leaks(me);

@@ -66,7 +66,8 @@ compile() {
         -o "$folder/lib/$runtime"
     gcc -std=gnu11 -O2 -fPIC -shared -fvisibility=hidden "$here/nvml.c" \
         -Wl,-soname,libnvidia-ml.so.1 -o "$folder/lib/libnvidia-ml.so.1"
-    gcc -std=gnu11 -O2 -I"$source/adapters" -I"$source/src" -I"$source/include" \
+    gcc -std=gnu11 -O2 -I"$source/tests" -I"$source/adapters" -I"$source/src" \
+        -I"$source/include" \
         -c "$source/tests/support/call_log.c" -o "$folder/call_log.o"
     compile_program recorder "$here/recorder.cpp" "$folder/call_log.o"
     compile_program settings_recorder "$here/settings_recorder.cpp"
@@ -79,7 +80,7 @@ compile_program() { # NAME SOURCE...
     g++ -std=c++20 -O1 -w -D_GLIBCXX_USE_CXX11_ABI="$new_strings" \
         -DPYTORCH_C10_DRIVER_API_SUPPORTED \
         -DTORCH_MINOR="${version#*.}" -DTORCH_VERSION="\"$full\"" \
-        -I"$tools" -I"$source/adapters" -I"$source/include" \
+        -I"$tools" -I"$source/tests" -I"$source/adapters" -I"$source/include" \
         -isystem "$folder/unpacked/torch/include" \
         -isystem "$folder/unpacked/nvidia/cuda_runtime/include" \
         "$@" "$lib/libc10_cuda.so" "$lib/libc10.so" \

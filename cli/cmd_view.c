@@ -9,8 +9,10 @@
 #include "commands.h"
 #include "complain.h"
 #include "help.h"
+#include "input_list.h"
 #include "new_file.h"
 #include "open_browser.h"
+#include "report/ranks.h"
 #include "report_cure.h"
 #include "snapshot/plain_text.h"
 #include "snapshot_input.h"
@@ -40,13 +42,24 @@ static const struct cli_option view_table[] = {
 struct settings {
     const char *output;
     const char *title;
-    const char *paths[RUNS_MAX];
+    struct input_list inputs;
+    const char *paths[RUNS_MAX]; /* those that are shown */
     size_t path_count;
     bool open;
     bool app;
     bool beside; /* the page's name was chosen here */
     char temporary[PATH_MAX];
 };
+
+static bool take_input(struct settings *s, const struct cli_args *a)
+{
+    struct tool_error error;
+
+    if (input_list_add(&s->inputs, a->value, &error))
+        return true;
+    cli_complain(a->command->name, "%s", error.text);
+    return false;
+}
 
 static bool cmd_view_take(void *ctx, const struct cli_args *a, int got)
 {
@@ -60,12 +73,8 @@ static bool cmd_view_take(void *ctx, const struct cli_args *a, int got)
         s->app = true;
     } else if (got != CLI_OPERAND) {
         s->output = a->value;
-    } else if (s->path_count == RUNS_MAX) {
-        cli_bad_usage(a->command, "unexpected '%s': at most %d inputs",
-                      a->value, RUNS_MAX);
-        return false;
     } else {
-        s->paths[s->path_count++] = a->value;
+        return take_input(s, a);
     }
     return true;
 }
@@ -108,7 +117,65 @@ static int check_output(const struct cli_command *self, struct settings *s)
     if (s->open && strcmp(s->output, "-") == 0)
         return cli_bad_usage(self, "--open with the standard output; expected "
                                    "-o FILE, or no -o");
-    return cli_check_output(self, s->output, s->paths, s->path_count);
+    return cli_check_output(
+        self, s->output, (const char *const *)s->inputs.paths, s->inputs.count);
+}
+
+static bool cmd_view_fail(const char *text)
+{
+    cli_complain("view", "%s", text);
+    return false;
+}
+
+static bool read_ranks(const struct input_list *inputs,
+                       struct report_ranks *ranks)
+{
+    struct tool_error error;
+    bool ok = true;
+
+    for (size_t i = 0; ok && i < inputs->count; i++) {
+        struct snapshot *snapshot = NULL;
+
+        ok = snapshot_input_read(inputs->paths[i], &snapshot, &error) &&
+             report_ranks_add(ranks, inputs->paths[i], snapshot, &error);
+        snapshot_free(snapshot);
+    }
+    return ok || cmd_view_fail(error.text);
+}
+
+/* The input of that name. */
+static const char *input_of(const struct input_list *inputs, const char *file)
+{
+    size_t i = 0;
+
+    while (strcmp(inputs->paths[i], file) != 0)
+        i++;
+    return inputs->paths[i];
+}
+
+/* Of more than a page shows, the ranks of one job: the worst and the median. */
+static bool choose_runs(struct settings *s)
+{
+    struct report_ranks ranks = {0};
+    const struct input_list *in = &s->inputs;
+    bool ok;
+
+    if (in->count <= RUNS_MAX) {
+        for (size_t i = 0; i < in->count; i++)
+            s->paths[s->path_count++] = in->paths[i];
+        return true;
+    }
+    ok = read_ranks(in, &ranks);
+    if (ok) {
+        const char *worst = ranks.items[report_ranks_worst(&ranks)].file;
+        const char *median = report_ranks_middle(&ranks).rank->file;
+
+        s->paths[s->path_count++] = input_of(in, worst);
+        if (strcmp(worst, median) != 0)
+            s->paths[s->path_count++] = input_of(in, median);
+    }
+    report_ranks_free(&ranks);
+    return ok;
 }
 
 /* Returns an exit status, or -1 to continue. */
@@ -119,14 +186,16 @@ static int cmd_view_read_settings(const struct cli_command *self, int argc,
 
     if (status >= 0)
         return status;
-    if (s->path_count == 0 && !s->app)
+    if (s->inputs.count == 0 && !s->app)
         return cli_bad_usage(self, "no input; expected a SNAPSHOT, or --app");
-    if (s->app && (s->path_count > 0 || s->title != NULL))
+    if (s->app && (s->inputs.count > 0 || s->title != NULL))
         return cli_bad_usage(self,
                              "--app takes no %s: it reads snapshots in "
                              "the browser",
-                             s->path_count > 0 ? "SNAPSHOT" : "--title");
-    if (cli_check_inputs(self, s->paths, s->path_count) != CLI_EXIT_OK)
+                             s->inputs.count > 0 ? "SNAPSHOT" : "--title");
+    if (cli_check_inputs(self, (const char *const *)s->inputs.paths,
+                         s->inputs.count) != CLI_EXIT_OK ||
+        !choose_runs(s))
         return CLI_EXIT_BAD;
     return check_output(self, s) == CLI_EXIT_OK ? -1 : CLI_EXIT_BAD;
 }
@@ -136,12 +205,6 @@ static const char *base_name(const char *path)
     const char *slash = strrchr(path, '/');
 
     return slash != NULL ? slash + 1 : path;
-}
-
-static bool cmd_view_fail(const char *text)
-{
-    cli_complain("view", "%s", text);
-    return false;
 }
 
 static bool write_runs(const struct settings *s, const struct view_run *runs,
@@ -257,20 +320,20 @@ static int run_view(const struct cli_command *self, int argc, char **argv)
     struct snapshot *snapshots[RUNS_MAX] = {NULL};
     int status = cmd_view_read_settings(self, argc, argv, &s);
 
-    if (status >= 0)
-        return status;
-    status = read_runs(&s, runs, snapshots) && make_page(&s, runs)
-                 ? CLI_EXIT_OK
-                 : CLI_EXIT_BAD;
+    if (status < 0)
+        status = read_runs(&s, runs, snapshots) && make_page(&s, runs)
+                     ? CLI_EXIT_OK
+                     : CLI_EXIT_BAD;
     for (size_t i = 0; i < s.path_count; i++)
         snapshot_free(snapshots[i]);
+    input_list_free(&s.inputs);
     return status;
 }
 
 const struct cli_command cli_command_view = {
     .name = "view",
     .summary = "Show a snapshot in a browser: write a self-contained page.",
-    .operands = "[SNAPSHOT [SNAPSHOT]] [-o FILE.html]",
+    .operands = "[SNAPSHOT|FOLDER...] [-o FILE.html]",
     .text =
         "SNAPSHOT is a file of torch.cuda.memory._dump_snapshot() or of "
         "Larder: pickle or\n"
@@ -278,7 +341,9 @@ const struct cli_command cli_command_view = {
         "trace works, too:\n"
         "it is replayed under PyTorch's policy and defaults.  The curves of "
         "two\n"
-        "snapshots share one axis.\n"
+        "snapshots share one axis.  Of more, or of a FOLDER of them, the "
+        "ranks of one job, the\n"
+        "worst and the median are shown.\n"
         "The page is self-contained and needs no network.\n",
     .options = view_table,
     .run = run_view,

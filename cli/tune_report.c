@@ -360,22 +360,7 @@ static bool print_advice(const struct tune *t, const char *card)
     return true;
 }
 
-bool tune_report_print(const struct tune *t, const char *card)
-{
-    bool ok;
-
-    if (t->inputs->count > 1)
-        printf("%zu ranks, the worst of which counts; calls and times are "
-               "sums\n\n",
-               t->inputs->count);
-    ok = print_table(t);
-    ok = print_advice(t, card) && ok;
-    if (!t->by_beginning)
-        print_scope(t);
-    return ok;
-}
-
-/* ---- fit ---------------------------------------------------------------- */
+/* ---- ranks --------------------------------------------------------------- */
 
 static void add_rank(struct table *table, const struct tune *t, size_t number)
 {
@@ -384,7 +369,9 @@ static void add_rank(struct table *table, const struct tune *t, size_t number)
     char text[3][UNITS_MAX];
     const char *cells[] = {
         in->name,
-        cell->fits ? "yes" : "no",
+        !tune_has_capacity(t) ? "-"
+        : cell->fits          ? "yes"
+                              : "no",
         cell->min_capacity_bytes != 0
             ? units_bytes_up(cell->min_capacity_bytes, text[0])
             : "none",
@@ -451,6 +438,27 @@ static bool print_ranks(const struct tune *t)
     table_free(&table);
     return ok && print_spread(t);
 }
+
+bool tune_report_print(const struct tune *t, const char *card)
+{
+    bool ok;
+
+    if (t->inputs->count > 1)
+        printf("%zu ranks, the worst of which counts; calls and times are "
+               "sums\n\n",
+               t->inputs->count);
+    ok = print_table(t);
+    if (t->inputs->count > 1) {
+        printf("\nEach rank as it is\n");
+        ok = print_ranks(t) && ok;
+    }
+    ok = print_advice(t, card) && ok;
+    if (!t->by_beginning)
+        print_scope(t);
+    return ok;
+}
+
+/* ---- fit ---------------------------------------------------------------- */
 
 static void print_no_fit(const struct tune *t, const char *card)
 {

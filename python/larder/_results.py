@@ -278,8 +278,9 @@ class Common:
 
 
 @dataclass(frozen=True, repr=False)
-class Ranks(Result):
-    """`larder report` of several snapshots: the ranks of one job."""
+class Ranks(_Shown):
+    """`larder report` of several snapshots: the ranks of one job.  The page has
+    the worst and the median."""
 
     ranks: tuple[Rank, ...]
     failed: int

@@ -44,6 +44,15 @@ rank r4 170
 expect 0 report "$tmp/ranks"
 stdout_has '^Outliers       none$'
 
+# A page shows the worst rank and the median one.
+expect 0 view "$tmp/ranks" -o "$tmp/page.html"
+is 'the title' "$(grep -o '<title>[^<]*' "$tmp/page.html")" \
+    '<title>r4.trace and r2.trace'
+expect 0 view "$tmp/ranks/r0.trace" "$tmp/ranks/r4.trace" -o "$tmp/page.html"
+is 'two are shown' "$(grep -o '<title>[^<]*' "$tmp/page.html")" \
+    '<title>r0.trace and r4.trace'
+expect 2 view "$tmp/ranks" -o "$tmp/ranks/r1.trace"
+
 # One that ran out of memory is the worst, however little it holds.
 cp tests/data/snapshots/v2.8.pickle "$tmp/ranks/oom.pickle"
 expect 0 report "$tmp/ranks"

@@ -189,6 +189,13 @@ is 'the worst rank' "$(field min_capacity_bytes)" "$need"
 is ranks "$(grep -o '"file":' "$tmp/out" | wc -l)" 4
 expect 0 tune --json --capacity 16GiB "$tmp/ranks"
 is 'the cure of ranks' "$(best conf)" '"max_split_size_mb:21"'
+expect 0 tune --capacity 16GiB "$tmp/ranks"
+stdout_has '^Each rank as it is$'
+stdout_has 'rank3.trace *no '
+stdout_has 'rank1.trace *yes '
+stdout_has '^Worst: .*/rank3.trace\.  From '
+expect 0 tune "$tmp/ranks"
+stdout_has 'rank3.trace *- '
 
 # Recordings under different settings.
 set -- tests/data/snapshots/v2.10.pickle tests/data/snapshots/v2.13.pickle

@@ -105,6 +105,7 @@ class Answers(unittest.TestCase):
         self.assertEqual(many.allocated_bytes.max, 94518784)
         self.assertEqual(many.outliers[0].rank, 1)
         self.assertLess(many.outliers[0].over_bytes, 0)
+        self.assertIn("<title>v2.8.pickle</title>", many.page)
         self.assertEqual(
             str(many), told("report", OOM, OTHER, OOM).rstrip("\n")
         )

@@ -111,6 +111,12 @@ stdout_has '^All keep the job.s per_process_memory_fraction; --conf gives anothe
 expect 0 tune --no-cache "$tmp/kept.json"
 stdout_has '^export PYTORCH_CUDA_ALLOC_CONF=..*,per_process_memory_fraction:0.9$'
 
+# A release is the replay's key: all are replayed under it, and nobody sets it.
+expect 0 tune --no-cache --json --conf pytorch:2.5 "$tmp/kept.json"
+stdout_has '"best":{"policy":"pytorch","conf":"[^"]*,pytorch:2.5"'
+expect 0 tune --no-cache --conf pytorch:2.5 "$tmp/kept.json"
+stdout_has '^export PYTORCH_CUDA_ALLOC_CONF=[a-z_0-9:.]*$'
+
 expect 0 tune --no-cache "$tmp/on.json"
 stdout_has '^The program went on after that request failed; what it needs where it does not was not$'
 

@@ -145,6 +145,8 @@ static const struct refusal {
     {"foo:1,bar:2", "Unrecognized CachingAllocator option: foo",
      "max_split_size_mb"},
     {"foo", "Unrecognized CachingAllocator option: foo", "preallocate"},
+    {"expandable_segment:True", "did you mean expandable_segments?",
+     "expandable_segments_reserve"},
     {"limit:1g,bar:2", "Unrecognized CachingAllocator option: bar", "defrag"},
     {"Limit:1g", "Unrecognized CachingAllocator option: Limit", "limit"},
     {":1", "Unrecognized CachingAllocator option", "limit"},

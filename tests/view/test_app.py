@@ -133,6 +133,23 @@ class App(app_case.AppCase):
                 self.assertIn(said, page.text('#drop-said'))
                 self.assertTrue(page.run('$("main").hidden'))
 
+    def test_it_names_no_setting_that_was_not_replayed(self):
+        def event(action, at, mib):
+            return {'action': action, 'addr': (1 << 40) + (at << 20),
+                    'size': mib << 20, 'stream': 0, 'frames': [], 'time_us': 1}
+        events = [event('segment_alloc', 0, 60)]
+        events += [event('alloc', at, 20) for at in (0, 20, 40)]
+        events += [event(action, at, 20) for at in (0, 40)
+                   for action in ('free_requested', 'free_completed')]
+        events.append(dict(event('oom', 0, 30), addr=4 << 20))
+        page = self.app()
+        self.choose(page, self.written({'segments': [],
+                                        'device_traces': [events]}))
+        told = page.run('state.device.verdict[2]')
+        self.assertIn('or find a setting that can use it: `larder tune` replays '
+                      'them.', told)
+        self.assertNotIn('Set ', told)
+
     def test_the_first_screen_says_what_to_do(self):
         page = self.app()
         steps = page.run('[...document.querySelectorAll("#drop li")]'

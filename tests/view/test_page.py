@@ -542,8 +542,12 @@ class Page(page_case.PageCase):
                  'stream': 0, 'time_us': 5, 'frames': []}
         failed = {'action': 'oom', 'addr': 512, 'size': 1 << 30, 'stream': 0,
                   'device_free': 512, 'time_us': 6, 'frames': []}
+        # Others hold more, and have more events.
+        more = {'action': 'segment_alloc', 'addr': 1 << 30, 'size': 1 << 21,
+                'stream': 0, 'time_us': 4, 'frames': []}
+        again = dict(event, addr=(1 << 30) + (1 << 20))
         page = self.open(self.written({'segments': [], 'device_traces': [
-            [event], [event], [event, failed]]}))
+            [more, event, again], [event], [failed]]}))
         self.assertEqual(self.state(page, 'device.device'), 2)
         self.assertEqual(page.run('[...$("device").options].map((o) => '
                                   'o.textContent)'),

@@ -119,8 +119,21 @@ class Values(Case):
     def test_a_scaler_steps(self):
         told = self.told("--steps", "all", program("amp"))
         self.assertIn("optimizer state", told["by_category"])
+        self.assertIsNone(told["bound"])
 
+    def test_small_tensors_hold_what_they_would(self):
+        told = self.told(program("values"))
+        assumed = {what: place for what, place, _ in told["assumed"]}
+        self.assertIn("experts are chosen in turn", assumed)
+        self.assertEqual(told["bound"], "at least")
 
+    def test_what_a_compiled_function_writes_is_forgotten(self):
+        self.told(program("compiled_values"))
+
+    def test_generation_ends_at_its_length(self):
+        if importlib.util.find_spec("transformers") is None:
+            self.skipTest("no transformers")
+        self.assertEqual(self.told(program("generate"))["bound"], "at most")
 
 
 def main():

@@ -134,6 +134,7 @@ def _as_json(told, said, needs, card, cards):
     }
     kept["verdict"] = said
     kept["fits"] = {verdict.FITS: True, verdict.DOES_NOT_FIT: False}.get(said)
+    kept["bound"] = verdict.bound(told)
     kept["scope"] = verdict.scope(told)
     kept["min_capacity_bytes"] = need
     kept["by_category"] = dict(told["kinds"])

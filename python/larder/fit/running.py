@@ -32,6 +32,7 @@ _NOTHING = {
     "peak_reserved_bytes": 0, "peak": None, "kinds": [], "lines": [],
     "modules": [], "by_step": [], "world_size": 1, "groups": [],
     "optimizer": "", "changes_made": {}, "made_up": [],
+    "assumed": [],
 }
 
 

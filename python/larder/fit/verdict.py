@@ -137,9 +137,23 @@ def _verdict(out, told, needs, card):
     if told["how"] == "failed" and told.get("error"):
         out(f"it ended with {told['error']}")
     _growth(out, told, need, card)
+    _assumed(out, told)
     engine_line(out, told)
     if told["requests"]:
         _sum(out, needs, card)
+
+
+def bound(told):
+    """"at most" or "at least" what is told is needed, as values that are not
+    known were assumed; "about" if both; None if it hangs on none."""
+    bounds = {one for _, _, one in told["assumed"] if one}
+    return "about" if len(bounds) > 1 else next(iter(bounds), None)
+
+
+def _assumed(out, told):
+    for what, place, one in told["assumed"]:
+        needs = f"it needs {one} this" if one else "assumed"
+        out(f"{needs}: {what} ({_place(place) or 'in PyTorch'})")
 
 
 def engine_line(out, told):

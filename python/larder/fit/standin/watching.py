@@ -2,6 +2,7 @@
 was doing when."""
 
 import functools
+import sys
 
 import torch
 
@@ -161,7 +162,8 @@ _READS = ("item", "tolist", "__bool__", "__int__", "__float__")
 class Reads:
     """Notes where the program reads values, which no kernel has computed."""
 
-    def __init__(self):
+    def __init__(self, is_known):
+        self._is_known = is_known
         self.places = {}  # (file, line) -> how
         for name in _READS:
             read = getattr(torch.Tensor, name, None)
@@ -171,7 +173,7 @@ class Reads:
     def _noted(self, name, read):
         @functools.wraps(read)
         def noted(tensor, *args):
-            if tensor.is_cuda:
+            if tensor.is_cuda and not self._is_known(tensor):
                 place = ledger.caller()
                 if place[0]:
                     self.places.setdefault(place, name.strip("_"))
@@ -180,12 +182,32 @@ class Reads:
         return noted
 
 
+def _values():
+    """None where this PyTorch has not what it stands on."""
+    try:
+        from larder.fit.standin.values import Values
+
+        return Values()
+    except (AttributeError, RuntimeError) as error:
+        print(f"larder run: values are not computed: {error}", file=sys.stderr)
+        return None
+
+
+def _knows(values):
+    if values is None:
+        return lambda tensor: False
+    from larder.fit.standin.values import is_known
+
+    return is_known
+
+
 class Watch:
     """All that watches one process."""
 
     def __init__(self, options, stop):
         self.notes = Notes()
-        self.reads = Reads()
+        self.values = _values()
+        self.reads = Reads(_knows(self.values))
         self._builders = {}  # by device
         self._drained = 0  # place
         # A snapshot has to have all events.
@@ -202,7 +224,13 @@ class Watch:
             from larder.fit.distributed import Distributed
 
             self.distributed = Distributed(options.world_size)
-        torch.cuda._lazy_call(_record)
+        torch.cuda._lazy_call(self._begin)
+
+    def _begin(self):
+        """Called by PyTorch once it has the GPU."""
+        _record()
+        if self.values is not None and "vllm" not in sys.modules:
+            self.values.include()
 
     def _drain_some(self):
         """PyTorch's record of an event takes kilobytes, the ledger's little."""
@@ -243,7 +271,6 @@ class Watch:
 
 
 def _record():
-    """Called by PyTorch once it has the GPU."""
     torch.cuda.memory._record_memory_history(
         max_entries=HISTORY_EVENTS, stacks="python"
     )

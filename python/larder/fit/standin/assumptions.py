@@ -1,0 +1,69 @@
+"""What is assumed of values that are not known, as a person would choose."""
+
+import torch
+
+NO_INFINITY = "no infinity, no NaN is found"
+BALANCE = "experts are chosen in turn"
+LENGTH = "what is generated ends at its length"
+ALL_COUNT = "all elements of an unknown mask count"
+
+# What that makes of the memory that is told.
+BOUNDS = {BALANCE: "at least", LENGTH: "at most", ALL_COUNT: "at most"}
+
+# More than so many are words, fewer are experts or classes.
+_MOST_EXPERTS = 1024
+
+
+def _zeros(args, made):
+    return [torch.zeros((), dtype=made.dtype).expand(made.shape)], NO_INFINITY
+
+
+def _holds(args, made):
+    return [torch.ones((), dtype=made.dtype).expand(made.shape)], NO_INFINITY
+
+
+def _choice(indices, count):
+    """Indices below `count`: experts in turn; a word from the middle of the
+    vocabulary, where no model ends a text."""
+    if count > _MOST_EXPERTS:
+        return torch.full((), count // 2).expand(indices.shape), LENGTH
+    numbers = torch.arange(indices.numel()) % max(1, count)
+    return numbers.reshape(indices.shape), BALANCE
+
+
+def _dimension(args, at, default):
+    dim = args[at] if len(args) > at else default
+    return args[0].numel() if dim is None else args[0].shape[dim]
+
+
+def _argmax(args, made):
+    numbers, what = _choice(made, _dimension(args, 1, None))
+    return [numbers], what
+
+
+def _topk(args, values, indices):
+    numbers, what = _choice(indices, _dimension(args, 2, -1))
+    return [None, numbers], what
+
+
+def _max(args, values, indices=None):
+    if indices is None:
+        return [None], None
+    numbers, what = _choice(indices, _dimension(args, 1, -1))
+    return [None, numbers], what
+
+
+def _multinomial(args, made):
+    numbers, what = _choice(made, args[0].shape[-1])
+    return [numbers], what
+
+
+# operator -> f(its arguments, its results) -> (their values or None, what for)
+RULES = {
+    "isinf": _zeros, "isnan": _zeros, "any": _zeros, "all": _holds,
+    "argmax": _argmax, "argmin": _argmax, "topk": _topk, "max": _max, "min": _max,
+    "multinomial": _multinomial,
+}
+
+# operator -> the arguments that it leaves as they are, if it finds no infinity
+KEPT = {"_amp_foreach_non_finite_check_and_unscale_": (1, 2)}

@@ -1,0 +1,32 @@
+"""What small tensors hold is computed; what hangs on unknown ones is assumed."""
+
+import torch
+
+x = torch.arange(10, device="cuda")
+assert (x * 2 + 1).sum().item() == 100
+assert x[x > 4].tolist() == [5, 6, 7, 8, 9]
+x[:5] = torch.tensor([9, 9, 7, 7, 7], device="cuda")
+assert torch.unique(x).tolist() == [5, 6, 7, 8, 9]
+assert (x == 9).nonzero().shape == (3, 1)
+
+known = torch.zeros(4, 4, device="cuda")
+known[1] = 3
+assert known.t().add_(1).cpu().sum() == 28
+before = torch.get_rng_state()
+assert 0 < torch.rand(8, device="cuda").sum().item() < 8
+assert torch.equal(before, torch.get_rng_state())
+
+weight = torch.nn.Parameter(torch.ones(4, device="cuda"))
+(weight * 3).sum().backward()
+weight.grad.add_(1)
+assert weight.grad.tolist() == [4, 4, 4, 4]
+
+# Products of matrices are not computed.
+scores = torch.nn.Linear(512, 8).cuda()(torch.randn(64, 512, device="cuda"))
+assert torch.isfinite(scores).all()
+known[0] = scores[0, :4]
+assert known[2, 0].item() != 1, "what was overwritten is still known"
+assert not torch.isnan(scores).any()
+experts = scores.softmax(-1).topk(2).indices
+counts = torch.nn.functional.one_hot(experts, 8).sum((0, 1))
+assert counts.tolist() == [16] * 8

@@ -17,7 +17,7 @@
 
 enum { TOP_MAX = 100000, INPUTS_MAX = 2, RANKS_DEFAULT = 16 };
 
-enum row { ROW_TOP, ROW_JSON, ROW_PATHS, ROW_BY, ROW_TREE, ROW_ALL };
+enum row { ROW_TOP, ROW_JSON, ROW_PATHS, ROW_BY, ROW_TREE, ROW_ALL, ROW_RANKS };
 
 /* Options of diff; the first two are shared. */
 enum diff_row { DIFF_FROM = ROW_JSON + 1, DIFF_TO, DIFF_CONF };
@@ -31,6 +31,9 @@ static const struct cli_option report_table[] = {
     [ROW_TREE] = {"tree", NULL,
                   "also print the owners of memory as a call tree"},
     [ROW_ALL] = {"all", NULL, "print repeated rows, and all of every device"},
+    [ROW_RANKS] = {"ranks", NULL,
+                   "a single input is a rank, too; what this prints with\n"
+                   "--json is an input of another report --ranks"},
     {NULL, NULL, NULL},
 };
 
@@ -49,6 +52,7 @@ static const struct cli_option diff_table[] = {
 struct settings {
     struct report_options options;
     bool json;
+    bool ranks;
     const char *paths[INPUTS_MAX];
     size_t path_count;
     size_t wanted;            /* number of inputs */
@@ -99,6 +103,9 @@ static bool cmd_report_set_option(struct settings *s, const struct cli_args *a,
         break;
     case ROW_ALL:
         s->options.all = true;
+        break;
+    case ROW_RANKS:
+        s->ranks = true;
         break;
     }
     return true;
@@ -214,13 +221,10 @@ static bool report_many(const struct settings *s, struct tool_error *error)
     size_t rows = s->options.top > 0 ? s->options.top : RANKS_DEFAULT;
     bool ok = true;
 
-    for (size_t i = 0; ok && i < s->inputs.count; i++) {
-        struct snapshot *snapshot = NULL;
-
-        ok = snapshot_input_read(s->inputs.paths[i], &snapshot, error) &&
-             report_ranks_add(&ranks, s->inputs.paths[i], snapshot, error);
-        snapshot_free(snapshot);
-    }
+    for (size_t i = 0; ok && i < s->inputs.count; i++)
+        ok = ranks_report_read(&ranks, s->inputs.paths[i], error);
+    if (ok && ranks.count == 0)
+        ok = tool_fail(error, "no ranks in the inputs");
     if (ok)
         ok = s->json
                  ? report_ranks_write_json(stdout, &ranks, error)
@@ -238,14 +242,14 @@ static int run_report(const struct cli_command *self, int argc, char **argv)
     char why[REPORT_CURE_WHY];
     bool ok;
 
-    if (status < 0 && s.inputs.count > 1 &&
+    s.ranks = s.ranks || s.inputs.count > 1;
+    if (status < 0 && s.ranks &&
         (s.options.tree || s.options.paths || s.options.by != BY_LINE))
         status = cli_bad_usage(self, "--by, --tree and --paths are for one "
                                      "snapshot, not for ranks");
     if (status < 0) {
         s.options.cure = report_cure_make(why);
-        ok = s.inputs.count == 1 ? report_one(&s, &error)
-                                 : report_many(&s, &error);
+        ok = s.ranks ? report_many(&s, &error) : report_one(&s, &error);
         if (!ok)
             cmd_report_fail(self, &error);
         status = ok ? CLI_EXIT_OK : CLI_EXIT_BAD;

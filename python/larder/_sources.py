@@ -10,11 +10,28 @@ from larder._command import Error
 from larder._files import NewFile
 
 
-def _files_at(url):
+def _fsspec(url):
     try:
         import fsspec
     except ImportError:
         raise Error(f"{url}: reading this needs fsspec: pip install fsspec")
+    return fsspec
+
+
+def urls_of(url):
+    """The files that a URL with `*` in it stands for, as URLs; anything else is
+    itself."""
+    if "://" not in url or "*" not in url:
+        return [url]
+    filesystem, path = _fsspec(url).core.url_to_fs(url)
+    found = sorted(filesystem.glob(path))
+    if not found:
+        raise Error(f"{url}: there is no such file")
+    return [filesystem.unstrip_protocol(one) for one in found]
+
+
+def _files_at(url):
+    fsspec = _fsspec(url)
     found = fsspec.open_files(url, "rb")
     if not found:
         raise Error(f"{url}: there is no such file")

@@ -32,6 +32,17 @@ static const char *cause_name(enum shortage_cause cause)
     return "a block withheld by a rule";
 }
 
+const char *report_rank_cause(const char *name)
+{
+    for (int i = 0; i <= (int)SHORTAGE_REFUSED; i++) {
+        const char *one = cause_name((enum shortage_cause)i);
+
+        if (strcmp(one, name) == 0)
+            return one;
+    }
+    return NULL;
+}
+
 /* The last request that failed, if one did. */
 static bool find_failure(const struct lifetimes *l, struct report_rank *rank,
                          struct tool_error *error)
@@ -90,19 +101,27 @@ static bool make_rank(const struct snapshot *s, struct report_rank *rank,
     return ok;
 }
 
-static struct report_rank *one_more(struct report_ranks *ranks)
+struct report_rank *report_ranks_new(struct report_ranks *out, const char *file,
+                                     struct tool_error *error)
 {
-    if (ranks->count == ranks->capacity) {
-        size_t wider = ranks->capacity > 0 ? 2 * ranks->capacity : 8;
-        struct report_rank *items =
-            realloc(ranks->items, wider * sizeof *items);
+    char *name = strdup(file);
 
-        if (items == NULL)
-            return NULL;
-        ranks->items = items;
-        ranks->capacity = wider;
+    if (name != NULL && out->count == out->capacity) {
+        size_t wider = out->capacity > 0 ? 2 * out->capacity : 8;
+        struct report_rank *items = realloc(out->items, wider * sizeof *items);
+
+        if (items != NULL) {
+            out->items = items;
+            out->capacity = wider;
+        }
     }
-    return &ranks->items[ranks->count];
+    if (name == NULL || out->count == out->capacity) {
+        free(name);
+        tool_set_error(error, "not enough host memory for the ranks");
+        return NULL;
+    }
+    out->items[out->count] = (struct report_rank){.file = name};
+    return &out->items[out->count++];
 }
 
 bool report_ranks_add(struct report_ranks *out, const char *file,
@@ -113,16 +132,11 @@ bool report_ranks_add(struct report_ranks *out, const char *file,
     if (!device_list_make(s, NULL, &devices, error))
         return false;
     for (size_t i = 0; i < devices.count; i++) {
-        struct report_rank *rank = one_more(out);
-        char *name = strdup(file);
+        struct report_rank *rank = report_ranks_new(out, file, error);
 
-        if (rank == NULL || name == NULL) {
-            free(name);
-            return tool_fail(error, "not enough host memory for the ranks");
-        }
-        *rank =
-            (struct report_rank){.file = name, .device = devices.numbers[i]};
-        out->count++;
+        if (rank == NULL)
+            return false;
+        rank->device = devices.numbers[i];
         if (!make_rank(s, rank, error))
             return false;
     }

@@ -56,7 +56,17 @@ struct report_common {
  * after that. */
 bool report_ranks_add(struct report_ranks *out, const char *file,
                       const struct snapshot *s, struct tool_error *error);
+/* One more, of which only the name is set.  NULL: no host memory. */
+struct report_rank *report_ranks_new(struct report_ranks *out, const char *file,
+                                     struct tool_error *error);
+/* Add what report_ranks_write_json() wrote; *are_ranks is false, and nothing was
+ * added, if the file is something else. */
+bool report_ranks_read(struct report_ranks *out, const char *path,
+                       bool *are_ranks, struct tool_error *error);
 void report_ranks_free(struct report_ranks *ranks);
+
+/* The cause of that name, or NULL. */
+const char *report_rank_cause(const char *name);
 
 /* There has to be one for each of these. */
 

@@ -82,6 +82,37 @@ stdout_has '^and 6 more (--all has all)$'
 expect 0 report --all --top 2 "$tmp/ranks"
 is 'rows' "$(grep -c '^.*ranks/[a-z0-9]*\.[a-z]*  ' "$tmp/out")" 8
 
+# What another report found stands for its snapshots, which may be elsewhere.
+mkdir "$tmp/parts"
+expect 0 report --json "$tmp/ranks"
+cp "$tmp/out" "$tmp/whole"
+for file in "$tmp"/ranks/*; do
+    expect 0 report --ranks --json "$file"
+    cp "$tmp/out" "$tmp/parts/$(basename "$file").json"
+done
+expect 0 report --json "$tmp/parts"
+is 'the merged ranks' "$(cat "$tmp/out")" "$(cat "$tmp/whole")"
+expect 0 report "$tmp/parts"
+stdout_has '^What happened  It ran out of memory'
+sed 's|"file":"[^"]*oom|"file":"s3://there/oom|' "$tmp/whole" >"$tmp/far.json"
+expect 0 report --ranks "$tmp/far.json"
+stdout_has '^Worst          s3://there/oom'
+stdout_has '^Its snapshot is not here: no verdict.$'
+stdout_has '^In common      3 of 8 ran out of memory, 2 of them for one reason: not'
+for change in 's/"asked_bytes":[0-9]*/"asked_bytes":-1/' 's/"cause":"[^"]*"/"cause":"x"/' \
+    's/"top":\[{"bytes"/"top":[{"bits"/' 's/"device":[0-9]*/"device":70000/' \
+    's/"file":/"fil":/' 's/}$//'; do
+    sed "$change" "$tmp/whole" >"$tmp/far.json"
+    expect 2 report --ranks "$tmp/far.json"
+    stderr_has 'far.json'
+done
+sed 's/"requester":"by /&\\u001b[31m/g' "$tmp/whole" >"$tmp/far.json"
+expect 0 report --ranks "$tmp/far.json"
+is 'no control character' "$(tr -d '\n -~\200-\377' <"$tmp/out")" ''
+echo '{"ranks":[]}' >"$tmp/far.json"
+expect 2 report --ranks "$tmp/far.json"
+stderr_has 'no ranks'
+
 expect 2 report --tree "$tmp/ranks"
 stderr_has 'are for one snapshot, not for ranks'
 mkdir "$tmp/none"

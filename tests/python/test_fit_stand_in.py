@@ -3,6 +3,7 @@ program's own process, the simulated driver, the report."""
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -53,7 +54,7 @@ class Case(unittest.TestCase):
             file.write(textwrap.dedent(text))
         return path
 
-    def run_it(self, *words, stdin=None, **environment):
+    def run_it(self, *words, stdin=None, stdout=subprocess.PIPE, **environment):
         return subprocess.run(
             [LARDER, "run", "--engine", "stand-in", *words],
             env={
@@ -62,7 +63,8 @@ class Case(unittest.TestCase):
                 "LARDER_PYTHON_DIR": lab_case.PACKAGE_DIR,
                 "PYTHONDONTWRITEBYTECODE": "1",
             },
-            capture_output=True, text=True, timeout=120, stdin=stdin,
+            text=True, timeout=120, stdin=stdin, stdout=stdout,
+            stderr=subprocess.PIPE,
         )
 
     def told(self, *words, status=0, **environment):
@@ -167,6 +169,19 @@ class Endings(Case):
         self.assertEqual(run.returncode, 1, run.stderr)
         self.assertIn("OutOfMemoryError", run.stderr)
         self.assertTrue(run.stdout.startswith("does not fit"), run.stdout)
+
+
+class Output(Case):
+    def test_a_reader_that_leaves_is_no_error(self):
+        reads, writes = os.pipe()
+        os.close(reads)
+        with open(writes, "wb") as nobody:
+            run = self.run_it(
+                self.script("import torch\ntorch.Tensor(8)\n"), stdout=nobody
+            )
+        self.assertEqual(run.returncode, 128 + signal.SIGPIPE, run.stderr)
+        self.assertNotIn("Traceback", run.stderr)
+        self.assertNotIn("Broken pipe", run.stderr)
 
 
 class Programs(Case):

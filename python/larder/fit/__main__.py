@@ -255,8 +255,15 @@ def main(words=None):
     runner = Runner(options, card, engine, kind)
     try:
         if options.max:
-            return _search(runner, options, card, engine)
-        return _report(runner, options, card, cards)
+            status = _search(runner, options, card, engine)
+        else:
+            status = _report(runner, options, card, cards)
+        sys.stdout.flush()
+        return status
+    except BrokenPipeError:
+        # Nobody reads on; what is left must not be tried again at the end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 128 + signal.SIGPIPE
     except Failed as failed:
         return failed.args[0]
     except (KeyboardInterrupt, Interrupted):

@@ -98,12 +98,6 @@ static bool advise_call(const struct run_summary *r, const struct shortage *s,
     return softmax >= missing || loss >= missing;
 }
 
-bool advice_no_setting(const struct shortage *s)
-{
-    return s->cause == SHORTAGE_TOO_MUCH &&
-           s->moment.requested + s->moment.pending + s->asked > s->attainable;
-}
-
 static uint64_t missing_bytes(const struct shortage *s)
 {
     uint64_t needed = s->moment.allocated + s->moment.pending + s->asked;
@@ -126,7 +120,7 @@ static uint64_t advise_less(const struct run_summary *r,
     char frame[REPORT_FRAME];
 
     fprintf(out, "Hold %s less at that moment%s.", report_bytes(missing, a),
-            advice_no_setting(s) ? "; no setting does that" : "");
+            shortage_of_all(s) ? "; no setting does that" : "");
     if (advise_call(r, s, missing, out))
         return missing;
     if (missing < passing)

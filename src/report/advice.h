@@ -11,10 +11,6 @@
 
 /* Each writes to `out`. */
 
-/* Whether the request fails under every setting: what was asked for and in use,
- * without any rounding, is more than there was. */
-bool advice_no_setting(const struct shortage *s);
-
 /* Advice after a failure; *saves are the bytes saved at that moment; 0: unknown.
  * `activations` is the line that held most of them, UINT32_MAX if unknown;
  * `why_none`, unless it is NULL, a sentence on the settings that were replayed,

@@ -86,7 +86,8 @@ static void write_too_much(const struct explanation *t)
         "process: %s; %s is missing.",
         report_bytes(needed, a), report_bytes(s->attainable, b),
         report_bytes(needed > s->attainable ? needed - s->attainable : 0, c));
-    fputs("  No setting changes that.\n", t->out);
+    fputs(shortage_of_all(t->s) ? "  No setting changes that.\n" : "\n",
+          t->out);
 }
 
 static void write_fragments(const struct explanation *t)

@@ -102,3 +102,9 @@ bool shortage_make(const struct lifetimes *l, uint32_t event,
     out->cause = cause_of(out);
     return true;
 }
+
+bool shortage_of_all(const struct shortage *s)
+{
+    return s->cause == SHORTAGE_TOO_MUCH &&
+           s->moment.requested + s->moment.pending + s->asked > s->attainable;
+}

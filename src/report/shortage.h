@@ -42,6 +42,10 @@ struct shortage {
 bool shortage_make(const struct lifetimes *l, uint32_t event,
                    struct shortage *out, struct tool_error *error);
 
+/* Whether the request fails under every setting: what was asked for and in use,
+ * without any rounding, is more than there was. */
+bool shortage_of_all(const struct shortage *s);
+
 /* Whether such a request may use an area. */
 bool shortage_may_use(const struct shortage *s, const struct moment_area *a);
 

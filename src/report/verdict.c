@@ -173,7 +173,7 @@ static char *find_cure(const struct run_summary *r, const struct shortage *s,
     char *words;
 
     *why_none = NULL;
-    if (cure == NULL || cure->find == NULL || advice_no_setting(s))
+    if (cure == NULL || cure->find == NULL || shortage_of_all(s))
         return NULL;
     words = cure->find(cure->ctx, r->lifetimes->snapshot, r->lifetimes->device,
                        saves);

@@ -236,6 +236,22 @@ static void every_change_of_code_has_its_setting(void **state)
     assert_int_equal(asked, 4);
 }
 
+/* The explanation of the failure, which is event 2. */
+static void cause_says(const char *lines, const char *settings,
+                       const char *words)
+{
+    struct tool_error error;
+    struct made_run m;
+    char *text;
+
+    made_run(lines, settings, &m);
+    assert_true(report_explain_oom(&m.l, m.r.categories, 2, &text, &error));
+    if (strstr(text, words) == NULL)
+        fail_msg("'%s' is not in: %s", words, text);
+    free(text);
+    made_run_free(&m);
+}
+
 /* What was asked for fits, and what it is rounded to does not: a setting may
  * help. */
 static void only_what_fits_under_no_setting_is_said_not_to(void **state)
@@ -256,6 +272,9 @@ static void only_what_fits_under_no_setting_is_said_not_to(void **state)
                     MIB(1));
     cured_advice_is(rounded, rounds, &no_cure, "None of nine does.", MIB(1));
     assert_int_equal(asked, 3);
+    cause_says(rounded, rounds, "is missing.\n");
+    cause_says("segment_alloc 0 8MiB\nalloc 0 8MiB\noom 0 2MiB\n", NULL,
+               "is missing.  No setting changes that.\n");
     cured_advice_is("segment_alloc 0 8MiB\nalloc 0 8MiB 0 m.py:1:__init__\n"
                     "oom 0 2MiB\n",
                     rounds, &cure, "less at that moment; no setting does that.",

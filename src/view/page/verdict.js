@@ -364,8 +364,8 @@ function whyText(s) {
       return "Why: not enough memory.  In use or requested: " +
         `${bytesText(s.needed)}, available to this process: ` +
         `${bytesText(s.attainable)}; ` +
-        `${bytesText(Math.max(0, s.needed - s.attainable))} is missing.  No ` +
-        "setting changes that.";
+        `${bytesText(Math.max(0, s.needed - s.attainable))} is missing.` +
+        (noSetting(s) ? "  No setting changes that." : "");
     case "pieces":
       return `Why: fragmentation.  ${free} was free` +
         (s.driverFree > 0 ? ", including the driver's free memory" : "") +

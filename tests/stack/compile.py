@@ -33,7 +33,7 @@ def main(build):
         return 77
     for mode in ("default", "reduce-overhead", "max-autotune"):
         peaks = []
-        for _ in range(2):
+        for _ in range(3):
             ran = subprocess.run(
                 [os.path.join(build, "larder"), "exec", "--quiet", "--sim", "h100",
                  "--", sys.executable, "-c", PROGRAM, mode],
@@ -43,8 +43,9 @@ def main(build):
                 print(mode, ran.stderr)
                 return 1
             peaks.append(ran.stdout.split()[-1])
-        if peaks[0] != peaks[1]:
-            print(f"{mode}: the peaks of two runs differ: {peaks}")
+        # The first of a cold cache tries kernels out, in memory.
+        if peaks[1] != peaks[2]:
+            print(f"{mode}: the peaks of two runs differ: {peaks[1:]}")
             return 1
     print(f"torch {torch.version.__version__}, three modes")
     return 0

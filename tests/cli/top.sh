@@ -75,7 +75,7 @@ is 'in use and cached' "$(($(json in_use_bytes) + $(json cached_bytes)))" \
     "$(json reserved_bytes)"
 
 expect 0 top --once --filter "$subject"
-stdout_has "^larder  *$subject  *13[0-9] MiB  *-  *13[0-9] MiB .* 16.0 MiB  *1.00 GiB\$"
+stdout_has "^python[0-9.]*  *$subject  *13[0-9] MiB  *-  *13[0-9] MiB .* 16.0 MiB  *1.00 GiB\$"
 expect 0 top --once --filter no-such-process
 if grep -q "$subject" "$tmp/out"; then
     say_failed 'the filter left in what it should not'
@@ -175,11 +175,11 @@ if script -qec true /dev/null >/dev/null 2>&1 </dev/null; then
     # Only these two processes have this name; the first one holds less, so that
     # numbers and sizes sort differently.
     name=p$$_
-    ln -s "$(realpath "$larder")" "$tmp/$name"
+    ln -s "$(python3 -c 'import sys; print(sys.executable)')" "$tmp/$name"
     # hold FIFO: run one of them, until it has read all lines.
     hold() {
         mkfifo "$tmp/$1"
-        "$tmp/$name" lab --device "sim:8GiB,backing=none,shared=pick-${tmp##*.}" \
+        LARDER_PYTHON="$tmp/$name" "$larder" lab --device "sim:8GiB,backing=none,shared=pick-${tmp##*.}" \
             <"$tmp/$1" >"$tmp/lab.$1" 2>&1 3>&- 4>&- &
     }
     hold less

@@ -3,6 +3,9 @@
 # a management library and without.
 # $1: the command.
 . tests/cli/harness
+# The processes it looks at are prompts of Python, which cannot load a library
+# that wants a sanitizer loaded first.
+! is_sanitized || exit 77
 
 expect 0 top --help
 stdout_has 'Usage: larder top \[OPTION...\]'

@@ -104,7 +104,7 @@ cud_result cuDeviceGetPCIBusId(char *out, int capacity, cud_device device)
 
     if (answer != CUD_SUCCESS)
         return answer;
-    snprintf(out, (size_t)capacity, "0000:%02X:00.0", device + 1);
+    snprintf(out, (size_t)capacity, "0000:%02X:00.0", d->ordinal + 1);
     return fake_end(CUD_SUCCESS);
 }
 
@@ -112,10 +112,15 @@ cud_result cuDeviceGetByPCIBusId(cud_device *out, const char *id)
 {
     unsigned domain;
     unsigned bus;
+    int number = 0;
 
-    if (sscanf(id, "%x:%x:", &domain, &bus) != 2 || bus == 0)
+    if (sscanf(id, "%x:%x:", &domain, &bus) != 2)
         return CUD_INVALID_VALUE;
-    return cuDeviceGet(out, (int)bus - 1);
+    while (number < FAKE_DEVICES &&
+           (fake_devices[number].dev == NULL ||
+            fake_devices[number].ordinal + 1 != (int)bus))
+        number++;
+    return cuDeviceGet(out, number);
 }
 
 cud_result cuDeviceComputeCapability(int *major, int *minor, cud_device device)

@@ -43,6 +43,15 @@ static larder_device *control_device(int number)
     return d == NULL ? NULL : d->dev;
 }
 
+static larder_device *control_device_of_machine(int ordinal)
+{
+    for (int i = 0; i < FAKE_DEVICES; i++) {
+        if (fake_devices[i].dev != NULL && fake_devices[i].ordinal == ordinal)
+            return fake_devices[i].dev;
+    }
+    return NULL;
+}
+
 static struct fake_device *device_of(const larder_device *dev)
 {
     for (int i = 0; i < FAKE_DEVICES; i++) {
@@ -107,6 +116,7 @@ const struct fakecuda_control *fakecuda_control(void)
         .add = control_add,
         .remove = control_remove,
         .device = control_device,
+        .device_of_machine = control_device_of_machine,
         .last_error = larder_last_error,
         .complete = larder_sim_complete,
         .launch = larder_sim_launch,

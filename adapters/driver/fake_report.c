@@ -37,7 +37,7 @@ static void report_device(FILE *f, const struct fake_device *d,
     fprintf(f,
             "{\"pid\":%ld,\"device\":%d,\"capacity_bytes\":%" PRIu64
             ",\"peak_bytes\":%" PRIu64 ",\"held_bytes\":%" PRIu64 ",",
-            (long)getpid(), fake_number(d), use.capacity_bytes, d->peak_bytes,
+            (long)getpid(), d->ordinal, use.capacity_bytes, d->peak_bytes,
             use.self_bytes);
     report_calls(f, &n);
     fprintf(f,

@@ -60,6 +60,7 @@ larder_result fake_device_open(struct fake_device *d, const char *spec,
         return r;
     }
     d->sim = larder__sim_of(d->dev);
+    d->ordinal = ordinal;
     d->primary.device = fake_number(d);
     d->primary.is_primary = true;
     return LARDER_OK;
@@ -75,21 +76,6 @@ void fake_device_close(struct fake_device *d)
     free(d->waited);
     free(d->stream_used);
     memset(d, 0, sizeof *d);
-}
-
-/* As many as the spec's count.  A test may have added some before. */
-static larder_result open_all(const char *spec)
-{
-    larder_result r = LARDER_OK;
-
-    for (int i = 0; i < FAKE_DEVICES && r == LARDER_OK; i++) {
-        r = fake_device_open(&fake_devices[i], spec, i);
-        if (r != LARDER_OK && i > 0)
-            return LARDER_OK;
-        if (r == LARDER_OK)
-            fake_device_count = i + 1;
-    }
-    return r;
 }
 
 cud_result fake_init(void)
@@ -115,11 +101,11 @@ cud_result fake_init(void)
     }
     spec = spec == NULL || *spec == '\0' ? DEFAULT_SPEC : spec;
     if (strcmp(spec, "none") != 0 && fake_devices[0].dev == NULL) {
-        r = open_all(spec);
-        if (r != LARDER_OK) {
+        r = fake_visible_open(spec, &fake_device_count);
+        if (r != LARDER_OK)
             fprintf(stderr, "LARDER_FAKECUDA: %s\n", larder_last_error());
+        if (fake_device_count == 0)
             return CUD_NO_DEVICE;
-        }
     }
     if (capability == NULL && fake_devices[0].dev != NULL &&
         fake_devices[0].sim->card != NULL)

@@ -52,6 +52,7 @@ struct fake_context {
 struct fake_device {
     larder_device *dev; /* NULL: no device of this number */
     struct sim *sim;
+    int ordinal;            /* of the machine's devices: CUDA_VISIBLE_DEVICES */
     bool has_loose_streams; /* numbers are streams */
     struct fake_context primary;
     uint64_t peak_bytes;
@@ -89,6 +90,10 @@ int fake_number(const struct fake_device *d);
 larder_result fake_device_open(struct fake_device *d, const char *spec,
                                int ordinal);
 void fake_device_close(struct fake_device *d);
+/* Open the devices of the spec that the environment leaves visible, from
+ * fake_devices[0] on; a test may have added others before.  Without an error
+ * *count can be 0. */
+larder_result fake_visible_open(const char *spec, int *count);
 cud_result fake_init(void);
 void fake_lock(void);
 void fake_unlock(void);

@@ -17,6 +17,9 @@ struct fakecuda_control {
     larder_result (*add)(const char *spec, int ordinal, int *number);
     void (*remove)(int number);
     larder_device *(*device)(int number);
+    /* NULL: the device of the machine is hidden (CUDA_VISIBLE_DEVICES), or
+     * there is none. */
+    larder_device *(*device_of_machine)(int ordinal);
     const char *(*last_error)(void);
 
     /* For the result of device(). */

@@ -122,7 +122,7 @@ larder_device *nvml_counted(const struct nvml_device *d)
 
     memcpy(&control, &found, sizeof control);
     if (control != NULL)
-        theirs = control()->device((int)nvml_index(d));
+        theirs = control()->device_of_machine((int)nvml_index(d));
     if (driver != NULL)
         dlclose(driver);
     return theirs != NULL ? theirs : d->own;

@@ -73,6 +73,29 @@ is 'rules' "$(grep -c '"broken_rules":1}' "$tmp/err")" 1
 is 'the log' "$(cat "$tmp/log")" 'cuMemAlloc_v2: 0 bytes are asked for'
 unset LARDER_FAKECUDA_LOG
 
+# The program sees the devices that its environment lists, in that order.
+CUDA_VISIBLE_DEVICES=1,0
+export CUDA_VISIBLE_DEVICES
+run 0 --json --sim 1GiB,count=2 "$subject"
+is 'the device' "$(grep -c '"device":1' "$tmp/err")" 1
+for listed in ' 1 ,7,0' 1,1 1,GPU-0a; do # the list ends there
+    CUDA_VISIBLE_DEVICES=$listed
+    run 0 --json --sim 1GiB,count=2 "$subject"
+    is 'the device' "$(grep -c '"device":1' "$tmp/err")" 1
+done
+for listed in 2 x1 1x GPU-0a; do
+    CUDA_VISIBLE_DEVICES=$listed
+    run 99 --sim 1GiB,count=2 "$subject"
+    stderr_has "CUDA_VISIBLE_DEVICES: '$listed' does not begin with the number"
+    stdout_has 'gave 100$'
+done
+for listed in '' -1; do
+    CUDA_VISIBLE_DEVICES=$listed
+    run 99 --sim 1GiB,count=2 "$subject"
+    is 'words on it' "$(grep -c CUDA_VISIBLE "$tmp/err")" 0
+done
+unset CUDA_VISIBLE_DEVICES
+
 # Several processes have one line each; one of them uses no GPU.
 run 0 --json sh -c "'$subject' && '$subject'"
 is 'lines' "$(grep -c '"pid"' "$tmp/err")" 2

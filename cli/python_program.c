@@ -51,7 +51,7 @@ static bool find_place(const char *folder, const char *const *places,
 static bool find_package_beside(char out[PATH_MAX])
 {
     static const char *const places[] = {"../python", "../share/larder/python",
-                                         NULL};
+                                         "python", NULL};
     char folder[PATH_MAX];
 
     return cli_own_folder(folder) &&

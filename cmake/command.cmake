@@ -46,6 +46,12 @@ target_link_libraries(larder_cli
                               PkgConfig::jansson
                       PUBLIC larder_tools larder_lab_static)
 
+# The command looks for the Python package in ../python, which a build folder
+# elsewhere does not have.
+if(NOT EXISTS ${PROJECT_BINARY_DIR}/../python/larder)
+    file(CREATE_LINK ${PROJECT_SOURCE_DIR}/python ${PROJECT_BINARY_DIR}/python
+         SYMBOLIC)
+endif()
 add_executable(larder_command cli/main.c)
 set_target_properties(larder_command PROPERTIES
                       OUTPUT_NAME larder

@@ -34,10 +34,10 @@ KNOWN = '''(() => { const plain = (run) => run.devices.map((d) => {
 class AppCase(page_case.PageCase):
     """A test with such a page."""
 
-    def app(self):
+    def app(self, **sizes):
         path = self.folder / 'app.html'
         subprocess.run([self.larder, 'view', '--app', '-o', path], check=True)
-        return self.open_file(path)
+        return self.open_file(path, **sizes)
 
     def choose(self, page, path):
         page.to_front()

@@ -150,6 +150,29 @@ class App(app_case.AppCase):
                       'them.', told)
         self.assertNotIn('Set ', told)
 
+    def test_the_first_step_alone_is_told_as_the_command_tells_it(self):
+        def event(action, at, mib, name):
+            return {'action': action, 'addr': (1 << 40) + (at << 20),
+                    'size': mib << 20, 'stream': 0, 'time_us': 1,
+                    'frames': [{'filename': f'{name}.py', 'name': name,
+                                'line': 7}]}
+        events = [event('alloc', 0, 60, '__init__'),
+                  event('alloc', 128, 100, 'forward')]
+        events += [event(action, 128, 100, 'backward')
+                   for action in ('free_requested', 'free_completed')]
+        events.append(event('alloc', 256, 90, 'Optimizer.step'))
+        path = self.written({'segments': [], 'device_traces': [events]})
+        page = self.app()
+        self.assert_same(page, path)
+        self.assertIn('That is the first step alone: the next begins with '
+                      '90.0 MiB of optimizer state more.',
+                      page.run('state.device.verdict[0]'))
+
+    def test_the_first_screen_fits_a_narrow_window(self):
+        page = self.app(width=390, height=800)
+        self.assertLessEqual(
+            page.run('document.documentElement.scrollWidth'), 390)
+
     def test_the_first_screen_says_what_to_do(self):
         page = self.app()
         steps = page.run('[...document.querySelectorAll("#drop li")]'

@@ -237,9 +237,40 @@ static void a_limit_is_of_reserved_bytes(void **state)
     rig_down(&rig);
 }
 
+/* The boundaries of PyTorch's three rules, and what a setting moves. */
+static void a_segment_has_the_size_that_its_request_leads_to(void **state)
+{
+    static const struct {
+        const char *conf;
+        uint64_t bytes;
+        uint64_t segment_bytes;
+    } rules[] = {
+        {"", 1, MIB(2)},
+        {"", MIB(1), MIB(2)},
+        {"", MIB(1) + 1, MIB(20)},
+        {"", MIB(10) - 512, MIB(20)},
+        {"", MIB(10), MIB(10)},
+        {"", MIB(10) + 1, MIB(12)},
+        {"large_segment_size_mb:64", MIB(1), MIB(2)},
+        {"large_segment_size_mb:64", MIB(3), MIB(64)},
+        {"large_segment_size_mb:64", MIB(33), MIB(34)},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof rules / sizeof rules[0]; i++) {
+        uint64_t bytes = 0;
+
+        assert_int_equal(
+            larder_conf_segment(rules[i].conf, rules[i].bytes, &bytes, NULL),
+            LARDER_OK);
+        assert_int_equal(bytes, rules[i].segment_bytes);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_segment_has_the_size_that_its_request_leads_to),
         cmocka_unit_test(sizes_are_rounded_as_pytorch_rounds_them),
         cmocka_unit_test(requested_bytes_are_not_rounded),
         cmocka_unit_test(each_parse_resets_three_settings_and_keeps_the_others),

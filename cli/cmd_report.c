@@ -131,17 +131,6 @@ static bool set_diff_option(struct settings *s, const struct cli_args *a,
     return true;
 }
 
-/* Any number of inputs, and folders of them. */
-static bool take_input(struct settings *s, const struct cli_args *a)
-{
-    struct tool_error error;
-
-    if (input_list_add(&s->inputs, a->value, &error))
-        return true;
-    cli_complain(a->command->name, "%s", error.text);
-    return false;
-}
-
 static bool cmd_report_take(void *ctx, const struct cli_args *a, int got)
 {
     struct settings *s = ctx;
@@ -151,7 +140,7 @@ static bool cmd_report_take(void *ctx, const struct cli_args *a, int got)
                    ? set_diff_option(s, a, got)
                    : cmd_report_set_option(s, a, got);
     if (a->command == &cli_command_report)
-        return take_input(s, a);
+        return input_list_take(&s->inputs, a);
     if (s->path_count == s->wanted) {
         cli_bad_usage(a->command, "unexpected '%s'", a->value);
         return false;

@@ -96,22 +96,12 @@ static bool set_jobs(struct settings *s, const struct cli_args *a, int row)
     return true;
 }
 
-static bool add_input(struct settings *s, const struct cli_args *a)
-{
-    struct tool_error error;
-
-    if (input_list_add(&s->inputs, a->value, &error))
-        return true;
-    cli_complain(a->command->name, "%s", error.text);
-    return false;
-}
-
 static bool cmd_tune_take(void *ctx, const struct cli_args *a, int got)
 {
     struct settings *s = ctx;
 
     if (got == CLI_OPERAND)
-        return add_input(s, a);
+        return input_list_take(&s->inputs, a);
     switch ((enum row)got) {
     case ROW_CAPACITY:
         s->sized = true;

@@ -51,16 +51,6 @@ struct settings {
     char temporary[PATH_MAX];
 };
 
-static bool take_input(struct settings *s, const struct cli_args *a)
-{
-    struct tool_error error;
-
-    if (input_list_add(&s->inputs, a->value, &error))
-        return true;
-    cli_complain(a->command->name, "%s", error.text);
-    return false;
-}
-
 static bool cmd_view_take(void *ctx, const struct cli_args *a, int got)
 {
     struct settings *s = ctx;
@@ -74,7 +64,7 @@ static bool cmd_view_take(void *ctx, const struct cli_args *a, int got)
     } else if (got != CLI_OPERAND) {
         s->output = a->value;
     } else {
-        return take_input(s, a);
+        return input_list_take(&s->inputs, a);
     }
     return true;
 }

@@ -8,6 +8,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "complain.h"
+#include "trace/tool_error.h"
+
 static const char *const endings[] = {".trace",      ".trace.zst", ".pickle",
                                       ".pickle.zst", ".json",      ".json.zst"};
 
@@ -88,14 +91,24 @@ static bool add_folder(struct input_list *out, const char *folder,
     return true;
 }
 
-bool input_list_add(struct input_list *out, const char *path,
-                    struct tool_error *error)
+static bool input_list_add(struct input_list *out, const char *path,
+                           struct tool_error *error)
 {
     struct stat st;
 
     if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
         return add_folder(out, path, error);
     return push(out, strdup(path), error);
+}
+
+bool input_list_take(struct input_list *out, const struct cli_args *a)
+{
+    struct tool_error error;
+
+    if (input_list_add(out, a->value, &error))
+        return true;
+    cli_complain(a->command->name, "%s", error.text);
+    return false;
 }
 
 void input_list_free(struct input_list *list)

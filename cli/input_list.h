@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "trace/tool_error.h"
+#include "option.h"
 
 struct input_list {
     char **paths; /* each malloc'd */
@@ -13,10 +13,10 @@ struct input_list {
     size_t capacity;
 };
 
-/* Add a file or, for a folder, the traces and snapshots in it, sorted by name.
- * *out begins zeroed.  False: the folder cannot be read, or has none. */
-bool input_list_add(struct input_list *out, const char *path,
-                    struct tool_error *error);
+/* Add the operand a->value: a file or, for a folder, the traces and snapshots in
+ * it, sorted by name.  *out begins zeroed.  False, and told: the folder cannot be
+ * read, or has none. */
+bool input_list_take(struct input_list *out, const struct cli_args *a);
 void input_list_free(struct input_list *list);
 
 #endif

@@ -132,13 +132,3 @@ def describe(error):
     told = traceback.TracebackException.from_exception(error)
     _without_our_frames(told, set())
     return "".join(told.format())
-
-
-def exit_status(stop):
-    """The exit status that the interpreter derives from SystemExit."""
-    if stop.code is None:
-        return 0
-    if isinstance(stop.code, int):
-        return stop.code
-    print(stop.code, file=sys.stderr)
-    return 1

@@ -14,9 +14,10 @@ import linecache
 import os
 import sys
 
+from larder._leaving import exit_status
 from larder._plain import plain
 from larder.lab import LabError, Session, use
-from larder.lab.listing import describe, exit_status, future_flags
+from larder.lab.listing import describe, future_flags
 from larder.lab.names import Names
 from larder.lab.reading import read_lines
 from larder.lab.torch_stand_in.installing import install

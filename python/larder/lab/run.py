@@ -12,7 +12,8 @@ import sys
 
 from larder._plain import plain
 from larder.lab import LabError, Session, use
-from larder.lab.listing import Listing, describe, exit_status
+from larder._leaving import exit_status
+from larder.lab.listing import Listing, describe
 from larder.lab.notebook import Notebook, NotebookError
 from larder.lab.sizes import size
 from larder.lab.torch_stand_in.installing import install

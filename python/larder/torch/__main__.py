@@ -9,6 +9,8 @@ import os
 import runpy
 import sys
 
+from larder._leaving import exit_status
+
 
 def _parser():
     parser = argparse.ArgumentParser(
@@ -80,16 +82,6 @@ def _enable(options):
     return None
 
 
-def _status_of(stop):
-    """The exit status that the interpreter derives from SystemExit."""
-    if stop.code is None:
-        return 0
-    if isinstance(stop.code, int):
-        return stop.code
-    print(stop.code, file=sys.stderr)
-    return 1
-
-
 def _run_program(options):
     sys.argv = [options.script, *options.arguments]
     if options.module:
@@ -122,7 +114,7 @@ def _run(options):
         _run_program(options)
         status = 0
     except SystemExit as stop:
-        status = _status_of(stop)
+        status = exit_status(stop)
     finally:
         _write_report(watch, options.report, status)
     return status

@@ -10,9 +10,9 @@ import json
 import shutil
 import sys
 
+from larder._leaving import exit_status
 from larder._plain import plain
 from larder.lab import LabError, Session, use
-from larder._leaving import exit_status
 from larder.lab.listing import Listing, describe
 from larder.lab.notebook import Notebook, NotebookError
 from larder.lab.sizes import size

@@ -56,6 +56,7 @@ cud_result cuMemcpyPeerAsync(cud_addr, cud_context, cud_addr, cud_context,
 cud_result cuMemsetD8_v2(cud_addr, unsigned char, size_t);
 cud_result cuStreamCreateWithPriority(cud_stream *, unsigned, int);
 cud_result cuStreamDestroy_v2(cud_stream);
+cud_result cuStreamGetFlags(cud_stream, unsigned *);
 cud_result cuStreamQuery(cud_stream);
 cud_result cuStreamWaitEvent(cud_stream, cud_event, unsigned);
 cud_result cuStreamGetPriority(cud_stream, int *);

@@ -171,15 +171,26 @@ cud_result fake_capture_guard(const char *symbol, const struct fake_device *d)
     return CUD_SUCCESS;
 }
 
-cud_result fake_capture_guard_stream(const char *symbol,
+cud_result fake_capture_guard_member(const char *symbol,
                                      const struct fake_device *d,
                                      larder_stream number)
 {
     struct capture *c;
 
-    if (member_find(d, number, &c) != NULL)
-        return refuse(symbol, c, CUD_CAPTURE_UNSUPPORTED,
-                      "the stream is captured");
+    if (member_find(d, number, &c) == NULL)
+        return CUD_SUCCESS;
+    return refuse(symbol, c, CUD_CAPTURE_UNSUPPORTED, "the stream is captured");
+}
+
+cud_result fake_capture_guard_stream(const char *symbol,
+                                     const struct fake_device *d,
+                                     larder_stream number)
+{
+    cud_result answer = fake_capture_guard_member(symbol, d, number);
+    struct capture *c;
+
+    if (answer != CUD_SUCCESS)
+        return answer;
     c = blocking_on(d, number);
     return c != NULL ? refuse_implicit(symbol, c)
                      : fake_capture_guard(symbol, d);

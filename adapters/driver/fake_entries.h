@@ -41,6 +41,7 @@
       (cud_stream, cud_capture_status *, unsigned long long *, void **,        \
        const void **, const void **, size_t *))                                \
     X(cuStreamGetPriority, (cud_stream, int *))                                \
+    X(cuStreamGetFlags, (cud_stream, unsigned *))                              \
     X(cuStreamGetId, (cud_stream, unsigned long long *))                       \
     X(cuStreamUpdateCaptureDependencies_v2,                                    \
       (cud_stream, void *, const void *, size_t, unsigned))                    \

@@ -156,9 +156,13 @@ bool fake_is_in_use(const struct fake_device *d, cud_addr addr, size_t bytes);
 
 /* ---- fake_capture.c ----------------------------------------------------- */
 
-/* The result of a call that could disturb a capture; of one about a stream, the
- * whole device, or an event.  One that is refused ends the capture badly. */
+/* The result of a call that could disturb a capture; of one that only the
+ * captured streams refuse; of one about a stream, the whole device, or an
+ * event.  One that is refused ends the capture badly. */
 cud_result fake_capture_guard(const char *symbol, const struct fake_device *d);
+cud_result fake_capture_guard_member(const char *symbol,
+                                     const struct fake_device *d,
+                                     larder_stream number);
 cud_result fake_capture_guard_stream(const char *symbol,
                                      const struct fake_device *d,
                                      larder_stream number);

@@ -172,7 +172,7 @@ cud_result cuStreamGetFlags(cud_stream stream, unsigned *out)
         return answer;
     s = stream_find(stream);
     *out = s == NULL ? 0 : s->flags;
-    return fake_end(CUD_SUCCESS);
+    return fake_end(fake_capture_guard_member(__func__, d, number));
 }
 
 cud_result cuStreamGetId(cud_stream stream, unsigned long long *out)

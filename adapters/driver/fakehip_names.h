@@ -28,7 +28,6 @@
 #define cuEventQuery hipEventQuery
 #define cuEventSynchronize hipEventSynchronize
 #define cuStreamSynchronize hipStreamSynchronize
-#define cuStreamGetFlags hipStreamGetFlags
 #define cuStreamIsCapturing hipStreamIsCapturing
 #define cuThreadExchangeStreamCaptureMode hipThreadExchangeStreamCaptureMode
 #define cuMemcpyHtoDAsync_v2 hipMemcpyHtoDAsync

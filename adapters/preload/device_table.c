@@ -372,20 +372,22 @@ static larder_result op_stream_sync(void *self, larder_stream stream)
     return result_of_stream(answer);
 }
 
+/* Not by its flags: asking for them ends a capture with an error. */
 static larder_result op_stream_check(void *self, larder_stream stream)
 {
     const struct preload_calls *real = preload_driver();
-    unsigned flags;
+    cud_capture_status status;
     bool pushed = false;
     cud_result answer;
 
-    if (stream == 0 || real->cuStreamGetFlags == NULL)
+    if (stream == 0 || real->cuStreamIsCapturing == NULL)
         return LARDER_OK;
     answer = preload_context_enter(real, self, &pushed);
     if (answer == CUD_SUCCESS)
-        answer = real->cuStreamGetFlags(as_handle(stream), &flags);
+        answer = real->cuStreamIsCapturing(as_handle(stream), &status);
     preload_context_leave(real, pushed);
-    return result_of_stream(answer);
+    return answer == CUD_CAPTURE_IMPLICIT ? LARDER_OK
+                                          : result_of_stream(answer);
 }
 
 /* Larder copies nothing through this device. */

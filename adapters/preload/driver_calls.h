@@ -41,7 +41,6 @@ enum {
     X(cuEventQuery, (cud_event))                                               \
     X(cuEventSynchronize, (cud_event))                                         \
     X(cuStreamSynchronize, (cud_stream))                                       \
-    X(cuStreamGetFlags, (cud_stream, unsigned *))                              \
     X(cuStreamGetCtx, (cud_stream, cud_context *))                             \
     X(cuStreamIsCapturing, (cud_stream, cud_capture_status *))                 \
     X(cuMemGetAllocationGranularity,                                           \

@@ -154,8 +154,6 @@ enum {
       (cud_event))                                                             \
     X(NEEDED, stream_sync, cuStreamSynchronize, hipStreamSynchronize,          \
       (cud_stream))                                                            \
-    X(WANTED, stream_flags, cuStreamGetFlags, hipStreamGetFlags,               \
-      (cud_stream, unsigned *))                                                \
     X(WANTED, stream_is_capturing, cuStreamIsCapturing, hipStreamIsCapturing,  \
       (cud_stream, cud_capture_status *))                                      \
     X(WANTED, capture_mode, cuThreadExchangeStreamCaptureMode,                 \

@@ -89,45 +89,46 @@ static larder_result op_stream_sync(void *self, larder_stream stream)
     return larder__cuda_leave(c, &s, answer);
 }
 
-/* Querying a stream's flags is the cheapest check that it exists.  The default
- * stream always does, and needs no context for it. */
-static larder_result op_stream_check(void *self, larder_stream stream)
+/* Ask whether a stream that exists is captured.  The default stream is never
+ * captured.  While a stream that waits for it is, the query returns an
+ * error. */
+static larder_result capture_status(struct cuda *c, larder_stream stream,
+                                    cud_capture_status *out)
 {
-    struct cuda *c = self;
-    struct cuda_scope s = {.is_relaxed = true,
-                           .bad_handle = LARDER_ERR_UNKNOWN_STREAM};
-    unsigned flags;
-    cud_result answer;
+    struct cuda_scope s = {.bad_handle = LARDER_ERR_UNKNOWN_STREAM};
+    cud_result answer = larder__cuda_enter(c, &s);
 
-    if (stream == 0 || c->call.stream_flags == NULL)
-        return LARDER_OK;
-    answer = larder__cuda_enter(c, &s);
     if (answer == CUD_SUCCESS)
-        answer = c->call.stream_flags(as_stream(stream), &flags);
+        answer = c->call.stream_is_capturing(as_stream(stream), out);
+    if (answer == CUD_CAPTURE_IMPLICIT) {
+        answer = CUD_SUCCESS;
+        *out = CUD_CAPTURE_NONE;
+    }
     return larder__cuda_leave(c, &s, answer);
 }
 
-/* The default stream is never captured.  While a stream that waits for it is,
- * the query returns an error. */
+/* Of the cheap queries this is the one that a captured stream allows: asking
+ * for its flags ends the capture with an error (seen on an H200, driver 580).
+ * The default stream always exists, and needs no context for it. */
+static larder_result op_stream_check(void *self, larder_stream stream)
+{
+    struct cuda *c = self;
+    cud_capture_status status;
+
+    if (stream == 0 || c->call.stream_is_capturing == NULL)
+        return LARDER_OK;
+    return capture_status(c, stream, &status);
+}
+
 static larder_result op_stream_is_capturing(void *self, larder_stream stream,
                                             int *out)
 {
     struct cuda *c = self;
-    struct cuda_scope s = {.bad_handle = LARDER_ERR_UNKNOWN_STREAM};
     cud_capture_status status = CUD_CAPTURE_NONE;
-    cud_result answer = CUD_SUCCESS;
-    larder_result r;
+    larder_result r = LARDER_OK;
 
-    if (c->call.stream_is_capturing != NULL) {
-        answer = larder__cuda_enter(c, &s);
-        if (answer == CUD_SUCCESS)
-            answer = c->call.stream_is_capturing(as_stream(stream), &status);
-        if (answer == CUD_CAPTURE_IMPLICIT) {
-            answer = CUD_SUCCESS;
-            status = CUD_CAPTURE_NONE;
-        }
-    }
-    r = larder__cuda_leave(c, &s, answer);
+    if (c->call.stream_is_capturing != NULL)
+        r = capture_status(c, stream, &status);
     if (r == LARDER_OK)
         *out = status != CUD_CAPTURE_NONE;
     return r;

@@ -222,19 +222,22 @@ bool larder__call_end(struct device_call *c, larder_result r, uint64_t bytes)
     return ok;
 }
 
+const char *larder__device_reason(const larder_device *dev, larder_result r)
+{
+    const char *text = NULL;
+
+    if (r != LARDER_ERR_FORKED && dev->ops.error_text != NULL)
+        text = dev->ops.error_text(dev->self);
+    return text != NULL && text[0] != '\0' ? text : larder_result_text(r);
+}
+
 static const char *call_reason(const struct device_call *c)
 {
-    const larder_device_ops *ops = &c->dev->ops;
-    const char *text = "";
-
     if (c->was_injected)
         return "larder_device_fail() asked for it";
     if (c->result == LARDER_ERR_UNSUPPORTED)
         return "the device has no such call";
-    if (c->result != LARDER_ERR_FORKED && ops->error_text != NULL)
-        text = ops->error_text(c->dev->self);
-    return text != NULL && text[0] != '\0' ? text
-                                           : larder_result_text(c->result);
+    return larder__device_reason(c->dev, c->result);
 }
 
 larder_result larder__call_fail(const struct device_call *c, const char *about,

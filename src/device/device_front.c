@@ -195,6 +195,17 @@ larder_result larder__device_stream_sync(larder_device *dev,
     return larder__call_fail(&c, "with stream %" PRIu64, stream);
 }
 
+/* A query about a stream is no call that is counted. */
+static larder_result stream_fail(const larder_device *dev, larder_stream stream,
+                                 larder_result r)
+{
+    const char *why = dev == NULL || r == LARDER_ERR_UNKNOWN_STREAM
+                          ? larder_result_text(r)
+                          : larder__device_reason(dev, r);
+
+    return larder__fail(r, "stream %" PRIu64 ": %s", stream, why);
+}
+
 larder_result larder__device_stream_check(larder_device *dev,
                                           larder_stream stream)
 {
@@ -202,10 +213,7 @@ larder_result larder__device_stream_check(larder_device *dev,
 
     if (r == LARDER_OK && dev->ops.stream_check != NULL)
         r = dev->ops.stream_check(dev->self, stream);
-    if (r != LARDER_OK)
-        return larder__fail(r, "stream %" PRIu64 ": %s", stream,
-                            larder_result_text(r));
-    return LARDER_OK;
+    return r == LARDER_OK ? r : stream_fail(dev, stream, r);
 }
 
 larder_result larder__device_unordered_use(larder_device *dev, larder_addr addr,
@@ -298,8 +306,7 @@ larder_result larder_device_stream_is_capturing(larder_device *dev,
     if (dev->ops.stream_is_capturing != NULL)
         r = dev->ops.stream_is_capturing(dev->self, stream, &capturing);
     if (r != LARDER_OK)
-        return larder__fail(r, "stream %" PRIu64 ": %s", stream,
-                            larder_result_text(r));
+        return stream_fail(dev, stream, r);
     *out = capturing;
     return LARDER_OK;
 }

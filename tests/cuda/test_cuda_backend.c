@@ -159,6 +159,33 @@ static void an_unknown_stream_is_refused(void **state)
     cuda_down(rig.dev, 0);
 }
 
+static void a_captured_stream_can_be_recorded(void **state)
+{
+    enum { NON_BLOCKING = 1, RELAXED = 2 };
+    struct rig rig = {.dev = cuda_up("sim:64MiB", 0, "")};
+    cud_context context;
+    cud_stream stream;
+    void *graph = NULL;
+    larder_addr p;
+
+    (void)state;
+    assert_ok(larder_create(rig.dev, NULL, &rig.a));
+    assert_int_equal(DRIVER(cuDevicePrimaryCtxRetain)(&context, 0), 0);
+    assert_int_equal(DRIVER(cuCtxSetCurrent)(context), 0);
+    assert_int_equal(DRIVER(cuStreamCreate)(&stream, NON_BLOCKING), 0);
+    p = rig_alloc(&rig, 512);
+    assert_int_equal(DRIVER(cuStreamBeginCapture_v2)(stream, RELAXED), 0);
+    assert_ok(larder_record_stream(rig.a, p, (uintptr_t)stream));
+    assert_int_equal(DRIVER(cuStreamEndCapture)(stream, &graph), 0);
+    assert_int_equal(DRIVER(cuGraphDestroy)(graph), 0);
+    rig_free(&rig, p);
+    assert_ok(larder_destroy(rig.a));
+    assert_int_equal(DRIVER(cuStreamDestroy_v2)(stream), 0);
+    assert_int_equal(DRIVER(cuCtxSetCurrent)(NULL), 0);
+    assert_int_equal(DRIVER(cuDevicePrimaryCtxRelease_v2)(0), 0);
+    cuda_down(rig.dev, 0);
+}
+
 /* At its exit a program may make calls after the driver has shut down. */
 static void a_driver_that_has_shut_down_fails_no_free(void **state)
 {
@@ -370,6 +397,7 @@ int main(void)
         cmocka_unit_test(errors_have_the_driver_s_name_and_words),
         cmocka_unit_test(running_out_of_host_memory_is_named_as_such),
         cmocka_unit_test(an_unknown_stream_is_refused),
+        cmocka_unit_test(a_captured_stream_can_be_recorded),
         cmocka_unit_test(a_driver_that_has_shut_down_fails_no_free),
         cmocka_unit_test(the_context_is_taken_when_it_is_needed),
         cmocka_unit_test(the_thread_s_own_context_stays_current),

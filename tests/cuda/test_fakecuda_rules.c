@@ -352,6 +352,30 @@ static void a_capture_refuses_memory_unless_the_thread_is_relaxed(void **state)
     assert_int_equal(DRIVER(cuStreamDestroy_v2)(stream), 0);
 }
 
+/* Seen on an H200: asking a captured stream for its flags ends the capture with
+ * an error; asking whether it is captured does not. */
+static void the_flags_of_a_captured_stream_are_not_told(void **state)
+{
+    cud_stream stream;
+    cud_stream other;
+    unsigned flags;
+
+    (void)state;
+    assert_int_equal(DRIVER(cuStreamCreate)(&stream, NON_BLOCKING), 0);
+    assert_int_equal(DRIVER(cuStreamCreate)(&other, NON_BLOCKING), 0);
+    assert_int_equal(DRIVER(cuStreamBeginCapture_v2)(stream, RELAXED), 0);
+    assert_int_equal(DRIVER(cuStreamGetFlags)(other, &flags), 0);
+    assert_status(stream, 1);
+    assert_rule(CUD_CAPTURE_UNSUPPORTED,
+                DRIVER(cuStreamGetFlags)(stream, &flags),
+                "the stream is captured");
+    assert_status(stream, 2);
+    end_capture(stream, CUD_CAPTURE_INVALIDATED);
+    assert_int_equal(DRIVER(cuStreamGetFlags)(stream, &flags), 0);
+    assert_int_equal(DRIVER(cuStreamDestroy_v2)(stream), 0);
+    assert_int_equal(DRIVER(cuStreamDestroy_v2)(other), 0);
+}
+
 static void *allocates(void *out)
 {
     cud_context context;
@@ -633,6 +657,7 @@ int main(void)
         RULE(a_linker_is_destroyed_once),
         RULE(a_function_goes_with_its_module),
         RULE(a_capture_refuses_memory_unless_the_thread_is_relaxed),
+        RULE(the_flags_of_a_captured_stream_are_not_told),
         RULE(only_a_global_capture_disturbs_other_threads),
         RULE(a_captured_stream_takes_those_along_that_wait_for_it),
         RULE(a_thread_ends_its_own_captures),

@@ -195,7 +195,7 @@ foreach(source ${sources})
     larder_test(${name} abi ${name})
 endforeach()
 
-# The programs of examples/; README.md quotes hello.
+# The programs of examples/; docs/LIBRARY.md quotes hello.
 foreach(example hello share pause)
     add_executable(example_${example}
                    ${PROJECT_SOURCE_DIR}/examples/${example}.c)

@@ -1,13 +1,14 @@
 #!/bin/sh
-# readme.sh SOURCE BUILD - the program in README.md is examples/hello.c, which
-# is compiled and run as a test; and the check detects a difference.
+# readme.sh SOURCE BUILD - the program in docs/LIBRARY.md is examples/hello.c, which
+# is compiled and run as a test, and README's steps are in order; and the check
+# detects a difference.  tests/python/test_readme.py runs the commands.
 source=$1
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 [ -f "$source/README.md" ] || exit 77
 
-# same README PROGRAM: compare the first block of C with the program without its
+# same DOCUMENT PROGRAM: compare the first block of C with the program without its
 # first comment line.
 same() {
     awk '/^```c$/ { on = 1; next } /^```$/ && on { exit } on' "$1" \
@@ -17,10 +18,10 @@ same() {
 }
 
 hello="$source/examples/hello.c"
-same "$source/README.md" "$hello" || exit 1
+same "$source/docs/LIBRARY.md" "$hello" || exit 1
 
 sed 's/larder_free(a, p);/larder_free(a);/' "$hello" >"$work/changed.c"
-if same "$source/README.md" "$work/changed.c" >"$work/difference"; then
+if same "$source/docs/LIBRARY.md" "$work/changed.c" >"$work/difference"; then
     echo 'planted: a change of the program was not found'
     exit 1
 fi
@@ -36,9 +37,8 @@ comes_after() {
 
 all_come_after() {
     comes_after "$1" 'python3 -m larder' 'pip install .' &&
-        comes_after "$1" 'venv/bin/larder' 'pip install .' &&
-        comes_after "$1" 'pkg-config --cflags' 'make install' &&
-        comes_after "$1" 'larder tune oom.pickle' '_dump_snapshot("oom.pickle")'
+        comes_after "$1" 'larder report' 'pip install .' &&
+        comes_after "$1" 'larder run' 'Needs: a PyTorch'
 }
 
 all_come_after "$source/README.md" || exit 1
@@ -48,10 +48,3 @@ if all_come_after "$work/early.md" >"$work/difference"; then
     echo 'planted: a command before its step was not found'
     exit 1
 fi
-
-# The program that is run from the source tree is in it.
-program=$(sed -n 's|^venv/bin/larder lab run ||p' "$source/README.md")
-[ -f "$source/$program" ] || {
-    echo "README.md runs '$program', which is not there"
-    exit 1
-}

@@ -7,11 +7,17 @@
 #include "terminal.h"
 #include "top_data.h"
 #include "top_screen.h"
+#include "top_serve.h"
 #include "top_text.h"
 
-enum row { ROW_ONCE, ROW_JSON, ROW_SORT, ROW_FILTER, ROW_PERIOD };
+enum row { ROW_ONCE, ROW_JSON, ROW_SORT, ROW_FILTER, ROW_PERIOD, ROW_SERVE };
 
-enum { PERIOD_MS = 1000, PERIOD_MIN_MS = 100, PERIOD_MAX_MS = 60000 };
+enum {
+    PERIOD_MS = 1000,
+    PERIOD_MIN_MS = 100,
+    PERIOD_MAX_MS = 60000,
+    PORT_MAX = 65535
+};
 
 static const struct cli_option top_table[] = {
     [ROW_ONCE] = {"once", NULL,
@@ -23,6 +29,9 @@ static const struct cli_option top_table[] = {
     [ROW_FILTER] = {"filter", "WORDS",
                     "show only processes with these in their name\nor number"},
     [ROW_PERIOD] = {"period", "MS", "milliseconds between updates (1000)"},
+    [ROW_SERVE] = {"serve", "[=PORT]",
+                   "as a page, for browsers on this machine; its\n"
+                   "address is printed"},
     {NULL, NULL, NULL},
 };
 
@@ -32,6 +41,8 @@ struct top_settings {
     enum top_order order;
     const char *filter;
     uint64_t period_ms;
+    bool is_served;
+    uint64_t port;
 };
 
 static bool take_order(struct top_settings *s, const struct cli_args *a)
@@ -68,6 +79,10 @@ static bool take(void *ctx, const struct cli_args *a, int got)
     case ROW_PERIOD:
         return cli_number(a, ROW_PERIOD, PERIOD_MIN_MS, PERIOD_MAX_MS,
                           &s->period_ms);
+    case ROW_SERVE:
+        s->is_served = true;
+        return a->value == NULL ||
+               cli_number(a, ROW_SERVE, 1, PORT_MAX, &s->port);
     default:
         cli_bad_usage(a->command, "unexpected '%s'", a->value);
         return false;
@@ -95,6 +110,8 @@ static int run_top(const struct cli_command *self, int argc, char **argv)
 
     if (status >= 0)
         return status;
+    if (s.is_served)
+        return top_serve_run((unsigned)s.port, (unsigned)s.period_ms);
     if (s.is_once || s.is_json || !terminal_is_smart(stdout) ||
         !isatty(STDIN_FILENO))
         return print_once(&s);

@@ -166,3 +166,15 @@ bool top_print_json(const struct top_data *data)
     }
     return ok;
 }
+
+char *top_json(const struct top_data *data)
+{
+    json_t *list = json_array();
+    char *text;
+
+    for (size_t i = 0; i < data->count; i++)
+        json_array_append_new(list, device_json(&data->devices[i]));
+    text = json_dumps(list, JSON_COMPACT | JSON_ENSURE_ASCII);
+    json_decref(list);
+    return text;
+}

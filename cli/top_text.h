@@ -9,5 +9,7 @@
 bool top_print_table(const struct top_data *data);
 /* One object on a line for each device. */
 bool top_print_json(const struct top_data *data);
+/* The devices as an array, to be freed.  NULL: no host memory. */
+char *top_json(const struct top_data *data);
 
 #endif

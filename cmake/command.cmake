@@ -31,6 +31,20 @@ add_custom_command(
 file(GLOB command_sources CONFIGURE_DEPENDS cli/*.c cli/lab/*.c
      cli/lab/*/*.c)
 
+# So does the page of `larder top --serve`.
+set(top_folder ${PROJECT_SOURCE_DIR}/cli/top_page)
+set(top_source ${PROJECT_BINARY_DIR}/top_page.c)
+add_custom_command(
+    OUTPUT ${top_source}
+    COMMAND ${CMAKE_COMMAND} -DOUT=${top_source} -DFOLDER=${top_folder}
+            "-DNAMES=page.html;page.css;page.js" -DPREFIX=top_page
+            -DHEADER=top_page.h
+            -P ${PROJECT_SOURCE_DIR}/cmake/embed_texts.cmake
+    DEPENDS ${top_folder}/page.html ${top_folder}/page.css
+            ${top_folder}/page.js
+            ${PROJECT_SOURCE_DIR}/cmake/embed_texts.cmake
+    VERBATIM)
+
 add_library(larder_tools STATIC ${tools_sources} ${page_source})
 target_link_libraries(larder_tools
                       PRIVATE larder_flags PkgConfig::libzstd
@@ -39,7 +53,7 @@ target_link_libraries(larder_tools
 
 # All of the command but its main(): tests look into it too.
 list(FILTER command_sources EXCLUDE REGEX "/cli/main[.]c$")
-add_library(larder_cli STATIC ${command_sources})
+add_library(larder_cli STATIC ${command_sources} ${top_source})
 target_include_directories(larder_cli PUBLIC ${PROJECT_SOURCE_DIR}/cli)
 target_link_libraries(larder_cli
                       PRIVATE larder_flags PkgConfig::ncursesw

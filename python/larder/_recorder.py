@@ -88,6 +88,7 @@ class Recorder:
         after_import("torch", self._torch_is_here)
 
     def _reset(self):
+        self._live = None
         self._is_recording = False
         self._is_over = False
         self._signals = 0
@@ -135,6 +136,24 @@ class Recorder:
             )
         self._is_recording = True
         torch._C._cuda_attach_out_of_memory_observer(self._ran_out)
+        if self._settings["live"]:
+            self._show_live()
+
+    def _show_live(self):
+        from larder._live import Live
+
+        try:
+            self._live = Live(self._snapshot)
+        except OSError as error:  # somebody has its name
+            _say(f"it is not shown as it runs: {error}")
+            return
+        _say(f"`larder top --serve` shows process {os.getpid()} as it runs")
+
+    @staticmethod
+    def _snapshot():
+        import torch
+
+        return pickle.dumps(torch.cuda.memory._snapshot(), protocol=4)
 
     def _claim(self):
         """The name of the file is this process's, unless one that started it
@@ -145,8 +164,10 @@ class Recorder:
     @_harmless
     def _forked(self):
         """In a child: CUDA that was begun before cannot be used here."""
-        begun = self._is_recording
+        begun, live = self._is_recording, self._live
         self._reset()
+        if live is not None:
+            live.close()
         if begun:
             self._is_over = True
             for number in self._heard:
@@ -208,14 +229,12 @@ class Recorder:
     def _write(self, more="", tell=True):
         if not self._is_recording:
             return
-        import torch
-
         from larder._files import NewFile
 
         path = self._path(more)
-        snapshot = torch.cuda.memory._snapshot()
+        snapshot = self._snapshot()
         with NewFile(path, "wb") as file:
-            pickle.dump(snapshot, file, protocol=4)
+            file.write(snapshot)
         _say(f"wrote {os.path.relpath(path)}")
         if more:
             self._tell(path)

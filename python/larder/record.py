@@ -79,6 +79,11 @@ def _parser():
         default=int(signal.SIGUSR1),
         help="write a snapshot besides when this signal comes (USR1)",
     )
+    add(
+        "--live",
+        action="store_true",
+        help="let `larder top --serve` show it as it runs",
+    )
     add("-m", dest="module", action="store_true", help="PROGRAM is a module")
     add("script", metavar="PROGRAM")
     add("arguments", metavar="ARG", nargs=argparse.REMAINDER)
@@ -114,6 +119,7 @@ def main():
         "entries": options.entries,
         "stacks": options.stacks,
         "signal": options.signal,
+        "live": options.live,
         "main": os.getpid(),  # exec keeps it
     }
     before = os.environ.get("PYTHONPATH")

@@ -3,7 +3,7 @@ word, and prints what they show.
 
 A block of `sh` is run line by line, unless the comment before it says what it
 needs (`<!-- readme: needs torch -->`) and that is not here: then it is skipped,
-with a word.  A block of `text` is in the output of the block before it, or, if
+with a word.  What runs `until stopped` says an address, and is stopped.  A block of `text` is in the output of the block before it, or, if
 it begins with `$ COMMAND`, of that command with the lines after `> ` for its
 input.  A block of `python` is run.  $LARDER_README_PYTHON is a Python with PyTorch.
 """
@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import urllib.request
 
 import lab_case
 
@@ -115,7 +116,7 @@ class Reader:
 
     def lacks(self, mark):
         """Why a block with this mark is not run, or None."""
-        if mark is None:
+        if mark in (None, "until stopped"):
             return None
         if mark not in _TORCH:
             return mark
@@ -124,6 +125,8 @@ class Reader:
 
     def follow(self, block):
         """What is wrong with the block, or None."""
+        if block.mark == "until stopped":
+            return self._stop_commands(block)
         if block.kind == "sh":
             return self._follow_commands(block)
         if block.kind == "text":
@@ -143,6 +146,25 @@ class Reader:
             if code:
                 return f"'{line}' ended with status {code}: {error or said}"
             self._said += said
+        return None
+
+    def _stop_commands(self, block):
+        for line in block.lines:
+            with subprocess.Popen(
+                ["bash", "-c", f"exec {line}"],
+                cwd=self._folder,
+                env=self._environment,
+                stdout=subprocess.PIPE,
+                encoding="utf-8",
+            ) as process:
+                address = process.stdout.readline().strip()
+                try:
+                    with urllib.request.urlopen(address, timeout=30):
+                        pass
+                except (OSError, ValueError) as error:
+                    return f"'{line}' said '{address}': {error}"
+                finally:
+                    process.terminate()
         return None
 
     def _compare(self, block):
@@ -194,6 +216,7 @@ class Documents(unittest.TestCase):
             ("```\nlarder --help\n```\n", "a block of ''"),
             ("```sh\necho 1\n```\n\n```text\n2\n```\n", "not what is printed"),
             ("```text\n$ cat\n> 1\n2\n```\n", "not what is printed"),
+            ("<!-- readme: until stopped -->\n```sh\necho x\n```\n", "said 'x'"),
             ("```python\nimport lardr\n```\n", "No module named 'lardr'"),
         ):
             wrong = check(planted)

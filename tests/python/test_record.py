@@ -259,6 +259,43 @@ class Record(RunCase):
         ranks = [n for n in self.written() if "rank1" in n]
         self.assertEqual(len(ranks), 2, ranks)
 
+    def test_a_running_program_hands_out_its_snapshot(self):
+        ask = (
+            BEGIN + "import pickle, socket, threading, time\n"
+            "take = torch.cuda.memory._snapshot\n"
+            "torch.cuda.memory._snapshot = lambda: (time.sleep(0.05), take())[1]\n"
+            "def ask():\n"
+            "    with socket.socket(socket.AF_UNIX) as s:\n"
+            "        s.connect(f'\\0larder-live-{os.getuid()}-{os.getpid()}')\n"
+            "        said = b''.join(iter(lambda: s.recv(1 << 16), b''))\n"
+            "    return pickle.loads(said)['number']\n"
+        )
+        # Made again only when that takes a fiftieth of the time.
+        run = self.record(
+            ask + "print(ask(), ask())\ntime.sleep(3)\nprint(ask())", "--live"
+        )
+        self.assertEqual(run.stdout, "1 1\n2\n", run.stderr)
+        self.assertIn("`larder top --serve` shows process ", run.stderr)
+        self.assertEqual(self.written(), {"memory.pickle": 3})
+        # A forked child does not keep its parent's name.
+        run = self.record(
+            ask + "parent = os.getpid()\n"
+            "if os.fork() == 0:\n"
+            "    while os.getppid() == parent:\n"
+            "        time.sleep(0.01)\n"
+            "    os.getpid = lambda: parent\n"
+            "    try:\n"
+            "        ask()\n"
+            "    except ConnectionRefusedError:\n"
+            "        print('nobody', flush=True)\n"
+            "    os._exit(0)\n"
+            "os.kill(parent, signal.SIGKILL)\n",
+            "--live",
+        )
+        self.assertEqual(run.stdout, "nobody\n", run.stderr)
+        run = self.record(ask + "print(ask())")
+        self.assertIn("ConnectionRefusedError", run.stderr)
+
     def test_what_fails_here_does_not_concern_the_program(self):
         run = self.record(
             BEGIN + FAIL + "print('goes on')\nsys.exit(5)", TEST_BROKEN="1"

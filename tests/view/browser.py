@@ -113,7 +113,7 @@ class Browser:
         return json.loads(message)
 
     def open(self, path, width=1400, height=1000):
-        """The page of a file, when it says that it is ready."""
+        """The page of a file or an address, when it says that it is ready."""
         target = self.send('Target.createTarget', url='about:blank')
         page = Page(self, self.send('Target.attachToTarget', flatten=True,
                                     targetId=target['targetId'])['sessionId'],
@@ -122,7 +122,8 @@ class Browser:
             page.send(f'{domain}.enable')
         page.send('Emulation.setDeviceMetricsOverride', width=width,
                   height=height, deviceScaleFactor=1, mobile=False)
-        page.send('Page.navigate', url=pathlib.Path(path).absolute().as_uri())
+        page.send('Page.navigate', url=path if '://' in path
+                  else pathlib.Path(path).absolute().as_uri())
         page.wait("document.documentElement?.dataset.ready === 'yes'")
         return page
 

@@ -1,0 +1,246 @@
+/* top_answer.c - one request over HTTP, and the answer to it. */
+#include "top_answer.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "top_page.h"
+#include "top_recorded.h"
+
+enum {
+    READ_SECONDS = 5,
+    ANSWER_SECONDS = 120,
+    DRAIN_BYTES = 1 << 16,
+    HEADERS_MAX = 1024
+};
+
+/* The page runs its own script, and may show our pages inside; a page of larder
+ * view names its script itself. */
+#define PAGE_POLICY                                                            \
+    "default-src 'none'; script-src 'self'; style-src 'self'; "                \
+    "connect-src 'self'; frame-src 'self'; base-uri 'none'; "                  \
+    "form-action 'none'; frame-ancestors 'none'"
+#define VIEW_POLICY "frame-ancestors 'self'"
+
+struct answer {
+    int status;
+    const char *type;
+    const char *policy;
+    const void *body;
+    size_t size;
+};
+
+static bool send_all(int fd, const void *bytes, size_t size)
+{
+    const char *at = bytes;
+
+    while (size > 0) {
+        ssize_t n = send(fd, at, size, MSG_NOSIGNAL);
+
+        if (n <= 0)
+            return false;
+        at += n;
+        size -= (size_t)n;
+    }
+    return true;
+}
+
+static const char *words_of(int status)
+{
+    switch (status) {
+    case TOP_FOUND:
+        return "OK";
+    case TOP_MALFORMED:
+        return "Bad Request";
+    case TOP_FORBIDDEN:
+        return "Forbidden";
+    case TOP_NOT_ALLOWED:
+        return "Method Not Allowed";
+    case TOP_TOO_LARGE:
+        return "Request Header Fields Too Large";
+    case TOP_NOT_NOW:
+        return "Service Unavailable";
+    default:
+        return "Not Found";
+    }
+}
+
+/* The token is in the address: it must not be kept, nor told to others. */
+static void send_answer(int fd, const struct answer *a)
+{
+    char headers[HEADERS_MAX];
+    int n =
+        snprintf(headers, sizeof headers,
+                 "HTTP/1.1 %d %s\r\n"
+                 "Content-Type: %s; charset=utf-8\r\n"
+                 "Content-Length: %zu\r\n"
+                 "Content-Security-Policy: %s\r\n"
+                 "Cache-Control: no-store\r\n"
+                 "Referrer-Policy: no-referrer\r\n"
+                 "X-Content-Type-Options: nosniff\r\n"
+                 "Cross-Origin-Resource-Policy: same-origin\r\n"
+                 "%s"
+                 "Connection: close\r\n\r\n",
+                 a->status, words_of(a->status), a->type, a->size, a->policy,
+                 a->status == TOP_NOT_ALLOWED ? "Allow: GET\r\n" : "");
+
+    if (send_all(fd, headers, (size_t)n))
+        send_all(fd, a->body, a->size);
+}
+
+static void send_words(int fd, int status, const char *words)
+{
+    send_answer(fd, &(struct answer){.status = status,
+                                     .type = "text/plain",
+                                     .policy = PAGE_POLICY,
+                                     .body = words,
+                                     .size = strlen(words)});
+}
+
+static void send_file(int fd, const char *type, const unsigned char *text)
+{
+    send_answer(fd, &(struct answer){.status = TOP_FOUND,
+                                     .type = type,
+                                     .policy = PAGE_POLICY,
+                                     .body = text,
+                                     .size = strlen((const char *)text)});
+}
+
+/* ---- what is asked for -------------------------------------------------------- */
+
+static void send_data(const struct top_served *s, int fd, uint64_t after)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+
+    if (out == NULL)
+        return;
+    fprintf(out, "{\"period_ms\":%u,\"looks\":[", s->period_ms);
+    top_past_print(&s->past, after, out);
+    fputs("],\"recorded\":[", out);
+    top_recorded_print(out);
+    fputs("]}\n", out);
+    if (fclose(out) == 0)
+        send_answer(fd, &(struct answer){.status = TOP_FOUND,
+                                         .type = "application/json",
+                                         .policy = PAGE_POLICY,
+                                         .body = text,
+                                         .size = size});
+    free(text);
+}
+
+static void send_view(int fd, int64_t pid)
+{
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    struct tool_error error;
+    bool ok = out != NULL && top_recorded_view(pid, out, &error);
+
+    if (out == NULL || fclose(out) != 0)
+        return;
+    if (ok)
+        send_answer(fd, &(struct answer){.status = TOP_FOUND,
+                                         .type = "text/html",
+                                         .policy = VIEW_POLICY,
+                                         .body = text,
+                                         .size = size});
+    else
+        send_words(fd, TOP_NOT_NOW, error.text);
+    free(text);
+}
+
+/* The number that is all of the rest of `text` after `name`; false: it is
+ * something else. */
+static bool number_after(const char *text, const char *name, uint64_t *out)
+{
+    size_t n = strlen(name);
+    int end = -1;
+
+    return strncmp(text, name, n) == 0 && text[n] >= '0' && text[n] <= '9' &&
+           sscanf(text + n, "%18" SCNu64 "%n", out, &end) == 1 &&
+           text[n + (size_t)end] == '\0';
+}
+
+static void send_what(const struct top_served *s, int fd, const char *what)
+{
+    uint64_t number = 0;
+
+    if (what[0] == '\0')
+        send_file(fd, "text/html", top_page_html);
+    else if (strcmp(what, "page.css") == 0)
+        send_file(fd, "text/css", top_page_css);
+    else if (strcmp(what, "page.js") == 0)
+        send_file(fd, "text/javascript", top_page_js);
+    else if (number_after(what, "data?after=", &number))
+        send_data(s, fd, number);
+    else if (number_after(what, "recorded/", &number))
+        send_view(fd, (int64_t)number);
+    else
+        send_words(fd, TOP_NOT_FOUND, "not found\n");
+}
+
+/* ---- a connection --------------------------------------------------------------- */
+
+/* The head of a request; false: it is too large, or nothing came. */
+static bool read_head(int fd, char head[TOP_HEAD_MAX + 1], bool *is_too_large)
+{
+    size_t size = 0;
+
+    *is_too_large = false;
+    head[0] = '\0';
+    while (!top_request_is_whole(head)) {
+        ssize_t n;
+
+        *is_too_large = size == TOP_HEAD_MAX;
+        if (*is_too_large)
+            return false;
+        n = recv(fd, head + size, TOP_HEAD_MAX - size, 0);
+        if (n <= 0)
+            return false;
+        size += (size_t)n;
+        head[size] = '\0';
+        if (memchr(head, '\0', size) != NULL)
+            return false;
+    }
+    return true;
+}
+
+/* What is unread when a connection is closed makes the other end lose the
+ * answer. */
+static void drain(int fd)
+{
+    char ignored[1024];
+    size_t total = 0;
+    ssize_t n;
+
+    shutdown(fd, SHUT_WR);
+    while (total < DRAIN_BYTES &&
+           (n = recv(fd, ignored, sizeof ignored, 0)) > 0)
+        total += (size_t)n;
+}
+
+void top_answer(const struct top_served *served, int fd)
+{
+    char head[TOP_HEAD_MAX + 1];
+    char what[TOP_WHAT_MAX];
+    bool is_too_large;
+    int status;
+
+    alarm(READ_SECONDS);
+    if (read_head(fd, head, &is_too_large)) {
+        alarm(ANSWER_SECONDS);
+        status = top_request_judge(head, served->token, served->port, what);
+        if (status == TOP_FOUND)
+            send_what(served, fd, what);
+        else
+            send_words(fd, status, "no\n");
+    } else {
+        send_words(fd, is_too_large ? TOP_TOO_LARGE : TOP_MALFORMED, "no\n");
+        drain(fd);
+    }
+}

@@ -1,0 +1,19 @@
+/* top_answer.h - answers one connection of a browser. */
+#ifndef LARDER_CLI_TOP_ANSWER_H
+#define LARDER_CLI_TOP_ANSWER_H
+
+#include "top_past.h"
+#include "top_request.h"
+
+struct top_served {
+    char token[TOP_TOKEN_BYTES];
+    unsigned port;
+    unsigned period_ms;
+    struct top_past past;
+};
+
+/* Read a request and answer it.  Ends the process if that takes too long: it is
+ * called in one that was forked for it. */
+void top_answer(const struct top_served *served, int fd);
+
+#endif

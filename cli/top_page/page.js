@@ -1,0 +1,275 @@
+// page.js - the page of `larder top --serve`: what each process holds, now and in
+// the last minutes, and the run of a program that is recorded, as it grows.
+"use strict";
+
+const KEPT_MS = 600000;
+const BANDS = 8; // processes with a colour of their own; the rest is one band
+const COLOURS = ["#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee",
+  "#aa3377", "#ee8866", "#44bb99", "#999999"];
+const VIEW_CHOICES = ["device", "axis", "colour", "what", "tree-by", "search"];
+// The page of a long run is made in this part of the time between two.
+const REST = 10;
+
+const $ = id => document.getElementById(id);
+const looks = [];
+let last = 0;
+let recorded = [];
+
+function element(tag, text, attributes = {}) {
+  const made = document.createElement(tag);
+  made.textContent = text;
+  for (const [name, value] of Object.entries(attributes)) {
+    made.setAttribute(name, value);
+  }
+  return made;
+}
+
+function bytes(n) {
+  if (n === null) return "–";
+  let unit = 0;
+  while (n >= 1024 && unit < 5) {
+    n /= 1024;
+    unit++;
+  }
+  const digits = unit === 0 || n >= 100 ? 0 : n >= 10 ? 1 : 2;
+  return `${n.toFixed(digits)} ${["B", "KiB", "MiB", "GiB", "TiB", "PiB"][unit]}`;
+}
+
+// ---- devices ----
+
+// A device is known by its number and its ledger: a group's has the same card.
+const keyOf = device => `${device.uuid} ${device.ledger}`;
+
+// What processes of a device held, look by look: [{ms, total, held: Map}].
+function pastOf(key) {
+  const past = [];
+  for (const look of looks) {
+    const device = look.devices.find(d => keyOf(d) === key);
+    if (device === undefined) continue;
+    past.push({
+      ms: look.ms,
+      used: device.used_bytes,
+      held: new Map(device.processes.map(p => [p.pid, p.held_bytes])),
+    });
+  }
+  return past;
+}
+
+// Processes keep their colours: by who came first.
+function pidsOf(past) {
+  const pids = new Set();
+  for (const at of past) for (const pid of at.held.keys()) pids.add(pid);
+  return [...pids];
+}
+
+function path(points, below, x, y) {
+  const there = points.map(([ms, value]) => `${x(ms)},${y(value)}`);
+  const back = below.map(([ms, value]) => `${x(ms)},${y(value)}`).reverse();
+  return `M${[...there, ...back].join("L")}Z`;
+}
+
+// The processes' memory, one above the other, over the last minutes.
+function curve(past, total, pids) {
+  const space = "http://www.w3.org/2000/svg";
+  const svg = document.createElementNS(space, "svg");
+  const begin = past[0].ms;
+  const span = Math.max(past[past.length - 1].ms - begin, 1);
+  const x = ms => (1000 * (ms - begin) / span).toFixed(1);
+  const y = value => (100 - 100 * value / total).toFixed(2);
+  svg.setAttribute("viewBox", "0 0 1000 100");
+  svg.setAttribute("preserveAspectRatio", "none");
+  svg.setAttribute("role", "img");
+  svg.setAttribute("aria-label",
+    `The last ${Math.round(span / 1000)} seconds; the table has the figures`);
+  const bands = [...pids.slice(0, BANDS).map(pid => at => at.held.get(pid) || 0),
+    at => pids.slice(BANDS).reduce((sum, pid) => sum + (at.held.get(pid) || 0), 0)];
+  let below = past.map(at => [at.ms, 0]);
+  bands.forEach((heldAt, index) => {
+    const above = past.map((at, i) => [at.ms, below[i][1] + heldAt(at)]);
+    const band = document.createElementNS(space, "path");
+    band.setAttribute("d", path(above, below, x, y));
+    band.setAttribute("fill", COLOURS[index]);
+    svg.append(band);
+    below = above;
+  });
+  const used = document.createElementNS(space, "path");
+  used.setAttribute("d",
+    `M${past.map(at => `${x(at.ms)},${y(at.used)}`).join("L")}`);
+  used.setAttribute("fill", "none");
+  used.setAttribute("stroke", "currentColor");
+  used.setAttribute("vector-effect", "non-scaling-stroke");
+  svg.append(used);
+  return svg;
+}
+
+function processRow(process, colour) {
+  const row = element("tr", "");
+  const name = element("td", "");
+  const key = element("span", "", {class: "key"});
+  key.style.background = colour;
+  name.append(key, process.name);
+  row.append(name);
+  for (const text of [process.pid, ...["held", "in_use", "cached"]
+    .map(part => bytes(process[`${part}_bytes`])),
+  process.minimum_bytes ? bytes(process.minimum_bytes) : "–",
+  bytes(process.limit_bytes)]) {
+    row.append(element("td", text));
+  }
+  const last = element("td", "");
+  const run = recorded.find(r => r.pid === process.pid);
+  if (run !== undefined) last.append(runButton(run));
+  row.append(last);
+  return row;
+}
+
+function showDevice(device) {
+  const section = element("section", "");
+  const past = pastOf(keyOf(device));
+  const pids = pidsOf(past);
+  const colourOf = pid => COLOURS[Math.min(pids.indexOf(pid), BANDS)];
+  section.append(element("h2", `${device.name || "GPU"}: ` +
+    `${bytes(device.used_bytes)} of ${bytes(device.total_bytes)} in use`));
+  section.append(curve(past, device.total_bytes, pids));
+  const scroll = element("div", "", {class: "scroll"});
+  const table = element("table", "");
+  const head = element("tr", "");
+  for (const text of ["process", "pid", "held", "in use", "cached", "minimum",
+    "limit", ""]) {
+    head.append(element("th", text));
+  }
+  table.append(head);
+  for (const process of device.processes) {
+    table.append(processRow(process, colourOf(process.pid)));
+  }
+  scroll.append(table);
+  section.append(scroll);
+  return section;
+}
+
+// Programs that are recorded and hold no memory that a ledger or a driver tells.
+function showOthers(devices) {
+  const seen = new Set(devices.flatMap(d => d.processes.map(p => p.pid)));
+  const others = recorded.filter(run => !seen.has(run.pid));
+  const section = element("section", "");
+  section.append(element("h2", "Recorded programs"));
+  for (const run of others) {
+    const line = element("p", `${run.name} ${run.pid} `);
+    line.append(runButton(run));
+    section.append(line);
+  }
+  return others.length > 0 ? [section] : [];
+}
+
+function show() {
+  const devices = looks.length > 0 ? looks[looks.length - 1].devices : [];
+  const focus = document.activeElement && document.activeElement.id;
+  const sections = [...devices.map(showDevice), ...showOthers(devices)];
+  if (sections.length === 0) {
+    sections.push(element("section",
+      "No process shares a device through Larder, and none is recorded."));
+  }
+  $("devices").replaceChildren(...sections);
+  if (focus && $(focus)) $(focus).focus();
+}
+
+// ---- a run, as it grows ----
+
+let run = null; // {pid, name, timer}
+
+function runButton(which) {
+  const button = element("button", "timeline",
+    {type: "button", id: `run-${which.pid}`,
+      "aria-label": `timeline of ${which.name} ${which.pid}`});
+  button.addEventListener("click", () => openRun(which));
+  return button;
+}
+
+function openRun(which) {
+  closeRun();
+  run = {...which, timer: 0};
+  $("live").hidden = false;
+  $("live-name").textContent = `${run.name} ${run.pid}`;
+  $("live-why").textContent = "…";
+  loadRun(run);
+}
+
+function closeRun() {
+  if (run !== null) clearTimeout(run.timer);
+  run = null;
+  $("live").hidden = true;
+  $("frames").replaceChildren();
+}
+
+// What was chosen in the page that is shown is chosen in the next.
+function takeChoices(from, to) {
+  for (const id of VIEW_CHOICES) {
+    const [old, fresh] = [from.getElementById(id), to.getElementById(id)];
+    if (!old || !fresh || old.value === fresh.value) continue;
+    fresh.value = old.value;
+    const kind = id === "search" ? "input" : "change";
+    fresh.dispatchEvent(new Event(kind, {bubbles: true}));
+  }
+}
+
+function loadRun(which) {
+  const frame = document.createElement("iframe");
+  const begun = performance.now();
+  frame.title = "The run";
+  frame.addEventListener("load", () => {
+    if (run !== which) return;
+    const inside = frame.contentDocument;
+    const isPage = inside !== null && inside.getElementById("timeline") !== null;
+    if (isPage) showRun(frame);
+    else frame.remove();
+    $("live-why").textContent = isPage ? ""
+      : inside !== null ? inside.body.textContent : "";
+    const took = performance.now() - begun;
+    which.timer = setTimeout(nextRun, Math.max(2000, REST * took), which);
+  });
+  frame.src = `recorded/${which.pid}`;
+  $("frames").append(frame);
+}
+
+function showRun(frame) {
+  const shown = document.querySelector("#frames .shown");
+  if (shown !== null) {
+    takeChoices(shown.contentDocument, frame.contentDocument);
+    shown.remove();
+  }
+  frame.className = "shown";
+}
+
+function nextRun(which) {
+  if (run !== which) return;
+  if ($("follow").checked) loadRun(which);
+  else which.timer = setTimeout(nextRun, 500, which);
+}
+
+$("close").addEventListener("click", closeRun);
+
+// ---- asking ----
+
+async function ask() {
+  let wait = 1000;
+  try {
+    const answer = await fetch(`data?after=${last}`);
+    if (!answer.ok) throw new Error(answer.statusText);
+    const said = await answer.json();
+    looks.push(...said.looks);
+    if (looks.length > 0) last = looks[looks.length - 1].n;
+    while (looks.length > 0 &&
+      looks[0].ms < looks[looks.length - 1].ms - KEPT_MS) {
+      looks.shift();
+    }
+    recorded = said.recorded;
+    wait = said.period_ms;
+    $("state").textContent = "";
+    show();
+    document.documentElement.dataset.ready = "yes";
+  } catch {
+    $("state").textContent = "larder top does not answer any more";
+  }
+  setTimeout(ask, wait);
+}
+
+ask();

@@ -1,0 +1,209 @@
+/* top_recorded.c - finding programs that record, and the page of what they
+ * have recorded. */
+#include "top_recorded.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "snapshot/plain_text.h"
+#include "snapshot_input.h"
+#include "view/view.h"
+
+enum {
+    NAME_MAX_BYTES = 80,
+    LINE_MAX_BYTES = 512,
+    PIECE = 1 << 16,
+    PATIENCE_S = 30
+};
+
+/* Of what somebody sends who is not what they say. */
+#define SNAPSHOT_MAX ((size_t)1 << 30)
+
+/* ---- who is there ----------------------------------------------------------- */
+
+/* The words that the process was started with, paths without their folders, as
+ * far as they go. */
+static void words_of(int64_t pid, char out[NAME_MAX_BYTES])
+{
+    char path[NAME_MAX_BYTES];
+    char words[LINE_MAX_BYTES] = "";
+    size_t size = 0;
+    int length = 0;
+    FILE *f;
+
+    snprintf(path, sizeof path, "/proc/%" PRId64 "/cmdline", pid);
+    f = fopen(path, "re");
+    if (f != NULL) {
+        size = fread(words, 1, sizeof words - 1, f);
+        fclose(f);
+    }
+    out[0] = '\0';
+    for (const char *word = words; word < words + size;
+         word += strlen(word) + 1) {
+        const char *slash = strrchr(word, '/');
+
+        length +=
+            snprintf(out + length, NAME_MAX_BYTES - (size_t)length, "%s%s",
+                     length > 0 ? " " : "", slash != NULL ? slash + 1 : word);
+        if (length >= NAME_MAX_BYTES)
+            break;
+    }
+    plain_text(out);
+}
+
+/* The process of a line of /proc/net/unix: a socket that listens under our
+ * name; -1: another. */
+static int64_t pid_of(const char *line)
+{
+    char name[NAME_MAX_BYTES];
+    const char *at;
+    int64_t pid;
+    int end = -1;
+
+    snprintf(name, sizeof name, "@larder-live-%u-", (unsigned)getuid());
+    at = strstr(line, name);
+    if (at == NULL ||
+        sscanf(at + strlen(name), "%" SCNd64 "%n", &pid, &end) != 1 ||
+        at[strlen(name) + (size_t)end] != '\n')
+        return -1;
+    /* One whose peer has not been accepted yet has the same name. */
+    return strstr(line, " 00010000 ") != NULL ? pid : -1;
+}
+
+void top_recorded_print(FILE *out)
+{
+    FILE *f = fopen("/proc/net/unix", "re");
+    char line[LINE_MAX_BYTES];
+    const char *comma = "";
+
+    while (f != NULL && fgets(line, sizeof line, f) != NULL) {
+        int64_t pid = pid_of(line);
+        char name[NAME_MAX_BYTES];
+        json_t *o;
+
+        if (pid < 0)
+            continue;
+        words_of(pid, name);
+        o = json_pack("{sI ss}", "pid", (json_int_t)pid, "name", name);
+        fputs(comma, out);
+        json_dumpf(o, out, JSON_COMPACT | JSON_ENSURE_ASCII);
+        json_decref(o);
+        comma = ",";
+    }
+    if (f != NULL)
+        fclose(f);
+}
+
+/* ---- what it has recorded --------------------------------------------------- */
+
+/* Any user can take a name: the one at the other end has to be this one. */
+static bool is_ours(int fd)
+{
+    struct ucred peer;
+    socklen_t size = sizeof peer;
+
+    return getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
+           peer.uid == getuid();
+}
+
+static int connect_to(int64_t pid)
+{
+    struct sockaddr_un at = {.sun_family = AF_UNIX};
+    struct timeval patience = {.tv_sec = PATIENCE_S};
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int n = snprintf(at.sun_path + 1, sizeof at.sun_path - 1,
+                     "larder-live-%u-%" PRId64, (unsigned)getuid(), pid);
+    socklen_t size =
+        (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
+
+    if (fd < 0)
+        return -1;
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    if (connect(fd, (struct sockaddr *)&at, size) == 0 && is_ours(fd))
+        return fd;
+    close(fd);
+    return -1;
+}
+
+static bool write_all(int fd, const char *bytes, size_t size)
+{
+    while (size > 0) {
+        ssize_t n = write(fd, bytes, size);
+
+        if (n <= 0)
+            return false;
+        bytes += n;
+        size -= (size_t)n;
+    }
+    return true;
+}
+
+/* All that is sent until the other end closes. */
+static bool copy(int from, int to)
+{
+    static char piece[PIECE];
+    size_t total = 0;
+    ssize_t n;
+
+    while ((n = read(from, piece, sizeof piece)) > 0) {
+        total += (size_t)n;
+        if (total > SNAPSHOT_MAX || !write_all(to, piece, (size_t)n))
+            return false;
+    }
+    return n == 0 && total > 0;
+}
+
+static bool fail(struct tool_error *error, const char *text)
+{
+    snprintf(error->text, sizeof error->text, "%s", text);
+    return false;
+}
+
+static bool view(int memory, int64_t pid, FILE *out, struct tool_error *error)
+{
+    char path[NAME_MAX_BYTES];
+    char name[NAME_MAX_BYTES];
+    char title[2 * NAME_MAX_BYTES];
+    struct snapshot *snapshot = NULL;
+    struct view_run run;
+    bool ok;
+
+    snprintf(path, sizeof path, "/proc/self/fd/%d", memory);
+    words_of(pid, name);
+    snprintf(title, sizeof title, "%s %" PRId64, name, pid);
+    ok = snapshot_input_read(path, &snapshot, error);
+    if (ok) {
+        run = (struct view_run){.name = title, .snapshot = snapshot};
+        ok = view_write(out, title, &run, 1, NULL, error);
+    }
+    snapshot_free(snapshot);
+    return ok;
+}
+
+bool top_recorded_view(int64_t pid, FILE *out, struct tool_error *error)
+{
+    int fd = connect_to(pid);
+    int memory;
+    bool ok;
+
+    if (fd < 0)
+        return fail(error, "the process does not record any more");
+    memory = memfd_create("larder-live", MFD_CLOEXEC);
+    ok = memory >= 0 && copy(fd, memory);
+    close(fd);
+    if (ok)
+        ok = view(memory, pid, out, error);
+    else
+        fail(error, "the process has recorded nothing yet, or did not answer");
+    if (memory >= 0)
+        close(memory);
+    return ok;
+}

@@ -1,0 +1,150 @@
+/* top_serve.c - the server of `larder top --serve`: one process looks at the
+ * devices; each connection is answered by a child, which has the past by its
+ * birth and ends with the answer.  What a request breaks is a child's. */
+#include "top_serve.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "complain.h"
+#include "option.h"
+#include "top_answer.h"
+#include "top_data.h"
+
+enum {
+    CHILDREN_MAX = 64,
+    FULL_MS = 20, /* between looks for a child that has ended */
+    TOKEN_BYTES = (TOP_TOKEN_BYTES - 1) / 2
+};
+
+static uint64_t clock_ms(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+static bool make_token(char out[TOP_TOKEN_BYTES])
+{
+    unsigned char bytes[TOKEN_BYTES];
+
+    if (getrandom(bytes, sizeof bytes, 0) != (ssize_t)sizeof bytes)
+        return false;
+    for (size_t i = 0; i < sizeof bytes; i++)
+        snprintf(out + 2 * i, 3, "%02x", bytes[i]);
+    return true;
+}
+
+/* A socket that listens on 127.0.0.1; *port becomes the one it got. */
+static int listen_at(unsigned *port)
+{
+    struct sockaddr_in at = {.sin_family = AF_INET,
+                             .sin_port = htons((uint16_t)*port),
+                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof at;
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    const int yes = 1;
+
+    if (fd < 0)
+        return -1;
+    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
+    if (bind(fd, (struct sockaddr *)&at, size) == 0 &&
+        listen(fd, CHILDREN_MAX) == 0 &&
+        getsockname(fd, (struct sockaddr *)&at, &size) == 0) {
+        *port = ntohs(at.sin_port);
+        return fd;
+    }
+    close(fd);
+    return -1;
+}
+
+static void look(struct top_served *s)
+{
+    struct top_data data;
+
+    top_data_read(&data);
+    top_data_arrange(&data, TOP_HELD, "");
+    top_past_add(&s->past, &data);
+    top_data_free(&data);
+}
+
+static void reap(unsigned *children)
+{
+    while (*children > 0 && waitpid(-1, NULL, WNOHANG) > 0)
+        (*children)--;
+}
+
+static void accept_one(const struct top_served *s, int listening,
+                       unsigned *children)
+{
+    int fd = accept4(listening, NULL, NULL, SOCK_CLOEXEC);
+    pid_t child = fd < 0 ? -1 : fork();
+
+    if (child == 0) {
+        close(listening);
+        top_answer(s, fd);
+        _exit(0);
+    }
+    if (child > 0)
+        (*children)++;
+    if (fd >= 0)
+        close(fd);
+}
+
+/* Until the next look, or, with too many children, until one may have ended;
+ * those who wait for an answer wait in the queue of the socket. */
+static bool somebody_asks(int listening, unsigned children, uint64_t wait_ms)
+{
+    struct pollfd wait = {.fd = listening, .events = POLLIN};
+
+    if (children < CHILDREN_MAX)
+        return poll(&wait, 1, (int)wait_ms) > 0;
+    poll(NULL, 0, FULL_MS);
+    return false;
+}
+
+static void serve(struct top_served *s, int listening)
+{
+    uint64_t next = clock_ms();
+    unsigned children = 0;
+
+    for (;;) {
+        uint64_t now = clock_ms();
+
+        if (now >= next) {
+            look(s);
+            next = now + s->period_ms;
+        }
+        reap(&children);
+        if (somebody_asks(listening, children, next > now ? next - now : 0))
+            accept_one(s, listening, &children);
+    }
+}
+
+int top_serve_run(unsigned port, unsigned period_ms)
+{
+    static struct top_served served;
+    int listening = listen_at(&port);
+
+    if (listening < 0 || !make_token(served.token)) {
+        cli_complain("top", "port %u of 127.0.0.1: %s", port, strerror(errno));
+        return CLI_EXIT_BAD;
+    }
+    served.port = port;
+    served.period_ms = period_ms;
+    signal(SIGPIPE, SIG_IGN);
+    printf("http://127.0.0.1:%u/%s/\n", port, served.token);
+    fflush(stdout);
+    serve(&served, listening);
+    return CLI_EXIT_OK;
+}

@@ -1,0 +1,11 @@
+/* top_serve.h - `larder top` as a page, for browsers on this machine. */
+#ifndef LARDER_CLI_TOP_SERVE_H
+#define LARDER_CLI_TOP_SERVE_H
+
+/* Listens on the loopback interface, at `port` (0: any), and prints the address, which
+ * has a token in it that nobody can guess.  Looks at the devices every
+ * `period_ms` until a signal ends the process.  Returns an exit status if it
+ * cannot begin. */
+int top_serve_run(unsigned port, unsigned period_ms);
+
+#endif

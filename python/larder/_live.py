@@ -1,0 +1,60 @@
+"""A recorded program hands out its snapshot while it runs, to `larder top
+--serve`: on an abstract socket, which goes when the process does, and to the
+same user alone (cli/top_recorded.h)."""
+
+import os
+import socket
+import struct
+import threading
+import time
+
+# Of the program's time, for making snapshots: it waits for them.
+_SHARE = 0.02
+
+
+def _is_ours(connection):
+    said = connection.getsockopt(
+        socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i")
+    )
+    return struct.unpack("3i", said)[1] == os.getuid()
+
+
+class Live:
+    """Answers from a thread of its own; make() returns the snapshot's bytes."""
+
+    def __init__(self, make):
+        self._make = make
+        self._said = b""
+        self._fresh_until = 0.0
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._socket.bind(f"\0larder-live-{os.getuid()}-{os.getpid()}")
+        self._socket.listen(4)
+        self.thread = threading.Thread(target=self._serve, daemon=True)
+        self.thread.start()
+
+    def close(self):
+        """In a forked child, which has no such thread."""
+        self._socket.close()
+
+    def _serve(self):
+        while True:
+            try:
+                connection, _ = self._socket.accept()
+            except OSError:  # closed
+                return
+            with connection:
+                try:
+                    self._answer(connection)
+                except Exception:  # one that left, or no snapshot just now
+                    pass
+
+    def _answer(self, connection):
+        if not _is_ours(connection):
+            return
+        begun = time.monotonic()
+        if begun >= self._fresh_until:
+            self._said = self._make()
+            now = time.monotonic()
+            self._fresh_until = now + (now - begun) / _SHARE
+        connection.settimeout(30)
+        connection.sendall(self._said)

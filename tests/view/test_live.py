@@ -1,0 +1,108 @@
+"""The page of `larder top --serve`: who holds what, and a recorded program's run
+as it grows."""
+import os
+import pathlib
+import subprocess
+import sys
+import time
+
+import page_case
+from page_case import SNAPSHOTS
+
+sys.path.insert(0, str(page_case.ROOT / 'python'))
+
+from larder._live import Live  # noqa: E402  pylint: disable=C0413
+
+SHOWN = 'document.querySelector("#frames .shown")?.contentDocument'
+EVENTS = f'({SHOWN}?.getElementById("figures")?.textContent ?? "")'
+
+
+def snapshot(name):
+    return next(p for p in SNAPSHOTS if p.stem == name).read_bytes()
+
+
+class LivePage(page_case.PageCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.said = [snapshot('v2.8')]
+        # As much as a program of its own may ask for.
+        cls.live = Live(lambda: cls.said[0])
+        cls.served = subprocess.Popen(
+            [cls.larder, 'top', '--serve', '--period', '200'],
+            stdout=subprocess.PIPE, encoding='ascii')
+        cls.address = cls.served.stdout.readline().strip()
+        device = f'sim:8GiB,backing=none,shared=page-{os.getpid()}'
+        cls.lab = subprocess.Popen(
+            [cls.larder, 'lab', '--device', device], stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL, encoding='ascii')
+        cls.lab.stdin.write('a = zeros(24, 1024, 1024, device=cuda)\n')
+        cls.lab.stdin.flush()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.lab.stdin.close()
+        cls.lab.wait()
+        cls.served.terminate()
+        cls.served.wait()
+        cls.served.stdout.close()
+        cls.live.close()
+
+    def test_who_holds_what_is_told_and_drawn(self):
+        page = self.open_file(self.address)
+        row = f'[...document.querySelectorAll("tr")].find(r => ' \
+              f'r.cells[1].textContent === "{self.lab.pid}")'
+        page.wait(f'{row}?.cells[2].textContent.endsWith(" MiB")')
+        self.assertIn(' MiB', page.run(f'{row}.cells[2].textContent'))
+        page.wait('document.querySelectorAll("svg path").length >= 2')
+        # The band of the process is as high as what it holds.
+        page.wait('document.querySelector("svg path").getBBox().height > 1')
+        label = page.run('document.querySelector("svg").ariaLabel')
+        self.assertRegex(label, r'The last \d+ seconds')
+
+    def test_a_narrow_window_has_it_all(self):
+        page = self.open_file(self.address, width=390, height=800)
+        page.wait('document.querySelector("table") !== null')
+        self.assertLessEqual(
+            page.run('document.documentElement.scrollWidth'), 390)
+
+    def test_a_run_grows_and_choices_stay(self):
+        page = self.open_file(self.address)
+        button = f'document.getElementById("run-{os.getpid()}")'
+        page.wait(f'{button} !== null')
+        page.run(f'{button}.click()')
+        page.wait(f'{EVENTS} !== ""')
+        before = page.run(EVENTS)
+        page.run(f'''(() => {{
+            const colour = {SHOWN}.getElementById("colour");
+            colour.value = "size";
+            colour.dispatchEvent(new Event("change", {{bubbles: true}}));
+        }})()''')
+        self.said[0] = snapshot('v2.13')
+        page.wait(f'{EVENTS} !== {before!r} && {EVENTS} !== ""')
+        self.assertEqual(page.run(f'{SHOWN}.getElementById("colour").value'),
+                         'size')
+        self.assertEqual(page.run('document.querySelectorAll("iframe").length'),
+                         1)
+        # Without following it stays as it is.
+        page.run('document.getElementById("follow").click()')
+        shown = page.run(EVENTS)
+        self.said[0] = snapshot('v2.8')
+        time.sleep(3)
+        self.assertEqual(page.run(EVENTS), shown)
+        page.run('document.getElementById("close").click()')
+        self.assertTrue(page.run('document.getElementById("live").hidden'))
+
+    def test_that_the_server_has_gone_is_told(self):
+        other = subprocess.Popen([self.larder, 'top', '--serve'],
+                                 stdout=subprocess.PIPE, encoding='ascii')
+        page = self.chromium.open(other.stdout.readline().strip())
+        self.addCleanup(page.close)
+        other.terminate()
+        other.wait()
+        other.stdout.close()
+        page.wait('document.getElementById("state").textContent'
+                  '.includes("does not answer")')
+
+
+if __name__ == '__main__':
+    page_case.run(__name__)

@@ -17,7 +17,7 @@
 #include "measure.h"
 #include "core/heap/fit.h"
 
-enum { ROUNDS = 11, TURNS = 200000, LOOKS = 4 };
+enum { ROUNDS = 11, TURNS = 200000 };
 
 static const uint32_t counts[] = {64, 1000, 10000, 100000};
 
@@ -65,7 +65,7 @@ static double run_fit(struct scene *s)
     double begin = now_ns(CLOCK_THREAD_CPUTIME_ID);
 
     for (int i = 0; i < TURNS; i++) {
-        struct block *b = fit_find(&s->fit, any_size(s), LOOKS);
+        struct block *b = fit_find(&s->fit, any_size(s), FIT_LOOKS);
 
         if (b == NULL)
             continue;

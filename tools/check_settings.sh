@@ -5,10 +5,8 @@ set -u
 cd "$1" || exit 2
 
 missing=$(
-    {
-        grep -ohE '^ *\{"[a-z0-9_]+", [a-z]' src/core/settings/*.c
-        grep -ohE '^ *X\([a-z0-9_]+, [0-9]+,' src/core/settings/tuning.h
-    } | sed -E 's/^ *(\{"|X\()//; s/[",].*//' | sort -u |
+    grep -ohE '^ *\{"[a-z0-9_]+", [a-z]' src/core/settings/*.c |
+        sed -E 's/^ *\{"//; s/".*//' | sort -u |
         while read -r key; do
             grep -qE "(Cm|Ic) $key( |\$)" man/larder-conf.5 ||
                 echo "man/larder-conf.5: there is no setting $key"

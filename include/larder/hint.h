@@ -7,7 +7,7 @@
  * optional; a wrong one costs memory and nothing else.
  *
  * Hints take effect under the policy `larder` on devices with virtual memory,
- * for requests above 512 KiB (the setting small_kib) outside of private pools
+ * for requests above 128 KiB (the setting small_kib) outside of private pools
  * and tags, unless `lifetimes:off` is set.  Elsewhere they have no effect:
  * under LARDER_POLICY_PYTORCH every placement is PyTorch's. */
 #ifndef LARDER_HINT_H

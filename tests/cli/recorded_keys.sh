@@ -89,9 +89,8 @@ for setting in preallocate:512MiB trim_age:0.001 reclaim_budget_ms:5 \
     debug:2; do
     refused sim:80GiB "$setting" "${setting%%:*}"
 done
-for setting in lifetimes:off defrag:eager migrate:on handle_ratio:20 \
-    handle_part:20 handle_floor:20 handle_stretch:50 small_kib:256 \
-    own_looks:2 patience:2; do
+for setting in lifetimes:off defrag:eager migrate:on handle_mib:20 \
+    small_kib:256; do
     refused sim:80GiB "$setting" 'the policy larder' larder
     stdout_has "\"conf\":\"$setting\""
 done

@@ -8,19 +8,22 @@
 command -v python3 >/dev/null || exit 77
 python3 tools/make_patterns.py "$tmp" || exit 1
 
-# needs NAME PERMILLE: the memory needed beyond the requested peak.
+# needs NAME PERMILLE [CONF]: the memory needed beyond the requested peak.
 needs() {
-    expect 0 replay --json --repeat 0 --policy larder --min-capacity \
-        "$tmp/$1.trace"
+    expect 0 replay --json --repeat 0 --policy larder --conf "${3:-}" \
+        --min-capacity "$tmp/$1.trace"
     peak=$(field peak_requested_bytes)
     least=$(field min_capacity_bytes)
     [ $((least * 1000)) -le $((peak * (1000 + $2))) ] ||
         say_failed "$1: $least bytes for a peak of $peak"
 }
 
-needs hand_over 50
-needs growth 50
+needs hand_over 80
+needs growth 10
 needs fork 200
+needs hand_over 25 migrate:on
+needs growth 10 migrate:on
+needs fork 60 migrate:on
 
 # Knowing what stays is most of it.
 # fork OPTION...: sets $least.

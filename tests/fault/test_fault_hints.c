@@ -50,7 +50,7 @@ static int run_once(const struct fault *f, const void *setup)
     int fired;
 
     (void)setup;
-    s.rig = rig_up_policy("sim:64MiB,events=manual", LARDER_POLICY_LARDER, "");
+    s.rig = rig_up_pages("sim:64MiB,events=manual", LARDER_POLICY_LARDER, "");
     fault_plan(f, s.rig.dev, f->nth);
     everything_once(&s);
     fired = f->nth != 0 && fault_fired(f, s.rig.dev);

@@ -165,12 +165,10 @@ static const struct move moves[] = {
      act_31, MIB(192), LARDER_CALL_unmap},
     {"never", "sim:64MiB,context=0", "defrag:off", prepare_holes, act_31,
      MIB(32), LARDER_CALL_page_release},
-    {"of large handles", "sim:40GiB,context=0",
-     "handle_part:2560,handle_floor:10000", prepare_large_handles, act_46,
-     MIB(46), LARDER_CALL_unmap},
-    {"of a part of a large one", "sim:40GiB,context=0",
-     "handle_part:2560,handle_floor:10000", prepare_large_handles, act_10,
-     MIB(46), LARDER_CALL_page_release},
+    {"of large handles", "sim:40GiB,context=0", "handle_mib:16",
+     prepare_large_handles, act_46, MIB(46), LARDER_CALL_unmap},
+    {"of a part of a large one", "sim:40GiB,context=0", "handle_mib:16",
+     prepare_large_handles, act_10, MIB(46), LARDER_CALL_page_release},
     {"to the device", "sim:64MiB,context=0", "", prepare_holes, act_empty_cache,
      MIB(32), LARDER_CALL_page_release},
     {"to a target", "sim:64MiB,context=0", "", prepare_holes, act_trim, MIB(32),
@@ -271,7 +269,7 @@ static struct struck run_once(const struct faults *f, const void *move)
     struct struck struck;
     larder_result r;
 
-    s.rig = rig_up_policy(m->spec, LARDER_POLICY_LARDER, m->conf);
+    s.rig = rig_up_pages(m->spec, LARDER_POLICY_LARDER, m->conf);
     m->prepare(&s);
     assert_ok(larder_device_reset_counters(s.rig.dev));
     faults_plan(f, s.rig.dev);
@@ -372,7 +370,7 @@ static void two_calls_of_a_move_may_fail(void **state)
 static void a_page_that_stayed_mapped_does_not_block_others(void **state)
 {
     struct rig rig =
-        rig_up_policy("sim:64MiB,backing=none", LARDER_POLICY_LARDER, "");
+        rig_up_pages("sim:64MiB,backing=none", LARDER_POLICY_LARDER, "");
     larder_addr addr;
 
     (void)state;
@@ -393,8 +391,8 @@ static void a_page_that_stayed_mapped_does_not_block_others(void **state)
 /* A stream that could not be waited for may still use its pages. */
 static void nothing_is_unmapped_before_its_stream_has_passed(void **state)
 {
-    struct rig rig = rig_up_policy("sim:64MiB,backing=none,events=manual",
-                                   LARDER_POLICY_LARDER, "");
+    struct rig rig = rig_up_pages("sim:64MiB,backing=none,events=manual",
+                                  LARDER_POLICY_LARDER, "");
     larder_addr at[5];
 
     (void)state;

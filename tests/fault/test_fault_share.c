@@ -38,7 +38,7 @@ static larder_import *import_end(const struct fault *f, larder_import *m)
 static int run_once(const struct fault *f, const void *setup)
 {
     struct rig rig =
-        rig_up_policy("sim:64MiB,export=fd", LARDER_POLICY_LARDER, "");
+        rig_up_pages("sim:64MiB,export=fd", LARDER_POLICY_LARDER, "");
     larder_addr addr = rig_alloc(&rig, BYTES);
     larder_export *e = NULL;
     larder_import *m = NULL;
@@ -111,7 +111,7 @@ static void descriptors_that_run_out_are_named(void **state)
 {
     struct fault none = {.with = LARDER_OK};
     struct rig rig =
-        rig_up_policy("sim:64MiB,export=fd", LARDER_POLICY_LARDER, "");
+        rig_up_pages("sim:64MiB,export=fd", LARDER_POLICY_LARDER, "");
     larder_addr addr = rig_alloc(&rig, BYTES);
     struct pair p = pair_up(SOCK_STREAM);
     larder_export *e = NULL;

@@ -13,8 +13,3 @@ plant
 sed -i 's/{"trim_age", /{"trim_rage", /' \
     "$planted_copy/src/core/settings/conf_larder.c"
 must_find 'there is no setting trim_rage' "$check" "$planted_copy"
-
-plant
-sed -i 's/X(patience, /X(impatience, /' \
-    "$planted_copy/src/core/settings/tuning.h"
-must_find 'there is no setting impatience' "$check" "$planted_copy"

@@ -444,6 +444,8 @@ static void random_steps_with_eager_moves(void **state)
 {
     (void)state;
     run("sim:160MiB,backing=memory,events=manual", "defrag:eager", false);
+    run("sim:160MiB,backing=memory,events=manual", "defrag:eager,handle_mib:2",
+        false);
 }
 
 static void random_steps_without_moves(void **state)
@@ -456,10 +458,8 @@ static void random_steps_without_moves(void **state)
 static void random_steps_that_move_live_memory(void **state)
 {
     (void)state;
-    run("sim:96MiB,backing=memory,events=manual",
-        "migrate:on,handle_part:4,handle_floor:1000", false);
-    run("sim:96MiB,backing=memory,events=manual",
-        "migrate:on,handle_part:4,handle_floor:1000", true);
+    run("sim:96MiB,backing=memory,events=manual", "migrate:on", false);
+    run("sim:96MiB,backing=memory,events=manual", "migrate:on", true);
 }
 
 static void random_steps_without_virtual_memory(void **state)

@@ -24,8 +24,8 @@ static const char *const settings[] = {
     "defrag:eager",
     "lifetimes:off",
     "lifetimes:hints",
-    "handle_part:3,handle_ratio:7",
-    "patience:1,own_looks:1",
+    "handle_mib:3",
+    "handle_mib:0",
 };
 
 /* Settings that one thread's runs are without: a clock decides. */

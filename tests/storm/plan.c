@@ -83,9 +83,7 @@ static void draw_pytorch_conf(struct plan *plan, uint64_t *random)
 
 static void draw_odd_conf(struct plan *plan, uint64_t *random)
 {
-    static const char *const keys[] = {
-        "small_kib",      "handle_ratio", "handle_part", "handle_floor",
-        "handle_stretch", "own_looks",    "patience"};
+    static const char *const keys[] = {"small_kib", "handle_mib"};
     char words[64];
 
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
@@ -109,9 +107,6 @@ static void draw_larder_conf(struct plan *plan, uint64_t *random)
         add(plan->conf, sizeof plan->conf, "expandable_segments:True");
     if (below(random, 4) == 0)
         add(plan->conf, sizeof plan->conf, "lifetimes:off");
-    /* Only handles of several pages are worth a move. */
-    if (plan_has(plan, GROUP_migrate))
-        add(plan->conf, sizeof plan->conf, "handle_part:6,handle_floor:4");
     /* The program promises that one thread issues all work. */
     if (plan_has(plan, GROUP_migrate) && plan->threads == 1 &&
         below(random, 2) == 0)

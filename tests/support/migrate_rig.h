@@ -11,7 +11,7 @@
 enum { HANDLES = 4, HANDLE_PAGES = 8, LIVE_STREAM = 0, OTHER_STREAM = 1 };
 
 /* Handles of eight pages each. */
-#define MIGRATE_CONF "handle_part:2560,handle_floor:10000"
+#define MIGRATE_CONF "handle_mib:16"
 #define MIGRATE_SPEC "sim:40GiB,context=0"
 
 struct holes {

@@ -80,6 +80,20 @@ static inline struct rig rig_up_policy(const char *spec, larder_policy policy,
     return rig;
 }
 
+/* The same, but under the policy larder each page has a handle of its own, so
+ * that tests on small devices can see single pages move. */
+static inline struct rig rig_up_pages(const char *spec, larder_policy policy,
+                                      const char *conf)
+{
+    char words[256];
+
+    if (policy != LARDER_POLICY_LARDER)
+        return rig_up_policy(spec, policy, conf);
+    snprintf(words, sizeof words, "handle_mib:2%s%s",
+             conf[0] == '\0' ? "" : ",", conf);
+    return rig_up_policy(spec, policy, words);
+}
+
 static inline struct rig rig_up(const char *spec, const char *conf)
 {
     return rig_up_policy(spec, LARDER_POLICY_PYTORCH, conf);

@@ -37,7 +37,7 @@ static inline const char *spec_of(const char *size)
 static inline struct rig rig_on(const char *size, larder_policy policy,
                                 const char *conf)
 {
-    return rig_up_policy(spec_of(size), policy, conf);
+    return rig_up_pages(spec_of(size), policy, conf);
 }
 
 static inline void rig_end(struct rig *rig)
@@ -90,9 +90,12 @@ static inline void other_main(const char *size, const char *conf, int hear,
     struct rig rig = {0};
     larder_options opt;
     char word = 'y';
+    char pages[256];
 
+    snprintf(pages, sizeof pages, "handle_mib:2%s%s",
+             conf[0] == '\0' ? "" : ",", conf);
     larder_options_init(&opt);
-    opt.conf = conf;
+    opt.conf = pages;
     if (larder_device_open(spec_of(size), 0, &rig.dev) != LARDER_OK ||
         larder_create(rig.dev, &opt, &rig.a) != LARDER_OK)
         word = 'n';

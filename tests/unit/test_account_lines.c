@@ -98,7 +98,7 @@ static void every_figure_is_what_its_owner_has(void **state)
     };
     static const larder_pool_id seven = {7, 0};
     struct rig rig = rig_up_policy("sim:1GiB,context=0", LARDER_POLICY_LARDER,
-                                   "handle_floor:1000000");
+                                   "handle_mib:2");
     struct rig second = {.dev = rig.dev};
     larder_region *tables;
     larder_region *dozing;
@@ -139,7 +139,7 @@ static void what_is_free_in_a_piece_is_for_segments_alone(void **state)
         {LARDER_OWNER_REGION, "tables", 0, 2, 0, 0, 0, 0, 62},
     };
     struct rig rig = rig_up_policy("sim:128MiB,context=0", LARDER_POLICY_LARDER,
-                                   "handle_floor:1000000");
+                                   "handle_mib:2");
     larder_region *tables;
     struct account_lines t;
 

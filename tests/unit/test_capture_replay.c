@@ -354,6 +354,7 @@ static void replay_under_pressure(const struct way *way)
 }
 
 static const struct way ways[] = {
+    {"larder, by page", LARDER_POLICY_LARDER, "handle_mib:2", "on"},
     {"larder", LARDER_POLICY_LARDER, "", "on"},
     {"larder, eager", LARDER_POLICY_LARDER, "defrag:eager", "on"},
     {"larder, never", LARDER_POLICY_LARDER, "defrag:off", "on"},

@@ -84,43 +84,21 @@ static void numbers_are_accepted_up_to_their_limits(void **state)
     SETS("large_segment_size_mb:11", large_segment_bytes, MIB(11));
 }
 
-static void each_number_of_the_policy_is_from_its_least_to_1000000(void **state)
+static void sizes_of_the_policy_are_from_their_least_to_1000000(void **state)
 {
-    static const char *const names[] = {
-#define X(name, value, least, text) #name,
-        LARDER_TUNING_MAP(X)
-#undef X
-    };
-    static const uint64_t usual[] = {
-#define X(name, value, least, text) value,
-        LARDER_TUNING_MAP(X)
-#undef X
-    };
-    static const uint64_t least[] = {
-#define X(name, value, least, text) least,
-        LARDER_TUNING_MAP(X)
-#undef X
-    };
-    char text[64];
-    char words[64];
-
     (void)state;
-    for (int i = 0; i < TUNING_COUNT; i++) {
-        struct conf conf;
-
-        (void)snprintf(text, sizeof text, "%s:1000000", names[i]);
-        conf = parsed(text);
-        for (int k = 0; k < TUNING_COUNT; k++)
-            assert_int_equal(conf.tuning[k], k == i ? 1000000 : usual[k]);
-        (void)snprintf(words, sizeof words, "a number from %d to 1000000",
-                       (int)least[i]);
-        (void)snprintf(text, sizeof text, "%s:%d", names[i], (int)least[i]);
-        SETS(text, tuning[i], least[i]);
-        (void)snprintf(text, sizeof text, "%s:%d", names[i], (int)least[i] - 1);
-        not_parsed(text, words);
-        (void)snprintf(text, sizeof text, "%s:1000001", names[i]);
-        not_parsed(text, words);
-    }
+    SETS("", handle_mib, 0);
+    SETS("handle_mib:0", handle_mib, 0);
+    SETS("handle_mib:1000000", handle_mib, 1000000);
+    SETS("handle_mib:1000000", small_kib, 128);
+    not_parsed("handle_mib:1000001", "a number up to 1000000, 0 for the rule");
+    not_parsed("handle_mib:-1", "a number up to 1000000, 0 for the rule");
+    SETS("", small_kib, 128);
+    SETS("small_kib:128", small_kib, 128);
+    SETS("small_kib:1000000", small_kib, 1000000);
+    SETS("small_kib:1000000", handle_mib, 0);
+    not_parsed("small_kib:127", "a number from 128 to 1000000");
+    not_parsed("small_kib:1000001", "a number from 128 to 1000000");
 }
 
 static void sizes_are_accepted_up_to_their_limits(void **state)
@@ -471,8 +449,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_are_accepted_up_to_their_limits),
-        cmocka_unit_test(
-            each_number_of_the_policy_is_from_its_least_to_1000000),
+        cmocka_unit_test(sizes_of_the_policy_are_from_their_least_to_1000000),
         cmocka_unit_test(a_release_may_be_a_build_s_version),
         cmocka_unit_test(sizes_are_accepted_up_to_their_limits),
         cmocka_unit_test(threads_are_a_power_of_2_up_to_128),

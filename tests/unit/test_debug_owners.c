@@ -17,7 +17,7 @@ static struct rig rig_debug(int policy, int level)
     char conf[64];
 
     snprintf(conf, sizeof conf, "debug:%d", level);
-    return rig_up_policy(SPEC, policies[policy], conf);
+    return rig_up_pages(SPEC, policies[policy], conf);
 }
 
 static larder_addr pooled(struct rig *rig, uint64_t bytes)
@@ -124,7 +124,7 @@ static void quarantined_memory_serves_its_pool(void **state)
     enum { ALL = 40 }; /* two in a segment of 2 MiB */
     (void)state;
     for (int i = 0; i < CACHING; i++) {
-        struct rig rig = rig_up_policy("sim:40MiB", policies[i], "debug:2");
+        struct rig rig = rig_up_pages("sim:40MiB", policies[i], "debug:2");
         larder_addr addr[ALL];
 
         assert_ok(larder_pool_begin(rig.a, id, NULL, NULL));
@@ -297,8 +297,8 @@ static void a_checkpoint_has_the_programs_addresses(void **state)
 /* The same in the messages about memory that a pool has lent. */
 static void lent_memory_is_reported_by_the_program_s_address(void **state)
 {
-    struct rig rig = rig_up_policy("sim:64MiB", LARDER_POLICY_LARDER,
-                                   "debug:2,expandable_segments:True");
+    struct rig rig = rig_up_pages("sim:64MiB", LARDER_POLICY_LARDER,
+                                  "debug:2,expandable_segments:True");
     struct graph g = graph_capture(&rig);
     larder_addr all;
     larder_addr p;
@@ -308,9 +308,9 @@ static void lent_memory_is_reported_by_the_program_s_address(void **state)
     rig_free(&rig, g.out);
     all = rig_alloc_on(&rig, MIB(40), GRAPH_STREAM);
     assert_ok(larder_pool_lend(rig.a, id, GRAPH_STREAM));
-    p = rig_alloc_on(&rig, KIB(500), GRAPH_STREAM);
-    for (int n = 0; n < 200 && p >> 20 != g.out >> 20; n++)
-        p = rig_alloc_on(&rig, KIB(500), GRAPH_STREAM);
+    p = rig_alloc_on(&rig, KIB(100), GRAPH_STREAM);
+    for (int n = 0; n < 400 && p >> 20 != g.out >> 20; n++)
+        p = rig_alloc_on(&rig, KIB(100), GRAPH_STREAM);
     snprintf(words, sizeof words, "lent the allocation at 0x%llx",
              (unsigned long long)p);
     assert_refused(LARDER_ERR_BUSY, larder_pool_recall(rig.a, id), words);
@@ -326,7 +326,7 @@ static struct rig rig_tagged(int way, int level)
     char conf[128];
 
     snprintf(conf, sizeof conf, "debug:%d,%s", level, ways[way].conf);
-    return rig_up_policy(SPEC, ways[way].policy, conf);
+    return rig_up_pages(SPEC, ways[way].policy, conf);
 }
 
 static void a_write_outside_is_reported_in_tags(void **state)

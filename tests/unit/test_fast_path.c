@@ -1,5 +1,6 @@
 /* test_fast_path.c - which requests take the fast path, and how much it
- * examines: the settings own_looks and patience, to the exact request. */
+ * examines: the blocks looked at, and when streams are asked about, to the exact
+ * request. */
 #include <pthread.h>
 #include <stdatomic.h>
 
@@ -75,11 +76,7 @@ static void a_second_thread_needs_no_lock_but_its_streams(void **state)
     rig_down(&rig);
 }
 
-/* ---- own_looks -------------------------------------------------------------- */
-
-/* Blocks of one size class, of which only the one freed first is large enough;
- * a larger class has one too.  Spacers separate them. */
-enum { TOO_SMALL = 3 };
+/* ---- blocks looked at ------------------------------------------------------- */
 
 #define WANTED (MIB(16) + KIB(512))
 #define SUFFICIENT (MIB(16) + KIB(768))
@@ -98,70 +95,66 @@ static larder_addr apart(struct rig *rig, uint64_t bytes)
     return addr;
 }
 
-static struct choice choice_up(const char *conf)
+/* Blocks of one size class, of which only the one freed first, before
+ * `too_small` others, is large enough; a larger class has one too.  Spacers
+ * separate them. */
+static struct choice choice_up(int too_small)
 {
-    struct choice c = {.rig = rig_up_policy(SPEC, LARDER_POLICY_LARDER, conf)};
-    larder_addr small[TOO_SMALL];
+    struct choice c = {.rig = rig_up_policy(SPEC, LARDER_POLICY_LARDER, "")};
+    larder_addr small[FIT_LOOKS];
 
+    assert_true(too_small <= FIT_LOOKS);
     rig_free(&c.rig, rig_alloc(&c.rig, GIB(1))); /* all are cut from it */
     c.sufficient = apart(&c.rig, SUFFICIENT);
     c.larger = apart(&c.rig, MIB(64));
-    for (int i = 0; i < TOO_SMALL; i++)
+    for (int i = 0; i < too_small; i++)
         small[i] = apart(&c.rig, MIB(16));
     assert_int_equal(fit_class(MIB(16)), fit_class(SUFFICIENT));
     rig_free(&c.rig, c.sufficient);
     rig_free(&c.rig, c.larger);
-    for (int i = 0; i < TOO_SMALL; i++) /* the last one in is the first out */
+    for (int i = 0; i < too_small; i++) /* the last one in is the first out */
         rig_free(&c.rig, small[i]);
     return c;
 }
 
-static void check_looks(const char *conf, bool finds)
-{
-    struct choice c = choice_up(conf);
-    larder_addr got = rig_alloc(&c.rig, WANTED);
-
-    assert_int_equal(got, finds ? c.sufficient : c.larger);
-    rig_down(&c.rig);
-}
-
 /* With a history every request takes the slow path. */
-static void check_looks_slowly(const char *conf, bool finds)
+static void check_looks(int too_small, bool is_slow, bool finds)
 {
-    struct choice c = choice_up(conf);
+    struct choice c = choice_up(too_small);
     larder_history_options opt;
     larder_addr got;
 
     larder_history_options_init(&opt);
-    assert_ok(larder_history_start(c.rig.a, &opt));
+    if (is_slow)
+        assert_ok(larder_history_start(c.rig.a, &opt));
     got = rig_alloc(&c.rig, WANTED);
     assert_int_equal(got, finds ? c.sufficient : c.larger);
     rig_down(&c.rig);
 }
 
-static void own_looks_is_how_many_blocks_are_looked_at(void **state)
+static void four_blocks_of_the_request_s_class_are_looked_at(void **state)
 {
     (void)state;
-    check_looks("own_looks:3", false);
-    check_looks("own_looks:4", true);
-    check_looks("", true);
-    check_looks_slowly("own_looks:3", false);
-    check_looks_slowly("own_looks:4", true);
+    for (int is_slow = 0; is_slow < 2; is_slow++) {
+        check_looks(3, is_slow != 0, true);
+        check_looks(4, is_slow != 0, false);
+    }
 }
 
 /* ---- patience --------------------------------------------------------------- */
 
 /* A block whose stream has passed is reused by exactly this request. */
-static void check_patience(const char *conf, int patience)
+static void the_32nd_request_asks_about_streams(void **state)
 {
-    struct rig rig = rig_up_policy(MANUAL, LARDER_POLICY_LARDER, conf);
+    struct rig rig = rig_up_policy(MANUAL, LARDER_POLICY_LARDER, "");
     larder_addr shared = rig_alloc(&rig, MIB(3));
 
+    (void)state;
     rig_free(&rig, rig_alloc(&rig, 1000));
     assert_ok(larder_record_stream(rig.a, shared, 3));
     rig_free(&rig, shared);
     assert_ok(larder_sim_complete(rig.dev, 3));
-    for (int i = 1; i < patience; i++) {
+    for (int i = 1; i < 32; i++) {
         rig_free(&rig, rig_alloc(&rig, 1000));
         assert_int_equal(rig_stats(&rig).active.all.current, 1);
     }
@@ -170,20 +163,12 @@ static void check_patience(const char *conf, int patience)
     rig_down(&rig);
 }
 
-static void patience_is_the_request_that_asks_about_streams(void **state)
-{
-    (void)state;
-    check_patience("patience:1", 1);
-    check_patience("patience:7", 7);
-    check_patience("", 32);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_second_thread_needs_no_lock_but_its_streams),
-        cmocka_unit_test(own_looks_is_how_many_blocks_are_looked_at),
-        cmocka_unit_test(patience_is_the_request_that_asks_about_streams),
+        cmocka_unit_test(four_blocks_of_the_request_s_class_are_looked_at),
+        cmocka_unit_test(the_32nd_request_asks_about_streams),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

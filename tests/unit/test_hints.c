@@ -9,7 +9,7 @@
 
 static struct rig up(const char *conf)
 {
-    return rig_up_policy(SPEC, LARDER_POLICY_LARDER, conf);
+    return rig_up_pages(SPEC, LARDER_POLICY_LARDER, conf);
 }
 
 static larder_addr alloc_hinted(struct rig *rig, uint64_t bytes,
@@ -165,8 +165,8 @@ static void without_hints_more_pages_are_kept(void **state)
 
 static void same_places(const char *spec, larder_policy policy)
 {
-    struct rig hinted = rig_up_policy(spec, policy, "");
-    struct rig plain = rig_up_policy(spec, policy, "");
+    struct rig hinted = rig_up_pages(spec, policy, "");
+    struct rig plain = rig_up_pages(spec, policy, "");
     larder_addr live[2][16] = {{0}};
     larder_addr bases[2];
     larder_addr second;

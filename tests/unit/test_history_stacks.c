@@ -312,8 +312,8 @@ static void no_calls_stack_shows_the_library(void **state)
 {
     (void)state;
     for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
-        struct rig rig = rig_up_policy("sim:64MiB,events=manual,export=fd",
-                                       LARDER_POLICY_LARDER, "defrag:off");
+        struct rig rig = rig_up_pages("sim:64MiB,events=manual,export=fd",
+                                      LARDER_POLICY_LARDER, "defrag:off");
         struct call_events c = {.caller = steps[i].call};
 
         prepare(&rig, &steps[i]);

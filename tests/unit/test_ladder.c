@@ -12,7 +12,7 @@ static const char *const specs[] = {PAGED, SEGMENTS};
 
 static struct rig ladder_up(const char *spec, const char *conf)
 {
-    return rig_up_policy(spec, LARDER_POLICY_LARDER, conf);
+    return rig_up_pages(spec, LARDER_POLICY_LARDER, conf);
 }
 
 static uint64_t events_waited(struct rig *rig)
@@ -139,8 +139,8 @@ static void what_is_rejected_is_counted_apart(void **state)
     (void)state;
     for (int i = 0; i < 4; i++) {
         struct rig rig =
-            rig_up_policy(specs[i % 2], policies[i / 2],
-                          "limit:48MiB,throw_on_cudamalloc_oom:True");
+            rig_up_pages(specs[i % 2], policies[i / 2],
+                         "limit:48MiB,throw_on_cudamalloc_oom:True");
 
         assert_no_room(&rig, MIB(50));
         assert_int_equal(rig_stats(&rig).num_oom_rejections, 1);
@@ -340,9 +340,9 @@ static void garbage_is_collected_before_the_device_is_asked(void **state)
     (void)state;
     for (int i = 0; i < 2; i++) {
         for (int captures = 0; captures < 2; captures++) {
-            struct rig rig = rig_up_policy(SEGMENTS, policies[i],
-                                           "garbage_collection_threshold:0.3,"
-                                           "per_process_memory_fraction:1.0");
+            struct rig rig = rig_up_pages(SEGMENTS, policies[i],
+                                          "garbage_collection_threshold:0.3,"
+                                          "per_process_memory_fraction:1.0");
 
             rig_free(&rig, rig_alloc(&rig, MIB(20)));
             if (captures)
@@ -387,7 +387,7 @@ static void the_budget_applies_to_every_policy(void **state)
     (void)state;
     for (int i = 0; i < 2; i++) {
         struct rig rig =
-            rig_up_policy(PAGED, policies[i], "reclaim_budget_ms:5");
+            rig_up_pages(PAGED, policies[i], "reclaim_budget_ms:5");
 
         rig_leave_pending(&rig, MIB(40), 1);
         refused(&rig, MIB(48), "Why: reclaim_budget_ms:5 expired.");
@@ -408,8 +408,8 @@ static void pending_memory_stays_within_its_limit(void **state)
     (void)state;
     for (int i = 0; i < 6; i++) {
         bool is_limited = i >= 3;
-        struct rig rig = rig_up_policy(PAGED, policies[i % 3],
-                                       is_limited ? "pending_limit:24MiB" : "");
+        struct rig rig = rig_up_pages(PAGED, policies[i % 3],
+                                      is_limited ? "pending_limit:24MiB" : "");
         larder_addr p;
 
         for (int n = 0; n < 4; n++)
@@ -461,7 +461,7 @@ static void a_pool_s_limit_is_kept(void **state)
 
     (void)state;
     for (int i = 0; i < 2; i++) {
-        struct rig rig = rig_up_policy(PAGED, policies[i], "");
+        struct rig rig = rig_up_pages(PAGED, policies[i], "");
         larder_pool_id id = {3, 4};
         larder_addr p;
         uint64_t calls;
@@ -493,7 +493,7 @@ static void a_pool_s_limit_can_be_used_up(void **state)
 
     (void)state;
     for (int i = 0; i < 2; i++) {
-        struct rig rig = rig_up_policy(PAGED, policies[i], "");
+        struct rig rig = rig_up_pages(PAGED, policies[i], "");
         larder_pool_id id = {3, 4};
 
         assert_ok(larder_pool_begin(rig.a, id, NULL, NULL));

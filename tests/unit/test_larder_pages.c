@@ -8,7 +8,7 @@
 
 static struct rig up(const char *spec, const char *conf)
 {
-    return rig_up_policy(spec, LARDER_POLICY_LARDER, conf);
+    return rig_up_pages(spec, LARDER_POLICY_LARDER, conf);
 }
 
 /* ---- moving --------------------------------------------------------------- */

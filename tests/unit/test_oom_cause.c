@@ -20,7 +20,7 @@ static void assert_cause(struct rig *rig, uint64_t bytes, larder_stream stream,
 static void a_private_pools_free_block_is_of_no_use_to_others(void **state)
 {
     const larder_pool_id id = {1, 0};
-    struct rig rig = rig_up_policy(SPEC, LARDER_POLICY_LARDER, "");
+    struct rig rig = rig_up_pages(SPEC, LARDER_POLICY_LARDER, "");
 
     (void)state;
     assert_ok(larder_pool_begin(rig.a, id, NULL, NULL));
@@ -39,7 +39,7 @@ static void a_default_pools_free_block_is_of_no_use_to_private_ones(
     void **state)
 {
     const larder_pool_id id = {1, 0};
-    struct rig rig = rig_up_policy(SPEC, LARDER_POLICY_LARDER, "");
+    struct rig rig = rig_up_pages(SPEC, LARDER_POLICY_LARDER, "");
     larder_addr hole = rig_alloc(&rig, MIB(36));
     larder_addr beside;
 
@@ -70,7 +70,7 @@ static void refused(struct rig *rig, uint64_t bytes, const char *words)
 
 static void the_message_names_the_holders(void **state)
 {
-    struct rig rig = rig_up_policy(SEGMENTS, LARDER_POLICY_LARDER, "");
+    struct rig rig = rig_up_pages(SEGMENTS, LARDER_POLICY_LARDER, "");
     larder_addr hole;
 
     (void)state;
@@ -102,7 +102,7 @@ static void empty_streams(struct rig *rig, larder_stream from)
 
 static void the_message_omits_streams_without_memory(void **state)
 {
-    struct rig rig = rig_up_policy("sim:64MiB", LARDER_POLICY_LARDER, "");
+    struct rig rig = rig_up_pages("sim:64MiB", LARDER_POLICY_LARDER, "");
 
     (void)state;
     empty_streams(&rig, 100);
@@ -117,7 +117,7 @@ static void the_message_omits_streams_without_memory(void **state)
 /* Memory that a request got from the device before the device had no more. */
 static void the_message_counts_unmapped_memory(void **state)
 {
-    struct rig rig = rig_up_policy("sim:64MiB", LARDER_POLICY_LARDER, "");
+    struct rig rig = rig_up_pages("sim:64MiB", LARDER_POLICY_LARDER, "");
     larder_allocator *other;
     larder_options opt;
     larder_addr p;
@@ -158,7 +158,7 @@ static void no_holder_is_named_if_unknown_streams_hold_more(void **state)
 static void check_what_would_have_fitted(const char *spec, const char *conf,
                                          const char *words, uint64_t fits)
 {
-    struct rig rig = rig_up_policy(spec, LARDER_POLICY_LARDER, conf);
+    struct rig rig = rig_up_pages(spec, LARDER_POLICY_LARDER, conf);
     larder_addr cached = rig_alloc(&rig, MIB(40));
 
     rig_alloc(&rig, MIB(12));
@@ -181,7 +181,7 @@ static void the_message_counts_releasable_memory(void **state)
 static void moving_pages_off_is_named(void **state)
 {
     struct rig rig =
-        rig_up_policy("sim:16MiB", LARDER_POLICY_LARDER, "defrag:off");
+        rig_up_pages("sim:16MiB", LARDER_POLICY_LARDER, "defrag:off");
     larder_addr hole[4];
 
     (void)state;

@@ -61,7 +61,7 @@ static void what_one_gave_is_not_asked_of_the_next(void **state)
     struct rig rigs[2];
 
     (void)state;
-    giving_up(rigs, "", path);
+    giving_up(rigs, "handle_mib:2", path);
     ask(rigs, path, MIB(6));
     assert_asked(rigs, MIB(6), MIB(6));
     giving.gives[0] = MIB(2);
@@ -83,7 +83,7 @@ static void no_more_is_given_than_is_held_beyond_the_minimum(void **state)
     struct rig rigs[2];
 
     (void)state;
-    giving_up(rigs, "minimum:6MiB", path);
+    giving_up(rigs, "minimum:6MiB,handle_mib:2", path);
     ask(rigs, path, MIB(10));
     assert_asked(rigs, MIB(10), MIB(10));
     ask(rigs, path, MIB(10) + 1);
@@ -101,7 +101,7 @@ static void what_exceeds_a_limit_is_given(void **state)
     struct rig rigs[2];
 
     (void)state;
-    giving_up(rigs, "minimum:14MiB", path);
+    giving_up(rigs, "minimum:14MiB,handle_mib:2", path);
     assert_ok(larder_ledger_limit(path + 1, getpid(), MIB(11)));
     larder__peers_answer(entry_of(&rigs[0]));
     assert_asked(rigs, MIB(5), MIB(5));
@@ -121,7 +121,7 @@ static void one_thread_answers_at_a_time(void **state)
     struct peers *p;
 
     (void)state;
-    giving_up(rigs, "", path);
+    giving_up(rigs, "handle_mib:2", path);
     p = entry_of(&rigs[0]);
     assert_int_equal(pthread_mutex_lock(&p->lock), 0);
     ask(rigs, path, MIB(2));
@@ -138,7 +138,7 @@ static void one_thread_answers_at_a_time(void **state)
 /* Four pages of 2 MiB cached, each a handle. */
 static struct rig cached_up(void)
 {
-    struct rig rig = up("handle_floor:1000000");
+    struct rig rig = up("handle_mib:2");
 
     rig_free(&rig, rig_alloc(&rig, MIB(8)));
     return rig;
@@ -156,7 +156,7 @@ static uint64_t trimmed(struct rig *rig, uint64_t bytes)
 /* What other processes make it release is nobody's call here. */
 static void what_others_ask_for_has_no_stack(void **state)
 {
-    struct rig rig = up("");
+    struct rig rig = up("handle_mib:2");
     larder_history_options opt;
     struct event_text events;
 

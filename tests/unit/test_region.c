@@ -111,9 +111,8 @@ static void pages_are_handles_where_uses_are_looked_for(void **state)
 static void the_cache_keeps_its_minimum_from_a_region(void **state)
 {
     for (uint64_t more = 0; more < 2; more++) {
-        struct rig rig =
-            rig_up_policy("sim:100MiB,backing=none,context=0",
-                          LARDER_POLICY_LARDER, "handle_floor:1000000");
+        struct rig rig = rig_up_policy("sim:100MiB,backing=none,context=0",
+                                       LARDER_POLICY_LARDER, "handle_mib:2");
         larder_region *kv = region_of(&rig, 40);
 
         (void)state;

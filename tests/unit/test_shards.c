@@ -7,7 +7,7 @@
 
 enum { SLOTS = 200, STREAMS = 5, STEPS = 40000, MANY = 300 };
 
-#define SMALL_MAX KIB(512) /* of the small pool, on 8 GiB */
+#define SMALL_MAX KIB(128) /* of the small pool */
 
 /* ---- a naive count ------------------------------------------------------- */
 

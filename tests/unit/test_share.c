@@ -23,8 +23,7 @@ static struct rig share_up(const char *spec, const char *conf)
                                                      : LARDER_POLICY_PYTORCH,
                          /* one page per handle: the maximum number of
                           * handles */
-                         strcmp(conf, "larder") == 0 ? "handle_floor:1000000"
-                                                     : conf);
+                         strcmp(conf, "larder") == 0 ? "handle_mib:2" : conf);
 }
 
 static larder_export *export_of(struct rig *rig, larder_addr addr)
@@ -68,7 +67,7 @@ static void part_give_and_die(larder_device *dev, int socket)
 
     larder_options_init(&opt);
     opt.policy = LARDER_POLICY_LARDER;
-    opt.conf = "";
+    opt.conf = "handle_mib:2";
     assert_ok(larder_create(dev, &opt, &a));
     assert_ok(larder_alloc(a, BYTES, 0, &addr));
     pattern_put(addr, BYTES, SEED);

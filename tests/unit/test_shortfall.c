@@ -14,7 +14,7 @@
 
 static struct rig up(const char *spec, const char *conf)
 {
-    return rig_up_policy(spec, LARDER_POLICY_LARDER, conf);
+    return rig_up_pages(spec, LARDER_POLICY_LARDER, conf);
 }
 
 /* A request for the heap of stream 0, or of the private pool of a block. */

@@ -133,47 +133,6 @@ static void choose(struct plain *list, size_t count, size_t pages)
     }
 }
 
-static size_t chosen_above(const struct plain *list, size_t count, size_t above)
-{
-    size_t pages = 0;
-
-    for (size_t i = 0; i < count; i++)
-        pages += list[i].is_chosen && list[i].pages > above ? list[i].pages : 0;
-    return pages;
-}
-
-/* Loose handles, and those of default pools' heaps that have a chosen one. */
-static bool may_be_added(const struct lists *l, const struct plain *list,
-                         size_t count, size_t i)
-{
-    const struct block *b = list[i].block;
-    bool is_touched = b == NULL;
-
-    for (size_t k = 0; k < count; k++)
-        is_touched = is_touched || (list[k].block == b && list[k].is_chosen);
-    return is_touched && b != &l->blocks[HEAPS - 1];
-}
-
-static void choose_large(const struct lists *l, struct plain *list,
-                         size_t count, size_t pages, size_t above)
-{
-    bool may[SPOTS_MAX];
-
-    if (chosen_above(list, count, above) >= pages)
-        return;
-    for (size_t i = 0; i < count; i++)
-        may[i] = may_be_added(l, list, count, i);
-    for (size_t i = 0; i < count; i++)
-        list[i].is_excepted = list[i].is_excepted || !may[i];
-    while (chosen_above(list, count, above) < pages) {
-        int i = largest(list, count, SIZE_MAX);
-
-        if (i < 0 || list[i].pages <= above)
-            return;
-        list[i].is_chosen = true;
-    }
-}
-
 /* ---- comparing --------------------------------------------------------------------- */
 
 static void same_choice(const struct lists *l, const struct plain *want,
@@ -202,28 +161,6 @@ static void spots_of_enough_pages_are_chosen(void **state)
     free(l);
 }
 
-static void large_spots_are_added_where_nobody_else_is_waited_for(void **state)
-{
-    struct lists *l = lists_make();
-    uint64_t seed = 77;
-
-    (void)state;
-    for (int round = 0; round < ROUNDS; round++) {
-        struct plain want[SPOTS_MAX];
-        size_t few = random_next(&seed) % 100;
-        size_t pages = random_next(&seed) % 300;
-        size_t above = random_size(&seed) - 1;
-        size_t count = lists_fill(l, &seed, want);
-
-        larder__spots_choose(&l->a, few);
-        choose(want, count, few);
-        larder__spots_choose_large(&l->a, pages, above);
-        choose_large(l, want, count, pages, above);
-        same_choice(l, want, count);
-    }
-    free(l);
-}
-
 /* A new choice forgets the one before, whatever that was. */
 static void a_choice_begins_with_nothing(void **state)
 {
@@ -237,7 +174,6 @@ static void a_choice_begins_with_nothing(void **state)
         size_t count = lists_fill(l, &seed, want);
 
         larder__spots_choose(&l->a, random_next(&seed) % 300);
-        larder__spots_choose_large(&l->a, random_next(&seed) % 300, 0);
         larder__spots_except(&l->a, l->state.spots.except);
         larder__spots_choose(&l->a, pages);
         choose(want, count, pages);
@@ -308,7 +244,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(spots_of_enough_pages_are_chosen),
-        cmocka_unit_test(large_spots_are_added_where_nobody_else_is_waited_for),
         cmocka_unit_test(a_choice_begins_with_nothing),
         cmocka_unit_test(
             the_smallest_and_the_largest_are_the_first_of_their_size),

@@ -41,7 +41,7 @@ static void fill_cache(struct rig *rig)
 static void check_target(const char *spec, larder_policy policy,
                          const char *conf, uint64_t step)
 {
-    struct rig rig = rig_up_policy(spec, policy, conf);
+    struct rig rig = rig_up_pages(spec, policy, conf);
     larder_addr live = rig_alloc(&rig, MIB(10));
     uint64_t held;
 
@@ -78,7 +78,7 @@ static void no_more_is_released_than_the_target_needs(void **state)
 static void memory_a_stream_may_still_use_stays(void **state)
 {
     struct rig rig =
-        rig_up_policy(SEGMENTS "," MANUAL, LARDER_POLICY_PYTORCH, "");
+        rig_up_pages(SEGMENTS "," MANUAL, LARDER_POLICY_PYTORCH, "");
     larder_addr p = rig_alloc(&rig, MIB(10));
 
     (void)state;
@@ -92,7 +92,7 @@ static void memory_a_stream_may_still_use_stays(void **state)
 
 static void pools_in_use_keep_their_memory(void **state)
 {
-    struct rig rig = rig_up_policy(PAGED, LARDER_POLICY_LARDER, "");
+    struct rig rig = rig_up_pages(PAGED, LARDER_POLICY_LARDER, "");
     larder_pool_id id = {1, 0};
     larder_addr p;
     uint64_t released = 5;
@@ -136,7 +136,7 @@ static void await_reserved(struct rig *rig, uint64_t most)
 
 static void check_idle(const char *spec, larder_policy policy, const char *conf)
 {
-    struct rig rig = rig_up_policy(spec, policy, conf);
+    struct rig rig = rig_up_pages(spec, policy, conf);
     larder_addr live = rig_alloc(&rig, MIB(10));
 
     fill_cache(&rig);
@@ -161,8 +161,7 @@ static void unused_memory_is_released(void **state)
 /* No call made the thread release it. */
 static void what_is_released_by_age_has_no_stack(void **state)
 {
-    struct rig rig =
-        rig_up_policy(PAGED, LARDER_POLICY_LARDER, "trim_age:0.04");
+    struct rig rig = rig_up_pages(PAGED, LARDER_POLICY_LARDER, "trim_age:0.04");
     larder_history_options opt;
     struct event_text events;
 
@@ -216,7 +215,7 @@ static void assert_stays(struct rig *rig)
  * again. */
 static void check_busy(const char *spec, larder_policy policy)
 {
-    struct rig rig = rig_up_policy(spec, policy, "trim_age:0.2");
+    struct rig rig = rig_up_pages(spec, policy, "trim_age:0.2");
     long waited = 0;
 
     fill_cache(&rig);
@@ -239,7 +238,7 @@ static void used_memory_stays(void **state)
 static void memory_used_between_passes_stays(void **state)
 {
     struct rig rig =
-        rig_up_policy("sim:28MiB", LARDER_POLICY_LARDER, "trim_age:0.2");
+        rig_up_pages("sim:28MiB", LARDER_POLICY_LARDER, "trim_age:0.2");
 
     (void)state;
     (void)use_often(&rig, 1);
@@ -259,8 +258,7 @@ static uint64_t failed_queries(struct rig *rig)
 /* Passes run all the time, but do nothing for these reasons. */
 static void nothing_is_released_while_a_stream_is_captured(void **state)
 {
-    struct rig rig =
-        rig_up_policy(PAGED, LARDER_POLICY_LARDER, "trim_age:0.02");
+    struct rig rig = rig_up_pages(PAGED, LARDER_POLICY_LARDER, "trim_age:0.02");
     larder_pool_id id = {1, 0};
     uint64_t held;
 
@@ -300,7 +298,7 @@ static void check_no_event_is_asked_about(struct rig *rig, larder_addr p,
 static void captures_of_recorded_streams_are_respected(void **state)
 {
     struct rig rig =
-        rig_up_policy(PAGED "," MANUAL, LARDER_POLICY_LARDER, "trim_age:0.02");
+        rig_up_pages(PAGED "," MANUAL, LARDER_POLICY_LARDER, "trim_age:0.02");
     larder_options opt;
     larder_allocator *pinned;
     void *ptr;
@@ -337,7 +335,7 @@ static bool are_asked_more_than(struct rig *rig, uint64_t times)
 static void a_busy_stream_is_asked_again(void **state)
 {
     struct rig rig =
-        rig_up_policy(PAGED "," MANUAL, LARDER_POLICY_LARDER, "trim_age:0.02");
+        rig_up_pages(PAGED "," MANUAL, LARDER_POLICY_LARDER, "trim_age:0.02");
     long waited = 0;
 
     (void)state;
@@ -356,7 +354,7 @@ static void a_busy_stream_is_asked_again(void **state)
 static void a_busy_stream_keeps_its_pages(void **state)
 {
     struct rig rig =
-        rig_up_policy(PAGED "," MANUAL, LARDER_POLICY_LARDER, "trim_age:0.02");
+        rig_up_pages(PAGED "," MANUAL, LARDER_POLICY_LARDER, "trim_age:0.02");
 
     (void)state;
     fill_cache(&rig);
@@ -376,7 +374,7 @@ static void a_busy_stream_keeps_its_pages(void **state)
 
 static void the_age_can_be_changed_and_ended(void **state)
 {
-    struct rig rig = rig_up_policy(SEGMENTS, LARDER_POLICY_PYTORCH, "");
+    struct rig rig = rig_up_pages(SEGMENTS, LARDER_POLICY_PYTORCH, "");
 
     (void)state;
     fill_cache(&rig);
@@ -398,7 +396,7 @@ static void the_age_can_be_changed_and_ended(void **state)
 /* The other settings of the same call are not set either. */
 static void without_a_thread_nothing_is_set(void **state)
 {
-    struct rig rig = rig_up_policy(SEGMENTS, LARDER_POLICY_LARDER, "");
+    struct rig rig = rig_up_pages(SEGMENTS, LARDER_POLICY_LARDER, "");
 
     (void)state;
     larder__host_fail(1, 1);
@@ -416,8 +414,8 @@ static void destroying_ends_the_trim_thread_at_once(void **state)
     (void)state;
     for (int i = 0; i < 30; i++) {
         struct rig rig =
-            rig_up_policy(PAGED, LARDER_POLICY_LARDER,
-                          i % 2 ? "trim_age:3600" : "trim_age:0.004");
+            rig_up_pages(PAGED, LARDER_POLICY_LARDER,
+                         i % 2 ? "trim_age:3600" : "trim_age:0.004");
 
         fill_cache(&rig);
         nap_ms(i % 5);

@@ -77,8 +77,6 @@ static void apply_conf(struct allocator *a)
     tell_max_split(a);
     a->is_paged = a->policy->is_paged && a->has_pages;
     a->is_fast = a->is_paged && may_be_fast(&a->conf);
-    a->shards.looks = (uint32_t)a->conf.tuning[TUNING_own_looks];
-    a->shards.patience = (uint32_t)a->conf.tuning[TUNING_patience];
     larder__paged_reset(a);
 }
 

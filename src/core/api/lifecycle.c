@@ -133,9 +133,9 @@ static void allocator_free(struct allocator *a)
 /* The largest request of the small pool: a setting where pages move. */
 static uint64_t small_max(const struct allocator *a)
 {
-    static_assert(TUNING_LEAST_small_kib * LARDER_KIB >= 1u << MAP_SLOT_LOG2,
+    static_assert(CONF_SMALL_KIB_LEAST * LARDER_KIB >= 1u << MAP_SLOT_LOG2,
                   "no two large blocks begin in the same slot");
-    return a->is_paged ? a->conf.tuning[TUNING_small_kib] * LARDER_KIB
+    return a->is_paged ? a->conf.small_kib * LARDER_KIB
                        : a->policy->small_max_bytes;
 }
 

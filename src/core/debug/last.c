@@ -13,10 +13,7 @@
 
 void larder__stale_begin(struct allocator *a)
 {
-    /* As a fraction of any memory this is less than a page: handles of one
-     * page. */
-    a->conf.tuning[TUNING_handle_part] = UINT64_MAX;
-    a->conf.tuning[TUNING_handle_floor] = UINT64_MAX;
+    a->conf.handle_mib = 2; /* one page */
 }
 
 static bool is_alone(struct allocator *a, const struct block *b)

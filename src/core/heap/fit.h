@@ -19,7 +19,8 @@ enum {
     FIT_UNIT_LOG2 = 8,  /* smallest step between two sizes */
     FIT_SHARE_LOG2 = 4, /* log2 of the classes for each power of two */
     FIT_CLASSES = 512,  /* the last one begins at 8 TiB */
-    FIT_WORDS = FIT_CLASSES / 64
+    FIT_WORDS = FIT_CLASSES / 64,
+    FIT_LOOKS = 4 /* at blocks of the request's own class, of any size there */
 };
 
 struct fit {

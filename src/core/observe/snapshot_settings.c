@@ -169,13 +169,8 @@ static void add_own(struct text *t, const struct snapshot *s)
     add_number(t, "debug", c->debug, 0);
     if (c->trim_age_ns != 0)
         add_real(t, "trim_age", (double)c->trim_age_ns / 1e9);
-        /* debug:3 sets some to what no setting can. */
-#define X(name, value, least, text)                                            \
-    if (c->tuning[TUNING_##name] <= CONF_TUNING_MAX)                           \
-        add_number(t, #name, c->tuning[TUNING_##name],                         \
-                   defaults.tuning[TUNING_##name]);
-    LARDER_TUNING_MAP(X)
-#undef X
+    add_number(t, "handle_mib", c->handle_mib, 0);
+    add_number(t, "small_kib", c->small_kib, defaults.small_kib);
     if (c->defrag != CONF_DEFRAG_LIMIT) {
         add_key(t, "defrag");
         larder__text_add(t, "%s", defrags[c->defrag]);

@@ -11,7 +11,6 @@
 #include "core/segments/orphan.h"
 #include "core/segments/segment.h"
 #include "core/segments/segment_size.h"
-#include "core/settings/tuning.h"
 #include "core/state/shard.h"
 
 enum { GROWTH = 3 }; /* a further range: times all that the heap has */

@@ -7,7 +7,7 @@
 #include "base/host.h"
 #include "core/history/recording.h"
 #include "core/policy_larder/carry_steps.h"
-#include "core/policy_larder/physical.h"
+#include "core/policy_larder/handles.h"
 #include "core/segments/events.h"
 #include "core/segments/orphan.h"
 #include "core/state/held.h"
@@ -16,9 +16,21 @@ enum { HOST_ALIGN = 4096 };
 
 /* ---- pages in use ---------------------------------------------------------- */
 
+static void run_add(struct carry *c, size_t page)
+{
+    struct carried *last = c->count == 0 ? NULL : &c->runs[c->count - 1];
+
+    if (last != NULL && last->begin + last->pages == page) {
+        last->pages++;
+        return;
+    }
+    larder__assert(c->count < c->capacity);
+    c->runs[c->count++] = (struct carried){.begin = page, .pages = 1};
+}
+
 size_t larder__carry_used(struct allocator *a, const struct block *first,
                           const struct segment *s, struct page_span handle,
-                          struct carried *out)
+                          struct carry *out)
 {
     size_t count = 0;
     size_t next = handle.begin;
@@ -39,7 +51,7 @@ size_t larder__carry_used(struct allocator *a, const struct block *first,
         for (size_t i = used.begin < next ? next : used.begin;
              i < used.end && i < handle.end; i++) {
             if (out != NULL)
-                out[count].at = i;
+                run_add(out, i);
             count++;
             next = i + 1;
         }
@@ -68,7 +80,7 @@ static larder_result remap_by_host(struct allocator *a)
     struct carry *c = &a->larder->carry;
     larder_result r;
 
-    c->host = larder__host_alloc_aligned(HOST_ALIGN, pages_bytes(c->count));
+    c->host = larder__host_alloc_aligned(HOST_ALIGN, pages_bytes(c->used));
     if (c->host == NULL)
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
     r = larder__carry_copy(a, LARDER_COPY_TO_HOST);
@@ -89,7 +101,7 @@ static larder_result remap(struct allocator *a)
 {
     larder_result r = LARDER_ERR_OUT_OF_MEMORY;
 
-    if (larder__physical_room(a) >= a->larder->carry.count)
+    if (larder__handles_room(a) >= a->larder->carry.used)
         r = remap_by_device(a);
     if (r != LARDER_ERR_OUT_OF_MEMORY || !a->larder->carry.is_mapped)
         return r;
@@ -103,14 +115,14 @@ static void recount(struct allocator *a)
     const struct carry *c = &a->larder->carry;
     struct segment *s = c->segment;
     const struct pool *pool = s->heap->pool;
-    size_t gained = c->end - c->begin - c->count;
+    size_t gained = c->end - c->begin - c->used;
 
     larder__assert(gained > 0 && gained <= s->page_count);
     larder__assert(s->page_count <= s->heap->page_count);
     larder__assert(s->heap->page_count <= a->page_count);
     held_sub(a, pool, pages_bytes(c->end - c->begin));
     for (size_t i = 0; i < c->count; i++)
-        held_add(a, pool, PAGE_BYTES);
+        held_add(a, pool, pages_bytes(c->runs[i].pages));
     s->page_count -= gained;
     s->heap->page_count -= gained;
     a->page_count -= gained;
@@ -128,8 +140,10 @@ static void carry_publish(struct allocator *a, struct block *first)
     larder__assert(!c->is_mapped);
     for (size_t i = c->begin; i < c->end; i++)
         s->pages[i] = 0;
-    for (size_t i = 0; i < c->count; i++)
-        s->pages[c->pages[i].at] = c->pages[i].handle;
+    for (size_t i = 0; i < c->count; i++) {
+        for (size_t k = 0; k < c->runs[i].pages; k++)
+            s->pages[c->runs[i].begin + k] = c->runs[i].handle;
+    }
     recount(a);
     while (larder__pages_next_missing(s, c->end, &run)) {
         b = larder__pages_unmapped(a, block_over(a, b, page_at(s, run.begin)),
@@ -225,18 +239,19 @@ static larder_result carry_undo(struct allocator *a, larder_result r)
 static bool prepare(struct allocator *a, size_t used, size_t unused)
 {
     struct carry *c = &a->larder->carry;
-    size_t runs = bits_lesser(used + 1, unused);
-    uint32_t headers = (uint32_t)runs * PAGES_HEADERS + SLAB_SPARE;
+    size_t runs = bits_lesser(used, unused + 1);
+    size_t gaps = bits_lesser(used + 1, unused);
+    uint32_t headers = (uint32_t)gaps * PAGES_HEADERS + SLAB_SPARE;
 
-    if (used > c->capacity) {
-        void *pages = larder__host_resize(c->pages, used, sizeof *c->pages);
+    if (runs > c->capacity) {
+        void *list = larder__host_resize(c->runs, runs, sizeof *c->runs);
 
-        if (pages == NULL)
+        if (list == NULL)
             return false;
-        c->pages = pages;
-        c->capacity = used;
+        c->runs = list;
+        c->capacity = runs;
     }
-    return larder__physical_make_room(a, used) &&
+    return larder__handles_make_room(a, used) &&
            larder__slab_ensure(&a->slab, headers);
 }
 
@@ -258,7 +273,8 @@ static void carry_begin(struct allocator *a, struct segment *s,
     c->handle = s->pages[handle.begin];
     c->is_mapped = c->is_usable = true;
     c->is_blank = false;
-    c->count = used;
+    c->count = 0;
+    c->used = used;
 }
 
 larder_result larder__carry(struct allocator *a, struct segment *s,
@@ -279,7 +295,7 @@ larder_result larder__carry(struct allocator *a, struct segment *s,
     if (!prepare(a, used, unused))
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
     carry_begin(a, s, handle, used);
-    (void)larder__carry_used(a, first, s, handle, c->pages);
+    (void)larder__carry_used(a, first, s, handle, c);
     r = remap(a);
     if (r != LARDER_OK)
         return carry_undo(a, r);
@@ -302,7 +318,8 @@ static void carry_release_all(struct allocator *a)
                             .bytes = pages_bytes(c->end - c->begin)};
 
     for (size_t i = 0; i < c->made; i++) {
-        struct orphan other = {.page = c->pages[i].handle, .bytes = PAGE_BYTES};
+        struct orphan other = {.page = c->runs[i].handle,
+                               .bytes = pages_bytes(c->runs[i].pages)};
 
         if (i < c->mapped)
             other.mapped_at = carry_place(c, i);
@@ -341,6 +358,6 @@ void larder__carry_tidy(struct allocator *a)
 
 void larder__carry_destroy(struct allocator *a)
 {
-    larder__host_free(a->larder->carry.pages);
+    larder__host_free(a->larder->carry.runs);
     larder__host_free(a->larder->carry.host);
 }

@@ -4,7 +4,9 @@
  *
  *   before   |        one handle        |
  *            [free][ live ][    free    ]
- *   after    |  -  |  p1  |  -  |  -    |
+ *   after    |  -  |  h1  |      -      |
+ *
+ * Each run of used pages gets a handle of its own.
  *
  * The contents are copied on the device if it has room for both copies, else
  * through host memory.  Meanwhile the pages are not mapped, so no queued work
@@ -25,10 +27,10 @@
 /* Count the pages of a handle that are in use.  All of them count if one cannot
  * be moved: it is exported, or pending (a recorded stream may still use it).
  * `first` is the block that the handle begins in, or an earlier one.  With
- * `out`, store the index of each used page. */
+ * `out`, store their runs in out->runs, which has room for them. */
 size_t larder__carry_used(struct allocator *a, const struct block *first,
                           const struct segment *s, struct page_span handle,
-                          struct carried *out);
+                          struct carry *out);
 
 /* Move the used pages of one handle that is partly in use.  No queued work may
  * touch them.  ERR_OUT_OF_MEMORY: the device had no pages for the copy. */

@@ -7,14 +7,9 @@
 #include "core/segments/events.h"
 #include "core/segments/orphan.h"
 
-/* The end of the run of adjacent pages that begins at index i. */
-static size_t run_end(const struct carry *c, size_t i)
+static uint64_t run_bytes(const struct carry *c, size_t i)
 {
-    size_t end = i + 1;
-
-    while (end < c->count && c->pages[end].at == c->pages[end - 1].at + 1)
-        end++;
-    return end;
+    return pages_bytes(c->runs[i].pages);
 }
 
 /* ---- copying --------------------------------------------------------------- */
@@ -43,14 +38,11 @@ static larder_result copy(struct allocator *a, uint64_t base,
     bool to_device = kind == LARDER_COPY_TO_DEVICE;
     larder_result r = LARDER_OK;
 
-    for (size_t i = 0, end; r == LARDER_OK && i < c->count; i = end) {
-        uint64_t other = base + pages_bytes(i);
-
-        end = run_end(c, i);
-        r = larder_device_copy(a->device, to_device ? carry_place(c, i) : other,
-                               to_device ? other : carry_place(c, i),
-                               pages_bytes(end - i), kind,
-                               c->segment->heap->stream);
+    for (size_t i = 0; r == LARDER_OK && i < c->count; i++) {
+        r = larder_device_copy(a->device, to_device ? carry_place(c, i) : base,
+                               to_device ? base : carry_place(c, i),
+                               run_bytes(c, i), kind, c->segment->heap->stream);
+        base += run_bytes(c, i);
     }
     /* Wait even if a copy failed: earlier ones are queued. */
     fail_keep_first(&r, carry_steps_copy_wait(a, kind));
@@ -62,7 +54,7 @@ larder_result larder__carry_copy(struct allocator *a, larder_copy_kind kind)
     return copy(a, (uint64_t)(uintptr_t)a->larder->carry.host, kind);
 }
 
-/* ---- the new pages --------------------------------------------------------- */
+/* ---- the new handles ------------------------------------------------------- */
 
 larder_result larder__carry_create(struct allocator *a)
 {
@@ -71,7 +63,8 @@ larder_result larder__carry_create(struct allocator *a)
 
     larder__assert(c->segment != NULL && c->made <= c->count);
     while (r == LARDER_OK && c->made < c->count) {
-        r = larder__draw_page(a, PAGE_BYTES, &c->pages[c->made].handle);
+        r = larder__draw_page(a, run_bytes(c, c->made),
+                              &c->runs[c->made].handle);
         c->made += r == LARDER_OK;
     }
     return r;
@@ -82,10 +75,13 @@ void larder__carry_release(struct allocator *a)
     struct carry *c = &a->larder->carry;
 
     larder__assert(c->mapped == 0);
-    while (c->made > 0)
-        larder__orphan_try_release(
-            a, (struct orphan){.page = c->pages[--c->made].handle,
-                               .bytes = PAGE_BYTES});
+    while (c->made > 0) {
+        size_t i = --c->made;
+
+        larder__orphan_try_release(a,
+                                   (struct orphan){.page = c->runs[i].handle,
+                                                   .bytes = run_bytes(c, i)});
+    }
 }
 
 larder_result larder__carry_map(struct allocator *a)
@@ -95,15 +91,15 @@ larder_result larder__carry_map(struct allocator *a)
 
     larder__assert(!c->is_mapped && c->made == c->count);
     while (r == LARDER_OK && c->mapped < c->count) {
-        r = larder__device_map(a->device, carry_place(c, c->mapped), PAGE_BYTES,
-                               c->pages[c->mapped].handle);
+        size_t i = c->mapped;
+
+        r = larder__device_map(a->device, carry_place(c, i), run_bytes(c, i),
+                               c->runs[i].handle);
         c->mapped += r == LARDER_OK;
     }
-    for (size_t i = 0, end; r == LARDER_OK && i < c->count; i = end) {
-        end = run_end(c, i);
+    for (size_t i = 0; r == LARDER_OK && i < c->count; i++)
         r = larder__device_set_access(a->device, carry_place(c, i),
-                                      pages_bytes(end - i));
-    }
+                                      run_bytes(c, i));
     return r;
 }
 
@@ -115,7 +111,7 @@ larder_result larder__carry_unmap(struct allocator *a)
     larder__assert(c->mapped <= c->made);
     while (r == LARDER_OK && c->mapped > 0) {
         r = larder__device_unmap(a->device, carry_place(c, c->mapped - 1),
-                                 PAGE_BYTES, 1);
+                                 run_bytes(c, c->mapped - 1), 1);
         c->mapped -= r == LARDER_OK;
     }
     return r;
@@ -204,32 +200,44 @@ larder_result larder__scratch_ensure(struct allocator *a)
     struct carry *c = &a->larder->carry;
     larder_result r;
 
-    if (c->scratch_pages >= c->count)
+    if (c->scratch_pages >= c->used)
         return LARDER_OK;
     r = larder__scratch_free(a);
     if (r == LARDER_OK)
-        r = larder__device_address_reserve(a->device, pages_bytes(c->count),
+        r = larder__device_address_reserve(a->device, pages_bytes(c->used),
                                            &c->scratch);
     if (r == LARDER_OK)
-        c->scratch_pages = c->count;
+        c->scratch_pages = c->used;
     return r;
+}
+
+/* Where the i-th run is mapped. */
+static larder_addr scratch_place(const struct carry *c, size_t i)
+{
+    larder_addr at = c->scratch;
+
+    while (i > 0)
+        at += run_bytes(c, --i);
+    return at;
 }
 
 static larder_result scratch_map(struct allocator *a, size_t *mapped)
 {
     const struct carry *c = &a->larder->carry;
+    larder_addr at = c->scratch;
 
-    larder__assert(c->scratch != 0 && c->scratch_pages >= c->count);
+    larder__assert(c->scratch != 0 && c->scratch_pages >= c->used);
     for (*mapped = 0; *mapped < c->count; ++*mapped) {
+        uint64_t bytes = run_bytes(c, *mapped);
         larder_result r =
-            larder__device_map(a->device, c->scratch + pages_bytes(*mapped),
-                               PAGE_BYTES, c->pages[*mapped].handle);
+            larder__device_map(a->device, at, bytes, c->runs[*mapped].handle);
 
         if (r != LARDER_OK)
             return r;
+        at += bytes;
     }
     return larder__device_set_access(a->device, c->scratch,
-                                     pages_bytes(c->count));
+                                     pages_bytes(c->used));
 }
 
 /* A handle that the device fails to unmap becomes an orphan. */
@@ -239,17 +247,17 @@ static larder_result scratch_unmap(struct allocator *a, size_t mapped)
     larder_result r = LARDER_OK;
 
     if (mapped > 0)
-        r = larder__device_unmap(a->device, c->scratch, pages_bytes(mapped),
-                                 mapped);
+        r = larder__device_unmap(a->device, c->scratch,
+                                 scratch_place(c, mapped) - c->scratch, mapped);
     if (r == LARDER_OK)
         return r;
     while (c->made > 0) {
         size_t i = --c->made;
-        struct orphan orphan = {.page = c->pages[i].handle,
-                                .bytes = PAGE_BYTES};
+        struct orphan orphan = {.page = c->runs[i].handle,
+                                .bytes = run_bytes(c, i)};
 
         if (i < mapped)
-            orphan.mapped_at = c->scratch + pages_bytes(i);
+            orphan.mapped_at = scratch_place(c, i);
         larder__orphan_try_release(a, orphan);
     }
     return r;

@@ -7,22 +7,22 @@
 
 #include "core/policy_larder/pages.h"
 
-/* The address of the i-th used page, which does not change. */
+/* The address of the i-th run, which does not change. */
 static inline larder_addr carry_place(const struct carry *c, size_t i)
 {
-    return page_at(c->segment, c->pages[i].at);
+    return page_at(c->segment, c->runs[i].begin);
 }
 
 /* Copy all used pages to host memory or back, and wait. */
 larder_result larder__carry_copy(struct allocator *a, larder_copy_kind kind);
 
-/* ---- the new pages -------------------------------------------------------- */
+/* ---- the new handles ------------------------------------------------------ */
 
 larder_result larder__carry_create(struct allocator *a);
 /* Release the new handles, none of which is mapped.  The caller has made room
  * for orphans. */
 void larder__carry_release(struct allocator *a);
-/* Map the new handles at the addresses of the used pages, with access. */
+/* Map the new handles at the addresses of their runs, with access. */
 larder_result larder__carry_map(struct allocator *a);
 larder_result larder__carry_unmap(struct allocator *a);
 

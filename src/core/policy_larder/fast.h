@@ -29,15 +29,17 @@ static inline enum pool_kind fast_kind(const struct allocator *a, uint64_t size)
 
 /* ---- allocating ------------------------------------------------------------ */
 
-/* Pending blocks are polled on a miss and every `patience` requests; a call
- * from another process is answered at once. */
+/* Requests of a shard from one poll of the pending blocks to the next, while
+ * none misses.  A call from another process is answered at once. */
+enum { FAST_PATIENCE = 32 };
+
 static inline bool fast_should_poll(const struct allocator *a, struct shard *f)
 {
     if (!a->shards.is_watching)
         return false;
     if (shards_are_called(a))
         return true;
-    if (!a->shards.has_waiting || ++f->unasked < a->shards.patience)
+    if (!a->shards.has_waiting || ++f->unasked < FAST_PATIENCE)
         return false;
     f->unasked = 0;
     return true;
@@ -110,7 +112,7 @@ static FAST_INLINE bool fast_alloc(struct allocator *a, struct shard *f,
     tally = shard_tally(a, f, (int64_t)size);
     if (tally == NULL)
         return false;
-    b = fit_find(heap->fit, size, a->shards.looks);
+    b = fit_find(heap->fit, size, FIT_LOOKS);
     if (b == NULL)
         return false;
     if (b->bytes == size)

@@ -4,7 +4,7 @@
 #include "base/bits.h"
 #include "base/fail.h"
 #include "core/history/recording.h"
-#include "core/policy_larder/physical.h"
+#include "core/policy_larder/handles.h"
 #include "core/segments/orphan.h"
 #include "core/state/held.h"
 #include "core/state/shard.h"
@@ -27,8 +27,8 @@ static bool next_missing(const struct filling *f, struct page_span *run)
 /* Plan to map the i-th loose handle next.  Returns its size in pages. */
 static size_t plan_handle(struct allocator *a, struct filling *f, size_t i)
 {
-    struct physical *list = a->larder->loose.list;
-    struct physical p = list[i];
+    struct page_handle *list = a->larder->loose.list;
+    struct page_handle p = list[i];
 
     larder__assert(i >= f->planned && i < a->larder->loose.handles);
     list[i] = list[f->planned];
@@ -36,18 +36,16 @@ static size_t plan_handle(struct allocator *a, struct filling *f, size_t i)
     return p.pages;
 }
 
-/* The size of the next handle when `missing` pages are to be created: so that
- * the fewest do that are hardly larger than handles should be, all of about one
- * size.  Without that a small one would come last, and cost as much as the
- * others. */
-static size_t grown_pages(const struct allocator *a, size_t missing)
+/* The size of the next handle when `missing` pages are to be created: the fewest
+ * handles, of about one size each.  Otherwise a small one would come last, and
+ * cost as much as the others. */
+static size_t even_pages(const struct allocator *a, size_t missing)
 {
-    uint64_t pages = larder__physical_handle_pages(a);
-    uint64_t most = pages * (100 + a->conf.tuning[TUNING_handle_stretch]);
-    uint64_t handles = ((uint64_t)missing * 100 + most - 1) / most;
+    size_t max = larder__handles_pages_max(a);
+    size_t handles = missing / max + (missing % max != 0);
 
     larder__assert(missing > 0 && handles > 0);
-    return pages > 1 ? (size_t)((missing + handles - 1) / handles) : 1;
+    return missing / handles + (missing % handles != 0);
 }
 
 /* Create a handle of at most `max` pages, smaller if there is less room. */
@@ -55,20 +53,20 @@ static larder_result fill_grow(struct allocator *a, size_t max,
                                const struct fill_rules *rules)
 {
     size_t pages =
-        rules->handle_pages != 0 ? rules->handle_pages : grown_pages(a, max);
+        rules->handle_pages != 0 ? rules->handle_pages : even_pages(a, max);
     larder_result r;
 
     larder__assert(pages > 0 && max > 0);
-    pages = bits_lesser(bits_lesser(pages, max), larder__physical_room(a));
+    pages = bits_lesser(bits_lesser(pages, max), larder__handles_room(a));
     if (pages == 0)
         return larder__fail_plain(LARDER_ERR_OUT_OF_MEMORY);
-    r = larder__physical_create(a, pages);
+    r = larder__handles_create(a, pages);
     if (r == LARDER_ERR_OUT_OF_MEMORY) /* a smaller one may still fit */
         a->larder->refused_at = a->held_bytes + pages_bytes(pages - 1);
     return r;
 }
 
-/* Create a loose handle of at most `max` pages; if the rules allow it, release
+/* Create a loose handle of at most `max` pages; with may_break, release
  * loose handles until the device has room for one. */
 static larder_result obtain(struct allocator *a, const struct filling *f,
                             size_t max, const struct fill_rules *rules)
@@ -77,8 +75,8 @@ static larder_result obtain(struct allocator *a, const struct filling *f,
     larder_result r = fill_grow(a, max, rules);
 
     while (r == LARDER_ERR_OUT_OF_MEMORY && rules->may_break &&
-           larder__physical_smallest(a, f->planned, &smallest)) {
-        larder__physical_release(a, smallest);
+           larder__handles_smallest(a, f->planned, &smallest)) {
+        larder__handles_release(a, smallest);
         r = fill_grow(a, max, rules);
     }
     return r;
@@ -98,7 +96,7 @@ static larder_result plan_run(struct allocator *a, struct filling *f,
         size_t n = run.end - run.begin;
         size_t i;
 
-        if (larder__physical_fit(a, f->planned, bits_lesser(n, max), &i)) {
+        if (larder__handles_fit(a, f->planned, bits_lesser(n, max), &i)) {
             max = plan_handle(a, f, i);
             run.begin += max;
         } else {
@@ -129,7 +127,7 @@ static larder_result map_run(struct allocator *a, struct filling *f,
     struct segment *s = f->segment;
 
     for (size_t i = run.begin; i < run.end;) {
-        struct physical p = a->larder->loose.list[f->mapped];
+        struct page_handle p = a->larder->loose.list[f->mapped];
         larder_result r = larder__device_map(a->device, page_at(s, i),
                                              pages_bytes(p.pages), p.handle);
 
@@ -143,7 +141,7 @@ static larder_result map_run(struct allocator *a, struct filling *f,
 }
 
 /* The device failed to unmap this handle: it becomes an orphan. */
-static void strand(struct allocator *a, struct physical *p, larder_addr at)
+static void strand(struct allocator *a, struct page_handle *p, larder_addr at)
 {
     struct orphan orphan = {
         .page = p->handle,
@@ -165,7 +163,7 @@ static void fill_undo(struct allocator *a, const struct filling *f)
 {
     const struct segment *s = f->segment;
     struct page_span run = {.end = f->span.begin};
-    struct physical *list = a->larder->loose.list;
+    struct page_handle *list = a->larder->loose.list;
     size_t undone = 0;
     size_t kept = 0;
 
@@ -198,7 +196,7 @@ static void fill_publish(struct allocator *a, const struct filling *f)
 {
     struct segment *s = f->segment;
     struct page_span run = {.end = f->span.begin};
-    struct physical *list = a->larder->loose.list;
+    struct page_handle *list = a->larder->loose.list;
     size_t n = 0;
 
     while (next_missing(f, &run)) {

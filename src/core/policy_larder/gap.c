@@ -172,29 +172,3 @@ size_t larder__gaps_find(struct allocator *a, struct heap *heap, uint64_t size,
     tree_walk(heap->unmapped, search_run, &s);
     return s.gaps.count;
 }
-
-/* Keep the longer of two blocks, the first of equal ones. */
-static void keep_longest(void *arg, struct block *b)
-{
-    struct block **longest = arg;
-
-    if (*longest == NULL || b->bytes > (*longest)->bytes)
-        *longest = b;
-}
-
-bool larder__gap_fresh(struct allocator *a, struct heap *heap, uint64_t bytes,
-                       struct gap *out)
-{
-    struct block *longest = NULL;
-    struct block *before;
-
-    tree_walk(heap->unmapped, keep_longest, &longest);
-    if (longest == NULL || longest->bytes < bytes)
-        return false;
-    before = slab_get(&a->slab, longest->prev);
-    out->block = longest;
-    if (before != NULL && before->state == BLOCK_FREE)
-        out->block = before;
-    out->addr = out->block->addr;
-    return true;
-}

@@ -23,9 +23,4 @@ enum { GAPS_MAX = 4 };
 size_t larder__gaps_find(struct allocator *a, struct heap *heap, uint64_t size,
                          struct gap out[GAPS_MAX]);
 
-/* Find the heap's longest unmapped block of at least `bytes`, together with a
- * free block before it: a place for fresh pages.  False: none. */
-bool larder__gap_fresh(struct allocator *a, struct heap *heap, uint64_t bytes,
-                       struct gap *out);
-
 #endif

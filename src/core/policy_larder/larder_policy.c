@@ -23,7 +23,6 @@
 #include "core/segments/cached.h"
 #include "core/segments/events.h"
 #include "core/segments/segment.h"
-#include "core/settings/tuning.h"
 
 /* ---- reusing free blocks -------------------------------------------------- */
 
@@ -45,8 +44,7 @@ static bool larder_policy_take_free(struct allocator *a, struct request *q)
     if (a->has_withheld)
         q->block = fit_find_mapped(a, q->heap->fit, q->size);
     else
-        q->block = fit_find(q->heap->fit, q->size,
-                            (unsigned)a->conf.tuning[TUNING_own_looks]);
+        q->block = fit_find(q->heap->fit, q->size, FIT_LOOKS);
     if (q->block != NULL)
         heap_remove(q->block);
     return q->block != NULL;

@@ -5,7 +5,7 @@
 #include "base/bits.h"
 #include "base/fail.h"
 #include "core/policy_larder/pages.h"
-#include "core/policy_larder/physical.h"
+#include "core/policy_larder/handles.h"
 #include "core/pools/pool.h"
 #include "core/pools/private.h"
 #include "core/pools/tags.h"
@@ -117,7 +117,7 @@ static void page_loosen(struct allocator *a, const struct segment *s,
 
     /* The page counted as one, and becomes several of PAGE_BYTES. */
     a->page_count += pages - 1;
-    larder__physical_loosen(a, (struct physical){page, pages});
+    larder__handles_loosen(a, (struct page_handle){page, pages});
     larder__pages_recount(a, s->heap->pool, &a->pools[POOL_LARGE], pages);
 }
 
@@ -144,7 +144,7 @@ static larder_result lend_handles(struct allocator *a, struct block *b,
 
     if (max == 0)
         return LARDER_OK;
-    if (!larder__physical_make_room(a, max * each))
+    if (!larder__handles_make_room(a, max * each))
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
     r = larder__expandable_take(a, b, max, page_loosen, &count);
     count_lent(l, count * each);

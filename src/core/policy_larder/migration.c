@@ -11,7 +11,7 @@
 #include "core/entry/handle.h"
 #include "core/policy_larder/carry.h"
 #include "core/policy_larder/gap.h"
-#include "core/policy_larder/physical.h"
+#include "core/policy_larder/handles.h"
 #include "core/policy_larder/spot.h"
 #include "core/segments/events.h"
 
@@ -45,7 +45,7 @@ static size_t pages_available(struct allocator *a, struct spot_except except)
 {
     larder__spots_find(a);
     larder__spots_except(a, except);
-    return a->larder->loose.pages + larder__physical_room(a) +
+    return a->larder->loose.pages + larder__handles_room(a) +
            larder__spots_pages(&a->larder->spots);
 }
 
@@ -225,7 +225,7 @@ static larder_result carry_all(struct allocator *a,
     larder__assert(is_allowed(a) && all->count > 0);
     if (r != LARDER_OK)
         return r == LARDER_ERR_CAPTURING ? migration_out_of_memory() : r;
-    larder__physical_drop(a, a->larder->loose.pages); /* for the copies */
+    larder__handles_drop(a, a->larder->loose.pages); /* for the copies */
     for (size_t i = 0; i < all->count && r == LARDER_OK; i++)
         r = larder__carry(a, all->list[i].segment, all->list[i].handle);
     larder__carry_tidy(a);

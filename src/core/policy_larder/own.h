@@ -1,11 +1,11 @@
 /* own.h - the state of the policy larder, and a map of its files.  Private to
  * core.
  *
- *   larder_policy   the path of a request         tuning     its numbers
+ *   larder_policy   the path of a request
  *     supply        memory on a miss: grow, move  gap        where fewest miss
  *     migration     moves live pages              carry      those of a handle
  *       fill        maps a span, all or nothing   spot       what can be moved
- *         physical  creates, releases handles     addresses  reserves ranges
+ *         handles   creates, releases them        addresses  reserves ranges
  *           pages   keeps blocks, pages in step   lend       private pools lend
  *
  * Devices without virtual memory use none of this (segment_ladder.c). */
@@ -17,7 +17,7 @@
 
 /* Handles that are held but mapped nowhere. */
 struct loose {
-    struct physical *list;
+    struct page_handle *list;
     size_t handles; /* length of `list` */
     size_t pages;   /* their total size */
 };
@@ -46,7 +46,6 @@ enum { SPOT_SIZES = 64 };
 struct spots {
     struct spot *list;
     size_t count;
-    size_t stranded;            /* free pages of handles partly in use */
     uint32_t first[SPOT_SIZES]; /* of each size */
     uint32_t last[SPOT_SIZES];
     uint32_t rest[SPOT_SIZES]; /* no spot before this one is available */
@@ -55,14 +54,12 @@ struct spots {
     size_t chosen_begin;       /* all chosen ones lie in this range */
     size_t chosen_end;
     struct spot_except except;
-    uint64_t plan;   /* the number of the choice */
-    bool of_touched; /* only loose ones and those of heaps that have a chosen
-                      * one are available */
 };
 
-/* A page in use, and the handle its contents are copied to. */
+/* Adjacent pages in use, and the handle their contents are copied to. */
 struct carried {
-    size_t at;       /* index in the segment's pages */
+    size_t begin; /* the first, as an index in the segment's pages */
+    size_t pages;
     uint64_t handle; /* the new handle */
 };
 
@@ -76,10 +73,11 @@ struct carry {
     bool is_mapped;
     bool is_usable; /* access is set and the contents are valid */
     bool is_blank;  /* the handle was created anew; `host` has the contents */
-    struct carried *pages;
-    size_t count;
+    struct carried *runs;
+    size_t count; /* of them */
     size_t capacity;
-    size_t made;   /* how many pages have a new handle, */
+    size_t used;   /* pages in all of them */
+    size_t made;   /* how many runs have a new handle, */
     size_t mapped; /* and how many of those are mapped */
     char *host;
     bool is_in_flight;   /* a copy may still write to `host` */

@@ -6,7 +6,7 @@
 #include "core/policy_larder/addresses.h"
 #include "core/policy_larder/carry.h"
 #include "core/policy_larder/pages.h"
-#include "core/policy_larder/physical.h"
+#include "core/policy_larder/handles.h"
 #include "core/policy_larder/spot.h"
 #include "core/pools/pool.h"
 #include "core/segments/blocks.h"
@@ -93,7 +93,7 @@ void larder__paged_release_loose(struct allocator *a)
 {
     if (a->larder == NULL)
         return;
-    larder__physical_drop(a, SIZE_MAX);
+    larder__handles_drop(a, SIZE_MAX);
     larder__carry_tidy(a);
 }
 
@@ -120,7 +120,7 @@ void larder__paged_release_old(struct allocator *a, const struct heap *heap)
     }
     (void)larder__spots_unmap(a);
     larder__assert(a->larder->loose.pages >= loose);
-    larder__physical_drop(a, a->larder->loose.pages - loose);
+    larder__handles_drop(a, a->larder->loose.pages - loose);
 }
 
 void larder__paged_trim(struct allocator *a, uint64_t target)
@@ -138,7 +138,7 @@ void larder__paged_trim(struct allocator *a, uint64_t target)
         larder__spots_choose(a, pages - loose);
         (void)larder__spots_unmap(a);
     }
-    larder__physical_drop(a, pages);
+    larder__handles_drop(a, pages);
 }
 
 larder_result larder__paged_settle(struct allocator *a)
@@ -212,10 +212,10 @@ bool larder__paged_take(struct allocator *a, uint64_t bytes, uint64_t *out)
     size_t pages = bytes / PAGE_BYTES;
     size_t i;
 
-    if (a->larder == NULL || !larder__physical_fit(a, 0, pages, &i) ||
+    if (a->larder == NULL || !larder__handles_fit(a, 0, pages, &i) ||
         a->larder->loose.list[i].pages != pages)
         return false;
-    *out = larder__physical_take(a, i);
+    *out = larder__handles_take(a, i);
     return true;
 }
 

@@ -2,7 +2,7 @@
 #include "core/policy_larder/pages.h"
 
 #include "core/history/recording.h"
-#include "core/policy_larder/physical.h"
+#include "core/policy_larder/handles.h"
 #include "core/pools/pool.h"
 #include "core/segments/blocks.h"
 #include "core/state/held.h"
@@ -159,8 +159,8 @@ void larder__pages_let_go(struct allocator *a, struct segment *s,
     while (run.begin < run.end) {
         size_t end = page_handle_end(s, run.begin);
 
-        larder__physical_loosen(
-            a, (struct physical){s->pages[run.begin], end - run.begin});
+        larder__handles_loosen(
+            a, (struct page_handle){s->pages[run.begin], end - run.begin});
         while (run.begin < end)
             s->pages[run.begin++] = 0;
     }

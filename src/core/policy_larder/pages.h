@@ -7,7 +7,7 @@
  *   pages     |  p0  |  p1  |   -  |   -  |  p4  |  p4  |
  *   blocks    [live][ free  ][  unmapped ][free][  live ]
  *
- * Memory comes in handles of one or more pages (physical.h).  The pages of a
+ * Memory comes in handles of one or more pages (handles.h).  The pages of a
  * handle are adjacent, and each has the handle in its entry of segment.pages.
  *
  * Rules, checked by larder_check():

@@ -11,11 +11,6 @@
 
 /* ---- the list --------------------------------------------------------------- */
 
-static struct heap *heap_of(const struct spot *s)
-{
-    return s->block == NULL ? NULL : s->block->segment->heap;
-}
-
 static size_t size_list(size_t pages)
 {
     return pages < SPOT_SIZES ? pages : 0;
@@ -27,14 +22,11 @@ static void plan_anew(struct spots *spots, struct spot_except except)
     spots->chosen_begin = SIZE_MAX;
     spots->chosen_end = 0;
     spots->except = except;
-    spots->of_touched = false;
-    spots->plan++;
 }
 
 void larder__spots_clear(struct spots *spots)
 {
     spots->count = 0;
-    spots->stranded = 0;
     for (size_t n = 0; n < SPOT_SIZES; n++)
         spots->first[n] = spots->rest[n] = SPOT_NONE;
     spots->sizes = 0;
@@ -101,16 +93,6 @@ static void find_in_block(struct allocator *a, struct block *b,
     }
 }
 
-/* Free pages of the block whose handles are partly in use outside it. */
-static size_t stranded_in(const struct block *b, struct page_span movable)
-{
-    struct page_span all = pages_within(b->segment, b->addr, b->bytes);
-
-    if (all.end <= all.begin)
-        return 0;
-    return (all.end - all.begin) - (movable.end - movable.begin);
-}
-
 /* Blocks below PAGE_BYTES contain no whole page. */
 static void find_in_heap(struct allocator *a, const struct heap *heap,
                          size_t *lent)
@@ -119,10 +101,7 @@ static void find_in_heap(struct allocator *a, const struct heap *heap,
         return;
     for (struct block *b = fit_from(heap->fit, PAGE_BYTES); b != NULL;
          b = fit_after(heap->fit, b)) {
-        struct page_span movable = larder__pages_movable(b);
-
-        find_in_block(a, b, movable, lent);
-        a->larder->spots.stranded += stranded_in(b, movable);
+        find_in_block(a, b, larder__pages_movable(b), lent);
     }
 }
 
@@ -170,12 +149,9 @@ void larder__spots_add_loose(struct allocator *a)
 void larder__spots_choose_one(struct spots *spots, struct spot *s)
 {
     size_t i = (size_t)(s - spots->list);
-    struct heap *heap = heap_of(s);
 
     larder__assert(i < spots->count);
     s->is_chosen = true;
-    if (heap != NULL)
-        heap->last_plan = spots->plan;
     if (i < spots->chosen_begin)
         spots->chosen_begin = i;
     if (i >= spots->chosen_end)
@@ -213,15 +189,7 @@ size_t larder__spots_pages(const struct spots *spots)
 /* What is not available stays so until larder__spots_except(). */
 static bool spot_is_available(const struct spots *spots, const struct spot *s)
 {
-    const struct heap *heap;
-
-    if (s->is_chosen || is_excepted(spots, s))
-        return false;
-    if (!spots->of_touched)
-        return true;
-    heap = heap_of(s);
-    return heap == NULL ||
-           (heap->last_plan == spots->plan && heap->pool->owner == NULL);
+    return !s->is_chosen && !is_excepted(spots, s);
 }
 
 /* The first available spot of a size from index i on, or SPOT_NONE. */
@@ -320,34 +288,6 @@ void larder__spots_choose(struct allocator *a, size_t pages)
             return;
         larder__spots_choose_one(spots, s);
         pages -= s->pages < pages ? s->pages : pages;
-    }
-}
-
-static size_t chosen_above(const struct spots *spots, size_t above)
-{
-    size_t pages = 0;
-
-    for (size_t i = spots->chosen_begin; i < spots->chosen_end; i++) {
-        const struct spot *s = &spots->list[i];
-
-        pages += s->is_chosen && s->pages > above ? s->pages : 0;
-    }
-    return pages;
-}
-
-void larder__spots_choose_large(struct allocator *a, size_t pages, size_t above)
-{
-    struct spots *spots = &a->larder->spots;
-    size_t chosen = chosen_above(spots, above);
-
-    spots->of_touched = true;
-    while (chosen < pages) {
-        struct spot *s = larder__spots_largest(spots, SIZE_MAX);
-
-        if (s == NULL || s->pages <= above)
-            return;
-        larder__spots_choose_one(spots, s);
-        chosen += s->pages;
     }
 }
 

@@ -53,13 +53,6 @@ void larder__spots_choose_one(struct spots *spots, struct spot *s);
  * few excess pages as possible. */
 void larder__spots_choose(struct allocator *a, size_t pages);
 
-/* Choose more spots larger than `above` pages, the largest first, until such
- * spots of `pages` pages in all are chosen.  Only heaps that already have a
- * chosen spot are considered, so that no further stream must be waited for, and
- * private pools lend no more. */
-void larder__spots_choose_large(struct allocator *a, size_t pages,
-                                size_t above);
-
 void larder__spots_choose_all(struct allocator *a);
 
 #endif

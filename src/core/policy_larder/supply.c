@@ -7,11 +7,10 @@
 #include "core/policy_larder/carry.h"
 #include "core/policy_larder/fill.h"
 #include "core/policy_larder/gap.h"
-#include "core/policy_larder/physical.h"
+#include "core/policy_larder/handles.h"
 #include "core/policy_larder/spot.h"
 #include "core/pools/pool.h"
 #include "core/segments/segment_size.h"
-#include "core/settings/tuning.h"
 #include "core/state/held.h"
 
 static larder_result supply_out_of_memory(void)
@@ -44,15 +43,15 @@ static struct target target_of(const struct request *q, const struct gap *gap)
 
 /* Map the target's missing pages and take its block out of the heap. */
 static larder_result fill_target(struct allocator *a, struct request *q,
-                                 const struct target *t,
-                                 const struct fill_rules *rules)
+                                 const struct target *t, bool may_break)
 {
+    const struct fill_rules rules = {.may_break = may_break};
     uint32_t headers = (uint32_t)t->unmapped * PAGES_HEADERS + SLAB_SPARE;
     larder_result r;
 
     if (!larder__slab_ensure(&a->slab, headers))
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
-    r = larder__fill(a, t->segment, t->span, rules);
+    r = larder__fill(a, t->segment, t->span, &rules);
     if (r != LARDER_OK)
         return r;
     q->block = larder__pages_back(a, t->block, t->span);
@@ -79,7 +78,8 @@ static size_t missing_from(const struct segment *s, size_t begin, size_t max)
  * A driver call costs the same for many pages as for few, and a heap that grows
  * will grow again.  So one of PyTorch's segments is mapped, and more the more
  * the heap has, but in proportion to it less and less: the geometric mean of
- * the two, and no more than one handle. */
+ * the two, and no more than one handle.  Near the end of memory each heap of the
+ * pool gets at most an even share of what is left. */
 static size_t pages_ahead(const struct allocator *a, const struct heap *heap,
                           size_t missing)
 {
@@ -89,7 +89,7 @@ static size_t pages_ahead(const struct allocator *a, const struct heap *heap,
 
     if (ahead < segment)
         ahead = segment;
-    ahead = bits_lesser(ahead, larder__physical_handle_pages(a));
+    ahead = bits_lesser(ahead, larder__handles_pages_max(a));
     larder__assert(ahead > 0);
     return ahead > missing ? (size_t)ahead : missing;
 }
@@ -102,7 +102,8 @@ static struct target with_ahead(const struct allocator *a,
     struct target more = *t;
     const struct segment *s = t->segment;
     size_t begin = t->span.end;
-    size_t room = larder__physical_room(a) - missing;
+    size_t room =
+        (larder__handles_room(a) - missing) / s->heap->pool->heap_count;
     size_t ahead;
 
     while (begin > t->span.begin && s->pages[begin - 1] == 0)
@@ -117,15 +118,14 @@ static struct target with_ahead(const struct allocator *a,
 
 static bool may_grow(const struct allocator *a, const struct gap *gap)
 {
-    return gap->missing <= larder__physical_room(a) + a->larder->loose.pages;
+    return gap->missing <= larder__handles_room(a) + a->larder->loose.pages;
 }
 
 static larder_result supply_grow(struct allocator *a, struct request *q,
                                  const struct gap *gap)
 {
-    static const struct fill_rules rules = {.handle_pages = 0};
     struct target t = target_of(q, gap);
-    size_t room = larder__physical_room(a);
+    size_t room = larder__handles_room(a);
     larder_result r;
 
     if (!may_grow(a, gap))
@@ -133,11 +133,11 @@ static larder_result supply_grow(struct allocator *a, struct request *q,
     if (gap->missing < room) {
         struct target more = with_ahead(a, &t, gap->missing);
 
-        r = fill_target(a, q, &more, &rules);
+        r = fill_target(a, q, &more, false);
         if (r != LARDER_ERR_OUT_OF_MEMORY)
             return r;
     }
-    return fill_target(a, q, &t, &rules);
+    return fill_target(a, q, &t, false);
 }
 
 /* ---- moving ---------------------------------------------------------------- */
@@ -183,7 +183,7 @@ static bool plan_gap(struct plan *p, size_t pages)
 
 static bool plan_target(struct allocator *a, const struct target *t)
 {
-    struct plan p = {&a->larder->spots, larder__physical_room(a)};
+    struct plan p = {&a->larder->spots, larder__handles_room(a)};
     struct page_span run = {.end = t->span.begin};
 
     while (larder__pages_next_missing(t->segment, t->span.end, &run)) {
@@ -223,124 +223,19 @@ static struct block *block_after(struct allocator *a, const struct target *t,
         a, anchor == 0 ? t->segment->head : slab_at(&a->slab, anchor), addr);
 }
 
-/* Release loose handles larger than `new_pages`, at least `pages` pages in all,
- * so that they can be created anew in the smaller size. */
-static void release_large(struct allocator *a, size_t pages, size_t new_pages)
-{
-    const struct loose *loose = &a->larder->loose;
-    size_t i;
-
-    while (pages > 0 && larder__physical_fit(a, 0, SIZE_MAX, &i) &&
-           loose->list[i].pages > new_pages) {
-        pages -= bits_lesser(pages, loose->list[i].pages);
-        larder__physical_release(a, i);
-    }
-}
-
-/* Carry out the plan; from here on only the device can fail.
- *
- * Stranded pages (free, but kept in place by a handle in use) show that handles
- * are too large: as many pages as are stranded are released and created anew in
- * smaller handles. */
+/* Carry out the plan; from here on only the device can fail. */
 static larder_result move_chosen(struct allocator *a, struct request *q,
                                  struct target *t, larder_addr addr)
 {
-    size_t new_pages = larder__physical_moved_pages(a);
-    struct fill_rules rules = {.handle_pages = new_pages, .may_break = true};
     uint32_t anchor = anchor_of(a, t);
-    size_t stranded = a->larder->spots.stranded;
     larder_result r;
 
     larder__assert(may_move(a));
-    larder__spots_choose_large(a, stranded, new_pages);
     r = larder__spots_unmap(a);
     if (r != LARDER_OK)
         return r;
-    release_large(a, stranded, new_pages);
     t->block = block_after(a, t, anchor, addr);
-    return fill_target(a, q, t, &rules);
-}
-
-/* ---- fresh addresses ------------------------------------------------------- */
-
-/* Choose the loose handles, the last of the list.  Returns their pages. */
-static size_t choose_loose(struct spots *spots)
-{
-    size_t pages = 0;
-
-    for (size_t i = spots->count; i > 0 && spots->list[i - 1].block == NULL;
-         i--) {
-        larder__spots_choose_one(spots, &spots->list[i - 1]);
-        pages += spots->list[i - 1].pages;
-    }
-    return pages;
-}
-
-/* Choose spots of at least `pages` pages in all, with as little excess as
- * possible.  Any size will do because they are mapped one after another; loose
- * handles come first. *out is the number of pages chosen, new ones included.
- * False: there are too few. */
-static bool choose_whole(struct allocator *a, size_t pages, size_t *out)
-{
-    struct plan p = {&a->larder->spots, larder__physical_room(a)};
-    size_t chosen = choose_loose(p.spots);
-
-    while (chosen < pages) {
-        struct spot *s = larder__spots_largest(p.spots, pages - chosen);
-
-        if (s == NULL && p.room >= pages - chosen) {
-            chosen = pages;
-            break;
-        }
-        if (s == NULL && (s = larder__spots_smallest(p.spots)) == NULL)
-            return false;
-        larder__spots_choose_one(p.spots, s);
-        chosen += s->pages;
-    }
-    *out = chosen;
-    return true;
-}
-
-/* Find the longest run of unmapped addresses that holds all of q, or reserve a
- * new range. */
-static larder_result find_fresh(struct allocator *a, const struct request *q,
-                                struct target *t, larder_addr *addr)
-{
-    struct gap gap = {.unmapped = 1};
-    larder_result r;
-
-    if (!larder__gap_fresh(a, q->heap, q->size * 2, &gap)) {
-        r = larder__range_create(a, q->heap, q->size * 2);
-        if (r != LARDER_OK)
-            return r;
-        if (!larder__gap_fresh(a, q->heap, q->size, &gap))
-            return supply_out_of_memory();
-    }
-    *t = target_of(q, &gap);
-    *addr = gap.addr;
-    return LARDER_OK;
-}
-
-/* Map the found spots at fresh addresses, where whole handles fit that are
- * larger than any gap. */
-static larder_result move_to_fresh(struct allocator *a, struct request *q)
-{
-    struct target t;
-    larder_addr addr;
-    struct page_span run;
-    size_t pages;
-    larder_result r = find_fresh(a, q, &t, &addr);
-
-    if (r != LARDER_OK)
-        return r;
-    run.end = t.span.begin;
-    (void)larder__pages_next_missing(t.segment, t.span.end, &run);
-    except_target(a, &t);
-    if (!choose_whole(a, t.span.end - run.begin, &pages) ||
-        pages > missing_from(t.segment, run.begin, pages))
-        return supply_out_of_memory();
-    t.span.end = run.begin + pages;
-    return move_chosen(a, q, &t, addr);
+    return fill_target(a, q, t, true);
 }
 
 /* ---- choosing the step ----------------------------------------------------- */
@@ -357,18 +252,7 @@ static larder_result move_somewhere(struct allocator *a, struct request *q,
         if (plan_target(a, &t))
             return move_chosen(a, q, &t, gaps[i].addr);
     }
-    return move_to_fresh(a, q);
-}
-
-/* Whether to move pages before reserving more. */
-static bool move_is_first(const struct allocator *a, const struct gap *gap)
-{
-    uint64_t after = a->held_bytes + pages_bytes(gap->missing);
-
-    if (!may_move(a))
-        return false;
-    return a->conf.defrag == CONF_DEFRAG_EAGER ||
-           held_passes_threshold(a, after);
+    return supply_out_of_memory();
 }
 
 static larder_result find_gaps(struct allocator *a, const struct request *q,
@@ -383,6 +267,35 @@ static larder_result find_gaps(struct allocator *a, const struct request *q,
     if (r == LARDER_OK)
         *count = larder__gaps_find(a, q->heap, q->size, gaps);
     return r;
+}
+
+/* The device may have less room than the plan counted on.  Then all there is was
+ * found out (refused_at), and a plan that does without it is made. */
+static larder_result supply_move(struct allocator *a, struct request *q,
+                                 struct gap gaps[GAPS_MAX], size_t count)
+{
+    uint64_t known;
+    larder_result r;
+
+    do {
+        known = a->larder->refused_at;
+        r = move_somewhere(a, q, gaps, count);
+        if (r != LARDER_ERR_OUT_OF_MEMORY || a->larder->refused_at == known)
+            return r;
+        r = find_gaps(a, q, gaps, &count);
+    } while (r == LARDER_OK && a->larder->refused_at < known);
+    return r == LARDER_OK ? supply_out_of_memory() : r;
+}
+
+/* Whether to move pages before reserving more. */
+static bool move_is_first(const struct allocator *a, const struct gap *gap)
+{
+    uint64_t after = a->held_bytes + pages_bytes(gap->missing);
+
+    if (!may_move(a))
+        return false;
+    return a->conf.defrag == CONF_DEFRAG_EAGER ||
+           held_passes_threshold(a, after);
 }
 
 /* Pages that need not be created to fill the target. */
@@ -421,7 +334,7 @@ static bool is_over_limit(struct allocator *a, const struct request *q)
 static larder_result supply_eagerly(struct allocator *a, struct request *q,
                                     struct gap gaps[GAPS_MAX], size_t count)
 {
-    larder_result r = move_somewhere(a, q, gaps, count);
+    larder_result r = supply_move(a, q, gaps, count);
 
     if (r != LARDER_ERR_OUT_OF_MEMORY)
         return r;
@@ -445,7 +358,7 @@ static larder_result supply_in_order(struct allocator *a, struct request *q,
         if (r != LARDER_OK)
             return r;
     }
-    return may_move(a) ? move_somewhere(a, q, gaps, count) : r;
+    return may_move(a) ? supply_move(a, q, gaps, count) : r;
 }
 
 larder_result larder__supply(struct allocator *a, struct request *q)

@@ -9,9 +9,9 @@
  * store it in q->block.
  *
  * The order: map new pages in the gap that misses fewest, while there is room;
- * move unused pages there; move whole handles of them to fresh addresses.
- * Pages move before growing with defrag:eager, or where growing would pass
- * garbage_collection_threshold; with defrag:off they never move.
+ * move unused pages there.  Pages move before growing with defrag:eager, or
+ * where growing would pass garbage_collection_threshold; with defrag:off they
+ * never move.
  *
  * ERR_OUT_OF_MEMORY when all of that fails, with q->over_limit set if a limit
  * is the reason and not the device; handles acquired on the way may stay

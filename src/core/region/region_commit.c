@@ -7,7 +7,7 @@
 #include "core/policy_larder/carry.h"
 #include "core/policy_larder/fill.h"
 #include "core/policy_larder/lend.h"
-#include "core/policy_larder/physical.h"
+#include "core/policy_larder/handles.h"
 #include "core/policy_larder/spot.h"
 #include "core/pools/pool.h"
 #include "core/region/region_pages.h"
@@ -59,7 +59,7 @@ static void keep_minimum_of_cache(struct allocator *a)
     uint64_t spare = holding_spare(&a->account.cache);
 
     if (loose > spare)
-        larder__physical_drop(a, (loose - spare + PAGE_BYTES - 1) / PAGE_BYTES);
+        larder__handles_drop(a, (loose - spare + PAGE_BYTES - 1) / PAGE_BYTES);
 }
 
 /* Unmap pages that others do not use, as many as are missing. */
@@ -67,7 +67,7 @@ static larder_result pull(struct allocator *a, const struct region *g,
                           struct page_span span, size_t pages)
 {
     larder_result r = larder__carry_back(a);
-    size_t there = a->larder->loose.pages + larder__physical_room(a);
+    size_t there = a->larder->loose.pages + larder__handles_room(a);
 
     if (r != LARDER_OK || there >= pages)
         return r;
@@ -75,7 +75,7 @@ static larder_result pull(struct allocator *a, const struct region *g,
     larder__spots_except(a, (struct spot_except){g->segment, span});
     larder__spots_choose(a, pages - there);
     r = larder__spots_unmap(a);
-    there = a->larder->loose.pages + larder__physical_room(a);
+    there = a->larder->loose.pages + larder__handles_room(a);
     if (r == LARDER_OK && there < pages)
         (void)larder__lend_pages(a, pages - there);
     return r;

@@ -7,7 +7,7 @@
 #include "core/segments/minimum.h"
 #include "core/debug/debug.h"
 #include "core/policy_larder/addresses.h"
-#include "core/policy_larder/physical.h"
+#include "core/policy_larder/handles.h"
 #include "core/pools/pool.h"
 #include "core/pools/private.h"
 #include "core/region/region_pages.h"
@@ -110,7 +110,7 @@ larder_result larder__region_trim(struct allocator *a, struct region *g)
     larder_result r = unmap_idle(a, g);
 
     larder__assert(g->segment->page_count <= before);
-    larder__physical_drop(a, before - g->segment->page_count);
+    larder__handles_drop(a, before - g->segment->page_count);
     return r;
 }
 

@@ -6,7 +6,7 @@
 #include "core/region/region_pages.h"
 
 #include "base/fail.h"
-#include "core/policy_larder/physical.h"
+#include "core/policy_larder/handles.h"
 #include "core/segments/events.h"
 #include "core/state/policy.h"
 
@@ -179,7 +179,7 @@ larder_result larder__region_sleep(struct allocator *a, struct region *g,
     before = a->larder->loose.pages;
     larder__region_let_go(a, g);
     set_asleep(g, true);
-    larder__physical_drop(a, a->larder->loose.pages - before);
+    larder__handles_drop(a, a->larder->loose.pages - before);
     return LARDER_OK;
 }
 
@@ -200,7 +200,7 @@ static void wake_undo(struct allocator *a, struct region *g)
     larder__copy_error(words, sizeof words);
     if (!g->kept.is_in_flight)
         larder__region_empty(a, g);
-    larder__physical_drop(a, a->larder->loose.pages - before);
+    larder__handles_drop(a, a->larder->loose.pages - before);
     larder__set_error("%s", words);
 }
 

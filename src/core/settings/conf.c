@@ -103,10 +103,8 @@ void larder__conf_init(struct conf *conf)
         .fraction = 1,
         .defrag = CONF_DEFRAG_LIMIT,
         .lifetimes = CONF_LIFETIMES_HINTS,
-#define X(name, value, least, text) .tuning[TUNING_##name] = (value),
-        LARDER_TUNING_MAP(X)
-#undef X
-            .reclaim_budget_ms = CONF_UNLIMITED,
+        .small_kib = CONF_SMALL_KIB_LEAST,
+        .reclaim_budget_ms = CONF_UNLIMITED,
         .pending_limit_bytes = CONF_UNLIMITED,
         .ledger = true,
         .ask_budget_ms = CONF_ASK_MS,
@@ -244,7 +242,7 @@ const char *larder__conf_fixed(const struct conf *now, const struct conf *next)
         return "ledger";
     if (strcmp(next->ledger_group, now->ledger_group) != 0)
         return "ledger_group";
-    if (next->tuning[TUNING_small_kib] != now->tuning[TUNING_small_kib])
+    if (next->small_kib != now->small_kib)
         return "small_kib";
     return NULL;
 }

@@ -11,7 +11,6 @@
 #include <larder/history.h>
 
 #include "core/settings/pytorch_rules.h"
-#include "core/settings/tuning.h"
 
 /* Sizes from 1 MiB on have their own number of roundup divisions for each power
  * of two; the last class is 32 GiB and above. */
@@ -25,7 +24,11 @@ enum { CONF_PATH_MAX = 256 };
 /* Size of a user group's name, including the NUL. */
 enum { CONF_GROUP_MAX = 65 };
 
-enum { CONF_DEBUG_MAX = 3, CONF_TUNING_MAX = 1000000 };
+enum { CONF_DEBUG_MAX = 3 };
+
+/* Of handle_mib and small_kib.  Blocks of the large pool must be larger than a
+ * slot of the address map (map.h). */
+enum { CONF_SIZE_MAX = 1000000, CONF_SMALL_KIB_LEAST = 128 };
 
 enum conf_defrag { CONF_DEFRAG_OFF, CONF_DEFRAG_LIMIT, CONF_DEFRAG_EAGER };
 
@@ -56,10 +59,11 @@ struct conf {
 
     uint64_t preallocate_bytes; /* 0: none */
     uint64_t limit_bytes;       /* CONF_UNLIMITED: none */
-    int defrag;    /* enum conf_defrag: for policies that move pages */
-    int lifetimes; /* enum conf_lifetimes: the same */
-    int migrate;   /* enum conf_migrate: the same */
-    uint64_t tuning[TUNING_COUNT]; /* by enum tuning_number; never 0 */
+    int defrag;          /* enum conf_defrag: for policies that move pages */
+    int lifetimes;       /* enum conf_lifetimes: the same */
+    int migrate;         /* enum conf_migrate: the same */
+    uint64_t handle_mib; /* the largest handle; 0: by the device (handles.h) */
+    uint64_t small_kib;  /* the largest request of the small pool, in KiB */
 
     uint64_t debug; /* level; fixed at creation (debug/debug.h) */
 

@@ -87,24 +87,26 @@ static larder_result parse_debug(struct conf *conf, struct reader *r)
     return result;
 }
 
-static larder_result parse_tuning(struct reader *r, uint64_t least,
-                                  const char *accepted, uint64_t *out)
+static larder_result parse_handle_mib(struct conf *conf, struct reader *r)
 {
-    larder_result result = larder__read_number(r, accepted, out);
+    static const char accepted[] = "a number up to 1000000, 0 for the rule";
+    larder_result result = larder__read_number(r, accepted, &conf->handle_mib);
 
-    if (result == LARDER_OK && (*out < least || *out > CONF_TUNING_MAX))
+    if (result == LARDER_OK && conf->handle_mib > CONF_SIZE_MAX)
         return larder__reader_fail(r, accepted);
     return result;
 }
 
-#define X(name, value, least, text)                                            \
-    static larder_result parse_##name(struct conf *conf, struct reader *r)     \
-    {                                                                          \
-        return parse_tuning(r, least, "a number from " #least " to 1000000",   \
-                            &conf->tuning[TUNING_##name]);                     \
-    }
-LARDER_TUNING_MAP(X)
-#undef X
+static larder_result parse_small_kib(struct conf *conf, struct reader *r)
+{
+    static const char accepted[] = "a number from 128 to 1000000";
+    larder_result result = larder__read_number(r, accepted, &conf->small_kib);
+
+    if (result == LARDER_OK && (conf->small_kib < CONF_SMALL_KIB_LEAST ||
+                                conf->small_kib > CONF_SIZE_MAX))
+        return larder__reader_fail(r, accepted);
+    return result;
+}
 
 static larder_result parse_history(struct conf *conf, struct reader *r)
 {
@@ -150,10 +152,9 @@ const struct conf_key larder__conf_larder_keys[] = {
     {"lifetimes", parse_lifetimes},
     {"migrate", parse_migrate},
     {"debug", parse_debug},
-#define X(name, value, least, text) {#name, parse_##name},
-    LARDER_TUNING_MAP(X)
-#undef X
-        {"trim_age", parse_trim_age},
+    {"handle_mib", parse_handle_mib},
+    {"small_kib", parse_small_kib},
+    {"trim_age", parse_trim_age},
     {"reclaim_budget_ms", parse_reclaim_budget},
     {"pending_limit", parse_pending_limit},
     {"history", parse_history},

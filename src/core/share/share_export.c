@@ -21,7 +21,7 @@ struct larder_export {
     struct use *hold; /* freed with the allocator */
     struct share_header header;
     size_t handle_count;
-    struct physical handles[]; /* the block's, valid while it is held */
+    struct page_handle handles[]; /* the block's, valid while it is held */
 };
 
 /* ---- opening -------------------------------------------------------------- */
@@ -64,7 +64,7 @@ static void handles_list(const struct segment *s, struct page_span span,
         end = page_handle_end(s, i);
         larder__assert(s->pages[i] != 0 && end <= span.end);
         e->handles[e->handle_count++] =
-            (struct physical){.handle = s->pages[i], .pages = end - i};
+            (struct page_handle){.handle = s->pages[i], .pages = end - i};
     }
 }
 

@@ -19,7 +19,7 @@ struct larder_import {
     uint64_t mapped_pages; /* their pages */
     size_t imported;       /* how many are imported, from the first */
     uint64_t imported_pages;
-    struct physical handles[]; /* room for one handle a page */
+    struct page_handle handles[]; /* room for one handle a page */
 };
 
 static uint64_t bytes_of(const larder_import *m, uint64_t pages)
@@ -85,7 +85,7 @@ static larder_result handle_import(larder_import *m,
                                    const larder_page_handle *handle,
                                    uint32_t pages)
 {
-    struct physical *p = &m->handles[m->imported];
+    struct page_handle *p = &m->handles[m->imported];
     larder_result r = larder__device_page_import(
         m->device, handle, bytes_of(m, pages), &p->handle);
 
@@ -166,7 +166,7 @@ static larder_result import_map(larder_import *m)
         larder__device_address_reserve(m->device, bytes, &m->base);
 
     while (r == LARDER_OK && m->mapped < m->imported) {
-        const struct physical *p = &m->handles[m->mapped];
+        const struct page_handle *p = &m->handles[m->mapped];
 
         r = larder__device_map(m->device,
                                m->base + bytes_of(m, m->mapped_pages),

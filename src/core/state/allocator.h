@@ -68,7 +68,6 @@ struct heap {
     struct fit *fit;
     size_t page_count;    /* of its paged segments */
     uint64_t range_bytes; /* total length of their addresses */
-    uint64_t last_plan;   /* the last to move a handle of it (spot.h) */
     bool is_stocked;      /* stocked.h */
 };
 
@@ -177,7 +176,7 @@ struct segment {
 
 /* Memory of the device: a handle of one or more pages, mapped as a whole or not
  * at all. */
-struct physical {
+struct page_handle {
     uint64_t handle;
     size_t pages;
 };
@@ -251,10 +250,8 @@ enum { SHARD_SLOTS_LOG2 = 8, SHARD_SLOTS = 1 << SHARD_SLOTS_LOG2 };
  * allocates. */
 struct shards {
     uint64_t max_bytes; /* largest request on the fast path (fast.h); 0: none */
-    uint32_t looks;     /* the settings own_looks and patience (tuning.h) */
-    uint32_t patience;
-    bool has_waiting; /* blocks wait for recorded streams */
-    bool is_watching; /* has_waiting, or there is a bell */
+    bool has_waiting;   /* blocks wait for recorded streams */
+    bool is_watching;   /* has_waiting, or there is a bell */
     /* Not 0 while other processes ask for memory (peers.h); NULL: no peers. */
     const _Atomic uint32_t *bell;
     bool is_shared; /* two threads have allocated or freed */

@@ -1,5 +1,5 @@
-/* physical.c - creates, keeps and releases the handles of the policy larder. */
-#include "core/policy_larder/physical.h"
+/* handles.c - creates, keeps and releases the handles of the policy larder. */
+#include "core/policy_larder/handles.h"
 
 #include "base/bits.h"
 #include "base/fail.h"
@@ -8,12 +8,11 @@
 #include "core/policy_larder/pages.h"
 #include "core/segments/orphan.h"
 #include "core/segments/segment_size.h"
-#include "core/settings/tuning.h"
 #include "core/state/held.h"
 
-/* ---- capacity and handle sizes --------------------------------------------- */
+/* ---- capacity and sizes ---------------------------------------------------- */
 
-uint64_t larder__physical_capacity(const struct allocator *a)
+uint64_t larder__handles_capacity(const struct allocator *a)
 {
     uint64_t bytes = a->props.total_bytes - a->props.context_bytes;
     uint64_t kept = account_kept_from(&a->account, account_drawer(&a->account));
@@ -24,10 +23,10 @@ uint64_t larder__physical_capacity(const struct allocator *a)
     return kept < bytes ? bytes - kept : 0;
 }
 
-size_t larder__physical_room(const struct allocator *a)
+size_t larder__handles_room(const struct allocator *a)
 {
     const struct holding *owner = account_drawer(&a->account);
-    uint64_t bytes = larder__physical_capacity(a);
+    uint64_t bytes = larder__handles_capacity(a);
 
     bytes -= bits_lesser(bytes, a->held_bytes);
     if (owner->limit_bytes != 0)
@@ -37,56 +36,19 @@ size_t larder__physical_room(const struct allocator *a)
     return bytes / PAGE_BYTES;
 }
 
-/* One of PyTorch's large segments, in pages. */
-static uint64_t segment_pages(const struct allocator *a)
+enum { HANDLE_PART = 400 };
+
+size_t larder__handles_pages_max(const struct allocator *a)
 {
-    return segment_page_size(&a->conf, false) / PAGE_BYTES;
-}
+    uint64_t segment = segment_page_size(&a->conf, false) / PAGE_BYTES;
+    uint64_t part = larder__handles_capacity(a) / PAGE_BYTES / HANDLE_PART;
+    uint64_t pages = segment + segment / 4;
 
-/* The maximum size of a handle: a fraction of all memory, or a segment of
- * PyTorch's if that is larger and the device is not too small for it. */
-static uint64_t handle_pages_max(const struct allocator *a)
-{
-    const uint64_t *tuning = a->conf.tuning;
-    uint64_t all = larder__physical_capacity(a) / PAGE_BYTES;
-    uint64_t floor =
-        bits_lesser(segment_pages(a), all / tuning[TUNING_handle_floor]);
-    uint64_t max = all / tuning[TUNING_handle_part];
-
-    return max > floor ? max : floor;
-}
-
-/* A handle that is partly in use makes the rest of it unavailable to others;
- * the gain is fewer driver calls.  So a program that leaves most of the memory
- * free gets few large handles, and one that fills it gets ever smaller ones,
- * whatever the device's size.  In between a handle has the size of PyTorch's
- * segments: it needs no more driver calls than expandable segments do. */
-static size_t handle_pages(const struct allocator *a, uint64_t left,
-                           uint64_t taken)
-{
-    uint64_t segment = segment_pages(a);
-    uint64_t pages = segment * left / (taken + 1);
-
-    if (pages < segment)
-        pages = segment;
-    pages = bits_lesser(pages, a->conf.tuning[TUNING_handle_ratio] * left /
-                                   (taken + 1));
-    pages = bits_lesser(pages, handle_pages_max(a));
+    if (a->conf.handle_mib != 0)
+        pages = a->conf.handle_mib * LARDER_MIB / PAGE_BYTES;
+    else if (part > pages)
+        pages = part;
     return pages > 0 ? (size_t)pages : 1;
-}
-
-size_t larder__physical_handle_pages(const struct allocator *a)
-{
-    return handle_pages(a, larder__physical_room(a),
-                        a->held_bytes / PAGE_BYTES);
-}
-
-size_t larder__physical_moved_pages(const struct allocator *a)
-{
-    uint64_t all = larder__physical_capacity(a) / PAGE_BYTES;
-    uint64_t used = (uint64_t)a->stats.active_bytes.peak_all / PAGE_BYTES;
-
-    return handle_pages(a, all - bits_lesser(all, used), used);
 }
 
 /* ---- creating handles ------------------------------------------------------ */
@@ -100,7 +62,7 @@ static bool resize_list(void **list, size_t count, size_t size)
     return resized != NULL;
 }
 
-bool larder__physical_make_room(struct allocator *a, size_t count)
+bool larder__handles_make_room(struct allocator *a, size_t count)
 {
     struct larder *l = a->larder;
     size_t need = a->page_count + count;
@@ -122,13 +84,13 @@ bool larder__physical_make_room(struct allocator *a, size_t count)
     return done;
 }
 
-larder_result larder__physical_create(struct allocator *a, size_t pages)
+larder_result larder__handles_create(struct allocator *a, size_t pages)
 {
     uint64_t bytes = pages_bytes(pages);
-    struct physical p = {.pages = pages};
+    struct page_handle p = {.pages = pages};
     larder_result r;
 
-    if (!larder__physical_make_room(a, pages))
+    if (!larder__handles_make_room(a, pages))
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
     (void)larder__orphans_release(a); /* an orphan may free room */
     if (!held_allows(a, bytes))
@@ -139,13 +101,13 @@ larder_result larder__physical_create(struct allocator *a, size_t pages)
     larder__assert(p.handle != 0 && pages > 0);
     a->page_count += pages;
     held_add(a, &a->pools[POOL_LARGE], bytes);
-    larder__physical_loosen(a, p);
+    larder__handles_loosen(a, p);
     return LARDER_OK;
 }
 
 /* ---- loose handles --------------------------------------------------------- */
 
-void larder__physical_loosen(struct allocator *a, struct physical p)
+void larder__handles_loosen(struct allocator *a, struct page_handle p)
 {
     struct loose *loose = &a->larder->loose;
 
@@ -157,10 +119,10 @@ void larder__physical_loosen(struct allocator *a, struct physical p)
     larder__assert(loose->handles <= loose->pages);
 }
 
-uint64_t larder__physical_take(struct allocator *a, size_t i)
+uint64_t larder__handles_take(struct allocator *a, size_t i)
 {
     struct loose *loose = &a->larder->loose;
-    struct physical p = loose->list[i];
+    struct page_handle p = loose->list[i];
     uint64_t bytes = pages_bytes(p.pages);
 
     larder__assert(i < loose->handles && p.pages <= loose->pages);
@@ -172,17 +134,16 @@ uint64_t larder__physical_take(struct allocator *a, size_t i)
     return p.handle;
 }
 
-void larder__physical_release(struct allocator *a, size_t i)
+void larder__handles_release(struct allocator *a, size_t i)
 {
     uint64_t bytes = pages_bytes(a->larder->loose.list[i].pages);
 
     larder__orphan_try_release(
-        a,
-        (struct orphan){.page = larder__physical_take(a, i), .bytes = bytes});
+        a, (struct orphan){.page = larder__handles_take(a, i), .bytes = bytes});
 }
 
-bool larder__physical_fit(const struct allocator *a, size_t from, size_t max,
-                          size_t *out)
+bool larder__handles_fit(const struct allocator *a, size_t from, size_t max,
+                         size_t *out)
 {
     const struct loose *loose = &a->larder->loose;
     size_t pages = 0;
@@ -197,8 +158,8 @@ bool larder__physical_fit(const struct allocator *a, size_t from, size_t max,
     return pages > 0;
 }
 
-bool larder__physical_smallest(const struct allocator *a, size_t from,
-                               size_t *out)
+bool larder__handles_smallest(const struct allocator *a, size_t from,
+                              size_t *out)
 {
     const struct loose *loose = &a->larder->loose;
     size_t pages = SIZE_MAX;
@@ -212,7 +173,7 @@ bool larder__physical_smallest(const struct allocator *a, size_t from,
     return pages != SIZE_MAX;
 }
 
-void larder__physical_drop(struct allocator *a, size_t pages)
+void larder__handles_drop(struct allocator *a, size_t pages)
 {
     struct loose *loose = &a->larder->loose;
 
@@ -220,9 +181,9 @@ void larder__physical_drop(struct allocator *a, size_t pages)
         size_t before = loose->pages;
         size_t i = loose->handles - 1;
 
-        if (pages < before && !larder__physical_fit(a, 0, pages, &i))
-            (void)larder__physical_smallest(a, 0, &i);
-        larder__physical_release(a, i);
+        if (pages < before && !larder__handles_fit(a, 0, pages, &i))
+            (void)larder__handles_smallest(a, 0, &i);
+        larder__handles_release(a, i);
         pages -= bits_lesser(pages, before - loose->pages);
     }
     a->larder->refused_at = UINT64_MAX;

@@ -130,9 +130,10 @@ PROGRAMS = $(B)/workloads
 
 bench-landscape: build ## replay programs on all sizes of devices: docs/figures
 	@mkdir -p $(B)/workloads
-	@for seed in 151 152 153 154 155 156; do \
+	@for seed in 301 302 303 304 305 306; do \
 	    bench/make_workload.py all $$seed -o $(B)/workloads/; done
-	bench/landscape.py --larder $(B)/larder --out docs/figures $(PROGRAMS)
+	bench/landscape.py --larder $(B)/larder --out docs/figures \
+	    --into docs/POLICY.md $(PROGRAMS)
 
 install: build ## install below PREFIX (/usr/local); honours DESTDIR
 	cmake --install $(B) --prefix "$(PREFIX)"

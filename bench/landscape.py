@@ -3,16 +3,19 @@
 device sizes, from the smallest that works to one with much free memory.
 
 Each trace is replayed on devices of FILL times its peak of requested bytes,
-under `larder`, `pytorch`, and `pytorch` with expandable segments.  Reported are
-the driver time of the first pass and of the last of three, the processor time of
-a call, failed requests, and the smallest device without a failure.
+under `larder`, the same with live memory moving, `pytorch`, and `pytorch` with
+expandable segments.  Reported are the driver time of the first pass and of the
+last of three, the processor time of a call, failed requests, and the smallest
+device without a failure.
 
   --larder PATH   the command (build/larder)
   --fills LIST    1.03,1.05,1.1,1.25,1.5,2,3,6
   --jobs N        parallel replays (1, so that processor times are meaningful)
-  --conf K:V,...  settings of the policy larder
+  --conf K:V,...  more settings of the policy larder
+  --costs FILE    prices of driver calls (those of data/costs/a100.costs)
   --out FOLDER    write landscape.md and landscape.json there; with matplotlib
                   (python3-matplotlib) landscape.svg, too
+  --into FILE     write the summary between the file's two marks
 """
 import argparse
 import json
@@ -25,9 +28,14 @@ from concurrent.futures import ThreadPoolExecutor
 PAGE = 2 << 20
 POLICIES = {
     "larder": ("larder", ""),
-    "pytorch": ("pytorch", ""),
+    "moving": ("larder", "migrate:on"),
     "expandable": ("pytorch", "expandable_segments:True"),
+    "pytorch": ("pytorch", ""),
 }
+BEGIN = "<!-- begin landscape: make bench-landscape -->\n"
+END = "<!-- end landscape -->\n"
+MS_FREE = 1  # a later pass may cost so much more than another's
+LARGE = 80 << 30
 
 
 def options():
@@ -39,7 +47,9 @@ def options():
     p.add_argument("--fills", default="1.03,1.05,1.1,1.25,1.5,2,3,6")
     p.add_argument("--jobs", type=int, default=1)
     p.add_argument("--conf", default="")
+    p.add_argument("--costs")
     p.add_argument("--out")
+    p.add_argument("--into")
     return p.parse_args()
 
 
@@ -61,11 +71,15 @@ class Bench:
     def __init__(self, o):
         self.larder = o.larder
         self.conf = o.conf
+        self.backing = "backing=none" + (f",costs={o.costs}" if o.costs else "")
+
+    def device(self, bytes):
+        return f"sim:{bytes >> 20}MiB,{self.backing}"
 
     def replay(self, trace, policy, device, *more):
         name, conf = POLICIES[policy]
         if name == "larder":
-            conf = self.conf
+            conf = ",".join(filter(None, (conf, self.conf)))
         run = subprocess.run(
             [self.larder, "replay", "--json", "--no-progress", "--policy", name]
             + ["--conf", conf, "--device", device, *more, trace],
@@ -77,21 +91,19 @@ class Bench:
         return json.loads(run.stdout)
 
     def peak(self, trace):
-        said = self.replay(trace, "pytorch", "sim:4TiB,backing=none", "--repeat", "0")
+        said = self.replay(trace, "pytorch", self.device(1 << 42), "--repeat", "0")
         return said["peak_requested_bytes"]
 
     def need(self, trace, policy, peak):
         # Each expandable segment takes addresses as long as the device: on a
         # larger one those of several streams run out.
-        room = f"sim:{peak * 4 >> 20}MiB,backing=none"
+        room = self.device(peak * 4)
         said = self.replay(trace, policy, room, "--min-capacity")
         return {"need": said["min_capacity_bytes"] / peak}
 
     def cell(self, trace, policy, peak, fill):
-        pages = int(peak * fill) // PAGE
-        said = self.replay(
-            trace, policy, f"sim:{pages * 2}MiB,backing=none", "--repeat", "3"
-        )
+        room = self.device(int(peak * fill) // PAGE * PAGE)
+        said = self.replay(trace, policy, room, "--repeat", "3")
         return {
             "first_ms": said["driver_time_ns"] / 1e6,
             "later_ms": said["later_driver_time_ns"] / 1e6,
@@ -106,6 +118,8 @@ class Bench:
         for policy in POLICIES:
             of = {"trace": name_of(trace), "policy": policy, "peak": peak}
             rows.append({**of, **self.need(trace, policy, peak)})
+            on_large = self.replay(trace, policy, self.device(LARGE), "--repeat", "0")
+            rows.append({**of, "large_ms": on_large["driver_time_ns"] / 1e6})
             for fill in fills:
                 row = self.cell(trace, policy, peak, fill)
                 rows.append({**of, "fill": fill, **row})
@@ -118,41 +132,103 @@ def pick(rows, key, **like):
     ]
 
 
+def heading(first, columns=tuple(POLICIES), wide=1):
+    yield f"| {first} | " + " | ".join(
+        cell for c in columns for cell in [c] + [""] * (wide - 1)
+    ) + " |"
+    yield "|---" * (1 + wide * len(columns)) + "|"
+
+
 def need_table(rows):
     names = sorted({r["trace"] for r in rows})
-    yield "| | peak, MiB | larder | expandable | pytorch |"
-    yield "|---|---|---|---|---|"
+    yield from heading("", ("peak, MiB", *POLICIES))
     for name in names:
-        cells = [pick(rows, "need", trace=name, policy=p)[0] for p in
-                 ("larder", "expandable", "pytorch")]
+        cells = [pick(rows, "need", trace=name, policy=p)[0] for p in POLICIES]
         peak = pick(rows, "peak", trace=name)[0]
         yield f"| {name} | {peak / (1 << 20):.0f} | " + " | ".join(
             f"{c:.4f}" for c in cells) + " |"
     for what, of in (("median", statistics.median), ("worst", max)):
-        cells = [of(pick(rows, "need", policy=p)) for p in
-                 ("larder", "expandable", "pytorch")]
+        cells = [of(pick(rows, "need", policy=p)) for p in POLICIES]
         yield f"| **{what}** | | " + " | ".join(f"{c:.4f}" for c in cells) + " |"
 
 
 def fill_table(rows, fills, key, digits):
-    yield "| device / peak | larder | | expandable | | pytorch | |"
-    yield "|---|---|---|---|---|---|---|"
-    yield "| | median | worst | median | worst | median | worst |"
+    yield from heading("device / peak", wide=2)
+    yield "| |" + " median | worst |" * len(POLICIES)
     for fill in fills:
         cells = []
-        for policy in ("larder", "expandable", "pytorch"):
+        for policy in POLICIES:
             of = pick(rows, key, fill=fill, policy=policy)
             cells += [statistics.median(of), max(of)]
         yield f"| {fill:g} | " + " | ".join(f"{c:.{digits}f}" for c in cells) + " |"
 
 
 def oom_table(rows, fills):
-    yield "| device / peak | larder | expandable | pytorch |"
-    yield "|---|---|---|---|"
+    yield from heading("device / peak")
     for fill in fills:
-        cells = [sum(x > 0 for x in pick(rows, "oom", fill=fill, policy=p)) for p in
-                 ("larder", "expandable", "pytorch")]
+        cells = [sum(x > 0 for x in pick(rows, "oom", fill=fill, policy=p))
+                 for p in POLICIES]
         yield f"| {fill:g} | " + " | ".join(str(c) for c in cells) + " |"
+
+
+# ---- the summary ---------------------------------------------------------------
+
+
+def dearer(rows, key, fill, policy, free):
+    """Programs that pay more than under expandable segments, by `free` ms."""
+    ours = pick(rows, key, fill=fill, policy=policy)
+    theirs = pick(rows, key, fill=fill, policy="expandable")
+    return sum(a > b + free for a, b in zip(ours, theirs))
+
+
+def call_ratio(rows, fill, policy, of):
+    ours = pick(rows, "ns", fill=fill, policy=policy)
+    theirs = pick(rows, "ns", fill=fill, policy="pytorch")
+    return of(a / b for a, b in zip(ours, theirs))
+
+
+def summary_table(rows, fills):
+    """A row for each figure, with its values on the devices of all fills."""
+    every = " · ".join(f"{f:g}" for f in fills)
+    count = len({r["trace"] for r in rows})
+
+    def line(title, cell, policies=tuple(POLICIES)):
+        cells = [
+            " · ".join(cell(f, p) for f in fills) if p in policies else ""
+            for p in POLICIES
+        ]
+        return f"| {title} | {' | '.join(cells)} |"
+
+    ours = ("larder", "moving")
+    yield from heading(f"{count} programs, on {every} × their peak")
+    yield line("first passes, all programs, s", lambda f, p:
+               f"{sum(pick(rows, 'first_ms', fill=f, policy=p)) / 1e3:.1f}")
+    yield line("programs whose first pass is dearer than expandable's", lambda f, p:
+               str(dearer(rows, "first_ms", f, p, 0)), ours)
+    yield line("third passes, all programs, s", lambda f, p:
+               f"{sum(pick(rows, 'later_ms', fill=f, policy=p)) / 1e3:.1f}")
+    yield line("programs whose third pass is dearer than expandable's, by 1 ms",
+               lambda f, p: str(dearer(rows, "later_ms", f, p, MS_FREE)), ours)
+    yield line("programs with a failed request", lambda f, p:
+               str(sum(x > 0 for x in pick(rows, "oom", fill=f, policy=p))))
+    yield line("a call over pytorch's, median", lambda f, p:
+               f"{call_ratio(rows, f, p, statistics.median):.2f}", ours)
+    cells = []
+    for policy in POLICIES:
+        ratios = [a / b for a, b in zip(pick(rows, "large_ms", policy=policy),
+                                        pick(rows, "large_ms", policy="pytorch"))]
+        cells.append(f"{statistics.median(ratios):.2f}")
+    yield ("| first pass on 80 GiB over pytorch's, median | "
+           + " | ".join(cells) + " |")
+
+
+def write_into(path, table):
+    with open(path, encoding="utf-8") as f:
+        text = f.read()
+    begin = text.index(BEGIN) + len(BEGIN)
+    end = text.index(END)
+    with open(path, "w", encoding="utf-8") as f:
+        f.write(text[:begin] + table + "\n" + text[end:])
 
 
 def report(rows, fills):
@@ -160,6 +236,8 @@ def report(rows, fills):
     yield "# The landscape"
     yield ""
     yield f"{count} programs, by `bench/landscape.py` (`make bench-landscape`)."
+    yield ""
+    yield from summary_table(rows, fills)
     yield ""
     yield "## Smallest device, over the most bytes asked for at once"
     yield ""
@@ -193,7 +271,7 @@ def draw(rows, fills, path):
         ("first pass: driver time, ms", "third pass: driver time, ms",
          "a call: processor time, ns"),
     ):
-        for policy, colour in zip(POLICIES, ("C0", "C1", "C2")):
+        for policy, colour in zip(POLICIES, ("C0", "C3", "C1", "C2")):
             of = [pick(rows, key, fill=f, policy=policy) for f in fills]
             axis.plot(places, [statistics.median(x) for x in of], colour, label=policy)
             axis.plot(places, [max(x) for x in of], colour, linestyle=":")
@@ -230,6 +308,8 @@ def main():
     print(file=sys.stderr)
     if o.out:
         write(rows, fills, o.out)
+    if o.into:
+        write_into(o.into, "\n".join(summary_table(rows, fills)))
     print("\n".join(report(rows, fills)))
 
 

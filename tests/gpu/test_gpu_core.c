@@ -244,6 +244,74 @@ static void host_memory_is_copied_from_and_to(void **state)
     gpu_down(&rig);
 }
 
+/* ---- live memory ------------------------------------------------------------------ */
+
+enum { PIECES = 40, KEPT_EACH = 4 };
+
+#define PIECE MIB(16)
+
+/* Each byte says which piece it is of, and where it is. */
+static void pattern_make(unsigned char *bytes, int piece)
+{
+    for (uint64_t i = 0; i < PIECE; i++)
+        bytes[i] = (unsigned char)(i / 512 * 7 + i + (uint64_t)piece * 31);
+}
+
+static void pieces_write(struct rig *rig, const larder_addr *at,
+                         unsigned char *bytes)
+{
+    for (int i = 0; i < PIECES; i += KEPT_EACH) {
+        pattern_make(bytes, i);
+        assert_ok(larder_device_copy(rig->dev, at[i], (uintptr_t)bytes, PIECE,
+                                     LARDER_COPY_TO_DEVICE, 0));
+        assert_ok(larder_device_stream_sync(rig->dev, 0));
+    }
+}
+
+static void pieces_are_intact(struct rig *rig, const larder_addr *at,
+                              unsigned char *bytes, unsigned char *got)
+{
+    for (int i = 0; i < PIECES; i += KEPT_EACH) {
+        pattern_make(bytes, i);
+        assert_ok(larder_device_copy(rig->dev, (uintptr_t)got, at[i], PIECE,
+                                     LARDER_COPY_TO_HOST, 0));
+        assert_ok(larder_device_stream_sync(rig->dev, 0));
+        assert_memory_equal(got, bytes, PIECE);
+    }
+}
+
+/* Three quarters are free, in pieces between those in use: one request gets
+ * nearly all of it. */
+static void live_memory_moves_with_its_contents(void **state)
+{
+    struct rig rig = gpu_up(LARDER_POLICY_LARDER, "migrate:on,limit:640MiB");
+    unsigned char *bytes = malloc(PIECE);
+    unsigned char *got = malloc(PIECE);
+    larder_addr at[PIECES];
+    larder_addr large;
+
+    (void)state;
+    assert_non_null(bytes);
+    assert_non_null(got);
+    for (int i = 0; i < PIECES; i++)
+        at[i] = rig_alloc(&rig, PIECE);
+    pieces_write(&rig, at, bytes);
+    for (int i = 0; i < PIECES; i++) {
+        if (i % KEPT_EACH != 0)
+            rig_free(&rig, at[i]);
+    }
+    large = rig_alloc(&rig, PIECE * PIECES * 7 / 10);
+    assert_ok(
+        larder_device_fill(rig.dev, large, 9, PIECE * PIECES * 7 / 10, 0));
+    pieces_are_intact(&rig, at, bytes, got);
+    rig_free(&rig, large);
+    for (int i = 0; i < PIECES; i += KEPT_EACH)
+        rig_free(&rig, at[i]);
+    free(bytes);
+    free(got);
+    gpu_down(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -254,6 +322,7 @@ int main(void)
         cmocka_unit_test(recorded_streams_are_waited_for),
         cmocka_unit_test(refused_calls_leave_memory_alone),
         cmocka_unit_test(host_memory_is_copied_from_and_to),
+        cmocka_unit_test(live_memory_moves_with_its_contents),
     };
     larder_device *dev = NULL;
     larder_result r = larder_device_open(spec(), 0, &dev);

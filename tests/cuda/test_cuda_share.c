@@ -18,7 +18,7 @@ static void pass_with(const char *settings, const char *symbol)
 
     larder_options_init(&opt);
     opt.policy = LARDER_POLICY_LARDER;
-    opt.conf = "";
+    opt.conf = "handle_mib:2";
     assert_ok(larder_create(dev, &opt, &rig.a));
     addr = rig_alloc(&rig, BYTES);
     pattern_put(addr, BYTES, SEED);
@@ -72,7 +72,7 @@ static void the_importer_waits_for_its_own_work(void **state)
     (void)state;
     larder_options_init(&opt);
     opt.policy = LARDER_POLICY_LARDER;
-    opt.conf = "";
+    opt.conf = "handle_mib:2";
     assert_ok(larder_create(dev, &opt, &rig.a));
     assert_ok(larder_export_open(rig.a, rig_alloc(&rig, BYTES), &e));
     assert_ok(larder_export_send(e, p.near));

@@ -122,7 +122,7 @@ class Browser:
             page.send(f'{domain}.enable')
         page.send('Emulation.setDeviceMetricsOverride', width=width,
                   height=height, deviceScaleFactor=1, mobile=False)
-        page.send('Page.navigate', url=path if '://' in path
+        page.send('Page.navigate', url=path if '://' in str(path)
                   else pathlib.Path(path).absolute().as_uri())
         page.wait("document.documentElement?.dataset.ready === 'yes'")
         return page

@@ -13,12 +13,12 @@ import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SOURCE = os.path.dirname(os.path.dirname(os.path.dirname(HERE)))
-ALLOCATORS = ("native", "expandable", "larder", "larder-moves")
+ALLOCATORS = ("native", "expandable", "larder-pytorch", "larder")
 # The same bits are due from these.
 SAME = {"train_resnet": "losses", "train_gpt2": "losses", "threads": "threads"}
 # What is allocated is the same too where the policy is PyTorch's and segments
 # are of one kind.
-SAME_ALLOCATED = ("larder",)
+SAME_ALLOCATED = ("larder-pytorch",)
 PART_SECONDS = 3600
 
 

@@ -1,8 +1,8 @@
 """torch_subject.py ALLOCATOR [--device cpu --small --steps N] [PART…] - one
 allocator's run of the parts: an object a line, {part, ok, found or error}.
 
-ALLOCATOR: native, expandable, larder (the policy by default) or larder-moves
-(the policy larder).  Each run is a process of its own.
+ALLOCATOR: native, expandable, larder-pytorch (Larder with PyTorch's policy) or
+larder (with its own).  Each run is a process of its own.
 """
 
 import argparse
@@ -11,7 +11,7 @@ import os
 import sys
 import traceback
 
-ALLOCATORS = ("native", "expandable", "larder", "larder-moves")
+ALLOCATORS = ("native", "expandable", "larder-pytorch", "larder")
 
 
 def _begin(allocator):
@@ -21,7 +21,7 @@ def _begin(allocator):
     if allocator.startswith("larder"):
         import larder.torch
 
-        policy = "larder" if allocator == "larder-moves" else None
+        policy = "pytorch" if allocator == "larder-pytorch" else "larder"
         larder.torch.enable(conf="", policy=policy)
 
 

@@ -247,6 +247,23 @@ static void trimming_reaches_its_target(void **state)
     rig_down(&rig);
 }
 
+/* What is held beyond a limit that was lowered is released first; the rest of
+ * the last handle serves. */
+static void a_lowered_limit_leaves_room_for_small_requests(void **state)
+{
+    struct rig rig = up(SPEC);
+
+    (void)state;
+    rig_free(&rig, rig_alloc_on(&rig, GIB(16), 0));
+    assert_ok(larder_set_memory_fraction(rig.a, 0.6));
+    (void)rig_alloc_on(&rig, KIB(8), 0);
+    assert_true(rig_reserved(&rig) <= GIB(12));
+    assert_true(rig_reserved(&rig) > GIB(12) - MIB(200));
+    (void)rig_alloc_on(&rig, GIB(11), 1);
+    assert_ok(larder_check(rig.a));
+    rig_down(&rig);
+}
+
 /* ---- refusals ------------------------------------------------------------- */
 
 /* The device has less than it reports because others use it: allocate as much
@@ -462,6 +479,7 @@ int main(void)
         cmocka_unit_test(a_handle_that_is_too_large_is_recreated),
         cmocka_unit_test(a_handle_in_use_stays),
         cmocka_unit_test(trimming_reaches_its_target),
+        cmocka_unit_test(a_lowered_limit_leaves_room_for_small_requests),
         cmocka_unit_test(memory_taken_by_others_is_done_without),
         cmocka_unit_test(each_failure_loses_nothing),
         cmocka_unit_test(pages_that_stay_mapped_are_not_lost),

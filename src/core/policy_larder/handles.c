@@ -36,6 +36,22 @@ size_t larder__handles_room(const struct allocator *a)
     return bytes / PAGE_BYTES;
 }
 
+static uint64_t beyond(uint64_t held, uint64_t limit)
+{
+    return held > limit ? held - limit : 0;
+}
+
+size_t larder__handles_excess(const struct allocator *a)
+{
+    const struct holding *owner = account_drawer(&a->account);
+    uint64_t bytes = beyond(a->held_bytes, larder__handles_capacity(a));
+    uint64_t own = owner->limit_bytes == 0
+                       ? 0
+                       : beyond(owner->held_bytes, owner->limit_bytes);
+
+    return ((own > bytes ? own : bytes) + PAGE_BYTES - 1) / PAGE_BYTES;
+}
+
 enum { HANDLE_PART = 400 };
 
 size_t larder__handles_pages_max(const struct allocator *a)

@@ -13,8 +13,10 @@
  * size and its last refusal, less what is reserved for other owners. */
 uint64_t larder__handles_capacity(const struct allocator *a);
 
-/* Pages that can be created without releasing any, as far as is known. */
+/* Pages that can be created without releasing any, as far as is known; and how
+ * many have to be released before one can be, after a limit was lowered. */
 size_t larder__handles_room(const struct allocator *a);
+size_t larder__handles_excess(const struct allocator *a);
 
 /* The maximum size of a handle, in pages: a quarter more than one of PyTorch's
  * large segments, so that a request of any size is filled evenly by handles not

@@ -6,6 +6,7 @@
 
 #include <larder/migrate.h>
 
+#include "base/bits.h"
 #include "base/fail.h"
 #include "base/host.h"
 #include "core/entry/handle.h"
@@ -43,10 +44,13 @@ static size_t pages_of(const struct candidate *c)
 /* Pages that are available without moving live ones. */
 static size_t pages_available(struct allocator *a, struct spot_except except)
 {
+    size_t pages;
+
     larder__spots_find(a);
     larder__spots_except(a, except);
-    return a->larder->loose.pages + larder__handles_room(a) +
-           larder__spots_pages(&a->larder->spots);
+    pages = a->larder->loose.pages + larder__handles_room(a) +
+            larder__spots_pages(&a->larder->spots);
+    return pages - bits_lesser(pages, larder__handles_excess(a));
 }
 
 /* How many more pages the request needs in its best gap; 0: it does not lack

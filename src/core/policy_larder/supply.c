@@ -150,21 +150,35 @@ static bool may_move(const struct allocator *a)
 /* What a plan to move pages may use. */
 struct plan {
     struct spots *spots;
-    size_t room; /* pages that can be created */
+    size_t room;   /* pages that can be created */
+    size_t excess; /* pages to be released before any can be */
 };
 
+static struct plan plan_begin(struct allocator *a)
+{
+    return (struct plan){&a->larder->spots, larder__handles_room(a),
+                         larder__handles_excess(a)};
+}
+
+/* The handle will be released, to be created anew in part. */
+static void plan_release(struct plan *p, size_t pages)
+{
+    size_t paid = bits_lesser(p->excess, pages);
+
+    p->excess -= paid;
+    p->room += pages - paid;
+}
+
 /* Choose spots that fill a run of missing pages, in the order that
- * larder__fill() uses them: spots that fit whole, then new pages, then what a
- * released larger spot leaves.  False: there are too few. */
+ * larder__fill() uses them: spots that fit whole, then new pages, then what
+ * released larger spots leave.  False: there are too few. */
 static bool plan_gap(struct plan *p, size_t pages)
 {
     while (pages > 0) {
-        struct spot *s;
+        struct spot *s = larder__spots_largest(p->spots, pages);
+        size_t fresh = bits_lesser(pages, p->room);
 
-        s = larder__spots_largest(p->spots, pages);
-        if (s == NULL && p->room > 0) {
-            size_t fresh = bits_lesser(pages, p->room);
-
+        if (s == NULL && fresh > 0) {
             p->room -= fresh;
             pages -= fresh;
             continue;
@@ -172,18 +186,17 @@ static bool plan_gap(struct plan *p, size_t pages)
         if (s == NULL && (s = larder__spots_smallest(p->spots)) == NULL)
             return false;
         larder__spots_choose_one(p->spots, s);
-        if (s->pages > pages) {
-            p->room += s->pages - pages;
-            return true;
-        }
-        pages -= s->pages;
+        if (s->pages > pages)
+            plan_release(p, s->pages);
+        else
+            pages -= s->pages;
     }
     return true;
 }
 
 static bool plan_target(struct allocator *a, const struct target *t)
 {
-    struct plan p = {&a->larder->spots, larder__handles_room(a)};
+    struct plan p = plan_begin(a);
     struct page_span run = {.end = t->span.begin};
 
     while (larder__pages_next_missing(t->segment, t->span.end, &run)) {

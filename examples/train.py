@@ -1,7 +1,9 @@
 """train.py - trains a small language model on random text: something to try
-`larder run` and `larder.record` on, and not to learn from."""
+`larder run` and `larder.record` on, and not to learn from.  With --ragged each
+step's texts have a length of their own."""
 
 import argparse
+import random
 
 import torch
 from torch import nn
@@ -50,11 +52,14 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--batch-size", type=int, default=8)
     parser.add_argument("--steps", type=int, default=3)
+    parser.add_argument("--ragged", action="store_true")
     options = parser.parse_args()
     model = Model().to("cuda")
     optimizer = torch.optim.AdamW(model.parameters())
+    random.seed(1)
     for _ in range(options.steps):
-        text = torch.randint(VOCABULARY, (options.batch_size, LENGTH + 1)).to("cuda")
+        length = random.randint(LENGTH // 4, LENGTH) if options.ragged else LENGTH
+        text = torch.randint(VOCABULARY, (options.batch_size, length + 1)).to("cuda")
         scores = model(text[:, :-1])
         loss = F.cross_entropy(scores.flatten(0, 1), text[:, 1:].flatten())
         loss.backward()

@@ -148,6 +148,8 @@ PYTHON
 
 quietly "$pip" install "$wheel"
 runs "$work/venv"
+says 'What happened  It ran out of memory' "$larder" report \
+    "$work/venv/share/doc/larder/examples/oom.pickle"
 leaves_nothing
 
 # ---- a source archive --------------------------------------------------------

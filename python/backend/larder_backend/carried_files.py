@@ -2,9 +2,10 @@
 
     share/larder/python/*       site-packages
     bin, lib, share/larder      larder/_prefix, in site-packages: nothing
-                                outside belongs to us but the two below
+                                outside belongs to us but the three below
     a script for each of bin/*  the environment's bin
     man/man1, man5              the environment's share/man
+    what README begins with     the environment's share/doc/larder/examples
 
 What is needed to compile and link (headers, static libraries, pkg-config) is
 left out.  Nothing here names a library: whatever is installed is carried.
@@ -17,6 +18,7 @@ from larder_backend.package_metadata import NAME, source_folder
 PREFIX = NAME + "/_prefix"
 PACKAGES = "share/larder/python/"
 MAN_SECTIONS = ("man1", "man5")
+EXAMPLES = ("oom.pickle", "train.py")
 
 
 def _files_below(folder):
@@ -66,6 +68,8 @@ def _add_other(wheel, folder, path):
     elif path.startswith("share/larder/"):
         wheel.add_file(f"{PREFIX}/{path}", full)
     elif path.startswith("share/man/") and path.split("/")[2] in MAN_SECTIONS:
+        wheel.add_data(path, full)
+    elif path in [f"share/doc/{NAME}/examples/{name}" for name in EXAMPLES]:
         wheel.add_data(path, full)
 
 

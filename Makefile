@@ -29,7 +29,7 @@ CTEST = ctest --test-dir $(B) --output-on-failure --parallel $(JOBS)
 .PHONY: all help setup configure build run test check-debug check-mutants \
         coverage check-asan check-clang check-tsan check-long check-fuzz check-gpu \
         check-fit check-exec check-stack check-pytorch check-torch bench bench-report \
-        bench-landscape figures \
+        bench-landscape bench-rivals figures \
         wheel deb install uninstall lint manuals format clean
 
 all: build
@@ -120,6 +120,9 @@ bench: build ## measure the allocator and its replays
 
 bench-report: build ## the same as a page with plots: build/bench-report
 	bench/report.py --build $(B)
+
+bench-rivals: build ## PyTorch's, RMM's and CuPy's allocators beside ours (fetched)
+	@bench/rivals.py $(B) || [ $$? -eq 77 ]
 
 figures: build ## the tables of README.md and docs/POLICY.md anew
 	bench/figures.py $(B)/larder

@@ -1,7 +1,8 @@
 #!/bin/sh
 # make_recorder.sh VERSION BUILD FOLDER - a recorder of PyTorch VERSION (2.13)
 # in FOLDER: FOLDER/record runs it, with recorder.cpp's arguments, and
-# FOLDER/read_settings what settings_recorder.cpp makes of settings.
+# FOLDER/read_settings what settings_recorder.cpp makes of settings, FOLDER/rival
+# what bench/rivals/main.cpp times.
 #
 # Fetches the wheel of that version from the package index (500 to 900 MB),
 # without what it depends on, keeps of it the allocator's library and its
@@ -71,6 +72,8 @@ compile() {
         -c "$source/tests/support/call_log.c" -o "$folder/call_log.o"
     compile_program recorder "$here/recorder.cpp" "$folder/call_log.o"
     compile_program settings_recorder "$here/settings_recorder.cpp"
+    compile_program rival_program "$source/bench/rivals/main.cpp" \
+        "$source/bench/rivals/pytorch.cpp"
 }
 
 compile_program() { # NAME SOURCE...
@@ -80,7 +83,7 @@ compile_program() { # NAME SOURCE...
     g++ -std=c++20 -O1 -w -D_GLIBCXX_USE_CXX11_ABI="$new_strings" \
         -DPYTORCH_C10_DRIVER_API_SUPPORTED \
         -DTORCH_MINOR="${version#*.}" -DTORCH_VERSION="\"$full\"" \
-        -I"$tools" -I"$source/tests" -I"$source/adapters" -I"$source/include" \
+        -I"$tools" -I"$source/tests" -I"$source/bench" -I"$source/adapters" -I"$source/include" \
         -isystem "$folder/unpacked/torch/include" \
         -isystem "$folder/unpacked/nvidia/cuda_runtime/include" \
         "$@" "$lib/libc10_cuda.so" "$lib/libc10.so" \
@@ -105,3 +108,4 @@ compile
 cp "$lib"/libc10*.so "$folder/lib"
 enter record recorder
 enter read_settings settings_recorder
+enter rival rival_program

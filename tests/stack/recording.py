@@ -1,5 +1,5 @@
 """larder.record: a real PyTorch that runs out of memory, is caught, forks into
-ranks, and is told to end."""
+ranks, is told to end, and is looked at while it runs."""
 
 import os
 import pickle
@@ -22,6 +22,30 @@ kept.clear()
 if sys.argv[1] == "term":
     os.kill(os.getpid(), signal.SIGTERM)
 sys.exit(int(sys.argv[1]))
+"""
+
+# Looked at by a thread of its own, as `larder top --serve` does.
+LIVE = """
+import os, pickle, socket, threading, time, torch
+
+def ask():
+    with socket.socket(socket.AF_UNIX) as s:
+        s.connect(f"\\0larder-live-{os.getuid()}-{os.getpid()}")
+        said = b"".join(iter(lambda: s.recv(1 << 16), b""))
+    trace, = [t for t in pickle.loads(said)["device_traces"] if t]
+    return len(trace)
+
+torch.cuda.init()
+seen = []
+def look():
+    for _ in range(3):
+        seen.append(ask())
+        time.sleep(2)
+looker = threading.Thread(target=look)
+looker.start()
+while looker.is_alive():
+    torch.empty(1 << 20, device="cuda")
+print("grew" if seen == sorted(set(seen)) else seen)
 """
 
 RANKS = """
@@ -99,7 +123,10 @@ def main():
             for rank in (0, 1):
                 path = os.path.join(folder, f"memory-rank{rank}.pickle")
                 expect(len(events(path, "alloc")) > 10, f"events of {rank}", done)
-    print("caught, ended by a signal, two ranks by either launcher")
+    with tempfile.TemporaryDirectory() as folder:
+        done = run(folder, LIVE, *record, "--live", "--entries", "1000000", "train.py")
+        expect(done.stdout == "grew\n", "more events at each look", done)
+    print("caught, ended by a signal, two ranks by either launcher, live")
     return 0
 
 

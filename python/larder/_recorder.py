@@ -29,6 +29,11 @@ _RANKS = (
     ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE"),
 )
 
+_NO_CUDA = (
+    "this PyTorch was built without CUDA: there is nothing to record; "
+    "`larder run` tells what the program would need on a GPU"
+)
+
 # Programs that use no GPU themselves.
 _LAUNCHERS = ("torch.distributed.launcher", "accelerate.commands.launch")
 
@@ -104,6 +109,8 @@ class Recorder:
         if not getattr(torch.version, "cuda", None) and not getattr(
             torch.version, "hip", None
         ):
+            if os.getpid() == self._settings["main"]:
+                _say(_NO_CUDA)
             return
         atexit.register(self._finish)
         os.register_at_fork(after_in_child=self._forked)

@@ -63,6 +63,7 @@ class Rival:
         self._environment = {
             **os.environ,
             "LD_LIBRARY_PATH": f"{build}/fakecuda:{build}/cudart",
+            "RMM_DEBUG_LOG_FILE": os.devnull,
         }
 
     def run(self, capacity, trace, passes):
@@ -98,7 +99,12 @@ class Rival:
 def larder(build, folder):
     program = os.path.join(folder, "larder")
     compile_rival(program, "larder.cpp", os.path.join(build, "liblarder.a"))
-    for setting in ("larder", "pytorch", "pytorch expandable_segments:True"):
+    for setting in (
+        "larder",
+        "pytorch",
+        "pytorch pytorch:2.15",
+        "pytorch expandable_segments:True",
+    ):
         yield Rival(
             f"Larder, `{setting.replace(' ', '`, `')}`",
             build,

@@ -110,8 +110,12 @@ static int run_top(const struct cli_command *self, int argc, char **argv)
 
     if (status >= 0)
         return status;
+    if (s.is_served && (s.is_once || s.is_json))
+        return cli_bad_usage(self, "--serve with --%s: expected one of them",
+                             s.is_once ? "once" : "json");
     if (s.is_served)
-        return top_serve_run((unsigned)s.port, (unsigned)s.period_ms);
+        return top_serve_run((unsigned)s.port, (unsigned)s.period_ms, s.order,
+                             s.filter);
     if (s.is_once || s.is_json || !terminal_is_smart(stdout) ||
         !isatty(STDIN_FILENO))
         return print_once(&s);

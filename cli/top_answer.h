@@ -9,6 +9,8 @@ struct top_served {
     char token[TOP_TOKEN_BYTES];
     unsigned port;
     unsigned period_ms;
+    enum top_order order;
+    const char *filter;
     struct top_past past;
 };
 

@@ -73,7 +73,7 @@ static void look(struct top_served *s)
     struct top_data data;
 
     top_data_read(&data);
-    top_data_arrange(&data, TOP_HELD, "");
+    top_data_arrange(&data, s->order, s->filter);
     top_past_add(&s->past, &data);
     top_data_free(&data);
 }
@@ -131,7 +131,8 @@ static void serve(struct top_served *s, int listening)
     }
 }
 
-int top_serve_run(unsigned port, unsigned period_ms)
+int top_serve_run(unsigned port, unsigned period_ms, enum top_order order,
+                  const char *filter)
 {
     static struct top_served served;
     int listening = listen_at(&port);
@@ -142,6 +143,8 @@ int top_serve_run(unsigned port, unsigned period_ms)
     }
     served.port = port;
     served.period_ms = period_ms;
+    served.order = order;
+    served.filter = filter;
     signal(SIGPIPE, SIG_IGN);
     printf("http://127.0.0.1:%u/%s/\n", port, served.token);
     fflush(stdout);

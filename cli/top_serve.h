@@ -2,10 +2,13 @@
 #ifndef LARDER_CLI_TOP_SERVE_H
 #define LARDER_CLI_TOP_SERVE_H
 
-/* Listens on the loopback interface, at `port` (0: any), and prints the address, which
- * has a token in it that nobody can guess.  Looks at the devices every
- * `period_ms` until a signal ends the process.  Returns an exit status if it
- * cannot begin. */
-int top_serve_run(unsigned port, unsigned period_ms);
+#include "top_data.h"
+
+/* Listens on the loopback interface, at `port` (0: any), and prints the address,
+ * which has a token in it that nobody can guess.  Looks at the devices every
+ * `period_ms`, and at their processes in this order and with these words, until
+ * a signal ends the process.  Returns an exit status if it cannot begin. */
+int top_serve_run(unsigned port, unsigned period_ms, enum top_order order,
+                  const char *filter);
 
 #endif

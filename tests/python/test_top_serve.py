@@ -9,6 +9,7 @@ import socket
 import subprocess
 import time
 import unittest
+import urllib.request
 
 import lab_case
 
@@ -188,6 +189,20 @@ class Served(unittest.TestCase):
             time.sleep(0.1)
         self.assertGreaterEqual(held, 96 << 20)
 
+        other = subprocess.Popen(
+            [LARDER, "top", "--serve", "--filter", "no-such-process"],
+            stdout=subprocess.PIPE,
+            encoding="ascii",
+        )
+        self.addCleanup(other.stdout.close)
+        self.addCleanup(other.wait)
+        self.addCleanup(other.terminate)
+        address = other.stdout.readline().strip()
+        with urllib.request.urlopen(f"{address}data?after=0") as answer:
+            devices = json.load(answer)["looks"][0]["devices"]
+        self.assertNotEqual(devices, [])
+        self.assertEqual(sum(len(d["processes"]) for d in devices), 0)
+
     # ---- programs that are recorded ----
 
     @staticmethod
@@ -267,6 +282,18 @@ class Served(unittest.TestCase):
 
 
 class Refused(unittest.TestCase):
+    def test_a_page_and_a_table_at_once(self):
+        for word in ("--once", "--json"):
+            run = subprocess.run(
+                [LARDER, "top", "--serve", word],
+                capture_output=True,
+                encoding="ascii",
+                timeout=30,
+                check=False,
+            )
+            self.assertEqual(run.returncode, 2)
+            self.assertIn(f"--serve with {word}", run.stderr)
+
     def test_a_port_that_cannot_be_had(self):
         with socket.create_server(("127.0.0.1", 0)) as taken:
             port = taken.getsockname()[1]

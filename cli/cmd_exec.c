@@ -84,8 +84,8 @@ static bool read_size(const struct cli_command *self,
 
 static bool is_preload_word(const char *at, size_t length)
 {
-    static const char *const known[] = {"cache", "limit", "off", "pause",
-                                        "migrate"};
+    static const char *const known[] = {"cache", "limit", "gate",
+                                        "off",   "pause", "migrate"};
 
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
         if (strlen(known[i]) == length && memcmp(at, known[i], length) == 0)

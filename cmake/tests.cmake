@@ -183,6 +183,7 @@ include(${PROJECT_SOURCE_DIR}/cmake/cudart_tests.cmake)
 
 larder_support_library(bench_support bench bench_)
 larder_programs(bench bench_ bench_support)
+target_link_libraries(bench_gate PRIVATE larder_preload_objects)
 
 # Programs built for each release; they see what a program of a user's sees.
 file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/tests/abi/test_*.c)

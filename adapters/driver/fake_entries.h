@@ -119,6 +119,8 @@
     X(cuMemAllocFromPoolAsync, (cud_addr *, size_t, void *, cud_stream))       \
     X(cuMemFreeAsync, (cud_addr, cud_stream))                                  \
     X(cuMemAllocHost_v2, (void **, size_t))                                    \
+    X(cuMemGetAllocationPropertiesFromHandle, (cud_page_prop *, cud_page))     \
+    X(cuMemRetainAllocationHandle, (cud_page *, void *))                       \
     X(cuMemGetAddressRange_v2, (cud_addr *, size_t *, cud_addr))               \
     X(cuPointerGetAttribute, (void *, int, cud_addr))                          \
     X(cuPointerGetAttributes, (unsigned, int *, void **, cud_addr))            \

@@ -292,6 +292,35 @@ cud_result cuMemUnmap(cud_addr addr, size_t bytes)
                         larder__device_unmap(d->dev, addr, bytes, 1));
 }
 
+cud_result cuMemGetAllocationPropertiesFromHandle(cud_page_prop *out,
+                                                  cud_page handle)
+{
+    struct fake_device *d;
+    struct fake_page **at;
+    cud_result answer = begin_page(__func__, handle, &d, &at);
+
+    if (answer != CUD_SUCCESS)
+        return answer;
+    *out = (cud_page_prop){
+        .type = CUD_PAGE_PINNED,
+        .requestedHandleTypes = (*at)->types,
+        .location = {.type = CUD_ON_DEVICE, .id = (*at)->device},
+    };
+    return fake_end(CUD_SUCCESS);
+}
+
+/* PyTorch from 2.10 on looks it up with the others, and calls it only to share
+ * expandable segments.  Memory that was not mapped by a program has no handle;
+ * a second one of a page is not made here. */
+cud_result cuMemRetainAllocationHandle(cud_page *out, void *addr)
+{
+    cud_result answer = fake_begin_bare(__func__);
+
+    (void)out;
+    (void)addr;
+    return answer != CUD_SUCCESS ? answer : fake_end(CUD_NOT_SUPPORTED);
+}
+
 static cud_result check_access(const char *symbol, const cud_access *list,
                                size_t count)
 {

@@ -255,14 +255,15 @@ static cud_result begin_capture(cud_stream stream, cud_capture_mode mode,
 
     if (real == NULL)
         return CUD_NOT_INITIALIZED;
-    is_entered = preload_work_enter(real); /* no capture in a move */
+    is_entered = preload_work_enter(); /* no capture in a move */
     answer =
         per_thread
             ? PRELOAD_REAL(real, cuStreamBeginCapture_v2_ptsz, stream, mode)
             : PRELOAD_REAL(real, cuStreamBeginCapture_v2, stream, mode);
     if (stream == NULL && per_thread)
         stream = (cud_stream)(uintptr_t)CUD_STREAM_PER_THREAD;
-    if (answer == CUD_SUCCESS && preload_settings_get()->mode != PRELOAD_OFF)
+    if (answer == CUD_SUCCESS &&
+        (preload_work_is_held() || preload_settings_get()->mode != PRELOAD_OFF))
         preload_capture_note(stream);
     preload_work_leave(is_entered);
     return answer;

@@ -52,8 +52,6 @@ static larder_result serve(struct preload_slot *slot, size_t bytes,
     if (!slot->is_paused && atomic_load(&slot->is_open)) {
         preload_last_answer = CUD_SUCCESS;
         r = larder_alloc(slot->allocator, bytes, stream, out);
-        if (r == LARDER_ERR_OUT_OF_MEMORY)
-            r = preload_work_move(slot, bytes, out);
     }
     pthread_rwlock_unlock(&slot->gate);
     return r;

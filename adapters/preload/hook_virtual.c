@@ -136,7 +136,8 @@ cud_result cuMemRetainAllocationHandle(cud_page *out, void *addr)
     if (real == NULL)
         return CUD_NOT_INITIALIZED;
     pthread_mutex_lock(&lock);
-    if (preload_holds((uintptr_t)addr)) /* it will be remapped or shared */
+    /* It will be remapped or shared. */
+    if (preload_settings_get()->is_gate || preload_holds((uintptr_t)addr))
         preload_work_shared();
     answer = PRELOAD_REAL(real, cuMemRetainAllocationHandle, out, addr);
     r = answer == CUD_SUCCESS

@@ -11,7 +11,7 @@
                                                                                \
         if (real == NULL)                                                      \
             return CUD_NOT_INITIALIZED;                                        \
-        is_entered = preload_work_enter(real);                                 \
+        is_entered = preload_work_enter();                                     \
         if (real->symbol != NULL)                                              \
             answer = real->symbol args;                                        \
         preload_work_leave(is_entered);                                        \
@@ -30,7 +30,7 @@ PRELOAD_WORK_MAP(X)
                                                                                \
         if (real == NULL)                                                      \
             return CUD_NOT_INITIALIZED;                                        \
-        is_entered = preload_work_enter(real);                                 \
+        is_entered = preload_work_enter();                                     \
         preload_work_shared();                                                 \
         if (real->symbol != NULL)                                              \
             answer = real->symbol args;                                        \

@@ -2,6 +2,7 @@
  * hook if there is one. */
 #include "preload_state.h"
 #include "lookup.h"
+#include "work.h"
 
 #include <string.h>
 
@@ -29,12 +30,14 @@ enum { HOOKS = sizeof hooks / sizeof hooks[0] };
 
 static bool is_off(void)
 {
-    return preload_settings_get()->mode == PRELOAD_OFF;
+    const struct preload_settings *s = preload_settings_get();
+
+    return s->mode == PRELOAD_OFF && !s->is_gate;
 }
 
 static bool is_idle(int i)
 {
-    return hooks[i].is_work && !preload_settings_get()->can_migrate;
+    return hooks[i].is_work && !preload_work_is_held();
 }
 
 static void *hook_pointer(int i)

@@ -21,8 +21,8 @@
  *       work (work.c).
  *
  * Lock order: a slot's gate (shared by allocations, exclusive for a pause), the
- * work gate (shared by calls that queue work, exclusive for a move), the
- * settling lock, Larder's, the table's, a slot's own. */
+ * settling lock, Larder's, the work gate (shared by calls that queue work,
+ * exclusive for a move), the table's, a slot's own. */
 #ifndef LARDER_ADAPTERS_PRELOAD_PRELOAD_STATE_H
 #define LARDER_ADAPTERS_PRELOAD_PRELOAD_STATE_H
 
@@ -47,6 +47,7 @@ struct preload_settings {
     enum preload_mode mode;
     bool can_pause;
     bool can_migrate;     /* memory in use may move */
+    bool is_gate;         /* work is held back on request, and nothing else */
     bool is_wrong;        /* already reported: nothing is allocated */
     uint64_t limit_bytes; /* for each device; PRELOAD_UNLIMITED: none */
     double fraction;      /* the same, as a fraction; 1: none */

@@ -47,6 +47,8 @@ static bool read_word(const char *at, size_t length)
         settings.can_pause = true;
     else if (word_is(at, length, "migrate"))
         settings.can_migrate = true;
+    else if (word_is(at, length, "gate"))
+        settings.is_gate = true;
     else
         return false;
     return true;
@@ -62,14 +64,18 @@ static void read_mode(const char *text)
 
         if (!read_word(at, length))
             wrong("LARDER_PRELOAD", text,
-                  "one of cache, limit, off, and pause or migrate after a "
-                  "comma");
+                  "one of cache, limit, gate, off, and pause or migrate after "
+                  "a comma");
         at += length + (at[length] == ',');
     }
     if (settings.can_migrate &&
         (settings.mode != PRELOAD_CACHE || settings.can_pause))
         wrong("LARDER_PRELOAD", text,
               "cache,migrate, which goes with no other");
+    if (settings.is_gate && strcmp(text, "gate") != 0)
+        wrong("LARDER_PRELOAD", text, "gate, which goes with no other");
+    if (settings.is_gate)
+        settings.mode = PRELOAD_OFF;
 }
 
 /* ---- LARDER_CONF ---------------------------------------------------------- */

@@ -1,17 +1,17 @@
 /* slot.c - devices: the one whose context a call is made in, the allocator of
  * each, and its limit. */
 #include "preload_state.h"
+#include "work.h"
 #include "base/host.h"
-
-#include <sys/types.h>
-#include <unistd.h>
+#include "base/process.h"
 
 static struct preload_slot slots[PRELOAD_DEVICES];
-static pid_t owner;
+static unsigned owner; /* the number of the process (process.h) */
 
 static void slots_make(void)
 {
-    owner = getpid();
+    (void)larder__process_watch();
+    owner = process_number();
     for (int i = 0; i < PRELOAD_DEVICES; i++) {
         slots[i].number = i;
         pthread_mutex_init(&slots[i].opening, NULL);
@@ -32,7 +32,7 @@ struct preload_slot *preload_slot_at(int number)
 bool preload_is_child(void)
 {
     (void)preload_slot_at(0);
-    return getpid() != owner;
+    return process_number() != owner;
 }
 
 /* ---- contexts ------------------------------------------------------------- */
@@ -185,8 +185,8 @@ static larder_result slot_make(struct preload_slot *slot)
     if (r != LARDER_OK)
         return r;
     r = larder_create(slot->device, &opt, &slot->allocator);
-    if (r == LARDER_OK && s->can_migrate) /* work.c decides when */
-        r = larder_configure(slot->allocator, "migrate:off");
+    if (r == LARDER_OK && s->can_migrate)
+        r = preload_work_guard(slot);
     if (r == LARDER_OK)
         r = larder_add_reclaim(slot->allocator, reclaim, slot);
     if (r == LARDER_OK) {

@@ -2,65 +2,37 @@
  * library cannot know that; this one intercepts every call that queues work,
  * holds them all back, and waits for all devices. */
 #include "work.h"
+#include "gate.h"
+#include "lookup.h"
 
 #include <larder/migrate.h>
 
-static pthread_rwlock_t gate;    /* shared by calls, exclusive for a move */
-static atomic_bool is_elsewhere; /* a context cannot be waited for */
 static atomic_bool is_shared;
 
-/* Writer preference: a thread that moves memory waits for calls in progress,
- * not for all that follow. */
-static void gate_make(void)
+bool preload_work_is_held(void)
 {
-    pthread_rwlockattr_t attributes;
+    const struct preload_settings *s = preload_settings_get();
 
-    pthread_rwlockattr_init(&attributes);
-#ifdef __GLIBC__
-    pthread_rwlockattr_setkind_np(&attributes,
-                                  PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
-#endif
-    pthread_rwlock_init(&gate, &attributes);
-    pthread_rwlockattr_destroy(&attributes);
+    return s->can_migrate || s->is_gate;
 }
 
-static pthread_rwlock_t *gate_get(void)
+bool preload_work_enter(void)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-    pthread_once(&once, gate_make);
-    return &gate;
-}
-
-bool preload_work_enter(const struct preload_calls *real)
-{
-    struct preload_place p;
-
-    if (!preload_settings_get()->can_migrate)
+    if (!preload_work_is_held() || preload_is_child())
         return false;
-    if (!preload_place_find(real, &p) && preload_is_child())
-        return false; /* no slot is found for one */
-    if (p.context != NULL && !p.is_primary)
-        atomic_store(&is_elsewhere, true);
-    pthread_rwlock_rdlock(gate_get());
+    preload_gate_enter();
     return true;
 }
 
 void preload_work_leave(bool is_entered)
 {
     if (is_entered)
-        pthread_rwlock_unlock(gate_get());
+        preload_gate_leave();
 }
 
 void preload_work_shared(void)
 {
     atomic_store(&is_shared, true);
-}
-
-static bool may_move(const struct preload_calls *real)
-{
-    return !atomic_load(&is_elsewhere) && !atomic_load(&is_shared) &&
-           !preload_is_capturing(real);
 }
 
 /* Work of other devices may use this device's memory. */
@@ -82,34 +54,67 @@ static bool devices_pass(const struct preload_calls *real)
     return true;
 }
 
-static larder_result alloc_moving(struct preload_slot *slot, uint64_t bytes,
-                                  larder_addr *out)
-{
-    larder_result r = larder_migrate_begin(slot->allocator);
+/* ---- Larder's own moves ---------------------------------------------------- */
 
+static larder_result hold(const struct preload_calls *real)
+{
+    larder_result r = LARDER_OK;
+
+    preload_gate_close();
+    if (atomic_load(&is_shared))
+        r = preload_fail(LARDER_ERR_UNSUPPORTED,
+                         "memory was shared past the driver's calls, or there "
+                         "is a context that is no device's primary one");
+    else if (preload_is_capturing(real))
+        r = preload_fail(LARDER_ERR_CAPTURING, "a stream is captured");
+    else if (!devices_pass(real))
+        r = preload_fail(LARDER_ERR_DEVICE, "a device cannot be waited for");
     if (r != LARDER_OK)
-        return r;
-    r = larder_alloc(slot->allocator, bytes, 0, out);
-    (void)larder_migrate_end(slot->allocator);
-    if (r == LARDER_OK) {
-        pthread_mutex_lock(&slot->lock);
-        slot->moves++;
-        pthread_mutex_unlock(&slot->lock);
-    }
+        preload_gate_open();
     return r;
 }
 
-larder_result preload_work_move(struct preload_slot *slot, uint64_t bytes,
-                                larder_addr *out)
+static larder_result hold_for(void *slot)
+{
+    (void)slot;
+    return hold(preload_driver());
+}
+
+static void release_for(void *ctx)
+{
+    struct preload_slot *slot = ctx;
+
+    preload_gate_open();
+    pthread_mutex_lock(&slot->lock);
+    slot->moves++;
+    pthread_mutex_unlock(&slot->lock);
+}
+
+larder_result preload_work_guard(struct preload_slot *slot)
+{
+    return larder_migrate_guard(slot->allocator, hold_for, release_for, slot);
+}
+
+/* ---- for an allocator above (LARDER_PRELOAD=gate) ----------------------------- */
+
+larder_result larder_preload_hold(void)
 {
     const struct preload_calls *real = preload_driver();
-    larder_result r = LARDER_ERR_OUT_OF_MEMORY;
 
-    if (!preload_settings_get()->can_migrate)
-        return r;
-    pthread_rwlock_wrlock(gate_get());
-    if (may_move(real) && devices_pass(real))
-        r = alloc_moving(slot, bytes, out);
-    pthread_rwlock_unlock(gate_get());
-    return r;
+    if (!preload_settings_get()->is_gate || preload_is_child() || real == NULL)
+        return preload_fail(LARDER_ERR_UNSUPPORTED,
+                            "LARDER_PRELOAD is not gate, or the driver is not "
+                            "this process's");
+    return hold(real);
+}
+
+void larder_preload_release(void)
+{
+    preload_gate_open();
+}
+
+void *larder_preload_below(const char *symbol)
+{
+    return preload_settings_get()->is_gate ? preload_driver_symbol(symbol)
+                                           : NULL;
 }

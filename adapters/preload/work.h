@@ -5,20 +5,22 @@
 
 #include "preload_state.h"
 
-/* Call these around a call that queues or does work.  Without effect unless
- * LARDER_PRELOAD allows memory to move. */
-bool preload_work_enter(const struct preload_calls *real);
+/* Whether LARDER_PRELOAD allows memory to move, so that work is held back
+ * meanwhile. */
+bool preload_work_is_held(void);
+
+/* Call these around a call that queues or does work.  Without effect unless it
+ * is held back. */
+bool preload_work_enter(void);
 void preload_work_leave(bool is_entered);
 
-/* From now on others can access the program's memory without going through the
- * hooks: memory in use does not move any more. */
+/* From now on the program's memory can be accessed by what the library neither
+ * holds back nor can wait for: others, past the hooks, or work in another context
+ * than a device's primary one.  Memory in use does not move any more. */
 void preload_work_shared(void);
 
-/* Retry an allocation from Larder with all of the program's work complete and
- * new work held back, so that live memory may move for it.  ERR_OUT_OF_MEMORY
- * as before: memory may not move, or that does not help.  The slot's gate is
- * held. */
-larder_result preload_work_move(struct preload_slot *slot, uint64_t bytes,
-                                larder_addr *out);
+/* Live memory of the slot's allocator may move, with all of the program's work
+ * complete and new work held back. */
+larder_result preload_work_guard(struct preload_slot *slot);
 
 #endif

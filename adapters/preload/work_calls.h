@@ -215,9 +215,34 @@
     PRELOAD_FILL_MAP(X)                                                        \
     PRELOAD_WORD_MAP(X)
 
-/* Calls that allow others to access memory without the driver: memory shared in
- * this way must never move. */
+/* Calls after which memory may be accessed past the hooks: by others without the
+ * driver (the network, say), or by work that is not waited for (in another
+ * context than a device's primary one).  Then memory in use must never move. */
 #define PRELOAD_SHARE_MAP(X)                                                   \
+    X(cuCtxCreate, "cuCtxCreate", 2000, false,                                 \
+      (cud_context *, unsigned, cud_device),                                   \
+      (cud_context * out, unsigned flags, cud_device device),                  \
+      (out, flags, device))                                                    \
+    X(cuCtxCreate_v2, "cuCtxCreate", 3020, false,                              \
+      (cud_context *, unsigned, cud_device),                                   \
+      (cud_context * out, unsigned flags, cud_device device),                  \
+      (out, flags, device))                                                    \
+    X(cuCtxCreate_v3, "cuCtxCreate", 11040, false,                             \
+      (cud_context *, void *, int, unsigned, cud_device),                      \
+      (cud_context * out, void *affinities, int count, unsigned flags,         \
+       cud_device device),                                                     \
+      (out, affinities, count, flags, device))                                 \
+    X(cuCtxCreate_v4, "cuCtxCreate", 12050, false,                             \
+      (cud_context *, void *, unsigned, cud_device),                           \
+      (cud_context * out, void *params, unsigned flags, cud_device device),    \
+      (out, params, flags, device))                                            \
+    X(cuGreenCtxCreate, "cuGreenCtxCreate", 12040, false,                      \
+      (void **, void *, cud_device, unsigned),                                 \
+      (void **out, void *resources, cud_device device, unsigned flags),        \
+      (out, resources, device, flags))                                         \
+    X(cuPointerSetAttribute, "cuPointerSetAttribute", 6000, false,             \
+      (const void *, int, cud_addr),                                           \
+      (const void *value, int which, cud_addr at), (value, which, at))         \
     X(cuMemGetHandleForAddressRange, "cuMemGetHandleForAddressRange", 11070,   \
       false, (void *, cud_addr, size_t, int, unsigned long long),              \
       (void *out, cud_addr at, size_t bytes, int kind,                         \

@@ -12,6 +12,7 @@
 
 #include "torch_failure.h"
 #include "torch_fork.h"
+#include "torch_moving.h"
 #include "torch_stacks.h"
 
 enum { SETTING_MAX = 4000, SPEC_MAX = 256 };
@@ -157,6 +158,8 @@ static larder_result torch_devices_make(int number)
     opt.policy = settings.policy;
     opt.conf = settings.has_conf ? settings.conf : NULL;
     r = larder_create(d->device, &opt, &a);
+    if (r == LARDER_OK && (r = larder__torch_guard(a)) != LARDER_OK)
+        (void)larder_destroy(a);
     if (r != LARDER_OK) {
         (void)larder_device_close(d->device);
         return r;

@@ -11,7 +11,8 @@
  *   r = larder_alloc(a, bytes, stream, &addr);
  *   larder_migrate_end(a);
  *
- * or permanently, with the setting migrate:on (larder-conf(5)).
+ * or permanently, with the setting migrate:on (larder-conf(5)); or it lets
+ * something decide that holds work back (larder_migrate_guard()).
  *
  * The program promises that, until the allocations in between have returned, no
  * work is queued on any stream that accesses memory of this allocator, and that
@@ -46,6 +47,24 @@ LARDER_API larder_result larder_migrate_begin(larder_allocator *a);
 
 /* ERR_INVALID without a larder_migrate_begin(). */
 LARDER_API larder_result larder_migrate_end(larder_allocator *a);
+
+/* Holds back all work that could access the allocator's memory, on any stream
+ * and of any thread, and waits until none is queued.  Called by a request that
+ * would otherwise fail, and that moving live allocations would serve; whatever
+ * else than OK it returns, nothing moves.  The allocator is locked meanwhile: it
+ * must not be called, nor a thread waited for that calls it. */
+typedef larder_result larder_hold_fn(void *ctx);
+/* Lets work pass again, in the same thread. */
+typedef void larder_release_fn(void *ctx);
+
+/* From now on live allocations may move between `hold` and `release`, without
+ * promises of the program, unless the setting migrate:off is given.  NULL for
+ * both: no longer.  ERR_INVALID for one of them.  No effect under other
+ * policies. */
+LARDER_API larder_result larder_migrate_guard(larder_allocator *a,
+                                              larder_hold_fn *hold,
+                                              larder_release_fn *release,
+                                              void *ctx);
 
 #ifdef __cplusplus
 }

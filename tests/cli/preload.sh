@@ -207,7 +207,7 @@ LARDER_PRELOAD_STATS=$tmp/stats "$larder" exec --preload cache --sim 256MiB \
     sh -c 'LARDER_PRELOAD=cache,fast exec "$0" dlsym churn' \
     "$subjects/preload_subject_plain" >"$tmp/out" 2>"$tmp/err" </dev/null
 is 'exit status' "$?" 99
-stderr_has "LARDER_PRELOAD: 'cache,fast' is not one of cache, limit, off, and"
+stderr_has "LARDER_PRELOAD: 'cache,fast' is not one of cache, limit, gate, off, and"
 stdout_has 'gave 800'
 LARDER_CONF=limit:lots
 export LARDER_CONF

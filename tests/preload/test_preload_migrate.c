@@ -92,7 +92,7 @@ static void a_move_waits_for_a_running_call(void **state)
 {
     struct holes h = holes_make();
     uint64_t moves = stats_now().moves;
-    bool is_entered = preload_work_enter(preload_driver());
+    bool is_entered = preload_work_enter();
     pthread_t thread;
     cud_addr got = 0;
 

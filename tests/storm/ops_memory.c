@@ -268,3 +268,26 @@ void op_migrate(struct worker *me)
         op_allocate(me);
     CALL(me, 0, larder_migrate_end(me->w->a));
 }
+
+/* A thread alone holds its own work back; of several each would have to ask the
+ * others. */
+static larder_result guard_hold(void *ctx)
+{
+    const struct world *w = ctx;
+
+    return w->plan.threads == 1 ? LARDER_OK : LARDER_ERR_BUSY;
+}
+
+static void guard_release(void *ctx)
+{
+    (void)ctx;
+}
+
+void op_guard(struct worker *me)
+{
+    if (draw(me, 2) == 0)
+        CALL(me, 0,
+             larder_migrate_guard(me->w->a, guard_hold, guard_release, me->w));
+    else
+        CALL(me, 0, larder_migrate_guard(me->w->a, NULL, NULL, NULL));
+}

@@ -344,6 +344,7 @@ uint64_t draw_bytes(struct worker *me);
     X(trim, 12, BIT(GROUP_release), false)                                     \
     X(reserve, 4, BIT(GROUP_reserve), false)                                   \
     X(migrate, 25, BIT(GROUP_migrate), true)                                   \
+    X(guard, 4, BIT(GROUP_migrate), true)                                      \
     X(pool_begin, 20, BIT(GROUP_pool), true)                                   \
     X(pool_end, 20, BIT(GROUP_pool), true)                                     \
     X(pool_release, 8, BIT(GROUP_pool), true)                                  \

@@ -97,6 +97,7 @@ static inline void every_call_on_memory(larder_allocator *a,
     CALL(larder_base_allocation, with->addr, &addr, &bytes);
     CALL_ALONE(larder_migrate_begin);
     CALL_ALONE(larder_migrate_end);
+    CALL(larder_migrate_guard, NULL, NULL, NULL);
     CALL(larder_pinned_alloc, 512, &ptr);
     CALL(larder_pinned_free, &bytes);
     CALL(larder_pinned_record_stream, &bytes, 1);

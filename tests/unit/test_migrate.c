@@ -143,6 +143,75 @@ static void one_free_page_of_each_handle_is_gained(void **state)
     rig_down(&h.rig);
 }
 
+/* What holds work back: how often it did, and whether it does now. */
+struct holder {
+    int asked;
+    int is_held;
+    larder_result answer;
+};
+
+static larder_result hold(void *ctx)
+{
+    struct holder *h = ctx;
+
+    h->asked++;
+    h->is_held += h->answer == LARDER_OK;
+    return h->answer;
+}
+
+static void release(void *ctx)
+{
+    struct holder *h = ctx;
+
+    h->is_held--;
+}
+
+/* It is asked once, and only where moving serves the request. */
+static void a_guard_is_asked_when_a_move_would_serve(void **state)
+{
+    struct holes h = holes_up(MIGRATE_SPEC, "", 0);
+    struct holder who = {.answer = LARDER_OK};
+    larder_addr got;
+
+    (void)state;
+    assert_result(LARDER_ERR_INVALID,
+                  larder_migrate_guard(h.rig.a, hold, NULL, &who));
+    assert_ok(larder_migrate_guard(h.rig.a, hold, release, &who));
+    holes_write(&h);
+    rig_free(&h.rig, rig_alloc_on(&h.rig, MIB(2), LIVE_STREAM));
+    assert_result(LARDER_ERR_OUT_OF_MEMORY,
+                  larder_alloc(h.rig.a, GIB(1), OTHER_STREAM, &got));
+    assert_int_equal(who.asked, 0);
+    assert_granted(&h, HOLES_FREE - MIB(2));
+    assert_int_equal(who.asked, 1);
+    assert_int_equal(who.is_held, 0);
+    rig_down(&h.rig);
+}
+
+static void nothing_moves_where_the_guard_refuses_or_is_not_wanted(void **state)
+{
+    static const char *const confs[] = {"", "migrate:off"};
+
+    (void)state;
+    for (int i = 0; i < 3; i++) { /* refuses; the setting; is gone */
+        struct holes h = holes_up(MIGRATE_SPEC, confs[i == 1], 0);
+        struct holder who = {.answer =
+                                 i == 0 ? LARDER_ERR_CAPTURING : LARDER_OK};
+        larder_addr got;
+
+        assert_ok(larder_migrate_guard(h.rig.a, hold, release, &who));
+        if (i == 2)
+            assert_ok(larder_migrate_guard(h.rig.a, NULL, NULL, NULL));
+        assert_result(
+            LARDER_ERR_OUT_OF_MEMORY,
+            larder_alloc(h.rig.a, HOLES_FREE - MIB(2), OTHER_STREAM, &got));
+        assert_int_equal(who.asked, i == 0);
+        assert_int_equal(who.is_held, 0);
+        assert_int_equal(rig_calls(&h.rig, LARDER_CALL_copy), 0);
+        rig_down(&h.rig);
+    }
+}
+
 static void moved_memory_can_be_freed_and_allocated_again(void **state)
 {
     struct holes h = holes_up(MIGRATE_SPEC, ON, 0);
@@ -361,6 +430,9 @@ int main(void)
         cmocka_unit_test(the_host_is_used_only_where_there_is_no_room),
         cmocka_unit_test(pages_side_by_side_are_copied_at_once),
         cmocka_unit_test(one_free_page_of_each_handle_is_gained),
+        cmocka_unit_test(a_guard_is_asked_when_a_move_would_serve),
+        cmocka_unit_test(
+            nothing_moves_where_the_guard_refuses_or_is_not_wanted),
         cmocka_unit_test(moved_memory_can_be_freed_and_allocated_again),
         cmocka_unit_test(small_and_long_blocks_keep_their_bytes),
         cmocka_unit_test(a_move_waits_for_queued_work),

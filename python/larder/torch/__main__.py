@@ -2,6 +2,10 @@
 
 Runs a program of PyTorch, unchanged, with Larder as the allocator of GPU
 memory; --compare runs it with PyTorch's own too, and shows the difference.
+
+The program starts on the preload library, which holds back what queues work
+while live memory moves instead of a request failing.  The setting migrate:off
+forbids that; LARDER_PRELOAD=off starts it without.
 """
 
 import argparse
@@ -9,6 +13,7 @@ import os
 import runpy
 import sys
 
+from larder._finding import candidates
 from larder._leaving import exit_status
 
 
@@ -82,6 +87,32 @@ def _enable(options):
     return None
 
 
+def _gate(options):
+    """The library below which live memory may move, or None."""
+    device = options.device or "cuda:0"
+    if options.native or not device.startswith("cuda"):
+        return None
+    if "LARDER_PRELOAD" in os.environ:  # the user's choice, or already ours
+        return None
+    if sys.platform != "linux" or not sys.executable:
+        return None
+    path = candidates(["liblarder_preload.so"])[0]
+    return os.path.abspath(path) if os.path.exists(path) else None
+
+
+def _start_gated(library):
+    """Start this command again, on the preload library."""
+    loaded = os.environ.get("LD_PRELOAD", "").split()
+    os.environ["LD_PRELOAD"] = " ".join([library, *loaded])
+    os.environ["LARDER_PRELOAD"] = "gate"
+    sys.stdout.flush()
+    sys.stderr.flush()
+    # Python 3.9 keeps no options of its own for us.
+    ours = ["-m", "larder.torch", *sys.argv[1:]]
+    arguments = getattr(sys, "orig_argv", [None, *ours])[1:]
+    os.execv(sys.executable, [sys.executable, *arguments])
+
+
 def _run_program(options):
     sys.argv = [options.script, *options.arguments]
     if options.module:
@@ -131,6 +162,9 @@ def main():
 
         why = refused(options)
         return compare(options) if why is None else _refuse(why)
+    gate = _gate(options)
+    if gate is not None:
+        _start_gated(gate)
     why = None if options.native else _enable(options)
     return _run(options) if why is None else _refuse(why)
 

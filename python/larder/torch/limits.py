@@ -1,6 +1,7 @@
 """What PyTorch cannot do with an allocator other than its own, and why."""
 
 import collections
+import os
 
 Unsupported = collections.namedtuple(
     "Unsupported", "feature, what_happens, why, instead"
@@ -76,10 +77,20 @@ _ALWAYS = (
     ),
 )
 
+_UNGATED = Unsupported(
+    "moving live memory",
+    "a request fails where free memory lies between live allocations",
+    "enable() comes too late to hold back the work that uses them",
+    "python3 -m larder.torch",
+)
+
 # Hooks that this version of PyTorch does not have, found by enable().
 missing = []
 
 
 def unsupported():
     """A list of Unsupported: feature, what_happens, why, instead."""
-    return list(_ALWAYS) + list(missing)
+    rows = [*_ALWAYS, *missing]
+    if os.environ.get("LARDER_PRELOAD") != "gate":
+        rows.append(_UNGATED)
+    return rows

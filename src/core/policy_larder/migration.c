@@ -212,13 +212,23 @@ static larder_result device_pass(struct allocator *a)
 
 /* ---- migrating ------------------------------------------------------------- */
 
+/* Whether the program promises that nothing uses memory meanwhile. */
+static bool is_promised(const struct allocator *a)
+{
+    return a->conf.migrate == CONF_MIGRATE_ON || a->quiet_points > 0;
+}
+
+static bool is_guarded(const struct allocator *a)
+{
+    return a->guard.hold != NULL && !a->conf.migrate_is_off;
+}
+
 /* One move at a time: an earlier one that could not be undone comes first. */
 static bool is_allowed(const struct allocator *a)
 {
-    bool is_on = a->conf.migrate == CONF_MIGRATE_ON || a->quiet_points > 0;
-
-    return is_on && a->is_paged && a->conf.defrag != CONF_DEFRAG_OFF &&
-           !allocator_is_capturing(a) && !a->has_withheld;
+    return (is_promised(a) || is_guarded(a)) && a->is_paged &&
+           a->conf.defrag != CONF_DEFRAG_OFF && !allocator_is_capturing(a) &&
+           !a->has_withheld;
 }
 
 static larder_result carry_all(struct allocator *a,
@@ -233,6 +243,22 @@ static larder_result carry_all(struct allocator *a,
     for (size_t i = 0; i < all->count && r == LARDER_OK; i++)
         r = larder__carry(a, all->list[i].segment, all->list[i].handle);
     larder__carry_tidy(a);
+    return r;
+}
+
+/* With the program's work held back, unless nothing needs that. */
+static larder_result carry_guarded(struct allocator *a,
+                                   const struct candidates *all)
+{
+    const struct guard guard = a->guard;
+    larder_result r;
+
+    if (is_promised(a))
+        return carry_all(a, all);
+    if (guard.hold(guard.ctx) != LARDER_OK)
+        return migration_out_of_memory();
+    r = carry_all(a, all);
+    guard.release(guard.ctx);
     return r;
 }
 
@@ -251,13 +277,13 @@ larder_result larder__migrate(struct allocator *a, const struct request *q)
         return migration_out_of_memory();
     r = migration_find(a, &except, &all);
     if (r == LARDER_OK)
-        r = migration_choose(&all, lacking) ? carry_all(a, &all)
+        r = migration_choose(&all, lacking) ? carry_guarded(a, &all)
                                             : migration_out_of_memory();
     larder__host_free(all.list);
     return r;
 }
 
-/* ---- quiet points ---------------------------------------------------------- */
+/* ---- who allows it ---------------------------------------------------------- */
 
 larder_result larder_migrate_begin(larder_allocator *handle)
 {
@@ -285,4 +311,21 @@ larder_result larder_migrate_end(larder_allocator *handle)
         a->quiet_points--;
     larder__handle_unlock(a);
     return r;
+}
+
+larder_result larder_migrate_guard(larder_allocator *handle,
+                                   larder_hold_fn *hold,
+                                   larder_release_fn *release, void *ctx)
+{
+    struct allocator *a;
+    larder_result r;
+
+    if ((hold == NULL) != (release == NULL))
+        return larder__fail_plain(LARDER_ERR_INVALID);
+    r = larder__handle_lock(handle, &a);
+    if (r != LARDER_OK)
+        return r;
+    a->guard = (struct guard){hold, release, ctx};
+    larder__handle_unlock(a);
+    return LARDER_OK;
 }

@@ -74,7 +74,11 @@ static larder_result parse_migrate(struct conf *conf, struct reader *r)
 {
     static const char *const names[] = {"off", "on", NULL};
 
-    return larder__read_choice(r, names, "off or on", &conf->migrate);
+    larder_result result =
+        larder__read_choice(r, names, "off or on", &conf->migrate);
+
+    conf->migrate_is_off = conf->migrate == CONF_MIGRATE_OFF;
+    return result;
 }
 
 static larder_result parse_debug(struct conf *conf, struct reader *r)

@@ -238,6 +238,13 @@ struct callback {
     void *ctx;
 };
 
+/* Holds the program's work back while live memory moves (migrate.h). */
+struct guard {
+    larder_result (*hold)(void *ctx); /* NULL: none */
+    void (*release)(void *ctx);
+    void *ctx;
+};
+
 struct callbacks {
     struct callback *list;
     uint32_t count;
@@ -366,6 +373,7 @@ struct allocator {
      * that it started with. */
     int64_t told_max_split_bytes;
     uint64_t quiet_points; /* begun and not ended (migrate.h) */
+    struct guard guard;    /* the same */
     struct larder *larder; /* NULL: another policy */
     /* A failed move left addresses without pages, which no request may get
      * (carry.h). */

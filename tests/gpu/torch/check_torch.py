@@ -155,6 +155,35 @@ def machine():
     )
 
 
+def moves():
+    """What is wrong with memory that moves below a program, or None."""
+    library = os.path.join(
+        os.environ.get("LARDER_LIBRARY_DIR", ""), "liblarder_preload.so"
+    )
+    if not os.path.exists(library):
+        print(f"live memory below PyTorch: skipped: no {library}")
+        return None
+    found = subprocess.run(
+        [sys.executable, os.path.join(HERE, "torch_moves.py")],
+        env={
+            **environment(),
+            "LD_PRELOAD": library,
+            "LARDER_PRELOAD": "cache,migrate",
+            "LARDER_CONF": "limit:6GiB",
+            "LARDER_PRELOAD_STATS": "-",
+            "PYTORCH_NO_CUDA_MEMORY_CACHING": "1",
+        },
+        capture_output=True,
+        text=True,
+        timeout=PART_SECONDS,
+    )
+    said = (found.stdout + found.stderr).strip()
+    print(f"live memory below PyTorch: {said}")
+    if found.returncode != 0:
+        return "memory that moves below PyTorch"
+    return None
+
+
 def main(arguments):
     why = why_not()
     if why is not None:
@@ -163,7 +192,7 @@ def main(arguments):
     results = {a: run(a, arguments) for a in ALLOCATORS}
     print(machine())
     print(table(results))
-    said = complaints(results)
+    said = [*complaints(results), *filter(None, [moves()])]
     for complaint in said:
         print(f"FAILED: {complaint}")
     if not said:

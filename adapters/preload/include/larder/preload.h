@@ -76,6 +76,23 @@ LARDER_API larder_result larder_preload_pause(int device, unsigned flags);
  * call again for the rest. */
 LARDER_API larder_result larder_preload_resume(int device);
 
+/* For an allocator in the program that moves memory in use (migrate.h), with
+ * LARDER_PRELOAD=gate: wait until no thread is in a call that queues work, hold
+ * such calls back from then on, and wait for the work of all devices.  Each
+ * success is followed by larder_preload_release() in the same thread; others
+ * that hold wait for it.
+ *
+ * ERR_UNSUPPORTED in other modes, in a forked child, and once memory may be
+ * accessed past the hooks; ERR_CAPTURING while a stream is captured; ERR_DEVICE.
+ * Costs the work that is queued. */
+LARDER_API larder_result larder_preload_hold(void);
+LARDER_API void larder_preload_release(void);
+
+/* The driver's own function, for the allocator's calls, which must not be held
+ * back by itself.  NULL: the driver has none of this name, or the mode is not
+ * gate. */
+LARDER_API void *larder_preload_below(const char *symbol);
+
 #ifdef __cplusplus
 }
 #endif

@@ -1,0 +1,152 @@
+/* gate.c - holds back the threads that queue work while memory in use moves. */
+#include "gate.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <time.h>
+
+#include "base/host.h"
+
+enum { CACHE_LINE = 64, SPINS = 200, NAP_NS = 20000 };
+
+struct seat {
+    _Alignas(CACHE_LINE) atomic_uint inside; /* calls that its thread is in */
+    atomic_bool is_used;
+    struct seat *next; /* in the list of all */
+};
+
+static _Atomic(struct seat *) seats;
+static atomic_bool is_closed;
+
+/* For threads without a seat, for lack of host memory. */
+static struct seat shared;
+
+static pthread_mutex_t closing = PTHREAD_MUTEX_INITIALIZER;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of is_closed */
+static pthread_cond_t opened = PTHREAD_COND_INITIALIZER;
+
+static _Thread_local struct {
+    struct seat *seat;
+    bool is_closer;
+} own;
+
+/* ---- seats ------------------------------------------------------------------ */
+
+static pthread_key_t leaving;
+static bool has_key;
+
+static void seat_give(void *seat)
+{
+    own.seat = NULL;
+    atomic_store(&((struct seat *)seat)->is_used, false);
+}
+
+static void key_make(void)
+{
+    has_key = pthread_key_create(&leaving, seat_give) == 0;
+}
+
+static struct seat *seat_reuse(void)
+{
+    for (struct seat *s = atomic_load(&seats); s != NULL; s = s->next) {
+        if (!atomic_load(&s->is_used) && !atomic_exchange(&s->is_used, true))
+            return s;
+    }
+    return NULL;
+}
+
+static struct seat *seat_make(void)
+{
+    struct seat *s = larder__host_alloc_aligned(CACHE_LINE, sizeof *s);
+
+    if (s == NULL)
+        return NULL;
+    atomic_init(&s->inside, 0);
+    atomic_init(&s->is_used, true);
+    s->next = atomic_load(&seats);
+    while (!atomic_compare_exchange_weak(&seats, &s->next, s)) {
+    }
+    return s;
+}
+
+static struct seat *seat_take(void)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+    pthread_once(&once, key_make);
+    own.seat = seat_reuse();
+    if (own.seat == NULL)
+        own.seat = seat_make();
+    if (own.seat == NULL)
+        own.seat = &shared;
+    else if (has_key)
+        (void)pthread_setspecific(leaving, own.seat);
+    return own.seat;
+}
+
+/* ---- entering --------------------------------------------------------------- */
+
+static void wait_until_open(void)
+{
+    pthread_mutex_lock(&lock);
+    while (atomic_load(&is_closed))
+        pthread_cond_wait(&opened, &lock);
+    pthread_mutex_unlock(&lock);
+}
+
+/* The word is written before the gate is looked at, and whoever closes it writes
+ * the gate before looking at the word: one of the two sees the other. */
+void preload_gate_enter(void)
+{
+    struct seat *s = own.seat != NULL ? own.seat : seat_take();
+
+    if (own.is_closer)
+        return;
+    while (atomic_fetch_add(&s->inside, 1) == 0 || s == &shared) {
+        if (!atomic_load(&is_closed))
+            return;
+        atomic_fetch_sub(&s->inside, 1);
+        wait_until_open();
+    }
+}
+
+void preload_gate_leave(void)
+{
+    if (!own.is_closer)
+        atomic_fetch_sub_explicit(&own.seat->inside, 1, memory_order_release);
+}
+
+/* ---- closing ----------------------------------------------------------------- */
+
+/* A driver's call may last while its queue is full. */
+static void seat_pass(struct seat *s)
+{
+    static const struct timespec nap = {.tv_nsec = NAP_NS};
+
+    for (int i = 0; atomic_load(&s->inside) != 0; i++) {
+        if (i > SPINS)
+            (void)nanosleep(&nap, NULL);
+    }
+}
+
+void preload_gate_close(void)
+{
+    pthread_mutex_lock(&closing);
+    atomic_store(&is_closed, true);
+    own.is_closer = true;
+    for (struct seat *s = atomic_load(&seats); s != NULL; s = s->next)
+        seat_pass(s);
+    seat_pass(&shared);
+}
+
+void preload_gate_open(void)
+{
+    pthread_mutex_lock(&lock);
+    own.is_closer = false;
+    atomic_store(&is_closed, false);
+    pthread_cond_broadcast(&opened);
+    pthread_mutex_unlock(&lock);
+    pthread_mutex_unlock(&closing);
+}

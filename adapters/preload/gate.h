@@ -1,0 +1,23 @@
+/* gate.h - holds back the threads that queue work while memory in use moves.
+ *
+ * Each thread has a seat, a word in a cache line of its own, that says whether it
+ * is in a call.  To enter takes an exchange on that word and a look at whether
+ * the gate is closed, so threads that launch at once do not meet.  Whoever closes
+ * the gate waits until no seat is taken.
+ *
+ * Seats outlive their threads and are used again by later ones.  Not for a
+ * forked child. */
+#ifndef LARDER_ADAPTERS_PRELOAD_GATE_H
+#define LARDER_ADAPTERS_PRELOAD_GATE_H
+
+/* Around a call that queues work.  Waits while another thread has the gate
+ * closed; does nothing in the thread that closed it.  May be nested. */
+void preload_gate_enter(void);
+void preload_gate_leave(void);
+
+/* Wait for calls in progress and hold back those that follow, until it is
+ * opened.  One thread at a time; the caller is in no call itself. */
+void preload_gate_close(void);
+void preload_gate_open(void);
+
+#endif

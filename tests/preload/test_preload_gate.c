@@ -1,0 +1,162 @@
+/* test_preload_gate.c - the gate that holds back work while memory moves: who
+ * waits for whom, and that nobody is inside while it is closed. */
+#include "preload_rig.h"
+
+#include "gate.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <time.h>
+
+enum { THREADS = 4, ROUNDS = 300, CALLS = 10000, SHORT_LIVES = 200 };
+
+static void nap(void)
+{
+    const struct timespec while_others_run = {.tv_nsec = 20000000};
+
+    (void)nanosleep(&while_others_run, NULL);
+}
+
+static void *pass_once(void *passed)
+{
+    preload_gate_enter();
+    atomic_store((atomic_int *)passed, 1);
+    preload_gate_leave();
+    return NULL;
+}
+
+static void a_closed_gate_holds_back_other_threads(void **state)
+{
+    atomic_int passed = 0;
+    pthread_t thread;
+
+    (void)state;
+    preload_gate_close();
+    assert_int_equal(pthread_create(&thread, NULL, pass_once, &passed), 0);
+    nap();
+    assert_int_equal(atomic_load(&passed), 0);
+    preload_gate_open();
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(atomic_load(&passed), 1);
+}
+
+static void *close_once(void *closed)
+{
+    preload_gate_close();
+    atomic_store((atomic_int *)closed, 1);
+    preload_gate_open();
+    return NULL;
+}
+
+/* Also for the outer one of two calls. */
+static void closing_waits_for_calls_in_progress(void **state)
+{
+    atomic_int closed = 0;
+    pthread_t thread;
+
+    (void)state;
+    preload_gate_enter();
+    assert_int_equal(pthread_create(&thread, NULL, close_once, &closed), 0);
+    nap();
+    preload_gate_enter(); /* within a call, whoever waits */
+    preload_gate_leave();
+    nap();
+    assert_int_equal(atomic_load(&closed), 0);
+    preload_gate_leave();
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(atomic_load(&closed), 1);
+}
+
+static void who_closed_it_passes(void **state)
+{
+    atomic_int passed = 0;
+
+    (void)state;
+    preload_gate_close();
+    (void)pass_once(&passed);
+    preload_gate_open();
+    assert_int_equal(atomic_load(&passed), 1);
+}
+
+static void threads_come_and_go(void **state)
+{
+    (void)state;
+    for (int i = 0; i < SHORT_LIVES; i++) {
+        atomic_int passed = 0;
+        pthread_t thread;
+
+        assert_int_equal(pthread_create(&thread, NULL, pass_once, &passed), 0);
+        assert_int_equal(pthread_join(thread, NULL), 0);
+    }
+    preload_gate_close();
+    preload_gate_open();
+}
+
+/* ---- all at once -------------------------------------------------------------- */
+
+static atomic_bool is_over;
+
+/* Plain words: the gate alone orders them. */
+static struct worker {
+    pthread_t thread;
+    int inside;
+    uint64_t calls;
+} workers[THREADS];
+
+static void *launch(void *arg)
+{
+    struct worker *w = arg;
+
+    while (!atomic_load(&is_over)) {
+        preload_gate_enter();
+        w->inside = 1;
+        w->calls++;
+        w->inside = 0;
+        preload_gate_leave();
+    }
+    return NULL;
+}
+
+static void nobody_is_inside_while_it_is_closed(void **state)
+{
+    uint64_t before = 0;
+
+    (void)state;
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(
+            pthread_create(&workers[i].thread, NULL, launch, &workers[i]), 0);
+    for (int round = 0; round < ROUNDS || before < CALLS; round++) {
+        uint64_t calls = 0;
+        uint64_t again = 0;
+
+        preload_gate_close();
+        for (int i = 0; i < THREADS; i++) {
+            assert_int_equal(workers[i].inside, 0);
+            calls += workers[i].calls;
+        }
+        for (int i = 0; i < THREADS; i++)
+            again += workers[i].calls;
+        preload_gate_open();
+        assert_int_equal(calls, again);
+        assert_true(calls >= before);
+        before = calls;
+        (void)sched_yield();
+    }
+    atomic_store(&is_over, true);
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_join(workers[i].thread, NULL), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_closed_gate_holds_back_other_threads),
+        cmocka_unit_test(closing_waits_for_calls_in_progress),
+        cmocka_unit_test(who_closed_it_passes),
+        cmocka_unit_test(threads_come_and_go),
+        cmocka_unit_test(nobody_is_inside_while_it_is_closed),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

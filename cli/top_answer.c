@@ -17,8 +17,8 @@ enum {
     HEADERS_MAX = 1024
 };
 
-/* The page runs its own script, and may show our pages inside; a page of larder
- * view names its script itself. */
+/* The page runs its own script, and shows what is asked for of a run inside: a
+ * page of larder view, which names its script itself, or why there is none. */
 #define PAGE_POLICY                                                            \
     "default-src 'none'; script-src 'self'; style-src 'self'; "                \
     "connect-src 'self'; frame-src 'self'; base-uri 'none'; "                  \
@@ -91,11 +91,12 @@ static void send_answer(int fd, const struct answer *a)
         send_all(fd, a->body, a->size);
 }
 
-static void send_words(int fd, int status, const char *words)
+static void send_words(int fd, int status, const char *policy,
+                       const char *words)
 {
     send_answer(fd, &(struct answer){.status = status,
                                      .type = "text/plain",
-                                     .policy = PAGE_POLICY,
+                                     .policy = policy,
                                      .body = words,
                                      .size = strlen(words)});
 }
@@ -150,7 +151,7 @@ static void send_view(int fd, int64_t pid)
                                          .body = text,
                                          .size = size});
     else
-        send_words(fd, TOP_NOT_NOW, error.text);
+        send_words(fd, TOP_NOT_NOW, VIEW_POLICY, error.text);
     free(text);
 }
 
@@ -181,7 +182,7 @@ static void send_what(const struct top_served *s, int fd, const char *what)
     else if (number_after(what, "recorded/", &number))
         send_view(fd, (int64_t)number);
     else
-        send_words(fd, TOP_NOT_FOUND, "not found\n");
+        send_words(fd, TOP_NOT_FOUND, PAGE_POLICY, "not found\n");
 }
 
 /* ---- a connection --------------------------------------------------------------- */
@@ -238,9 +239,10 @@ void top_answer(const struct top_served *served, int fd)
         if (status == TOP_FOUND)
             send_what(served, fd, what);
         else
-            send_words(fd, status, "no\n");
+            send_words(fd, status, PAGE_POLICY, "no\n");
     } else {
-        send_words(fd, is_too_large ? TOP_TOO_LARGE : TOP_MALFORMED, "no\n");
+        send_words(fd, is_too_large ? TOP_TOO_LARGE : TOP_MALFORMED,
+                   PAGE_POLICY, "no\n");
         drain(fd);
     }
 }

@@ -97,6 +97,7 @@ class Reader:
             "LC_ALL": "C.UTF-8",
             "BROWSER": "true",
             "TMPDIR": folder,
+            "XDG_CACHE_HOME": os.path.join(folder, ".cache"),
         }
         self._environment.pop("LARDER_CONF", None)
 

@@ -263,7 +263,11 @@ class Record(RunCase):
         ask = (
             BEGIN + "import pickle, socket, threading, time\n"
             "take = torch.cuda.memory._snapshot\n"
-            "torch.cuda.memory._snapshot = lambda: (time.sleep(0.05), take())[1]\n"
+            "def work():\n"
+            "    until = time.thread_time() + 0.05\n"
+            "    while time.thread_time() < until:\n"
+            "        pass\n"
+            "torch.cuda.memory._snapshot = lambda: (work(), take())[1]\n"
             "def ask():\n"
             "    with socket.socket(socket.AF_UNIX) as s:\n"
             "        s.connect(f'\\0larder-live-{os.getuid()}-{os.getpid()}')\n"

@@ -92,6 +92,29 @@ class LivePage(page_case.PageCase):
         page.run('document.getElementById("close").click()')
         self.assertTrue(page.run('document.getElementById("live").hidden'))
 
+    def test_a_run_that_ends_stays_and_is_told(self):
+        program = subprocess.Popen(
+            [sys.executable, '-c',
+             'import sys; sys.path.insert(0, sys.argv[1])\n'
+             'from larder._live import Live\n'
+             'said = open(sys.argv[2], "rb").read()\n'
+             'Live(lambda: said); print(flush=True); input()',
+             page_case.ROOT / 'python', SNAPSHOTS[0]],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        program.stdout.readline()
+        # What it asks for when the program has gone is answered with an error.
+        page = self.chromium.open(self.address)
+        self.addCleanup(page.close)
+        button = f'document.getElementById("run-{program.pid}")'
+        page.wait(f'{button} !== null')
+        page.run(f'{button}.click()')
+        page.wait(f'{EVENTS} !== ""')
+        program.communicate()
+        page.wait('document.getElementById("live-why").textContent'
+                  '.includes("does not record any more")')
+        self.assertNotEqual(page.run(EVENTS), '')
+        self.assertFalse([c for c in page.complaints() if 'Policy' in c])
+
     def test_that_the_server_has_gone_is_told(self):
         other = subprocess.Popen([self.larder, 'top', '--serve'],
                                  stdout=subprocess.PIPE, encoding='ascii')

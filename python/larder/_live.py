@@ -53,9 +53,11 @@ class Live:
             return
         if time.monotonic() >= self._fresh_until:
             # Of the processor: what this thread waits for is the program.
-            begun = time.thread_time()
+            begun, is_first = time.thread_time(), not self._said
             self._said = self._make()
             took = time.thread_time() - begun
-            self._fresh_until = time.monotonic() + took / _SHARE
+            # For the first PyTorch loads what it needs, 0.8 s, once.
+            wait = 0 if is_first else took / _SHARE
+            self._fresh_until = time.monotonic() + wait
         connection.settimeout(30)
         connection.sendall(self._said)

@@ -1,6 +1,8 @@
 """Nine tenths of the memory are free, a piece of each handle is not: a request
 for most of it.  Prints "served" or "refused", and whether the pieces are intact;
-what they hold comes from the host, as a simulated GPU computes nothing."""
+what they hold comes from the host, as a simulated GPU computes nothing.
+
+moving.py [BYTES]: the memory there is, if not all that is free."""
 
 import sys
 import threading
@@ -10,7 +12,7 @@ import torch
 PIECE = 2 << 20
 KEPT_EACH = 10
 
-free, _ = torch.cuda.mem_get_info()
+free = int(sys.argv[1]) if sys.argv[1:] else torch.cuda.mem_get_info()[0]
 count = free * 9 // 10 // PIECE
 pieces = [
     torch.full((PIECE // 4,), i, dtype=torch.int32).cuda() for i in range(count)

@@ -1,6 +1,7 @@
 """larder top --serve: who may ask, and what is answered; requests that browsers
 do not make."""
 
+import glob
 import json
 import os
 import re
@@ -19,6 +20,11 @@ LARDER = os.path.join(os.environ.get("LARDER_LIBRARY_DIR", "build"), "larder")
 SNAPSHOT = os.path.join(
     os.path.dirname(lab_case.HERE), "data", "snapshots", "v2.8.pickle"
 )
+
+
+def remove_shared(name):
+    for path in glob.glob(f"/dev/shm/larder-sim*-{name}.0"):
+        os.remove(path)
 
 
 class Served(unittest.TestCase):
@@ -169,7 +175,10 @@ class Served(unittest.TestCase):
         self.assertEqual(self.data(10**17)["looks"], [])
 
     def test_a_process_that_holds_memory_is_in_them(self):
-        device = f"sim:8GiB,backing=none,shared=serve-{os.getpid()}"
+        name = f"serve-{os.getpid()}"
+        # What a prompt that ends with tensors leaves.
+        self.addCleanup(remove_shared, name)
+        device = f"sim:8GiB,backing=none,shared={name}"
         lab = subprocess.Popen(
             [LARDER, "lab", "--device", device],
             stdin=subprocess.PIPE,

@@ -46,6 +46,10 @@ class LivePage(page_case.PageCase):
         cls.served.wait()
         cls.served.stdout.close()
         cls.live.close()
+        # What a prompt that ends with tensors leaves.
+        for path in pathlib.Path('/dev/shm').glob(
+                f'larder-sim*-page-{os.getpid()}.0'):
+            path.unlink()
 
     def test_who_holds_what_is_told_and_drawn(self):
         page = self.open_file(self.address)

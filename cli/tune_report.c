@@ -204,14 +204,14 @@ static void print_line(const struct tune *t, const struct tune_candidate *c)
 {
     char conf[REPLAY_CONF_MAX];
 
-    tune_conf(c, &t->inputs->items[0], conf);
+    replay_setting_line(&c->setting, t->inputs->items[0].conf, conf);
     if (c->setting.policy == LARDER_POLICY_LARDER) {
+        /* Which moves live memory by itself. */
         printf("\n%s%s%spython3 -m larder.torch YOUR_PROGRAM\n",
                conf[0] != '\0' ? "LARDER_CONF=" : "", conf,
                conf[0] != '\0' ? " " : "");
         return;
     }
-    replay_setting_line(&c->setting, t->inputs->items[0].conf, conf);
     if (conf[0] == '\0')
         printf("\nunset PYTORCH_CUDA_ALLOC_CONF\n");
     else

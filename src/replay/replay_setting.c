@@ -92,6 +92,8 @@ const char *replay_setting_conf(const struct replay_setting *s,
                                 const char *base, char out[REPLAY_CONF_MAX])
 {
     replay_setting_line(s, base, out);
+    if (s->policy == LARDER_POLICY_LARDER)
+        add(out, "migrate:on");
     add_kept(out, base, "pytorch");
     return out;
 }

@@ -26,7 +26,8 @@ extern const size_t replay_setting_count;
 
 /* The setting in PyTorch's grammar, followed by the keys of `base` that belong
  * to the job rather than to its settings (per_process_memory_fraction,
- * pytorch). `base` may be NULL.  Returns out. */
+ * pytorch). `base` may be NULL.  Of the policy `larder` with live memory moving,
+ * as `python3 -m larder.torch` has it.  Returns out. */
 const char *replay_setting_conf(const struct replay_setting *s,
                                 const char *base, char out[REPLAY_CONF_MAX]);
 

@@ -84,21 +84,28 @@ def without(dictionary, keys):
     return {k: v for k, v in dictionary.items() if k not in keys}
 
 
-def relative(places):
-    """To the lowest: where the host has room for the device is its own matter."""
-    return [place - min(places) for place in places]
+def relative(found):
+    """Addresses, from the lowest segment on: where the host has room for the
+    device is its own matter."""
+    base = min(address for address, *_ in found["segments"])
+    found["places"] = [place - base for place in found["places"]]
+    for segment in found["segments"]:
+        segment[0] -= base
+        for block in segment[-1]:
+            block[0] -= base
+    return found
 
 
 def check_placements(wheel):
     """The same program under both allocators: every address and statistic."""
-    native = same_program(wheel)
-    larder = same_program(
-        wheel, "-m", "larder.torch", "--policy", "pytorch",
-        "--conf", "pytorch:" + wheel.version,
+    native = relative(same_program(wheel))
+    larder = relative(
+        same_program(
+            wheel, "-m", "larder.torch", "--policy", "pytorch",
+            "--conf", "pytorch:" + wheel.version,
+        )
     )
-    must_agree(
-        "addresses", relative(native["places"]), relative(larder["places"])
-    )
+    must_agree("addresses", native["places"], larder["places"])
     must_agree("segments", native["segments"], larder["segments"])
     for moment in ("stats", "left"):
         more = MORE_STATS - set(native[moment])

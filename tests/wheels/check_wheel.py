@@ -153,6 +153,57 @@ def check_moves(wheel):
     return "served where it is refused without moves"
 
 
+# Programs of torch/tight.py.
+TIGHT = (
+    "gpt2",
+    "gpt2, accumulated",
+    "gpt2, checkpointed",
+    "resnet",
+    "gan",
+)
+TIGHT_PARTS = 102  # of a hundred of what a program asks for at once
+GRANULE = 2 << 20
+
+
+def tight_run(wheel, mib, name, *options):
+    """On a device of that size, of which nothing else is taken."""
+    usual = list(wheel.command)
+    wheel.command[usual.index("2GiB")] = f"{mib}MiB,context=0,backing=none"
+    try:
+        wheel.run(
+            "-m", "larder.torch", *options,
+            os.path.join(SUBJECTS, "tight.py"), name,
+        )
+    finally:
+        wheel.command[:] = usual
+
+
+def is_refused(wheel, mib, name, *options):
+    try:
+        tight_run(wheel, mib, name, *options)
+    except Failed as error:
+        if "OutOfMemoryError" not in str(error):
+            raise
+        return True
+    return False
+
+
+def check_tight(wheel):
+    """They finish on 1.02 times what they ask for at once."""
+    report = wheel.path("tight.json")
+    refused = 0
+    for name in TIGHT:
+        tight_run(wheel, 65536, name, "--report", report)
+        with open(report, encoding="utf-8") as file:
+            peak = json.load(file)["peak_allocated_bytes"]
+        mib = peak * TIGHT_PARTS // 100 // GRANULE * 2
+        tight_run(wheel, mib, name)
+        refused += is_refused(wheel, mib, name, "--conf", "migrate:off")
+    if refused == 0:
+        raise Failed("all finish without moves, too: nothing was shown")
+    return f"all {len(TIGHT)} finish; without moves {len(TIGHT) - refused}"
+
+
 CHECKS = {
     "names, arguments": lambda wheel: wheel.subject("names"),
     "the same as PyTorch's own": check_placements,
@@ -161,6 +212,7 @@ CHECKS = {
     "threads, streams": lambda wheel: wheel.subject("threads"),
     "out of memory": lambda wheel: wheel.subject("failing"),
     "live memory moves": check_moves,
+    "1.02 times the peak": check_tight,
     "graph": lambda wheel: wheel.subject("graph"),
     "viewers": lambda wheel: wheel.subject("viewers", wheel.folder),
     "unsupported": lambda wheel: wheel.subject("refused"),

@@ -72,6 +72,6 @@ struct block {
     };
 };
 
-static_assert(sizeof(void *) != 8 || sizeof(struct block) == 64, "a header is one cache line");
+static_assert(sizeof(struct block) == 64, "a header is one cache line");
 
 #endif

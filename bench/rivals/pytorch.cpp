@@ -4,29 +4,15 @@
 
 #include <c10/cuda/CUDACachingAllocator.h>
 
-#if TORCH_MINOR >= 11
-#include <c10/cuda/PeerToPeerAccess.h>
-#endif
-
+#include "record_pytorch/allocator_begin.h"
 #include "rivals/rival.h"
 
 namespace caching = c10::cuda::CUDACachingAllocator;
 
-// In libc10_cuda.so, and in no header: libtorch_cuda.so sets it.
-namespace c10::cuda::_internal
-{
-void setHasPrimaryContext(bool (*)(c10::DeviceIndex));
-}
-
 void rival_begin(const char *name)
 {
     setenv("PYTORCH_CUDA_ALLOC_CONF", name, 1);
-#if TORCH_MINOR >= 11
-    c10::cuda::detail::init_p2p_access_cache(1);
-#endif
-    c10::cuda::_internal::setHasPrimaryContext(
-        [](c10::DeviceIndex) { return true; });
-    caching::init(1);
+    allocator_begin();
 }
 
 void *rival_allocate(uint64_t bytes, unsigned)

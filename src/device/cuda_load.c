@@ -57,25 +57,33 @@ static const struct call_place places[CUDA_CALL_COUNT] = {
 #undef X
 };
 
-/* Below a preload library that holds work back (LARDER_PRELOAD=gate) the
- * driver's own function, so that the allocator does not wait for itself. */
-static void *symbol_find(void *library, const char *symbol)
-{
-    void *(*below)(const char *);
-    void *found = dlsym(RTLD_DEFAULT, "larder_preload_below");
+/* Where the driver's functions are found. */
+struct source {
+    void *library;
+    void *(*below)(const char *symbol); /* or NULL */
+};
 
-    memcpy(&below, &found, sizeof found);
-    found = below == NULL ? NULL : below(symbol);
-    return found != NULL ? found : dlsym(library, symbol);
+/* Below a preload library that holds work back (LARDER_PRELOAD=gate) the
+ * driver's own functions are taken, so that the allocator does not wait for
+ * itself. */
+static struct source source_of(void *library)
+{
+    struct source source = {.library = library};
+    void *below = dlsym(RTLD_DEFAULT, "larder_preload_below");
+
+    memcpy(&source.below, &below, sizeof below);
+    return source;
 }
 
 /* C has no conversion between pointers to functions and to objects, but POSIX
  * guarantees the same representation. */
-static bool call_find(void *library, const char *symbol,
+static bool call_find(const struct source *source, const char *symbol,
                       const struct call_place *place, struct cud_calls *out)
 {
-    void *found = symbol_find(library, symbol);
+    void *found = source->below == NULL ? NULL : source->below(symbol);
 
+    if (found == NULL)
+        found = dlsym(source->library, symbol);
     memcpy((char *)out + place->offset, &found, sizeof found);
     return found != NULL;
 }
@@ -106,13 +114,15 @@ larder_result larder__cuda_load(const struct cuda_family *family,
     const char *name = NULL;
     void *library = library_open(family, &name);
     bool has_virtual = true;
+    struct source source;
 
     if (library == NULL)
         return larder__fail(LARDER_ERR_UNSUPPORTED,
                             "device '%s': the driver cannot be loaded: %s",
                             family->name, dlerror());
+    source = source_of(library);
     for (int i = 0; i < CUDA_CALL_COUNT; i++) {
-        bool found = call_find(library, family->symbols[i], &places[i], out);
+        bool found = call_find(&source, family->symbols[i], &places[i], out);
 
         if (!found && places[i].need == NEEDED)
             return larder__fail(LARDER_ERR_UNSUPPORTED,

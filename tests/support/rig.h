@@ -80,18 +80,27 @@ static inline struct rig rig_up_policy(const char *spec, larder_policy policy,
     return rig;
 }
 
-/* The same, but under the policy larder each page has a handle of its own, so
- * that tests on small devices can see single pages move. */
+/* `conf` with which each page has a handle of its own under the policy larder,
+ * so that tests on small devices can see single pages move. */
+struct rig_conf {
+    char words[256];
+};
+
+static inline struct rig_conf rig_conf_pages(const char *conf)
+{
+    struct rig_conf pages;
+
+    snprintf(pages.words, sizeof pages.words, "handle_mib:2%s%s",
+             conf[0] == '\0' ? "" : ",", conf);
+    return pages;
+}
+
 static inline struct rig rig_up_pages(const char *spec, larder_policy policy,
                                       const char *conf)
 {
-    char words[256];
-
     if (policy != LARDER_POLICY_LARDER)
         return rig_up_policy(spec, policy, conf);
-    snprintf(words, sizeof words, "handle_mib:2%s%s",
-             conf[0] == '\0' ? "" : ",", conf);
-    return rig_up_policy(spec, policy, words);
+    return rig_up_policy(spec, policy, rig_conf_pages(conf).words);
 }
 
 static inline struct rig rig_up(const char *spec, const char *conf)

@@ -90,12 +90,10 @@ static inline void other_main(const char *size, const char *conf, int hear,
     struct rig rig = {0};
     larder_options opt;
     char word = 'y';
-    char pages[256];
+    struct rig_conf pages = rig_conf_pages(conf);
 
-    snprintf(pages, sizeof pages, "handle_mib:2%s%s",
-             conf[0] == '\0' ? "" : ",", conf);
     larder_options_init(&opt);
-    opt.conf = pages;
+    opt.conf = pages.words;
     if (larder_device_open(spec_of(size), 0, &rig.dev) != LARDER_OK ||
         larder_create(rig.dev, &opt, &rig.a) != LARDER_OK)
         word = 'n';

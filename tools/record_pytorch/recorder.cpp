@@ -52,20 +52,11 @@
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAStream.h>
 
-#if TORCH_MINOR >= 11
-#include <c10/cuda/PeerToPeerAccess.h>
-#endif
-
 #include "driver/fakecuda.h"
+#include "record_pytorch/allocator_begin.h"
 #include "record_pytorch/capture_graph.h"
 #include "record_pytorch/stream_number.h"
 #include "support/call_log.h"
-
-// In libc10_cuda.so, and in no header: libtorch_cuda.so sets it.
-namespace c10::cuda::_internal
-{
-void setHasPrimaryContext(bool (*)(c10::DeviceIndex));
-}
 
 namespace
 {
@@ -141,16 +132,6 @@ void capture_end(unsigned stream)
     caching::markCaptureEnd(device_index);
 #endif
     c10::cuda::setCurrentCUDAStream(stream_of(0));
-}
-
-void allocator_init()
-{
-#if TORCH_MINOR >= 11
-    c10::cuda::detail::init_p2p_access_cache(1);
-#endif
-    c10::cuda::_internal::setHasPrimaryContext(
-        [](c10::DeviceIndex) { return true; });
-    caching::init(1);
 }
 
 void write_rejections(const caching::DeviceStats &stats)
@@ -534,7 +515,7 @@ int main(int argc, char **argv)
                 "simulated driver (addresses as in DESIGN.md, Contracts)\n",
                 arg[6], arg[1], arg[3], arg[2], arg[4], TORCH_VERSION);
     open_device(r, arg[3], arg[4]);
-    allocator_init();
+    allocator_begin();
     if (std::atof(arg[2]) < 1)
         caching::setMemoryFraction(std::atof(arg[2]), device_index);
     if (is_script) {

@@ -23,22 +23,21 @@ uint64_t larder__handles_capacity(const struct allocator *a)
     return kept < bytes ? bytes - kept : 0;
 }
 
+/* How much of `bytes` lies beyond `limit`. */
+static uint64_t beyond(uint64_t bytes, uint64_t limit)
+{
+    return bytes > limit ? bytes - limit : 0;
+}
+
 size_t larder__handles_room(const struct allocator *a)
 {
     const struct holding *owner = account_drawer(&a->account);
-    uint64_t bytes = larder__handles_capacity(a);
+    uint64_t bytes = beyond(larder__handles_capacity(a), a->held_bytes);
 
-    bytes -= bits_lesser(bytes, a->held_bytes);
     if (owner->limit_bytes != 0)
-        bytes = bits_lesser(
-            bytes, owner->limit_bytes -
-                       bits_lesser(owner->limit_bytes, owner->held_bytes));
+        bytes =
+            bits_lesser(bytes, beyond(owner->limit_bytes, owner->held_bytes));
     return bytes / PAGE_BYTES;
-}
-
-static uint64_t beyond(uint64_t held, uint64_t limit)
-{
-    return held > limit ? held - limit : 0;
 }
 
 size_t larder__handles_excess(const struct allocator *a)

@@ -4,8 +4,8 @@
 
 #include "base/bits.h"
 #include "base/fail.h"
-#include "core/policy_larder/pages.h"
 #include "core/policy_larder/handles.h"
+#include "core/policy_larder/pages.h"
 #include "core/pools/pool.h"
 #include "core/pools/private.h"
 #include "core/pools/tags.h"

@@ -19,6 +19,20 @@ foreach(major 12 13)
         "LARDER_FAKECUDA=sim:64MiB,events=manual,count=2;LD_LIBRARY_PATH=${PROJECT_BINARY_DIR}/fakecuda")
 endforeach()
 
+# Two processes, each with the library in its program.
+add_executable(test_cudart_ipc ${folder}/test_cudart_ipc.c)
+set_target_properties(test_cudart_ipc PROPERTIES
+    RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/cudart)
+target_include_directories(test_cudart_ipc PRIVATE
+    ${PROJECT_SOURCE_DIR}/adapters ${PROJECT_SOURCE_DIR}/adapters/cudart)
+target_compile_definitions(test_cudart_ipc PRIVATE RT_MAJOR=13)
+target_compile_options(test_cudart_ipc PRIVATE -UNDEBUG)
+target_link_libraries(test_cudart_ipc PRIVATE larder_flags cudart13
+                                              PkgConfig::cmocka)
+larder_test(test_cudart_ipc cudart test_cudart_ipc)
+set_tests_properties(test_cudart_ipc PROPERTIES ENVIRONMENT
+    "LARDER_FAKECUDA=sim:64MiB;LD_LIBRARY_PATH=${PROJECT_BINARY_DIR}/fakecuda")
+
 add_executable(test_cudart_header ${folder}/test_cudart_header.c)
 set_target_properties(test_cudart_header PROPERTIES
     RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/cudart)

@@ -55,6 +55,10 @@
       (struct rt_pointer_attributes *, const void *))                          \
     X(cudaMemAdvise, (const void *, size_t, int, cud_location))                \
     X(cudaIpcGetMemHandle, (void *, void *))                                   \
+    X(cudaIpcOpenMemHandle, (void **, cud_ipc_handle, unsigned))               \
+    X(cudaIpcCloseMemHandle, (void *))                                         \
+    X(cudaIpcGetEventHandle, (void *, cud_event))                              \
+    X(cudaIpcOpenEventHandle, (cud_event *, cud_ipc_handle))                   \
     X(cudaHostAlloc, (void **, size_t, unsigned))                              \
     X(cudaMallocHost, (void **, size_t))                                       \
     X(cudaFreeHost, (void *))                                                  \

@@ -65,6 +65,21 @@ int cudaIpcGetMemHandle(void *out, void *ptr)
     RT_PASS(cuIpcGetMemHandle(out, (uintptr_t)ptr));
 }
 
+int cudaIpcOpenMemHandle(void **out, cud_ipc_handle handle, unsigned flags)
+{
+    int answer = rt_begin();
+    cud_addr addr = 0;
+
+    if (answer == CUD_SUCCESS)
+        answer = cuIpcOpenMemHandle_v2(&addr, handle, flags);
+    return rt_end_with(answer, addr, out);
+}
+
+int cudaIpcCloseMemHandle(void *ptr)
+{
+    RT_PASS(cuIpcCloseMemHandle((uintptr_t)ptr));
+}
+
 /* ---- advice, which changes nothing ----------------------------------------------- */
 
 int cudaMemAdvise(const void *ptr, size_t bytes, int advice,

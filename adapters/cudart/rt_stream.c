@@ -139,6 +139,16 @@ int cudaEventCreate(cud_event *out)
     return cudaEventCreateWithFlags(out, 0);
 }
 
+int cudaIpcGetEventHandle(void *out, cud_event event)
+{
+    RT_PASS(cuIpcGetEventHandle(out, event));
+}
+
+int cudaIpcOpenEventHandle(cud_event *out, cud_ipc_handle handle)
+{
+    RT_PASS(cuIpcOpenEventHandle(out, handle));
+}
+
 int cudaEventDestroy(cud_event event)
 {
     RT_PASS(cuEventDestroy_v2(event));

@@ -260,7 +260,7 @@ cud_result fake_record_note(const char *symbol, struct fake_device *d,
     struct capture *c;
     const struct member *m = member_find(d, number, &c);
 
-    event->note = (struct sim_event_note){0};
+    event->note = (struct sim_event_note){.flags = event->note.flags};
     if (m != NULL) {
         event->note.capture = c->id;
         event->note.queued = m->queued;

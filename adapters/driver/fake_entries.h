@@ -125,6 +125,10 @@
     X(cuPointerGetAttribute, (void *, int, cud_addr))                          \
     X(cuPointerGetAttributes, (unsigned, int *, void **, cud_addr))            \
     X(cuIpcGetMemHandle, (void *, cud_addr))                                   \
+    X(cuIpcOpenMemHandle_v2, (cud_addr *, cud_ipc_handle, unsigned))           \
+    X(cuIpcCloseMemHandle, (cud_addr))                                         \
+    X(cuIpcGetEventHandle, (void *, cud_event))                                \
+    X(cuIpcOpenEventHandle, (cud_event *, cud_ipc_handle))                     \
     X(cuMemcpyHtoD_v2, (cud_addr, const void *, size_t))                       \
     X(cuMemcpyDtoH_v2, (void *, cud_addr, size_t))                             \
     X(cuMemcpyDtoD_v2, (cud_addr, cud_addr, size_t))                           \

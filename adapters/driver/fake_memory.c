@@ -181,32 +181,20 @@ cud_result cuMemGetAddressRange_v2(cud_addr *base, size_t *bytes, cud_addr addr)
     struct fake_device *d;
     cud_result answer = fake_begin(__func__, &d);
     const struct sim_range *range;
+    struct sim_ipc found = {0};
 
     if (answer != CUD_SUCCESS)
         return answer;
-    range = larder__sim_space_find(&d->sim->memory, addr);
-    if (range == NULL)
+    range = larder__sim_mem_find(d->sim, addr);
+    if (range != NULL)
+        found = (struct sim_ipc){.addr = range->addr, .bytes = range->bytes};
+    else if (!fake_ipc_find(addr, &found))
         return fake_end(CUD_NOT_FOUND);
     if (base != NULL)
-        *base = range->addr;
+        *base = found.addr;
     if (bytes != NULL)
-        *bytes = range->bytes;
+        *bytes = found.bytes;
     return fake_end(CUD_SUCCESS);
-}
-
-/* A handle refers to the whole allocation that contains the address; no other
- * process can open it. */
-cud_result cuIpcGetMemHandle(void *out, cud_addr addr)
-{
-    enum { HANDLE_BYTES = 64 };
-    cud_addr base = 0;
-    cud_result answer = cuMemGetAddressRange_v2(&base, NULL, addr);
-
-    if (answer != CUD_SUCCESS)
-        return CUD_INVALID_VALUE;
-    memset(out, 0, HANDLE_BYTES);
-    memcpy(out, &base, sizeof base);
-    return CUD_SUCCESS;
 }
 
 /* ---- moving bytes ---------------------------------------------------------- */

@@ -60,6 +60,11 @@ larder_result fake_device_open(struct fake_device *d, const char *spec,
         return r;
     }
     d->sim = larder__sim_of(d->dev);
+    r = larder__sim_backing_share(&d->sim->backing);
+    if (r != LARDER_OK) {
+        fake_device_close(d);
+        return r;
+    }
     d->ordinal = ordinal;
     d->primary.device = fake_number(d);
     d->primary.is_primary = true;
@@ -71,6 +76,7 @@ void fake_device_close(struct fake_device *d)
     fake_captures_forget(d);
     fake_pages_forget(fake_number(d));
     fake_pools_forget(fake_number(d));
+    fake_ipc_forget(fake_number(d));
     fake_managed_forget(fake_number(d));
     larder_device_close(d->dev);
     free(d->waited);

@@ -146,6 +146,8 @@ cud_result fake_stream_number(const char *symbol, const struct fake_device *d,
 /* The simulated event behind a handle, and its device. */
 cud_result fake_event_find(const char *symbol, cud_event event,
                            struct fake_device **d, uint64_t *out);
+/* The flags that one that was found was created with. */
+unsigned fake_event_flags(const struct fake_device *d, uint64_t inner);
 /* Whether the default stream waits for it, and it for the default stream. */
 bool fake_stream_is_blocking(cud_stream stream);
 void fake_waited_all(struct fake_device *d);
@@ -225,6 +227,12 @@ larder_result fake_pool_free(cud_addr addr);
  * thresholds. */
 void fake_pools_settle(struct fake_device *d);
 void fake_pools_forget(int device);
+
+/* ---- fake_ipc.c --------------------------------------------------------- */
+
+/* The opened memory of another process that contains the address. */
+bool fake_ipc_find(cud_addr addr, struct sim_ipc *out);
+void fake_ipc_forget(int device);
 
 /* ---- fake_graph.c ------------------------------------------------------- */
 

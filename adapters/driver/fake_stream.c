@@ -353,6 +353,11 @@ static struct sim_event *event_of(const struct fake_device *d, uint64_t inner)
     return larder__sim_slots_find(&d->sim->events, inner);
 }
 
+unsigned fake_event_flags(const struct fake_device *d, uint64_t inner)
+{
+    return event_of(d, inner)->note.flags;
+}
+
 static cud_result begin_event(const char *symbol, cud_event event,
                               struct fake_device **d, uint64_t *inner)
 {
@@ -378,10 +383,17 @@ cud_result cuEventCreate(cud_event *out, unsigned flags)
     if (flags > 7)
         return fake_end(fake_broken(__func__, CUD_INVALID_VALUE,
                                     "there are no flags 0x%x", flags));
+    if (flags & CUD_EVENT_INTERPROCESS && !(flags & CUD_EVENT_NO_TIMING))
+        return fake_end(fake_broken(__func__, CUD_INVALID_VALUE,
+                                    "an event between processes has no "
+                                    "timing: flags 0x%x",
+                                    flags));
     r = larder__device_event_create(d->dev, &event);
-    if (r == LARDER_OK)
+    if (r == LARDER_OK) {
+        event_of(d, event)->note.flags = flags;
         *out = (cud_event)(uintptr_t)(event | (uint64_t)(fake_number(d) + 1)
                                                   << EVENT_SHIFT);
+    }
     return fake_end_sim(__func__, d, r);
 }
 

@@ -32,6 +32,10 @@ typedef struct cud_uuid {
     char bytes[16];
 } cud_uuid;
 
+typedef struct cud_ipc_handle {
+    char reserved[64];
+} cud_ipc_handle;
+
 typedef struct cud_location {
     int type;
     int id;
@@ -89,6 +93,7 @@ typedef struct cud_access {
     X(CUD_READ_WRITE, 3, CU_MEM_ACCESS_FLAGS_PROT_READWRITE)                   \
     X(CUD_GRANULARITY_MINIMUM, 0, CU_MEM_ALLOC_GRANULARITY_MINIMUM)            \
     X(CUD_EVENT_NO_TIMING, 2, CU_EVENT_DISABLE_TIMING)                         \
+    X(CUD_EVENT_INTERPROCESS, 4, CU_EVENT_INTERPROCESS)                        \
     X(CUD_HOST_PORTABLE, 1, CU_MEMHOSTALLOC_PORTABLE)                          \
     X(CUD_CAPTURE_NONE, 0, CU_STREAM_CAPTURE_STATUS_NONE)                      \
     X(CUD_CAPTURE_RELAXED, 2, CU_STREAM_CAPTURE_MODE_RELAXED)

@@ -421,6 +421,7 @@ static void sim_init(struct sim *sim, const struct sim_spec *spec, int ordinal)
     sim->is_manual = spec->is_manual;
     sim->frees_wait = spec->frees_wait;
     sim->export_kind = spec->export_kind;
+    sim->exported.fd = -1;
     larder__sim_identify(sim, spec->shared);
     sim->budget.capacity_bytes = spec->capacity_bytes;
     sim->budget.context_bytes = spec->context_bytes;

@@ -132,6 +132,30 @@ void larder__sim_backing_close(struct sim_backing *b)
     larder__own_fd_close(&b->file);
 }
 
+/* A forked child's writes would be visible to its parent, so it gets none of
+ * it. */
+larder_result larder__sim_backing_share(struct sim_backing *b)
+{
+    void *region = sim_backing_as_pointer(b->first);
+
+    if (!b->is_real || b->is_shared)
+        return LARDER_OK;
+    if (ftruncate(b->file.fd, 2 * (off_t)region_bytes_max) != 0 ||
+        mmap(region, b->region_bytes, PROT_NONE,
+             MAP_SHARED | MAP_FIXED | MAP_NORESERVE, b->file.fd,
+             (off_t)region_bytes_max) == MAP_FAILED)
+        return sim_backing_refused("share", b->region_bytes);
+    madvise(region, b->region_bytes, MADV_DONTFORK);
+    b->is_shared = true;
+    return LARDER_OK;
+}
+
+uint64_t larder__sim_backing_offset(const struct sim_backing *b,
+                                    larder_addr addr)
+{
+    return region_bytes_max + (addr - b->first);
+}
+
 /* ---- the first region --------------------------------------------------- */
 
 larder_result larder__sim_backing_commit(struct sim_backing *b,
@@ -158,7 +182,11 @@ larder_result larder__sim_backing_decommit(struct sim_backing *b,
         return LARDER_OK;
     if (mprotect(sim_backing_as_pointer(begin), end - begin, PROT_NONE) != 0)
         return sim_backing_refused("take back", bytes);
-    madvise(sim_backing_as_pointer(begin), end - begin, MADV_DONTNEED);
+    if (b->is_shared)
+        larder__sim_backing_discard(b, larder__sim_backing_offset(b, begin),
+                                    end - begin);
+    else
+        madvise(sim_backing_as_pointer(begin), end - begin, MADV_DONTNEED);
     return LARDER_OK;
 }
 

@@ -25,11 +25,20 @@ struct sim_backing {
     uint64_t region_bytes; /* of each; the second follows the first */
     uint64_t host_page_bytes;
     uint64_t most_bytes; /* that one copy or fill writes */
+    bool is_shared;      /* the first region lies in the file, too */
 };
 
 larder_result larder__sim_backing_open(struct sim_backing *b, bool is_real,
                                        int ordinal, uint64_t capacity_bytes);
 void larder__sim_backing_close(struct sim_backing *b);
+
+/* Before anything is allocated: put the first region in the file, behind the
+ * places of pages, so that other processes can map it.  It takes as much of the
+ * host's memory as before.  After a failure the backing can only be closed. */
+larder_result larder__sim_backing_share(struct sim_backing *b);
+/* Where in the file an address of the first region is. */
+uint64_t larder__sim_backing_offset(const struct sim_backing *b,
+                                    larder_addr addr);
 
 /* The first region. `commit` makes a range usable, together with whole host
  * pages around it; `decommit` empties the host pages that lie entirely

@@ -47,6 +47,7 @@ struct sim_page {
 
 /* What a driver made of the simulated GPU keeps of an event's recording. */
 struct sim_event_note {
+    unsigned flags; /* of its creation */
     uint64_t ns;
     uint64_t capture; /* its number; 0: none */
     unsigned queued;
@@ -105,6 +106,7 @@ struct sim {
     larder_handle_kind export_kind;
     unsigned char uuid[LARDER_UUID_BYTES];
     struct sim_lent *lent;       /* released, but still in use */
+    struct own_fd exported;      /* locks on what this process exported */
     struct sim_foreign *foreign; /* other devices' memory files */
     struct sim_pinned pinned;
     uint64_t allocations;
@@ -150,6 +152,10 @@ struct sim_share_use larder__sim_budget_use(const struct sim_budget *b);
 larder_result larder__sim_mem_alloc(struct sim *sim, uint64_t bytes,
                                     larder_addr *out);
 larder_result larder__sim_mem_free(struct sim *sim, larder_addr addr);
+/* The allocation that contains the address.  NULL: none, or no longer. */
+struct sim_range *larder__sim_mem_find(const struct sim *sim, larder_addr addr);
+/* Return its memory; `lent` stays the caller's. */
+larder_result larder__sim_mem_end(struct sim *sim, struct sim_range *range);
 void larder__sim_memory_close(struct sim *sim);
 /* Whether the whole range may be accessed, in either region. */
 bool larder__sim_is_accessible(const struct sim *sim, larder_addr addr,
@@ -196,6 +202,33 @@ void larder__sim_lend_return(struct sim *sim, struct sim_page *page);
 /* Release pages that other processes no longer use. */
 void larder__sim_lend_sweep(struct sim *sim);
 void larder__sim_lend_close(struct sim *sim);
+
+/* ---- sim_ipc.c ---------------------------------------------------------- */
+
+/* An allocation as another process can open it. */
+enum { SIM_IPC_BYTES = 64 };
+
+/* An allocation of another process, mapped here. */
+struct sim_ipc {
+    larder_addr addr; /* of the allocation; its granules begin at or before */
+    uint64_t bytes;
+    larder_addr granules;
+    uint64_t granules_bytes;
+};
+
+/* Write the handle of the allocation that contains the address: the same one
+ * each time. */
+larder_result larder__sim_ipc_export(struct sim *sim, larder_addr addr,
+                                     void *out);
+/* Whether the bytes are a handle, and whether of this process. */
+bool larder__sim_ipc_is_handle(const void *handle, bool *is_own);
+/* ERR_DEVICE: it does not exist, or no longer. */
+larder_result larder__sim_ipc_open(struct sim *sim, const void *handle,
+                                   struct sim_ipc *out);
+larder_result larder__sim_ipc_close(struct sim *sim, const struct sim_ipc *ipc);
+/* Whether an allocation that is freed stays because other processes have it
+ * open; if so the list of what is lent keeps it. */
+bool larder__sim_ipc_keeps(struct sim *sim, struct sim_range *range);
 
 /* ---- sim_vmm.c ---------------------------------------------------------- */
 

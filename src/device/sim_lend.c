@@ -8,10 +8,9 @@
  *
  * If the creator releases a page before its users do, the page stays, and
  * counts for the creator, until they are done. */
-#include "device/sim_device.h"
+#include "device/sim_lend.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -21,22 +20,6 @@
 #include "base/host.h"
 #include "device/sim_fail.h"
 #include "device/sim_process.h"
-
-/* What is kept of an exported page after its release. */
-struct sim_lent {
-    struct sim_lent *next;
-    struct sim_range *place;
-    uint64_t bytes;
-};
-
-/* A memory file that pages were imported from. */
-struct sim_foreign {
-    struct sim_foreign *next;
-    struct own_fd file;
-    dev_t device;
-    ino_t inode;
-    uint32_t pages;
-};
 
 /* A fabric handle: where the creator's file is. */
 struct fabric_bytes {
@@ -54,7 +37,7 @@ _Static_assert(sizeof(struct fabric_bytes) <= LARDER_FABRIC_BYTES,
 
 static const uint64_t fabric_magic = UINT64_C(0x31637266726472);
 
-static larder_result sim_lend_refused(const char *what)
+larder_result larder__lend_refused(const char *what)
 {
     return larder__sim_fail(LARDER_ERR_SYSTEM, "%s failed: %s", what,
                             strerror(errno));
@@ -97,9 +80,6 @@ void larder__sim_identify(struct sim *sim, const char *shared)
 
 /* ---- locks ---------------------------------------------------------------- */
 
-/* A page's lock excludes its last byte, so that locks of adjacent pages do not
- * merge and the lock's length tells the page's. */
-
 static struct flock lock_of(short type, uint64_t offset, uint64_t bytes)
 {
     return (struct flock){
@@ -110,15 +90,14 @@ static struct flock lock_of(short type, uint64_t offset, uint64_t bytes)
     };
 }
 
-static bool range_lock(int file, short type, uint64_t offset, uint64_t bytes)
+bool larder__lend_lock(int file, short type, uint64_t offset, uint64_t bytes)
 {
     struct flock lock = lock_of(type, offset, bytes);
 
     return fcntl(file, F_OFD_SETLK, &lock) == 0;
 }
 
-/* A lock that another description holds in the range; l_type F_UNLCK: none. */
-static struct flock range_locked(int file, uint64_t offset, uint64_t bytes)
+struct flock larder__lend_locked(int file, uint64_t offset, uint64_t bytes)
 {
     struct flock lock = lock_of(F_WRLCK, offset, bytes);
 
@@ -129,8 +108,7 @@ static struct flock range_locked(int file, uint64_t offset, uint64_t bytes)
 
 /* ---- export --------------------------------------------------------------- */
 
-/* Open another description of an open file. */
-static int description_open(const char *process, int file)
+int larder__lend_open_again(const char *process, int file)
 {
     char path[64];
 
@@ -142,13 +120,14 @@ static larder_result export_fd(const struct sim *sim, const struct sim_page *p,
                                int *out)
 {
     uint64_t offset = p->place->addr;
-    int fd = description_open("self", sim->backing.file.fd);
+    int fd = larder__lend_open_again("self", sim->backing.file.fd);
 
     if (fd < 0)
-        return sim_lend_refused("opening the memory file again");
+        return larder__lend_refused("opening the memory file again");
     if (lseek(fd, (off_t)offset, SEEK_SET) < 0 ||
-        !range_lock(fd, F_RDLCK, offset, p->bytes)) {
-        larder_result r = sim_lend_refused("locking a page in the memory file");
+        !larder__lend_lock(fd, F_RDLCK, offset, p->bytes)) {
+        larder_result r =
+            larder__lend_refused("locking a page in the memory file");
 
         close(fd);
         return r;
@@ -171,7 +150,7 @@ static larder_result export_fabric(const struct sim *sim,
     struct stat st;
 
     if (fstat(sim->backing.file.fd, &st) != 0)
-        return sim_lend_refused("asking about the memory file");
+        return larder__lend_refused("asking about the memory file");
     bytes.inode = st.st_ino;
     memcpy(out, &bytes, sizeof bytes);
     return LARDER_OK;
@@ -219,7 +198,7 @@ bool larder__sim_lend_keeps(struct sim *sim, struct sim_page *page)
     uint64_t offset = page->place->addr;
 
     page->lent = NULL;
-    if (range_locked(sim->backing.file.fd, offset, page->bytes).l_type ==
+    if (larder__lend_locked(sim->backing.file.fd, offset, page->bytes).l_type ==
         F_UNLCK) {
         larder__host_free(lent);
         return false;
@@ -230,6 +209,26 @@ bool larder__sim_lend_keeps(struct sim *sim, struct sim_page *page)
     return true;
 }
 
+static bool is_lent(const struct sim *sim, const struct sim_lent *lent)
+{
+    uint64_t offset =
+        lent->is_memory
+            ? larder__sim_backing_offset(&sim->backing, lent->place->addr)
+            : lent->place->addr;
+
+    return larder__lend_locked(sim->backing.file.fd, offset, lent->bytes)
+               .l_type != F_UNLCK;
+}
+
+/* False: the host refused, and it is tried again. */
+static bool lent_end(struct sim *sim, const struct sim_lent *lent)
+{
+    if (lent->is_memory)
+        return larder__sim_mem_end(sim, lent->place) == LARDER_OK;
+    larder__sim_page_unplace(sim, lent->place, lent->bytes);
+    return true;
+}
+
 void larder__sim_lend_sweep(struct sim *sim)
 {
     struct sim_lent **link = &sim->lent;
@@ -237,13 +236,11 @@ void larder__sim_lend_sweep(struct sim *sim)
     while (*link != NULL) {
         struct sim_lent *lent = *link;
 
-        if (range_locked(sim->backing.file.fd, lent->place->addr, lent->bytes)
-                .l_type != F_UNLCK) {
+        if (is_lent(sim, lent) || !lent_end(sim, lent)) {
             link = &lent->next;
             continue;
         }
         *link = lent->next;
-        larder__sim_page_unplace(sim, lent->place, lent->bytes);
         larder__host_free(lent);
     }
 }
@@ -256,8 +253,7 @@ static larder_result not_a_page(void)
                             "the handle is not one of a simulated GPU's page");
 }
 
-/* Whether the descriptor refers to a simulated GPU's memory file. */
-static bool is_memory_file(int fd)
+bool larder__lend_is_file(int fd)
 {
     static const char expected[] = "/memfd:" SIM_FILE_NAME " ";
     char path[64];
@@ -269,14 +265,13 @@ static bool is_memory_file(int fd)
            memcmp(target, expected, sizeof expected - 1) == 0;
 }
 
-/* Find the descriptor's file, with a description of our own. */
-static larder_result foreign_get(struct sim *sim, int fd,
-                                 struct sim_foreign **out)
+larder_result larder__lend_foreign(struct sim *sim, int fd,
+                                   struct sim_foreign **out)
 {
     struct sim_foreign *f = sim->foreign;
     struct stat st;
 
-    if (!is_memory_file(fd) || fstat(fd, &st) != 0)
+    if (!larder__lend_is_file(fd) || fstat(fd, &st) != 0)
         return not_a_page();
     while (f != NULL && (f->device != st.st_dev || f->inode != st.st_ino))
         f = f->next;
@@ -287,10 +282,10 @@ static larder_result foreign_get(struct sim *sim, int fd,
     f = larder__host_alloc(1, sizeof *f);
     if (f == NULL)
         return larder__sim_fail_plain(LARDER_ERR_NO_HOST_MEMORY);
-    fd = description_open("self", fd);
+    fd = larder__lend_open_again("self", fd);
     if (fd < 0) {
         larder__host_free(f);
-        return sim_lend_refused("opening the page's memory file");
+        return larder__lend_refused("opening the page's memory file");
     }
     larder__own_fd_keep(&f->file, fd);
     f->device = st.st_dev;
@@ -301,8 +296,7 @@ static larder_result foreign_get(struct sim *sim, int fd,
     return LARDER_OK;
 }
 
-/* Close files that no imported page is in. */
-static void foreign_sweep(struct sim *sim)
+void larder__lend_foreign_sweep(struct sim *sim)
 {
     struct sim_foreign **link = &sim->foreign;
 
@@ -344,7 +338,7 @@ static uint64_t page_measure(const struct sim *sim, const struct sim_foreign *f,
 
     if (twin != NULL)
         return twin->bytes;
-    lock = range_locked(f->file.fd, offset, SIM_GRANULE);
+    lock = larder__lend_locked(f->file.fd, offset, SIM_GRANULE);
     return lock.l_type == F_UNLCK || (uint64_t)lock.l_start != offset
                ? 0
                : (uint64_t)lock.l_len + 1;
@@ -357,7 +351,7 @@ static larder_result import_at(struct sim *sim, int fd, uint64_t offset,
     struct sim_foreign *f = NULL;
     struct sim_page *page;
     uint64_t measured;
-    larder_result r = foreign_get(sim, fd, &f);
+    larder_result r = larder__lend_foreign(sim, fd, &f);
 
     if (r != LARDER_OK)
         return r;
@@ -371,9 +365,9 @@ static larder_result import_at(struct sim *sim, int fd, uint64_t offset,
     page = larder__sim_slots_take(&sim->pages);
     if (page == NULL)
         return larder__sim_fail_plain(LARDER_ERR_NO_HOST_MEMORY);
-    if (!range_lock(f->file.fd, F_RDLCK, offset, bytes)) {
+    if (!larder__lend_lock(f->file.fd, F_RDLCK, offset, bytes)) {
         larder__sim_slots_release(&sim->pages, page);
-        return sim_lend_refused("locking a page in its memory file");
+        return larder__lend_refused("locking a page in its memory file");
     }
     page->bytes = bytes;
     page->foreign = f;
@@ -386,7 +380,7 @@ static larder_result import_at(struct sim *sim, int fd, uint64_t offset,
 static larder_result import_fd(struct sim *sim, int fd, uint64_t bytes,
                                uint64_t *out)
 {
-    off_t offset = is_memory_file(fd) ? lseek(fd, 0, SEEK_CUR) : -1;
+    off_t offset = larder__lend_is_file(fd) ? lseek(fd, 0, SEEK_CUR) : -1;
 
     return offset < 0 ? not_a_page()
                       : import_at(sim, fd, (uint64_t)offset, bytes, out);
@@ -411,7 +405,7 @@ static larder_result import_fabric(struct sim *sim, const void *from,
         return not_a_page();
     snprintf(process, sizeof process, "%" PRId64, fabric.pid);
     fd = larder__sim_process_lives((pid_t)fabric.pid, fabric.start)
-             ? description_open(process, (int)fabric.file)
+             ? larder__lend_open_again(process, (int)fabric.file)
              : -1;
     if (fd < 0)
         return larder__sim_fail(LARDER_ERR_DEVICE,
@@ -419,8 +413,8 @@ static larder_result import_fabric(struct sim *sim, const void *from,
                                 "gone",
                                 fabric.pid);
     if (fstat(fd, &st) != 0 || st.st_ino != fabric.inode ||
-        !is_memory_file(fd) ||
-        !range_lock(fd, F_RDLCK, fabric.offset, fabric.bytes))
+        !larder__lend_is_file(fd) ||
+        !larder__lend_lock(fd, F_RDLCK, fabric.offset, fabric.bytes))
         r = not_a_page();
     else
         r = import_at(sim, fd, fabric.offset, bytes, out);
@@ -441,7 +435,7 @@ larder_result larder__sim_page_import(struct sim *sim,
         r = import_fd(sim, handle->fd, bytes, out);
     else if (handle->kind == LARDER_HANDLE_FABRIC)
         r = import_fabric(sim, handle->fabric, bytes, out);
-    foreign_sweep(sim);
+    larder__lend_foreign_sweep(sim);
     return r;
 }
 
@@ -459,11 +453,11 @@ void larder__sim_lend_return(struct sim *sim, struct sim_page *page)
 
     if (page_at(sim, f, page->foreign_offset,
                 larder__sim_slots_number(&sim->pages, page)) == NULL)
-        (void)range_lock(f->file.fd, F_UNLCK, page->foreign_offset,
-                         page->bytes);
+        (void)larder__lend_lock(f->file.fd, F_UNLCK, page->foreign_offset,
+                                page->bytes);
     page->foreign = NULL;
     f->pages--;
-    foreign_sweep(sim);
+    larder__lend_foreign_sweep(sim);
 }
 
 /* ---- cleanup -------------------------------------------------------------- */
@@ -480,11 +474,13 @@ void larder__sim_lend_close(struct sim *sim)
         if (page->foreign != NULL)
             page->foreign->pages = 0;
     }
-    foreign_sweep(sim);
+    larder__lend_foreign_sweep(sim);
     while (sim->lent != NULL) {
         struct sim_lent *lent = sim->lent;
 
         sim->lent = lent->next;
-        larder__host_free(lent);
+        if (!lent->is_memory) /* else its range is freed with it */
+            larder__host_free(lent);
     }
+    larder__own_fd_close(&sim->exported);
 }

@@ -1,17 +1,35 @@
 /* sim_memory.c - driver allocations of the simulated GPU, and which addresses
  * are accessible. */
-#include "device/sim_device.h"
-
 #include <inttypes.h>
 
 #include "base/bits.h"
 #include "base/host.h"
 #include "device/sim_fail.h"
+#include "device/sim_lend.h"
 
 /* Small requests share a granule of 2 MiB; larger ones have their own. */
 static enum sim_align request_align(uint64_t bytes)
 {
     return bytes < LARDER_MIB ? SIM_ALIGN_512 : SIM_ALIGN_2MIB;
+}
+
+static bool is_cut(const struct sim_range *range, enum sim_align align)
+{
+    return align == SIM_ALIGN_512 &&
+           range->addr / SIM_GRANULE !=
+               (range->addr + range->bytes - 1) / SIM_GRANULE;
+}
+
+/* A small request lies in one granule, which another process can map whole. */
+static bool range_take(struct sim *sim, uint64_t bytes, enum sim_align align,
+                       struct sim_range *range)
+{
+    if (!larder__sim_space_take(&sim->memory, bytes, align, range))
+        return false;
+    if (!is_cut(range, align))
+        return true;
+    larder__sim_space_release(&sim->memory, range);
+    return larder__sim_space_take(&sim->memory, bytes, SIM_ALIGN_2MIB, range);
 }
 
 /* Find a place; the bytes are already in the budget. */
@@ -20,7 +38,7 @@ static larder_result memory_place(struct sim *sim, uint64_t bytes,
 {
     larder_result r;
 
-    if (!larder__sim_space_take(&sim->memory, bytes, align, range))
+    if (!range_take(sim, bytes, align, range))
         return larder__sim_fail(LARDER_ERR_OUT_OF_MEMORY,
                                 "no range of free addresses is as long");
     r = larder__sim_backing_commit(&sim->backing, range->addr, bytes);
@@ -87,9 +105,30 @@ static larder_result memory_decommit(struct sim *sim,
     return larder__sim_backing_decommit(&sim->backing, begin, end - begin);
 }
 
-larder_result larder__sim_mem_free(struct sim *sim, larder_addr addr)
+larder_result larder__sim_mem_end(struct sim *sim, struct sim_range *range)
+{
+    larder_result r = memory_decommit(sim, range);
+
+    if (r != LARDER_OK)
+        return r;
+    larder__sim_budget_release(&sim->budget, range->bytes);
+    larder__sim_space_release(&sim->memory, range);
+    larder__host_free(range);
+    return LARDER_OK;
+}
+
+struct sim_range *larder__sim_mem_find(const struct sim *sim, larder_addr addr)
 {
     struct sim_range *range = larder__sim_space_find(&sim->memory, addr);
+
+    return range == NULL || (range->lent != NULL && range->lent->is_gone)
+               ? NULL
+               : range;
+}
+
+larder_result larder__sim_mem_free(struct sim *sim, larder_addr addr)
+{
+    struct sim_range *range = larder__sim_mem_find(sim, addr);
     larder_result r = larder__sim_capture_forbids(sim);
 
     if (r != LARDER_OK)
@@ -100,14 +139,11 @@ larder_result larder__sim_mem_free(struct sim *sim, larder_addr addr)
     r = larder__sim_streams_wait(sim);
     if (r != LARDER_OK)
         return r;
-    r = memory_decommit(sim, range);
-    if (r != LARDER_OK)
-        return r;
-    larder__sim_budget_release(&sim->budget, range->bytes);
-    larder__sim_space_release(&sim->memory, range);
-    larder__host_free(range);
-    sim->allocations--;
-    return LARDER_OK;
+    if (range->lent == NULL || !larder__sim_ipc_keeps(sim, range))
+        r = larder__sim_mem_end(sim, range);
+    if (r == LARDER_OK)
+        sim->allocations--;
+    return r;
 }
 
 void larder__sim_memory_close(struct sim *sim)
@@ -116,6 +152,7 @@ void larder__sim_memory_close(struct sim *sim)
 
     while ((range = larder__sim_space_any(&sim->memory)) != NULL) {
         larder__sim_space_release(&sim->memory, range);
+        larder__host_free(range->lent);
         larder__host_free(range);
     }
 }
@@ -123,7 +160,7 @@ void larder__sim_memory_close(struct sim *sim)
 bool larder__sim_is_accessible(const struct sim *sim, larder_addr addr,
                                uint64_t bytes)
 {
-    const struct sim_range *range = larder__sim_space_find(&sim->memory, addr);
+    const struct sim_range *range = larder__sim_mem_find(sim, addr);
 
     if (range == NULL)
         return larder__sim_vmm_is_accessible(sim, addr, bytes);

@@ -20,7 +20,9 @@
 /* Sizes and addresses are multiples of 512 bytes, or of 2 MiB. */
 enum sim_align { SIM_ALIGN_512, SIM_ALIGN_2MIB, SIM_ALIGN_COUNT };
 
-/* Allocated by its owner, who does not modify it. */
+struct sim_lent;
+
+/* Allocated by its owner, who modifies only `lent`. */
 struct sim_range {
     larder_addr addr;
     uint64_t bytes;
@@ -31,6 +33,7 @@ struct sim_range {
     struct sim_range *right;
     uint64_t best[SIM_ALIGN_COUNT];
     uint32_t priority;
+    struct sim_lent *lent; /* of an allocation: set once it is exported */
 };
 
 struct sim_space {

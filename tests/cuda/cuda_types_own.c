@@ -15,6 +15,7 @@ size_t cuda_types_own(size_t sizes[], int count)
         sizeof(cud_granularity),
         sizeof(cud_handle_type),
         sizeof(cud_uuid),
+        sizeof(cud_ipc_handle),
         sizeof(cud_context),
         sizeof(cud_stream),
         sizeof(cud_event),

@@ -17,6 +17,7 @@ typedef CUstreamCaptureStatus cud_capture_status;
 typedef CUmemAllocationGranularity_flags cud_granularity;
 typedef CUmemAllocationHandleType cud_handle_type;
 typedef CUuuid cud_uuid;
+typedef CUipcMemHandle cud_ipc_handle;
 typedef CUcontext cud_context;
 typedef CUstream cud_stream;
 typedef CUevent cud_event;
@@ -58,6 +59,7 @@ size_t cuda_types_own(size_t sizes[], int count);
     X(CUmemAllocationGranularity_flags)                                        \
     X(CUmemAllocationHandleType)                                               \
     X(CUuuid)                                                                  \
+    X(CUipcMemHandle)                                                          \
     X(CUcontext)                                                               \
     X(CUstream)                                                                \
     X(CUevent)                                                                 \

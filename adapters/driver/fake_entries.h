@@ -161,7 +161,13 @@
        unsigned, cud_stream, void **, void **))                                \
     X(cuGetProcAddress_v2,                                                     \
       (const char *, void **, int, unsigned long long, int *))                 \
-    X(cuGetProcAddress, (const char *, void **, int, unsigned long long))
+    X(cuGetProcAddress, (const char *, void **, int, unsigned long long))      \
+    X(cuOfTomorrow, (uint64_t, uint64_t, uint64_t, uint64_t, uint64_t,         \
+                     uint64_t, uint64_t, double, uint64_t *))
+
+/* To programs of this release each name means another variant: cuOfTomorrow(),
+ * which stands for what a driver newer than us may have. */
+enum { FAKE_TOMORROW = 90000 };
 
 #define X(symbol, arguments) cud_result symbol arguments;
 FAKE_ENTRY_MAP(X)

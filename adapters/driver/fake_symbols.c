@@ -108,10 +108,9 @@ cud_result cuGetProcAddress_v2(const char *name, void **out, int version,
 {
     cud_result answer = CUD_INVALID_VALUE;
 
-    (void)version;
     (void)flags;
     if (name != NULL && out != NULL)
-        answer = find(name, out);
+        answer = find(version >= FAKE_TOMORROW ? "cuOfTomorrow" : name, out);
     if (status != NULL)
         *status = answer != CUD_SUCCESS;
     /* As in the driver, the status reports it, if there is one. */
@@ -122,6 +121,16 @@ cud_result cuGetProcAddress(const char *name, void **out, int version,
                             unsigned long long flags)
 {
     return cuGetProcAddress_v2(name, out, version, flags, NULL);
+}
+
+/* Adds its arguments up, each with a weight of its own. */
+cud_result cuOfTomorrow(uint64_t a, uint64_t b, uint64_t c, uint64_t d,
+                        uint64_t e, uint64_t f, uint64_t g, double x,
+                        uint64_t *out)
+{
+    *out =
+        a + 2 * b + 3 * c + 5 * d + 7 * e + 11 * f + 13 * g + 17 * (uint64_t)x;
+    return CUD_SUCCESS;
 }
 
 /* ---- a runtime within ---------------------------------------------------------- */

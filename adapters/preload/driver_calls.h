@@ -7,14 +7,15 @@
 #include <stddef.h>
 
 #include "device/cuda_driver.h"
-#include "work_calls.h"
+#include "share_calls.h"
 
 typedef void *cud_pool;
 
 enum {
     CUD_STREAM_LEGACY = 1, /* values of the two default streams' handles */
     CUD_STREAM_PER_THREAD = 2,
-    CUD_PEER_TOKENS = 5, /* attribute of a pointer */
+    CUD_SYNC_MEMOPS_OF_CONTEXT = 0x80, /* flag of a context */
+    CUD_PEER_TOKENS = 5,               /* attribute of a pointer */
     CUD_RANGE_START = 11,
     CUD_RANGE_SIZE = 12,
     CUD_LOOKUP_PER_THREAD = 2 /* flag of cuGetProcAddress() */
@@ -47,8 +48,7 @@ enum {
       (size_t *, const cud_page_prop *, cud_granularity))                      \
     X(cuMemAddressReserve,                                                     \
       (cud_addr *, size_t, size_t, cud_addr, unsigned long long))              \
-    X(cuMemAddressFree, (cud_addr, size_t))                                    \
-    X(cuMemSetAccess, (cud_addr, size_t, const cud_access *, size_t))
+    X(cuMemAddressFree, (cud_addr, size_t))
 
 /* Calls that are replaced.  X(symbol, name for cuGetProcAddress(), the CUDA
  * version from which that name means this symbol, whether it is the variant for
@@ -68,6 +68,29 @@ enum {
       (cud_stream, cud_capture_mode))                                          \
     X(cuStreamBeginCapture_v2_ptsz, "cuStreamBeginCapture", 10010, true,       \
       (cud_stream, cud_capture_mode))                                          \
+    X(cuStreamBeginCapture, "cuStreamBeginCapture", 10000, false,              \
+      (cud_stream))                                                            \
+    X(cuStreamBeginCapture_ptsz, "cuStreamBeginCapture", 10000, true,          \
+      (cud_stream))                                                            \
+    X(cuStreamBeginCaptureToGraph, "cuStreamBeginCaptureToGraph", 12030,       \
+      false,                                                                   \
+      (cud_stream, void *, const void *, const void *, size_t,                 \
+       cud_capture_mode))                                                      \
+    X(cuStreamBeginCaptureToGraph_ptsz, "cuStreamBeginCaptureToGraph", 12030,  \
+      true,                                                                    \
+      (cud_stream, void *, const void *, const void *, size_t,                 \
+       cud_capture_mode))                                                      \
+    X(cuStreamBeginRecaptureToGraph, "cuStreamBeginRecaptureToGraph", 13030,   \
+      false, (cud_stream, cud_capture_mode, void *, void *, void *))           \
+    X(cuStreamBeginRecaptureToGraph_ptsz, "cuStreamBeginRecaptureToGraph",     \
+      13030, true, (cud_stream, cud_capture_mode, void *, void *, void *))     \
+    X(cuCtxSetFlags, "cuCtxSetFlags", 12010, false, (unsigned))                \
+    X(cuDevicePrimaryCtxSetFlags, "cuDevicePrimaryCtxSetFlags", 7000, false,   \
+      (cud_device, unsigned))                                                  \
+    X(cuDevicePrimaryCtxSetFlags_v2, "cuDevicePrimaryCtxSetFlags", 11000,      \
+      false, (cud_device, unsigned))                                           \
+    X(cuMemSetAccess, "cuMemSetAccess", 10020, false,                          \
+      (cud_addr, size_t, const cud_access *, size_t))                          \
     X(cuMemAlloc_v2, "cuMemAlloc", 3020, false, (cud_addr *, size_t))          \
     X(cuMemAllocPitch_v2, "cuMemAllocPitch", 3020, false,                      \
       (cud_addr *, size_t *, size_t, size_t, unsigned))                        \

@@ -245,37 +245,3 @@ cud_result cuStreamDestroy_v2(cud_stream stream)
     }
     return PRELOAD_REAL(real, cuStreamDestroy_v2, stream);
 }
-
-static cud_result begin_capture(cud_stream stream, cud_capture_mode mode,
-                                bool per_thread)
-{
-    const struct preload_calls *real = preload_driver();
-    cud_result answer;
-    bool is_entered;
-
-    if (real == NULL)
-        return CUD_NOT_INITIALIZED;
-    is_entered = preload_work_enter(); /* no capture in a move */
-    answer =
-        per_thread
-            ? PRELOAD_REAL(real, cuStreamBeginCapture_v2_ptsz, stream, mode)
-            : PRELOAD_REAL(real, cuStreamBeginCapture_v2, stream, mode);
-    if (stream == NULL && per_thread)
-        stream = (cud_stream)(uintptr_t)CUD_STREAM_PER_THREAD;
-    if (answer == CUD_SUCCESS &&
-        (preload_work_is_held() || preload_settings_get()->mode != PRELOAD_OFF))
-        preload_capture_note(stream);
-    preload_work_leave(is_entered);
-    return answer;
-}
-
-cud_result cuStreamBeginCapture_v2(cud_stream stream, cud_capture_mode mode)
-{
-    return begin_capture(stream, mode, false);
-}
-
-cud_result cuStreamBeginCapture_v2_ptsz(cud_stream stream,
-                                        cud_capture_mode mode)
-{
-    return begin_capture(stream, mode, true);
-}

@@ -30,6 +30,14 @@ static void count_given(struct preload_slot *slot, uint64_t bytes)
     pthread_mutex_unlock(&slot->lock);
 }
 
+/* Moving may also fail: what counts are requests that it served. */
+static void count_moved(struct preload_slot *slot)
+{
+    pthread_mutex_lock(&slot->lock);
+    slot->moves++;
+    pthread_mutex_unlock(&slot->lock);
+}
+
 void preload_uncount(struct allocation *a)
 {
     if (a->is_ours)
@@ -51,9 +59,12 @@ static larder_result serve(struct preload_slot *slot, size_t bytes,
     pthread_rwlock_rdlock(&slot->gate);
     if (!slot->is_paused && atomic_load(&slot->is_open)) {
         preload_last_answer = CUD_SUCCESS;
+        (void)preload_work_was_held();
         r = larder_alloc(slot->allocator, bytes, stream, out);
     }
     pthread_rwlock_unlock(&slot->gate);
+    if (r == LARDER_OK && preload_work_was_held())
+        count_moved(slot);
     return r;
 }
 

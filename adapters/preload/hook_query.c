@@ -81,6 +81,19 @@ static bool is_ours(cud_addr addr, struct allocation *a)
            a->is_ours;
 }
 
+/* While memory moves there is nothing at its address for a moment: the driver is
+ * asked before or after that. */
+static cud_result ask_range(const struct preload_calls *real, cud_addr *base,
+                            size_t *bytes, cud_addr addr)
+{
+    bool is_entered = preload_work_enter();
+    cud_result answer =
+        PRELOAD_REAL(real, cuMemGetAddressRange_v2, base, bytes, addr);
+
+    preload_work_leave(is_entered);
+    return answer;
+}
+
 cud_result cuMemGetAddressRange_v2(cud_addr *base, size_t *bytes, cud_addr addr)
 {
     const struct preload_calls *real = preload_driver();
@@ -89,7 +102,7 @@ cud_result cuMemGetAddressRange_v2(cud_addr *base, size_t *bytes, cud_addr addr)
     if (real == NULL)
         return CUD_NOT_INITIALIZED;
     if (!is_ours(addr, &a))
-        return PRELOAD_REAL(real, cuMemGetAddressRange_v2, base, bytes, addr);
+        return ask_range(real, base, bytes, addr);
     if (base != NULL)
         *base = a.range.addr;
     if (bytes != NULL)
@@ -113,6 +126,25 @@ static bool hook_query_attribute(int which, const struct allocation *a,
     return true;
 }
 
+/* Others may use memory whose token they have. */
+static void note_token(int which)
+{
+    if (which == CUD_PEER_TOKENS)
+        preload_work_shared("cuPointerGetAttribute (of a peer's token)");
+}
+
+static cud_result ask_attribute(const struct preload_calls *real, void *out,
+                                int which, cud_addr addr)
+{
+    bool is_entered = preload_work_enter();
+    cud_result answer;
+
+    note_token(which);
+    answer = PRELOAD_REAL(real, cuPointerGetAttribute, out, which, addr);
+    preload_work_leave(is_entered);
+    return answer;
+}
+
 cud_result cuPointerGetAttribute(void *out, int which, cud_addr addr)
 {
     const struct preload_calls *real = preload_driver();
@@ -123,9 +155,22 @@ cud_result cuPointerGetAttribute(void *out, int which, cud_addr addr)
     if (out != NULL && (which == CUD_RANGE_START || which == CUD_RANGE_SIZE) &&
         is_ours(addr, &a) && hook_query_attribute(which, &a, out))
         return CUD_SUCCESS;
-    if (which == CUD_PEER_TOKENS)
-        preload_work_shared();
-    return PRELOAD_REAL(real, cuPointerGetAttribute, out, which, addr);
+    return ask_attribute(real, out, which, addr);
+}
+
+static cud_result ask_attributes(const struct preload_calls *real,
+                                 unsigned count, int *which, void **out,
+                                 cud_addr addr)
+{
+    bool is_entered = preload_work_enter();
+    cud_result answer;
+
+    for (unsigned i = 0; which != NULL && i < count; i++)
+        note_token(which[i]);
+    answer =
+        PRELOAD_REAL(real, cuPointerGetAttributes, count, which, out, addr);
+    preload_work_leave(is_entered);
+    return answer;
 }
 
 cud_result cuPointerGetAttributes(unsigned count, int *which, void **out,
@@ -137,12 +182,7 @@ cud_result cuPointerGetAttributes(unsigned count, int *which, void **out,
 
     if (real == NULL)
         return CUD_NOT_INITIALIZED;
-    for (unsigned i = 0; which != NULL && i < count; i++) {
-        if (which[i] == CUD_PEER_TOKENS)
-            preload_work_shared();
-    }
-    answer =
-        PRELOAD_REAL(real, cuPointerGetAttributes, count, which, out, addr);
+    answer = ask_attributes(real, count, which, out, addr);
     if (answer != CUD_SUCCESS || which == NULL || !is_ours(addr, &a))
         return answer;
     for (unsigned i = 0; i < count; i++)

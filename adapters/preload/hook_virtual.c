@@ -127,32 +127,73 @@ cud_result cuMemRelease(cud_page handle)
     return answer;
 }
 
+/* The lock is held: the page is one of the program's, maybe. */
+static void page_retain(cud_page handle, uintptr_t addr)
+{
+    struct range *r = preload_ranges_holding(mappings, addr);
+    struct page *page;
+
+    if (r == NULL)
+        return;
+    page = ((struct mapping *)r)->page;
+    /* It was released before, and has a handle again. */
+    if (page->uses++ == 0) {
+        page->range.addr = handle;
+        preload_ranges_add(&pages, &page->range);
+    }
+}
+
+/* Whether memory there may move; under `gate` the allocator above knows. */
+static bool may_move(uintptr_t addr)
+{
+    return preload_settings_get()->is_gate || preload_holds(addr);
+}
+
 cud_result cuMemRetainAllocationHandle(cud_page *out, void *addr)
 {
     const struct preload_calls *real = preload_driver();
     cud_result answer;
-    struct range *r;
+    bool is_entered;
 
     if (real == NULL)
         return CUD_NOT_INITIALIZED;
-    pthread_mutex_lock(&lock);
+    is_entered = preload_work_enter();
     /* It will be remapped or shared. */
-    if (preload_settings_get()->is_gate || preload_holds((uintptr_t)addr))
-        preload_work_shared();
+    if (may_move((uintptr_t)addr))
+        preload_work_shared("cuMemRetainAllocationHandle");
+    pthread_mutex_lock(&lock);
     answer = PRELOAD_REAL(real, cuMemRetainAllocationHandle, out, addr);
-    r = answer == CUD_SUCCESS
-            ? preload_ranges_holding(mappings, (uintptr_t)addr)
-            : NULL;
-    if (r != NULL) {
-        struct page *page = ((struct mapping *)r)->page;
-
-        /* It was released before, and has a handle again. */
-        if (page->uses++ == 0) {
-            page->range.addr = *out;
-            preload_ranges_add(&pages, &page->range);
-        }
-    }
+    if (answer == CUD_SUCCESS)
+        page_retain(*out, (uintptr_t)addr);
     pthread_mutex_unlock(&lock);
+    preload_work_leave(is_entered);
+    return answer;
+}
+
+/* The host's threads are not held back. */
+static bool lets_host_in(const cud_access *access, size_t count)
+{
+    for (size_t i = 0; access != NULL && i < count; i++) {
+        if (access[i].location.type != CUD_ON_DEVICE)
+            return true;
+    }
+    return false;
+}
+
+cud_result cuMemSetAccess(cud_addr addr, size_t bytes, const cud_access *access,
+                          size_t count)
+{
+    const struct preload_calls *real = preload_driver();
+    cud_result answer;
+    bool is_entered;
+
+    if (real == NULL)
+        return CUD_NOT_INITIALIZED;
+    is_entered = preload_work_enter();
+    if (lets_host_in(access, count) && may_move(addr))
+        preload_work_shared("cuMemSetAccess (for the host)");
+    answer = PRELOAD_REAL(real, cuMemSetAccess, addr, bytes, access, count);
+    preload_work_leave(is_entered);
     return answer;
 }
 

@@ -31,7 +31,7 @@ PRELOAD_WORK_MAP(X)
         if (real == NULL)                                                      \
             return CUD_NOT_INITIALIZED;                                        \
         is_entered = preload_work_enter();                                     \
-        preload_work_shared();                                                 \
+        preload_work_shared(#symbol);                                          \
         if (real->symbol != NULL)                                              \
             answer = real->symbol args;                                        \
         preload_work_leave(is_entered);                                        \

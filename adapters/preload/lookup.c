@@ -2,6 +2,7 @@
  * hook if there is one. */
 #include "preload_state.h"
 #include "lookup.h"
+#include "unknown.h"
 #include "work.h"
 
 #include <string.h>
@@ -48,25 +49,55 @@ static void *hook_pointer(int i)
     return out;
 }
 
+/* What stands for a call, beside the numbers of hooks. */
+enum { NOTHING = -1, UNKNOWN = -2 };
+
+static int unless_harmless(const char *name)
+{
+    return preload_work_is_held() && !preload_is_harmless(name) ? UNKNOWN
+                                                                : NOTHING;
+}
+
+static int find_symbol(const char *symbol)
+{
+    for (int i = 0; i < HOOKS; i++) {
+        if (strcmp(symbol, hooks[i].symbol) == 0)
+            return is_idle(i) ? NOTHING : i;
+    }
+    return unless_harmless(symbol);
+}
+
+static void *stand_in(int which, const char *name, void *found)
+{
+    if (which == NOTHING)
+        return found;
+    return which == UNKNOWN ? preload_unknown(name, found)
+                            : hook_pointer(which);
+}
+
+/* Whether a call of the driver may have this name. */
+static bool is_name(const char *name)
+{
+    return name != NULL && name[0] == 'c' && name[1] == 'u' && name[2] >= 'A' &&
+           name[2] <= 'Z';
+}
+
 /* Another library may have a function of the same name: only symbols found in
  * the driver are replaced. */
 void *preload_dlsym_hook(void *handle, const char *name)
 {
     void *found;
+    int which;
 
-    if (name == NULL || name[0] != 'c' || name[1] != 'u')
+    if (!is_name(name) || is_off())
         return NULL;
-    for (int i = 0; i < HOOKS; i++) {
-        if (strcmp(name, hooks[i].symbol) != 0)
-            continue;
-        if (is_off() || is_idle(i))
-            return NULL;
-        found = preload_real_dlsym(handle, name);
-        return found != NULL && found == preload_driver_symbol(name)
-                   ? hook_pointer(i)
-                   : NULL;
-    }
-    return NULL;
+    which = find_symbol(name);
+    if (which == NOTHING)
+        return NULL;
+    found = preload_real_dlsym(handle, name);
+    return found != NULL && found == preload_driver_symbol(name)
+               ? stand_in(which, name, found)
+               : NULL;
 }
 
 /* The newest variant for a program of this version; a symbol's exact name
@@ -89,16 +120,44 @@ static int hook_find(const char *name, int version, bool per_thread)
     return best >= 0 ? best : exact;
 }
 
+/* A newer driver may have another variant for a newer program, with parameters
+ * that the hook does not know. */
+static bool is_known_variant(const char *name, void *found, int version,
+                             unsigned long long flags)
+{
+    const struct preload_calls *real = preload_driver();
+    void *known = NULL;
+    int status = 0;
+
+    if (version <= PRELOAD_KNOWN_VERSION)
+        return true;
+    if (real->cuGetProcAddress_v2 != NULL)
+        (void)real->cuGetProcAddress_v2(name, &known, PRELOAD_KNOWN_VERSION,
+                                        flags, &status);
+    else
+        (void)real->cuGetProcAddress(name, &known, PRELOAD_KNOWN_VERSION,
+                                     flags);
+    return known == found;
+}
+
+static int find_name(const char *name, void *found, int version,
+                     unsigned long long flags)
+{
+    int i = hook_find(name, version, (flags & CUD_LOOKUP_PER_THREAD) != 0);
+
+    if (i < 0)
+        return unless_harmless(name);
+    if (!is_known_variant(name, found, version, flags))
+        return preload_work_is_held() ? UNKNOWN : NOTHING;
+    return is_idle(i) ? NOTHING : i;
+}
+
 static void replace(const char *name, void **out, int version,
                     unsigned long long flags)
 {
-    int i;
-
     if (name == NULL || out == NULL || *out == NULL || is_off())
         return;
-    i = hook_find(name, version, (flags & CUD_LOOKUP_PER_THREAD) != 0);
-    if (i >= 0 && !is_idle(i))
-        *out = hook_pointer(i);
+    *out = stand_in(find_name(name, *out, version, flags), name, *out);
 }
 
 cud_result cuGetProcAddress(const char *name, void **out, int version,

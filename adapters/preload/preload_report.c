@@ -1,5 +1,5 @@
 /* preload_report.c - reports written when the program ends, or at a signal. */
-#include "preload_state.h"
+#include "work.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -54,6 +54,7 @@ static const char *mode_name(void)
 static int line_json(char *out, size_t room, int device,
                      const larder_preload_stats *s)
 {
+    const char *call = preload_work_shared_by();
     char limit[32] = "null";
 
     if (s->limit_bytes != PRELOAD_UNLIMITED)
@@ -66,27 +67,41 @@ static int line_json(char *out, size_t room, int device,
         ",\"driver_frees\":%" PRIu64 ",\"waits\":%" PRIu64
         ",\"live_bytes\":%" PRIu64 ",\"live_bytes_peak\":%" PRIu64
         ",\"held_bytes\":%" PRIu64 ",\"held_bytes_peak\":%" PRIu64
-        ",\"outside_bytes\":%" PRIu64 ",\"moves\":%" PRIu64 "}\n",
+        ",\"outside_bytes\":%" PRIu64 ",\"moves\":%" PRIu64
+        ",\"moves_ended_by\":%s%s%s}\n",
         (long)getpid(), device, mode_name(), limit, s->allocations, s->frees,
         s->passed, s->refused, s->driver_allocs, s->driver_frees, s->waits,
         s->live_bytes, s->live_bytes_peak, s->held_bytes, s->held_bytes_peak,
-        s->outside_bytes, s->moves);
+        s->outside_bytes, s->moves, call == NULL ? "" : "\"",
+        call == NULL ? "null" : call, call == NULL ? "" : "\"");
 }
 
 #define MIB(bytes) ((double)(bytes) / (1 << 20))
 
+static void ending_text(char *out, size_t room)
+{
+    const char *call = preload_work_shared_by();
+
+    out[0] = '\0';
+    if (call != NULL && preload_settings_get()->can_migrate)
+        snprintf(out, room, "; no moves since %s was called", call);
+}
+
 static int line_text(char *out, size_t room, int device,
                      const larder_preload_stats *s)
 {
+    char ending[128];
+
+    ending_text(ending, sizeof ending);
     return snprintf(
         out, room,
         "Larder, GPU %d (%s): %" PRIu64 " allocations and %" PRIu64
         " frees by %" PRIu64 " and %" PRIu64 " of the driver, %" PRIu64
         " waits; at most %.1f MiB in use, "
-        "%.1f MiB held; %" PRIu64 " passed on, %" PRIu64 " refused\n",
+        "%.1f MiB held; %" PRIu64 " passed on, %" PRIu64 " refused%s\n",
         device, mode_name(), s->allocations, s->frees, s->driver_allocs,
         s->driver_frees, s->waits, MIB(s->live_bytes_peak),
-        MIB(s->held_bytes_peak), s->passed, s->refused);
+        MIB(s->held_bytes_peak), s->passed, s->refused, ending);
 }
 
 /* Several processes may append: write each line with one call. */

@@ -16,13 +16,19 @@
  *   P4  Nothing waits for a device, frees or unmaps while one of its streams
  *       is captured.
  *   P5  held + outside bytes of a slot never exceed its limit.
- *   P6  With LARDER_PRELOAD=cache,migrate memory in use moves only while every
- *       call that queues work is held back and all devices have completed their
- *       work (work.c).
+ *   P6  Memory in use moves only while every call that queues work, or looks at
+ *       what lies at an address, is held back and all devices have completed
+ *       their work (work.c): Larder's memory with LARDER_PRELOAD=cache,migrate,
+ *       that of an allocator in the program with `gate`.
+ *   P7  A call of the driver is hooked, or known to need no hook (harmless.c), or
+ *       ends moving (unknown.c, work.h).
  *
  * Lock order: a slot's gate (shared by allocations, exclusive for a pause), the
- * settling lock, Larder's, the work gate (shared by calls that queue work,
- * exclusive for a move), the table's, a slot's own. */
+ * settling lock, Larder's or with `gate` those of the allocator in the program,
+ * the work gate (entered by calls that queue work, closed for a move), the locks
+ * of tables (allocations, captures, virtual memory), a slot's own.  A call within
+ * the work gate takes none before it: with the gate closed nobody waits for
+ * whoever holds such a lock and waits for the gate. */
 #ifndef LARDER_ADAPTERS_PRELOAD_PRELOAD_STATE_H
 #define LARDER_ADAPTERS_PRELOAD_PRELOAD_STATE_H
 

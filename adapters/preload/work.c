@@ -5,9 +5,11 @@
 #include "gate.h"
 #include "lookup.h"
 
+#include <stdio.h>
+
 #include <larder/migrate.h>
 
-static atomic_bool is_shared;
+static _Atomic(const char *) shared_by;
 
 bool preload_work_is_held(void)
 {
@@ -30,9 +32,16 @@ void preload_work_leave(bool is_entered)
         preload_gate_leave();
 }
 
-void preload_work_shared(void)
+void preload_work_shared(const char *call)
 {
-    atomic_store(&is_shared, true);
+    const char *none = NULL;
+
+    atomic_compare_exchange_strong(&shared_by, &none, call);
+}
+
+const char *preload_work_shared_by(void)
+{
+    return atomic_load(&shared_by);
 }
 
 /* Work of other devices may use this device's memory. */
@@ -56,15 +65,24 @@ static bool devices_pass(const struct preload_calls *real)
 
 /* ---- Larder's own moves ---------------------------------------------------- */
 
+static larder_result fail_shared(const char *call)
+{
+    char text[256];
+
+    snprintf(text, sizeof text,
+             "since %s was called, memory may be used by what is neither held "
+             "back nor waited for",
+             call);
+    return preload_fail(LARDER_ERR_UNSUPPORTED, text);
+}
+
 static larder_result hold(const struct preload_calls *real)
 {
     larder_result r = LARDER_OK;
 
     preload_gate_close();
-    if (atomic_load(&is_shared))
-        r = preload_fail(LARDER_ERR_UNSUPPORTED,
-                         "memory was shared past the driver's calls, or there "
-                         "is a context that is no device's primary one");
+    if (preload_work_shared_by() != NULL)
+        r = fail_shared(preload_work_shared_by());
     else if (preload_is_capturing(real))
         r = preload_fail(LARDER_ERR_CAPTURING, "a stream is captured");
     else if (!devices_pass(real))
@@ -74,25 +92,32 @@ static larder_result hold(const struct preload_calls *real)
     return r;
 }
 
-static larder_result hold_for(void *slot)
+static _Thread_local bool was_held;
+
+static larder_result hold_for(void *ctx)
 {
-    (void)slot;
+    (void)ctx;
     return hold(preload_driver());
 }
 
 static void release_for(void *ctx)
 {
-    struct preload_slot *slot = ctx;
-
+    (void)ctx;
     preload_gate_open();
-    pthread_mutex_lock(&slot->lock);
-    slot->moves++;
-    pthread_mutex_unlock(&slot->lock);
+    was_held = true;
+}
+
+bool preload_work_was_held(void)
+{
+    bool is_so = was_held;
+
+    was_held = false;
+    return is_so;
 }
 
 larder_result preload_work_guard(struct preload_slot *slot)
 {
-    return larder_migrate_guard(slot->allocator, hold_for, release_for, slot);
+    return larder_migrate_guard(slot->allocator, hold_for, release_for, NULL);
 }
 
 /* ---- for an allocator above (LARDER_PRELOAD=gate) ----------------------------- */

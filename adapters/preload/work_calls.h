@@ -3,6 +3,8 @@
 #ifndef LARDER_ADAPTERS_PRELOAD_WORK_CALLS_H
 #define LARDER_ADAPTERS_PRELOAD_WORK_CALLS_H
 
+#include "look_calls.h"
+
 /* Each entry: X(symbol, name for cuGetProcAddress(), the CUDA version from
  * which that name means this symbol, whether it is the variant for per-thread
  * default streams, types, parameters, arguments).
@@ -86,6 +88,29 @@
                    (cud_addr, void *, size_t, size_t),                         \
                    (cud_addr to, void *array, size_t at, size_t bytes),        \
                    (to, array, at, bytes))                                     \
+    PRELOAD_WORK_S(X, cuMemcpyHtoA_v2, "cuMemcpyHtoA", 3020,                   \
+                   (void *, size_t, const void *, size_t),                     \
+                   (void *array, size_t at, const void *from, size_t bytes),   \
+                   (array, at, from, bytes))                                   \
+    PRELOAD_WORK_S(X, cuMemcpyAtoH_v2, "cuMemcpyAtoH", 3020,                   \
+                   (void *, void *, size_t, size_t),                           \
+                   (void *to, void *array, size_t at, size_t bytes),           \
+                   (to, array, at, bytes))                                     \
+    PRELOAD_WORK_S(                                                            \
+        X, cuMemcpyAtoA_v2, "cuMemcpyAtoA", 3020,                              \
+        (void *, size_t, void *, size_t, size_t),                              \
+        (void *array, size_t at, void *from, size_t there, size_t bytes),      \
+        (array, at, from, there, bytes))                                       \
+    PRELOAD_WORK_A(X, cuMemcpyHtoAAsync_v2, "cuMemcpyHtoAAsync", 3020,         \
+                   (void *, size_t, const void *, size_t, cud_stream),         \
+                   (void *array, size_t at, const void *from, size_t bytes,    \
+                    cud_stream stream),                                        \
+                   (array, at, from, bytes, stream))                           \
+    PRELOAD_WORK_A(                                                            \
+        X, cuMemcpyAtoHAsync_v2, "cuMemcpyAtoHAsync", 3020,                    \
+        (void *, void *, size_t, size_t, cud_stream),                          \
+        (void *to, void *array, size_t at, size_t bytes, cud_stream stream),   \
+        (to, array, at, bytes, stream))                                        \
     PRELOAD_WORK_S(X, cuMemcpy2D_v2, "cuMemcpy2D", 3020, (const void *),       \
                    (const void *copy), (copy))                                 \
     PRELOAD_WORK_S(X, cuMemcpy2DUnaligned_v2, "cuMemcpy2DUnaligned", 3020,     \
@@ -150,6 +175,22 @@
                    (size_t count, void *copies, unsigned long long flags,      \
                     cud_stream stream),                                        \
                    (count, copies, flags, stream))                             \
+    PRELOAD_WORK_A(X, cuMemcpyWithAttributesAsync,                             \
+                   "cuMemcpyWithAttributesAsync", 13020,                       \
+                   (cud_addr, cud_addr, size_t, void *, cud_stream),           \
+                   (cud_addr to, cud_addr from, size_t bytes,                  \
+                    void *attributes, cud_stream stream),                      \
+                   (to, from, bytes, attributes, stream))                      \
+    PRELOAD_WORK_A(X, cuMemcpy3DWithAttributesAsync,                           \
+                   "cuMemcpy3DWithAttributesAsync", 13020,                     \
+                   (void *, unsigned long long, cud_stream),                   \
+                   (void *copy, unsigned long long flags, cud_stream stream),  \
+                   (copy, flags, stream))                                      \
+    PRELOAD_WORK_A(X, cuFabricCpyBatchAsync, "cuFabricCpyBatchAsync", 13050,   \
+                   (size_t, void *, unsigned long long, cud_stream),           \
+                   (size_t count, void *copies, unsigned long long flags,      \
+                    cud_stream stream),                                        \
+                   (count, copies, flags, stream))                             \
     PRELOAD_WORK_A(X, cuMemBatchDecompressAsync, "cuMemBatchDecompressAsync",  \
                    12060, (void *, size_t, unsigned, size_t *, cud_stream),    \
                    (void *list, size_t count, unsigned flags, size_t *failed,  \
@@ -182,9 +223,9 @@
     WORK_FILL(X, 32, unsigned)
 
 /* Each of these has two versions. */
-#define WORK_WORD(X, symbol, name, type)                                       \
+#define WORK_WORD(X, symbol, name, since, type)                                \
     PRELOAD_WORK_A(                                                            \
-        X, symbol, name, 8000, (cud_stream, cud_addr, type, unsigned),         \
+        X, symbol, name, since, (cud_stream, cud_addr, type, unsigned),        \
         (cud_stream stream, cud_addr at, type value, unsigned flags),          \
         (stream, at, value, flags))                                            \
     PRELOAD_WORK_A(                                                            \
@@ -199,59 +240,106 @@
         (stream, count, list, flags))
 
 #define PRELOAD_WORD_MAP(X)                                                    \
-    WORK_WORD(X, cuStreamWaitValue32, "cuStreamWaitValue32", unsigned)         \
-    WORK_WORD(X, cuStreamWaitValue64, "cuStreamWaitValue64",                   \
+    WORK_WORD(X, cuStreamWaitValue32, "cuStreamWaitValue32", 8000, unsigned)   \
+    WORK_WORD(X, cuStreamWaitValue64, "cuStreamWaitValue64", 9000,             \
               unsigned long long)                                              \
-    WORK_WORD(X, cuStreamWriteValue32, "cuStreamWriteValue32", unsigned)       \
-    WORK_WORD(X, cuStreamWriteValue64, "cuStreamWriteValue64",                 \
+    WORK_WORD(X, cuStreamWriteValue32, "cuStreamWriteValue32", 8000, unsigned) \
+    WORK_WORD(X, cuStreamWriteValue64, "cuStreamWriteValue64", 9000,           \
               unsigned long long)                                              \
     WORK_WORDS(X, cuStreamBatchMemOp, 8000)                                    \
     WORK_WORDS(X, cuStreamBatchMemOp_v2, 11070)
+
+/* Whatever else a stream does; most of it to managed memory, which never moves,
+ * but what is held back without need costs little. */
+#define PRELOAD_QUEUE_MAP(X)                                                   \
+    PRELOAD_WORK_A(X, cuLaunchHostFunc, "cuLaunchHostFunc", 10000,             \
+                   (cud_stream, void (*)(void *), void *),                     \
+                   (cud_stream stream, void (*fn)(void *), void *data),        \
+                   (stream, fn, data))                                         \
+    PRELOAD_WORK_A(                                                            \
+        X, cuLaunchHostFunc_v2, "cuLaunchHostFunc", 13010,                     \
+        (cud_stream, void (*)(void *), void *, unsigned),                      \
+        (cud_stream stream, void (*fn)(void *), void *data, unsigned mode),    \
+        (stream, fn, data, mode))                                              \
+    PRELOAD_WORK_A(X, cuStreamAddCallback, "cuStreamAddCallback", 5000,        \
+                   (cud_stream, void (*)(cud_stream, cud_result, void *),      \
+                    void *, unsigned),                                         \
+                   (cud_stream stream,                                         \
+                    void (*fn)(cud_stream, cud_result, void *), void *data,    \
+                    unsigned flags),                                           \
+                   (stream, fn, data, flags))                                  \
+    PRELOAD_WORK_A(X, cuGraphUpload, "cuGraphUpload", 11010,                   \
+                   (void *, cud_stream), (void *graph, cud_stream stream),     \
+                   (graph, stream))                                            \
+    WORK_GRAPHICS(X, cuGraphicsMapResources, "cuGraphicsMapResources")         \
+    WORK_GRAPHICS(X, cuGraphicsUnmapResources, "cuGraphicsUnmapResources")     \
+    WORK_SEMAPHORES(X, cuSignalExternalSemaphoresAsync,                        \
+                    "cuSignalExternalSemaphoresAsync")                         \
+    WORK_SEMAPHORES(X, cuWaitExternalSemaphoresAsync,                          \
+                    "cuWaitExternalSemaphoresAsync")                           \
+    PRELOAD_WORK_A(X, cuMemMapArrayAsync, "cuMemMapArrayAsync", 11010,         \
+                   (void *, unsigned, cud_stream),                             \
+                   (void *list, unsigned count, cud_stream stream),            \
+                   (list, count, stream))                                      \
+    PRELOAD_WORK_A(                                                            \
+        X, cuStreamAttachMemAsync, "cuStreamAttachMemAsync", 6000,             \
+        (cud_stream, cud_addr, size_t, unsigned),                              \
+        (cud_stream stream, cud_addr at, size_t bytes, unsigned flags),        \
+        (stream, at, bytes, flags))                                            \
+    X(cuMemAdvise, "cuMemAdvise", 8000, false,                                 \
+      (cud_addr, size_t, int, cud_device),                                     \
+      (cud_addr at, size_t bytes, int advice, cud_device device),              \
+      (at, bytes, advice, device))                                             \
+    X(cuMemAdvise_v2, "cuMemAdvise", 12020, false,                             \
+      (cud_addr, size_t, int, cud_location),                                   \
+      (cud_addr at, size_t bytes, int advice, cud_location place),             \
+      (at, bytes, advice, place))                                              \
+    PRELOAD_WORK_A(                                                            \
+        X, cuMemPrefetchAsync, "cuMemPrefetchAsync", 8000,                     \
+        (cud_addr, size_t, cud_device, cud_stream),                            \
+        (cud_addr at, size_t bytes, cud_device device, cud_stream stream),     \
+        (at, bytes, device, stream))                                           \
+    PRELOAD_WORK_A(X, cuMemPrefetchAsync_v2, "cuMemPrefetchAsync", 12020,      \
+                   (cud_addr, size_t, cud_location, unsigned, cud_stream),     \
+                   (cud_addr at, size_t bytes, cud_location place,             \
+                    unsigned flags, cud_stream stream),                        \
+                   (at, bytes, place, flags, stream))                          \
+    PRELOAD_WORK_A(                                                            \
+        X, cuMemDiscardBatchAsync, "cuMemDiscardBatchAsync", 13000,            \
+        (cud_addr *, size_t *, size_t, unsigned long long, cud_stream),        \
+        (cud_addr * at, size_t * bytes, size_t count,                          \
+         unsigned long long flags, cud_stream stream),                         \
+        (at, bytes, count, flags, stream))                                     \
+    WORK_PREFETCH(X, cuMemPrefetchBatchAsync, "cuMemPrefetchBatchAsync")       \
+    WORK_PREFETCH(X, cuMemDiscardAndPrefetchBatchAsync,                        \
+                  "cuMemDiscardAndPrefetchBatchAsync")
+
+#define WORK_GRAPHICS(X, symbol, name)                                         \
+    PRELOAD_WORK_A(X, symbol, name, 3000, (unsigned, void *, cud_stream),      \
+                   (unsigned count, void *resources, cud_stream stream),       \
+                   (count, resources, stream))
+#define WORK_SEMAPHORES(X, symbol, name)                                       \
+    PRELOAD_WORK_A(X, symbol, name, 10000,                                     \
+                   (const void *, const void *, unsigned, cud_stream),         \
+                   (const void *semaphores, const void *params,                \
+                    unsigned count, cud_stream stream),                        \
+                   (semaphores, params, count, stream))
+#define WORK_PREFETCH(X, symbol, name)                                         \
+    PRELOAD_WORK_A(X, symbol, name, 13000,                                     \
+                   (cud_addr *, size_t *, size_t, cud_location *, size_t *,    \
+                    size_t, unsigned long long, cud_stream),                   \
+                   (cud_addr * at, size_t * bytes, size_t count,               \
+                    cud_location * places, size_t * which, size_t kinds,       \
+                    unsigned long long flags, cud_stream stream),              \
+                   (at, bytes, count, places, which, kinds, flags, stream))
 
 /* All of them. */
 #define PRELOAD_WORK_MAP(X)                                                    \
     PRELOAD_LAUNCH_MAP(X)                                                      \
     PRELOAD_COPY_MAP(X)                                                        \
     PRELOAD_FILL_MAP(X)                                                        \
-    PRELOAD_WORD_MAP(X)
-
-/* Calls after which memory may be accessed past the hooks: by others without the
- * driver (the network, say), or by work that is not waited for (in another
- * context than a device's primary one).  Then memory in use must never move. */
-#define PRELOAD_SHARE_MAP(X)                                                   \
-    X(cuCtxCreate, "cuCtxCreate", 2000, false,                                 \
-      (cud_context *, unsigned, cud_device),                                   \
-      (cud_context * out, unsigned flags, cud_device device),                  \
-      (out, flags, device))                                                    \
-    X(cuCtxCreate_v2, "cuCtxCreate", 3020, false,                              \
-      (cud_context *, unsigned, cud_device),                                   \
-      (cud_context * out, unsigned flags, cud_device device),                  \
-      (out, flags, device))                                                    \
-    X(cuCtxCreate_v3, "cuCtxCreate", 11040, false,                             \
-      (cud_context *, void *, int, unsigned, cud_device),                      \
-      (cud_context * out, void *affinities, int count, unsigned flags,         \
-       cud_device device),                                                     \
-      (out, affinities, count, flags, device))                                 \
-    X(cuCtxCreate_v4, "cuCtxCreate", 12050, false,                             \
-      (cud_context *, void *, unsigned, cud_device),                           \
-      (cud_context * out, void *params, unsigned flags, cud_device device),    \
-      (out, params, flags, device))                                            \
-    X(cuGreenCtxCreate, "cuGreenCtxCreate", 12040, false,                      \
-      (void **, void *, cud_device, unsigned),                                 \
-      (void **out, void *resources, cud_device device, unsigned flags),        \
-      (out, resources, device, flags))                                         \
-    X(cuPointerSetAttribute, "cuPointerSetAttribute", 6000, false,             \
-      (const void *, int, cud_addr),                                           \
-      (const void *value, int which, cud_addr at), (value, which, at))         \
-    X(cuMemGetHandleForAddressRange, "cuMemGetHandleForAddressRange", 11070,   \
-      false, (void *, cud_addr, size_t, int, unsigned long long),              \
-      (void *out, cud_addr at, size_t bytes, int kind,                         \
-       unsigned long long flags),                                              \
-      (out, at, bytes, kind, flags))                                           \
-    X(cuMulticastBindAddr, "cuMulticastBindAddr", 12010, false,                \
-      (unsigned long long, size_t, cud_addr, size_t, unsigned long long),      \
-      (unsigned long long group, size_t offset, cud_addr at, size_t bytes,     \
-       unsigned long long flags),                                              \
-      (group, offset, at, bytes, flags))
+    PRELOAD_WORD_MAP(X)                                                        \
+    PRELOAD_QUEUE_MAP(X)                                                       \
+    PRELOAD_LOOK_MAP(X)
 
 #endif

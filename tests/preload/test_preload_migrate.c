@@ -63,12 +63,16 @@ static void a_failed_move_changes_nothing(void **state)
     (void)state;
     for (int i = 0; i < SYMBOLS * TIMES; i++) {
         struct holes h = holes_make();
+        uint64_t moves = stats_now().moves;
+        bool is_refused;
         cud_addr got = 0;
 
         fake()->plan(symbols[i / TIMES], (unsigned long)(i % TIMES) + 1, 1,
                      CUD_UNKNOWN);
-        refused += cuMemAlloc_v2(&got, WANTED) != CUD_SUCCESS;
+        is_refused = cuMemAlloc_v2(&got, WANTED) != CUD_SUCCESS;
         fake()->plan(NULL, 0, 0, 0);
+        refused += is_refused;
+        assert_true(!is_refused || stats_now().moves == moves);
         holes_verify(&h);
         release(got != 0 ? got : allocate(WANTED));
         holes_verify(&h);

@@ -1,0 +1,46 @@
+/* hook_capture.c - the beginnings of captures: none in a move, and each is
+ * remembered, because a captured stream must not be waited for. */
+#include "work.h"
+
+static void capture_begun(cud_stream stream, bool per_thread)
+{
+    if (stream == NULL && per_thread)
+        stream = (cud_stream)(uintptr_t)CUD_STREAM_PER_THREAD;
+    if (preload_work_is_held() || preload_settings_get()->mode != PRELOAD_OFF)
+        preload_capture_note(stream);
+}
+
+#define BEGINNING(symbol, per_thread, params, args)                            \
+    cud_result symbol params                                                   \
+    {                                                                          \
+        const struct preload_calls *real = preload_driver();                   \
+        cud_result answer = CUD_NOT_SUPPORTED;                                 \
+        bool is_entered;                                                       \
+                                                                               \
+        if (real == NULL)                                                      \
+            return CUD_NOT_INITIALIZED;                                        \
+        is_entered = preload_work_enter();                                     \
+        if (real->symbol != NULL)                                              \
+            answer = real->symbol args;                                        \
+        if (answer == CUD_SUCCESS)                                             \
+            capture_begun(stream, per_thread);                                 \
+        preload_work_leave(is_entered);                                        \
+        return answer;                                                         \
+    }
+
+/* A call, and its variant for per-thread default streams. */
+#define BEGINNINGS(symbol, params, args)                                       \
+    BEGINNING(symbol, false, params, args)                                     \
+    BEGINNING(symbol##_ptsz, true, params, args)
+
+BEGINNINGS(cuStreamBeginCapture, (cud_stream stream), (stream))
+BEGINNINGS(cuStreamBeginCapture_v2, (cud_stream stream, cud_capture_mode mode),
+           (stream, mode))
+BEGINNINGS(cuStreamBeginCaptureToGraph,
+           (cud_stream stream, void *graph, const void *after,
+            const void *edges, size_t count, cud_capture_mode mode),
+           (stream, graph, after, edges, count, mode))
+BEGINNINGS(cuStreamBeginRecaptureToGraph,
+           (cud_stream stream, cud_capture_mode mode, void *graph, void *fn,
+            void *data),
+           (stream, mode, graph, fn, data))

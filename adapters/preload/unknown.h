@@ -1,0 +1,19 @@
+/* unknown.h - calls of the driver that this library does not know. */
+#ifndef LARDER_ADAPTERS_PRELOAD_UNKNOWN_H
+#define LARDER_ADAPTERS_PRELOAD_UNKNOWN_H
+
+#include <stdbool.h>
+
+/* The newest release of CUDA whose calls are all hooked or in harmless.c. */
+enum { PRELOAD_KNOWN_VERSION = 13050 };
+
+/* Whether a call, or all variants of this name, leaves alone memory that can
+ * move, so that it need not be held back. */
+bool preload_is_harmless(const char *name);
+
+/* What the program gets for a call that may queue work: a few instructions that
+ * end moving when they are first called and go on to the call.  Where there is
+ * no room for them moving ends at once, and the result is `call`. */
+void *preload_unknown(const char *name, void *call);
+
+#endif

@@ -29,7 +29,7 @@ CTEST = ctest --test-dir $(B) --output-on-failure --parallel $(JOBS)
 .PHONY: all help setup configure build run test check-debug check-mutants \
         coverage check-asan check-clang check-tsan check-long check-fuzz check-gpu \
         check-fit check-exec check-stack check-pytorch check-torch bench bench-report \
-        bench-landscape bench-rivals figures \
+        bench-landscape bench-rivals figures app site check-app \
         wheel deb install uninstall lint manuals format clean
 
 all: build
@@ -154,6 +154,15 @@ deb: configure ## make a Debian package, in dist/
 lint: configure ## run clang-format, clang-tidy, cppcheck and shellcheck
 	@tools/lint.sh $(B)
 
+app: build ## make the page that analyses snapshots in a browser: build/app.html
+	+@tools/make_app.sh $(B) $(JOBS)
+
+site: app ## make a website around that page, in site/
+	@tools/make_site.py $(B) site
+
+check-app: app ## try that page in Chromium: the same as the command, hostile files
+	python3 -B tests/view/test_app.py $(B)/larder
+
 manuals: build ## put the options of the command into its manual pages
 	@tools/make_manuals.py $(B)/larder
 
@@ -161,4 +170,4 @@ format: ## lay out the C sources
 	@tools/list_sources.sh | xargs clang-format -i
 
 clean: ## remove the build folders
-	rm -rf dist build build-debug build-asan build-clang build-tsan build-fuzz build-deb build-ci
+	rm -rf dist site build build-debug build-asan build-clang build-tsan build-fuzz build-deb build-ci

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "app_page.h"
 #include "commands.h"
 #include "complain.h"
 #include "help.h"
@@ -34,8 +35,8 @@ static const struct cli_option view_table[] = {
                   "desktop's); without -o, a temporary file\n"
                   "that is kept"},
     [ROW_APP] = {"app", NULL,
-                 "without SNAPSHOT: a page that reads snapshots\n"
-                 "dropped into it"},
+                 "without SNAPSHOT: a page that analyses those\n"
+                 "dropped into it, as this command does"},
     {NULL, NULL, NULL},
 };
 
@@ -206,7 +207,7 @@ static bool write_runs(const struct settings *s, const struct view_run *runs,
     struct tool_error error;
 
     if (s->app)
-        return view_write_app(out, &error) || cmd_view_fail(error.text);
+        return app_page_write(out, &error) || cmd_view_fail(error.text);
     if (s->path_count > 1)
         snprintf(title, sizeof(title), "%s and %s", runs[0].name, runs[1].name);
     else

@@ -42,15 +42,21 @@ static const struct cli_command command_completion = {
     .run = run_completion,
 };
 
+/* In a browser (docs/SITE.md) there is no process to start or to watch. */
 static const struct cli_command *const commands[] = {
-    &cli_command_run,    &cli_command_report,
-    &cli_command_fit,    &cli_command_tune,
-    &cli_command_replay, &cli_command_diff,
-    &cli_command_view,   &cli_command_convert,
-    &cli_command_lab,    &cli_command_exec,
-    &cli_command_top,    &cli_command_doctor,
-    &command_version,    &command_help,
-    &command_completion, NULL,
+#ifndef __EMSCRIPTEN__
+    &cli_command_run,
+#endif
+    &cli_command_report,  &cli_command_fit,
+    &cli_command_tune,    &cli_command_replay,
+    &cli_command_diff,    &cli_command_view,
+    &cli_command_convert,
+#ifndef __EMSCRIPTEN__
+    &cli_command_lab,     &cli_command_exec,
+    &cli_command_top,     &cli_command_doctor,
+#endif
+    &command_version,     &command_help,
+    &command_completion,  NULL,
 };
 
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] - 1 };

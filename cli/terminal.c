@@ -23,7 +23,7 @@ bool terminal_has_colour(FILE *f)
 
 int terminal_width(FILE *f)
 {
-    struct winsize size;
+    struct winsize size = {0}; /* not every system fills it in */
 
     if (!isatty(fileno(f)))
         return 0;

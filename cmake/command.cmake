@@ -13,25 +13,7 @@ foreach(package libzstd jansson ncursesw)
     endif()
 endforeach()
 
-file(GLOB tools_sources CONFIGURE_DEPENDS
-     src/trace/*.c src/replay/*.c src/snapshot/*.c src/report/*.c src/view/*.c
-     src/convert/*.c src/tune/*.c)
-
-# The viewer's page becomes a part of the command.
-file(GLOB page_files CONFIGURE_DEPENDS src/view/page/*)
-set(page_source ${PROJECT_BINARY_DIR}/view_page.c)
-add_custom_command(
-    OUTPUT ${page_source}
-    COMMAND ${CMAKE_COMMAND} -DOUT=${page_source}
-            -DPAGE=${PROJECT_SOURCE_DIR}/src/view/page
-            -P ${PROJECT_SOURCE_DIR}/cmake/embed_page.cmake
-    DEPENDS ${page_files} ${PROJECT_SOURCE_DIR}/cmake/embed_page.cmake
-    VERBATIM)
-
-file(GLOB command_sources CONFIGURE_DEPENDS cli/*.c cli/lab/*.c
-     cli/lab/*/*.c)
-
-# So does the page of `larder top --serve`.
+# The page of `larder top --serve` becomes a part of the command.
 set(top_folder ${PROJECT_SOURCE_DIR}/cli/top_page)
 set(top_source ${PROJECT_BINARY_DIR}/top_page.c)
 add_custom_command(

@@ -45,19 +45,14 @@ function(policy_of name out script style)
     \"base-uri 'none'; form-action 'none'\";\n" PARENT_SCOPE)
 endfunction()
 
-# The order in which the scripts are joined.  The page and the app are the
-# same but for where their data comes from.
+# The order in which the scripts are joined.
 set(scripts state.js units.js frames.js lengths.js device.js groups.js axis.js bands.js
     timeline.js map.js find.js calltree.js flame.js treerows.js span.js
-    panels.js pointers.js draw.js keys.js main.js)
+    panels.js pointers.js draw.js keys.js main.js decode.js page.js)
 
 text_of(view_page_html html ignored page.html)
 text_of(view_page_style style style_hash style.css)
-text_of(view_page_script script script_hash ${scripts} decode.js page.js)
+text_of(view_page_script script script_hash ${scripts})
 policy_of(view_page_policy policy ${script_hash} ${style_hash})
-text_of(view_app_script app app_hash ${scripts} pickle.js zstd.js snapshot.js
-        lifetimes.js framewords.js categories.js shortage.js remedy.js
-        verdict.js app.js)
-policy_of(view_app_policy app_policy ${app_hash} ${style_hash})
 file(WRITE ${OUT} "#include \"view/page.h\"\n\n"
-     "${html}${style}${script}${policy}${app}${app_policy}")
+     "${html}${style}${script}${policy}")

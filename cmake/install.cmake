@@ -54,6 +54,10 @@ endforeach()
 install(FILES README.md CHANGELOG.md CONTRIBUTING.md SECURITY.md LICENSE
         DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(DIRECTORY docs examples DESTINATION ${CMAKE_INSTALL_DOCDIR})
+set(LARDER_APP_PAGE ${PROJECT_SOURCE_DIR}/build/app.html CACHE FILEPATH
+    "The page that `make app` makes; installed if it is there")
+install(FILES ${LARDER_APP_PAGE}
+        DESTINATION ${CMAKE_INSTALL_DATADIR}/larder OPTIONAL)
 # Price tables, to copy and to change.
 file(GLOB price_tables CONFIGURE_DEPENDS data/costs/*.costs)
 install(FILES ${price_tables}

@@ -1,8 +1,5 @@
 # liblarder: one set of objects, made into a shared and a static library.
 
-file(GLOB library_sources CONFIGURE_DEPENDS
-     src/base/*.c src/device/*.c src/ledger/*.c src/core/*/*.c)
-include(cmake/cards.cmake)
 file(GLOB library_headers CONFIGURE_DEPENDS include/larder/*.h)
 
 add_library(larder_objects OBJECT ${library_sources} ${cards_source})

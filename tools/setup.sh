@@ -88,6 +88,7 @@ name_optional() {
     use python3-venv 'pip, for the Python package' python3 -c 'import ensurepip'
     use g++ 'tests in C++' command -v "${CXX:-c++}"
     use chromium 'tests of the viewer' has_browser
+    use emscripten 'make app, make site' command -v emcmake
     use python3-pytest 'tests of the plugin for pytest' python3 -c 'import pytest'
     use clang-format 'make format, make lint' command -v clang-format
     use clang-tidy 'make lint' command -v clang-tidy

@@ -1,16 +1,13 @@
 /* asking.c - bells and answers. */
-#include <linux/futex.h>
 #include <stdlib.h>
-#include <sys/syscall.h>
-#include <time.h>
-#include <unistd.h>
 
 #include "base/bits.h"
 #include "base/ticks.h"
 #include "base/witness.h"
+#include "ledger/bell.h"
 #include "ledger/ledger_place.h"
 
-enum { NS_PER_MS = 1000000, NS_PER_S = 1000000000 };
+enum { NS_PER_MS = 1000000 };
 
 static uint64_t now_ms(void)
 {
@@ -79,11 +76,6 @@ uint64_t larder__ledger_cached(struct ledger *l)
 
 /* ---- requests; the lock is held --------------------------------------------- */
 
-static void futex_wake(_Atomic uint32_t *word)
-{
-    (void)syscall(SYS_futex, word, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
-}
-
 /* Whether it has left a request unanswered for longer than others wait. */
 static bool is_unresponsive(const struct ledger_slot *s, uint64_t patience_ms)
 {
@@ -108,7 +100,7 @@ struct ledger_asked larder__ledger_ring(struct ledger *l, uint32_t number,
     atomic_fetch_add(&s->asked_bytes, bytes);
     s->asked = asked.ticket;
     s->bell = 1;
-    futex_wake(&s->bell);
+    larder__bell_wake(&s->bell);
     return asked;
 }
 
@@ -202,14 +194,11 @@ void larder__ledger_answer(struct ledger *l, const struct ledger_question *q,
 
 void larder__ledger_sleep(const struct ledger *l, uint64_t ns)
 {
-    const struct timespec t = {.tv_sec = (time_t)(ns / NS_PER_S),
-                               .tv_nsec = (long)(ns % NS_PER_S)};
-
-    (void)syscall(SYS_futex, &l->self->bell, FUTEX_WAIT, 0, &t, NULL, 0);
+    larder__bell_wait(&l->self->bell, ns);
 }
 
 void larder__ledger_wake(struct ledger *l)
 {
     l->self->bell = 1;
-    futex_wake(&l->self->bell);
+    larder__bell_wake(&l->self->bell);
 }

@@ -13,12 +13,14 @@ struct timed {
     unsigned char *streams; /* by number: whether the trace uses it */
 };
 
-/* Processor time of this thread, so that other programs do not affect it. */
+/* Processor time of this thread, so that other programs do not affect it; in a
+ * browser, which does not know it, the time. */
 static uint64_t now_ns(void)
 {
     struct timespec t;
 
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    if (clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t) != 0)
+        clock_gettime(CLOCK_MONOTONIC, &t);
     return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 

@@ -8,8 +8,4 @@ extern const unsigned char view_page_style[];
 extern const unsigned char view_page_script[];
 extern const char view_page_policy[]; /* permits this style and script */
 
-/* For the page that reads snapshots itself. */
-extern const unsigned char view_app_script[];
-extern const char view_app_policy[];
-
 #endif

@@ -11,8 +11,6 @@
 
 struct page {
     const char *title;
-    const void *script;
-    const char *policy;
     const struct report_cure *cure;
     json_t *meta; /* NULL: a page without data */
     struct blob blob;
@@ -112,8 +110,8 @@ static bool write_place(struct page *p, const char *place, size_t length)
         const char *place;
         const void *text;
     } texts[] = {{"STYLE", view_page_style},
-                 {"SCRIPT", p->script},
-                 {"POLICY", p->policy}};
+                 {"SCRIPT", view_page_script},
+                 {"POLICY", view_page_policy}};
     size_t i;
 
     for (i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
@@ -124,8 +122,8 @@ static bool write_place(struct page *p, const char *place, size_t length)
     if (length == 5 && memcmp(place, "TITLE", 5) == 0)
         return write_escaped(p->out, p->title);
     if (length == 4 && memcmp(place, "META", 4) == 0)
-        return p->meta == NULL || json_dump_callback(p->meta, write_json_piece,
-                                                     p->out, JSON_COMPACT) == 0;
+        return json_dump_callback(p->meta, write_json_piece, p->out,
+                                  JSON_COMPACT) == 0;
     return blob_write_base64(&p->blob, p->out);
 }
 
@@ -151,11 +149,7 @@ bool view_write(FILE *out, const char *title, const struct view_run *runs,
                 size_t run_count, const struct report_cure *cure,
                 struct tool_error *error)
 {
-    struct page p = {.title = title,
-                     .script = view_page_script,
-                     .policy = view_page_policy,
-                     .cure = cure,
-                     .out = out};
+    struct page p = {.title = title, .cure = cure, .out = out};
     bool ok = view_gather(&p, runs, run_count, error);
 
     if (ok && (!write_page(&p) || fflush(out) != 0))
@@ -163,15 +157,4 @@ bool view_write(FILE *out, const char *title, const struct view_run *runs,
     json_decref(p.meta);
     blob_free(&p.blob);
     return ok;
-}
-
-bool view_write_app(FILE *out, struct tool_error *error)
-{
-    struct page p = {.title = "Larder",
-                     .script = view_app_script,
-                     .policy = view_app_policy,
-                     .out = out};
-
-    return (write_page(&p) && fflush(out) == 0) ||
-           tool_fail(error, "writing the page: %s", strerror(errno));
 }

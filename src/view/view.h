@@ -19,8 +19,4 @@ bool view_write(FILE *out, const char *title, const struct view_run *runs,
                 size_t run_count, const struct report_cure *cure,
                 struct tool_error *error);
 
-/* Write the page without data: it reads snapshots that are dropped into it.
- * False: writing failed; the error has the reason. */
-bool view_write_app(FILE *out, struct tool_error *error);
-
 #endif

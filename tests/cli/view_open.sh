@@ -32,9 +32,22 @@ case $page in
 *) say_failed "printed $page" ;;
 esac
 
+# The page for browsers is beside the command, or among its data.
+mkdir -p "$tmp/own/bin" "$tmp/own/share/larder"
+cp "$larder" "$tmp/own/bin/larder"
+built=$larder
+larder=$tmp/own/bin/larder
+expect 2 view --app -o "$tmp/app.html"
+stderr_has 'no page for a browser; expected app.html, which'
+[ ! -e "$tmp/app.html" ] || say_failed 'half a page was left'
+echo '<html>shared</html>' >"$tmp/own/share/larder/app.html"
 expect 0 view --app --open -o "$tmp/app.html"
 [ "$(asked)" = "$tmp/app.html" ] || say_failed 'the browser got another file'
-grep -q 'Choose a memory snapshot' "$tmp/app.html" || say_failed 'no place to drop'
+is 'the page' "$(cat "$tmp/app.html")" '<html>shared</html>'
+echo '<html>beside</html>' >"$tmp/own/bin/app.html"
+expect 0 view --app -o -
+is 'the page' "$(cat "$tmp/out")" '<html>beside</html>'
+larder=$built
 
 BROWSER=$tmp/nonesuch
 expect 2 view "$snapshot" --open -o "$tmp/page.html"
@@ -51,11 +64,6 @@ is 'where it is' "$(cat "$tmp/out")" "$tmp/beside.html"
 grep -q '<html' "$tmp/beside.html" || say_failed 'no page beside the snapshot'
 expect 2 view - </dev/null
 stderr_has 'no output; expected -o FILE, or --open'
-# The page that replays nothing names no setting.
-expect 0 view --app -o "$tmp/app.html"
-if grep -q 'expandable_segments:True' "$tmp/app.html"; then
-    say_failed 'the page names a setting that it did not replay'
-fi
 expect 2 view --app
 stderr_has 'no output; expected -o FILE, or --open'
 expect 2 view --app "$snapshot" -o "$tmp/page.html"

@@ -1,7 +1,7 @@
-// allocator_begin.h - starts the allocator of a PyTorch wheel without the rest
-// of PyTorch, for one device.
-#ifndef LARDER_TOOLS_ALLOCATOR_BEGIN_H
-#define LARDER_TOOLS_ALLOCATOR_BEGIN_H
+/* allocator_begin.h - starts the allocator of a PyTorch wheel without the rest
+ * of PyTorch, for one device. */
+#ifndef LARDER_TOOLS_RECORD_PYTORCH_ALLOCATOR_BEGIN_H
+#define LARDER_TOOLS_RECORD_PYTORCH_ALLOCATOR_BEGIN_H
 
 #include <c10/cuda/CUDACachingAllocator.h>
 

@@ -19,6 +19,7 @@
 #define LARDER_CORE_BLOCK_BLOCK_H
 
 #include <assert.h>
+#include <stdalign.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -45,7 +46,7 @@ enum block_zones {
 };
 
 struct block {
-    larder_addr addr;
+    alignas(64) larder_addr addr; /* each header in a cache line of its own */
     uint64_t bytes;
     union {
         uint64_t requested; /* live, pending: bytes the caller asked for */
@@ -72,6 +73,6 @@ struct block {
     };
 };
 
-static_assert(sizeof(struct block) == 64, "a header is one cache line");
+static_assert(sizeof(struct block) == 64, "a header fills its cache line");
 
 #endif

@@ -1,0 +1,15 @@
+/* app_page.h - the page that analyses snapshots in a browser, which `make app`
+ * makes and an installation has among its data. */
+#ifndef LARDER_CLI_APP_PAGE_H
+#define LARDER_CLI_APP_PAGE_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+#include "trace/tool_error.h"
+
+/* False: there is none, or it cannot be read or written; the error has the
+ * reason. */
+bool app_page_write(FILE *out, struct tool_error *error);
+
+#endif

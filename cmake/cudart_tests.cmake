@@ -75,3 +75,16 @@ target_link_libraries(test_standins PRIVATE larder_flags ${CMAKE_DL_LIBS}
 larder_test(test_standins cudart test_standins)
 set_tests_properties(test_standins PROPERTIES ENVIRONMENT
     "LD_LIBRARY_PATH=${PROJECT_BINARY_DIR}/cudart")
+
+add_executable(test_nccl_ranks ${folder}/test_nccl_ranks.c)
+set_target_properties(test_nccl_ranks PROPERTIES
+    RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/cudart)
+target_include_directories(test_nccl_ranks PRIVATE
+    ${PROJECT_SOURCE_DIR}/adapters ${PROJECT_SOURCE_DIR}/adapters/cudart)
+target_compile_definitions(test_nccl_ranks PRIVATE RT_MAJOR=13)
+target_compile_options(test_nccl_ranks PRIVATE -UNDEBUG)
+target_link_libraries(test_nccl_ranks PRIVATE larder_flags cudart13
+                                              standin_nccl_2 PkgConfig::cmocka)
+larder_test(test_nccl_ranks cudart test_nccl_ranks)
+set_tests_properties(test_nccl_ranks PROPERTIES TIMEOUT 60 ENVIRONMENT
+    "LARDER_FAKECUDA=sim:64MiB,count=2;LD_LIBRARY_PATH=${PROJECT_BINARY_DIR}/cudart:${PROJECT_BINARY_DIR}/fakecuda")

@@ -1,116 +1,113 @@
-/* nccl_collectives.c - collective operations with a single process present: the
- * result is as if all others held the same data, except that reductions leave
- * values unchanged.
- *
- * Copies go through the driver, in stream order. */
-#include <dlfcn.h>
-#include <stdatomic.h>
-
-#include "nccl_communicator.h"
+/* nccl_collectives.c - collective operations and messages, as programs call
+ * them. */
+#include "nccl_operation.h"
+#include "nccl_reason.h"
+#include "nccl_value.h"
 #include "standin.h"
 
-/* ncclResult_t */
-enum { SUCCESS = 0, CUDA_ERROR = 1, INVALID_ARGUMENT = 4 };
+/* No operation, or no root. */
+enum { NONE = -1 };
 
-typedef int copy_fn(uintptr_t to, uintptr_t from, size_t bytes, void *stream);
-
-static copy_fn *driver_find_copy(void)
+static int do_operation(const struct operation *o)
 {
-    void *driver = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
-    void *found = driver == NULL ? NULL : dlsym(driver, "cuMemcpyAsync");
-    copy_fn *copy = NULL;
+    const struct communicator *c = o->c;
 
-    memcpy(&copy, &found, sizeof copy);
-    return copy;
+    if (nccl_type_bytes(o->call.type) == 0)
+        return nccl_fail(NCCL_INVALID_ARGUMENT, "there is no type %d",
+                         o->call.type);
+    if (c != NULL && c->room != NULL && o->call.root >= c->ranks)
+        return nccl_fail(NCCL_INVALID_ARGUMENT,
+                         "there is no rank %d in a group of %d", o->call.root,
+                         c->ranks);
+    return operation_do(o);
 }
 
-/* Searched until found; opening the library here keeps it loaded. */
-static copy_fn *driver_copy(void)
-{
-    static _Atomic(copy_fn *) kept;
-    copy_fn *copy = atomic_load(&kept);
-
-    if (copy == NULL) {
-        copy = driver_find_copy();
-        atomic_store(&kept, copy);
-    }
-    return copy;
-}
-
-static int copy(uintptr_t to, uintptr_t from, size_t bytes, void *stream)
-{
-    copy_fn *driver;
-
-    if (to == from || bytes == 0)
-        return SUCCESS;
-    driver = driver_copy();
-    if (driver == NULL || driver(to, from, bytes, stream) != 0)
-        return CUDA_ERROR;
-    return SUCCESS;
-}
-
-/* By ncclDataType_t: integers of 8, 32 and 64 bits, half, float, double,
- * bfloat16, and two 8-bit floats; 0 for others. */
-static size_t element_bytes(int type)
-{
-    static const unsigned char bytes[] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};
-
-    if (type < 0 || (size_t)type >= sizeof bytes)
-        return 0;
-    return bytes[type];
-}
+#define DO(kind_, operation_, root_, given_, result_)                          \
+    do_operation(&(struct operation){                                          \
+        .c = c,                                                                \
+        .call = {.kind = (kind_),                                              \
+                 .type = type,                                                 \
+                 .operation = (operation_),                                    \
+                 .root = (root_),                                              \
+                 .count = count},                                              \
+        .given = (given_),                                                     \
+        .result = (result_),                                                   \
+        .stream = stream,                                                      \
+    })
 
 STANDIN_OWN(int, ncclAllGather,
             (uintptr_t part, uintptr_t whole, size_t count, int type,
-             const struct communicator *c, void *stream))
+             struct communicator *c, void *stream))
 {
-    size_t each = element_bytes(type);
-    size_t bytes = count * each;
-    int ranks = c != NULL && c->ranks > 0 ? c->ranks : 1;
-    int result = each > 0 ? SUCCESS : INVALID_ARGUMENT;
-    int i;
-
-    for (i = 0; i < ranks && result == SUCCESS; i++)
-        result = copy(whole + (size_t)i * bytes, part, bytes, stream);
-    return result;
+    return DO(NCCL_ALL_GATHER, NONE, NONE, part, whole);
 }
 
 STANDIN_OWN(int, ncclReduceScatter,
             (uintptr_t whole, uintptr_t part, size_t count, int type,
-             int operation, const struct communicator *c, void *stream))
+             int operation, struct communicator *c, void *stream))
 {
-    size_t bytes = count * element_bytes(type);
-    size_t rank = c != NULL ? (size_t)c->rank : 0;
-
-    (void)operation;
-    return copy(part, whole + rank * bytes, bytes, stream);
+    return DO(NCCL_REDUCE_SCATTER, operation, NONE, whole, part);
 }
 
 STANDIN_OWN(int, ncclAllReduce,
             (uintptr_t given, uintptr_t result, size_t count, int type,
-             int operation, const struct communicator *c, void *stream))
+             int operation, struct communicator *c, void *stream))
 {
-    (void)operation;
-    (void)c;
-    return copy(result, given, count * element_bytes(type), stream);
+    return DO(NCCL_ALL_REDUCE, operation, NONE, given, result);
 }
 
 STANDIN_OWN(int, ncclReduce,
             (uintptr_t given, uintptr_t result, size_t count, int type,
-             int operation, int root, const struct communicator *c,
-             void *stream))
+             int operation, int root, struct communicator *c, void *stream))
 {
-    (void)operation;
-    if (c != NULL && c->rank != root)
-        return SUCCESS;
-    return copy(result, given, count * element_bytes(type), stream);
+    return DO(NCCL_REDUCE, operation, root, given, result);
 }
 
 STANDIN_OWN(int, ncclBroadcast,
             (uintptr_t given, uintptr_t result, size_t count, int type,
-             int root, const struct communicator *c, void *stream))
+             int root, struct communicator *c, void *stream))
 {
-    if (c != NULL && c->rank != root)
-        return SUCCESS;
-    return copy(result, given, count * element_bytes(type), stream);
+    return DO(NCCL_BROADCAST, NONE, root, given, result);
+}
+
+STANDIN_OWN(int, ncclBcast,
+            (uintptr_t values, size_t count, int type, int root,
+             struct communicator *c, void *stream))
+{
+    return DO(NCCL_BROADCAST, NONE, root, values, values);
+}
+
+STANDIN_OWN(int, ncclAlltoAll,
+            (uintptr_t given, uintptr_t result, size_t count, int type,
+             struct communicator *c, void *stream))
+{
+    return DO(NCCL_ALL_TO_ALL, NONE, NONE, given, result);
+}
+
+STANDIN_OWN(int, ncclGather,
+            (uintptr_t part, uintptr_t whole, size_t count, int type, int root,
+             struct communicator *c, void *stream))
+{
+    return DO(NCCL_GATHER, NONE, root, part, whole);
+}
+
+STANDIN_OWN(int, ncclScatter,
+            (uintptr_t whole, uintptr_t part, size_t count, int type, int root,
+             struct communicator *c, void *stream))
+{
+    return DO(NCCL_SCATTER, NONE, root, whole, part);
+}
+
+STANDIN_OWN(int, ncclSend,
+            (uintptr_t given, size_t count, int type, int peer,
+             struct communicator *c, void *stream))
+{
+    return DO(NCCL_SEND, NONE, peer, given, 0);
+}
+
+STANDIN_OWN(int, ncclRecv,
+            (uintptr_t result, size_t count, int type, int peer,
+             struct communicator *c, void *stream))
+{
+    return DO(NCCL_RECEIVE, NONE, peer, 0, result);
 }

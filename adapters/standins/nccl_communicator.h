@@ -2,10 +2,15 @@
 #ifndef LARDER_ADAPTERS_STANDINS_NCCL_COMMUNICATOR_H
 #define LARDER_ADAPTERS_STANDINS_NCCL_COMMUNICATOR_H
 
-/* All zero for one made from another: nothing is known about it. */
+#include "nccl_room.h"
+
 struct communicator {
     int ranks;
     int rank;
+    int device;
+    struct room *room; /* NULL: alone, the others hold what this one holds */
+    uint64_t number;   /* of the last collective that was completed */
+    int failed;        /* what every call answers since one failed */
 };
 
 #endif

@@ -72,6 +72,8 @@ class StandInEngine:
         environment = {
             "LARDER_RUN_SETTINGS": path,
             "LARDER_FAKECUDA_CAPABILITY": f"{major}.{minor}",
+            # A rank is stopped after some steps, whatever others wait for.
+            "LARDER_NCCL": os.environ.get("LARDER_NCCL", "alone"),
             "PYTHONPATH": os.pathsep.join(one for one in paths if one),
         }
         conf = _conf(self._options)

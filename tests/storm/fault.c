@@ -119,7 +119,7 @@ static unsigned explained(const struct worker *me)
         may |= MAY(DEVICE) | MAY(OUT_OF_MEMORY);
     if (w->begun > 0 || w->captured >= 0)
         may |= MAY(CAPTURING);
-    if (w->is_blocked)
+    if (w->is_blocked && w->captured >= 0)
         may |= MAY(DEVICE);
     return may;
 }

@@ -220,7 +220,6 @@ void op_capture(struct worker *me)
     if (larder_capture_end(w->a) != LARDER_OK)
         storm_fail("larder_capture_end: %s", larder_last_error());
     w->captured = -1;
-    atomic_store(&w->is_blocked, false);
 }
 
 /* ---- checkpoints ------------------------------------------------------------------- */

@@ -202,7 +202,8 @@ struct world {
     int captured;     /* the stream; -1: none */
     bool reserved;    /* a piece was acquired */
     /* A failure during a capture could not be undone, which unmaps: those
-     * addresses are in the way until the capture ends. */
+     * addresses are in the way in this capture, and in later ones unless a call
+     * between them wanted them. */
     _Atomic bool is_blocked;
     bool has_abandoned; /* an import failed, and undoing it too: it leaks */
     /* 1 << call of the driver, by operation: what it was seen to call. */

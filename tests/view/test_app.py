@@ -10,6 +10,8 @@ import re
 import subprocess
 import sys
 
+import box_font
+import looks
 import page_case
 from page_case import ROOT, SNAPSHOTS
 
@@ -42,7 +44,7 @@ RUN = '''new Job(%s).run(state.files, () => {}).then((r) => r.error ?
   [...r.bytes].map((b) => String.fromCharCode(b)).join("")) })'''
 
 
-class App(page_case.PageCase):
+class App(looks.Looks):
 
     def app(self, **sizes):
         return self.open_file(PAGE, **sizes)
@@ -271,6 +273,19 @@ class App(page_case.PageCase):
         page.wait('typeof state !== "undefined" && state.shown !== null')
         self.assertEqual(page.text('#names'), 'oom.pickle')
 
+    def test_it_looks_as_it_did(self):
+        page = self.app(width=1000, height=800)
+        self.assert_looks(page, 'app_start')
+        page.press('#example')
+        self.wait_shown(page)
+        self.in_frame(page, 'title')
+        page.move(5, 5)
+        self.assert_looks(page, 'app_timeline')
+        for view in ('report', 'tune', 'fit'):
+            self.show(page, view)
+            page.move(5, 5)
+            self.assert_looks(page, f'app_{view}')
+
     # ---- hostile files -------------------------------------------------------
 
     def test_what_is_no_snapshot_is_told_in_words(self):
@@ -323,4 +338,4 @@ if __name__ == '__main__':
     if not PAGE.exists():
         print('skipped: there is no app.html (`make app` makes it)')
         sys.exit(page_case.SKIPPED)
-    page_case.run('__main__')
+    page_case.run('__main__', box_font.install)

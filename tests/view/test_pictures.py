@@ -1,20 +1,9 @@
 """test_pictures.py LARDER - each tab and each view of the page looks as in the
-pictures that are kept (tests/view/pictures).  They are in a font of boxes, so
-that no machine's fonts matter.
-
-LARDER_PICTURES=FOLDER in the environment writes what is seen there: to look at
-where a test fails, or, for this folder, to keep anew."""
-import os
-import pathlib
-
+pictures that are kept (looks.py)."""
 import box_font
+import looks
 import page_case
 import picture
-
-KEPT = pathlib.Path(__file__).parent / 'pictures'
-SCALE = 0.25
-# Of the pixels; another tab, an entry less or a colour changes more.
-TOLERATED = 0.004
 
 # What is pressed for a picture, after the page came up.
 SHOWN = {
@@ -23,21 +12,11 @@ SHOWN = {
 }
 
 
-class Pictures(page_case.PageCase):
+class Pictures(looks.Looks):
 
     def page(self):
         return self.open(self.made('oom.pickle', '--events', '4000', '--oom',
                                    '--stacks', '30'))
-
-    def assert_looks(self, page, name):
-        page.settle()
-        data = page.small_picture(SCALE)
-        folder = os.environ.get('LARDER_PICTURES')
-        if folder:
-            pathlib.Path(folder, f'{name}.png').write_bytes(data)
-        kept = picture.Picture((KEPT / f'{name}.png').read_bytes())
-        apart = picture.difference(kept, picture.Picture(data))
-        self.assertLess(apart, TOLERATED, name)
 
     def test_tabs_and_views_look_as_they_did(self):
         page = self.page()
@@ -69,10 +48,10 @@ class Pictures(page_case.PageCase):
     def test_pictures_differ(self):
         """Each from the next by more than is tolerated."""
         kept = [picture.Picture(path.read_bytes())
-                for path in sorted(KEPT.glob('*.png'))]
+                for path in sorted(looks.KEPT.glob('*.png'))]
         self.assertGreater(len(kept), 6)
         for one, other in zip(kept, kept[1:]):
-            self.assertGreater(picture.difference(one, other), 2 * TOLERATED)
+            self.assertGreater(picture.difference(one, other), 2 * looks.TOLERATED)
 
 
 if __name__ == '__main__':

@@ -14,7 +14,9 @@ const VIEWS = [
   { id: "diff", name: "Compare", json: true, files: 2, args: () => ["diff"] },
 ];
 
-const state = { files: [], view: VIEWS[0], job: null, shown: null };
+// `turn` counts what was asked for, `framed` is what the frame has.
+const state = { files: [], view: VIEWS[0], job: null, shown: null, turn: 0,
+  framed: null };
 
 function replayArgs() {
   const conf = $("conf").value.trim(), capacity = $("capacity").value.trim();
@@ -112,7 +114,8 @@ function showResult(view, args, result) {
   say(wordsOf(result), result.error !== undefined || result.status > 1);
   if (result.error !== undefined || result.bytes.length === 0) return;
   if (view.id === "page") {
-    $("page").srcdoc = text(result.bytes);
+    if (state.framed !== result) $("page").srcdoc = text(result.bytes);
+    state.framed = result;
     $("page").hidden = false;
   } else {
     $("text").textContent = text(result.bytes);
@@ -143,7 +146,7 @@ const argsOf = (view) =>
   [...view.args(), ...state.files.slice(0, view.files).map(({ name }) => name)];
 
 async function show(view) {
-  const args = argsOf(view);
+  const args = argsOf(view), turn = ++state.turn;
   state.view = view;
   for (const tab of $("tabs").children) {
     const chosen = tab.dataset.view === view.id;
@@ -160,7 +163,7 @@ async function show(view) {
   const key = args.join("\0");
   const result = state.known.get(key) ?? await runJob(args);
   if (result.error === undefined) state.known.set(key, result);
-  if (state.view === view) showResult(view, args, result);
+  if (state.turn === turn) showResult(view, args, result);
 }
 
 // ---- files ----------------------------------------------------------------

@@ -175,10 +175,22 @@ class App(looks.Looks):
         self.show(page, 'fit')
         self.assertIn('larder fit --gpu rtx4090 oom.pickle',
                       page.text('#command'))
-        page.run('state.shown = null; $("card").value = "h100";'
-                 '$("card").dispatchEvent(new Event("change"))')
-        self.wait_shown(page)
+        page.run('state.shown = null; for (const card of ["l4", "h100"]) {'
+                 '$("card").value = card;'
+                 '$("card").dispatchEvent(new Event("change")); }')
+        self.wait_shown(page)  # of the two the later
         self.assertIn('--gpu h100', page.text('#command'))
+        self.assertEqual(page.text('#said'), '')
+
+    def test_the_timeline_stays_as_it_was_left(self):
+        page = self.app()
+        page.press('#example')
+        self.wait_shown(page)
+        self.in_frame(page, 'title')
+        page.run('$("page").contentWindow.left = "so"')
+        self.show(page, 'report')
+        self.show(page, 'page')
+        self.assertEqual(page.run('$("page").contentWindow.left'), 'so')
 
     def test_a_setting_is_replayed(self):
         page = self.app()

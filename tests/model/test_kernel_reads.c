@@ -44,6 +44,7 @@ struct model {
     uint64_t looked;
     uint64_t wrong;
     int is_pytorch;
+    int is_late; /* PyTorch 2.10: empties pools without users while one is begun */
     int pool_begun;
     int has_lender;
     unsigned long step;
@@ -186,7 +187,8 @@ static void release(struct model *m)
     uint64_t kept = below(m, MIB(32));
 
     if (below(m, 2) == 0)
-        assert_result(want, larder_empty_cache(m->rig.a));
+        assert_result(m->is_late ? LARDER_OK : want,
+                      larder_empty_cache(m->rig.a));
     else
         assert_result(want, larder_trim(m->rig.a, kept, NULL));
 }
@@ -312,7 +314,8 @@ static void run(const struct subject *s)
     static struct model m;
 
     m = (struct model){.random = seed * UINT64_C(0x9e3779b97f4a7c15) | 1,
-                       .is_pytorch = s->policy == LARDER_POLICY_PYTORCH};
+                       .is_pytorch = s->policy == LARDER_POLICY_PYTORCH,
+                       .is_late = strstr(s->conf, "pytorch:2.10") != NULL};
     for (int i = 0; i < READS; i++) {
         m.reads[i].model = &m;
         m.reads[i].next = m.free_reads;

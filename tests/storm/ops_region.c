@@ -61,6 +61,13 @@ static void region_check(const struct region *g)
                    (unsigned long long)info.idle_bytes);
 }
 
+/* Where undoing a failed call fails too, the region is paused. */
+static void note_failed_undo(const struct worker *me, struct region *g)
+{
+    if (!g->is_paused && plan_has(&me->w->plan, GROUP_fault))
+        g->is_paused = info_of(g).is_paused != 0;
+}
+
 void op_region_create(struct worker *me)
 {
     struct region *g = own(me);
@@ -124,6 +131,7 @@ void op_region_destroy(struct worker *me)
         return;
     }
     pages_left(me, g, all, false);
+    note_failed_undo(me, g);
     region_check(g);
 }
 
@@ -229,8 +237,8 @@ void op_region_pause(struct worker *me)
                                                   : LARDER_PAUSE_KEEP));
     if (r == LARDER_OK && g->is_paused)
         storm_fail("a paused region was paused again");
-    if (r != LARDER_OK && !g->is_paused && plan_has(&me->w->plan, GROUP_fault))
-        g->is_paused = info_of(g).is_paused != 0; /* undoing failed too */
+    if (r != LARDER_OK)
+        note_failed_undo(me, g);
     if (r == LARDER_OK)
         g->is_paused = true;
     for (int i = 0; i < REGION_PAGES && r == LARDER_OK; i++) {

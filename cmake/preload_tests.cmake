@@ -15,6 +15,10 @@ foreach(program ${programs})
     elseif(program MATCHES "_pause$")
         list(APPEND environment LARDER_PRELOAD=cache,pause
              LARDER_CONF=limit:200MiB)
+    elseif(program MATCHES "_storm$")
+        # Where calls that wait complete work, as a driver's do.
+        list(TRANSFORM environment REPLACE "events=manual" "events=driver")
+        list(APPEND environment LARDER_PRELOAD=cache,migrate)
     elseif(program MATCHES "_migrate")
         list(APPEND environment LARDER_PRELOAD=cache,migrate)
     endif()

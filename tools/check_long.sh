@@ -103,6 +103,31 @@ else
     skip 'test_api_storm: not built'
 fi
 
+# The same time, in the same builds.
+gate_storm() {
+    name=$1
+    folder=$2
+    step "work and moves below a program, $name" \
+        env LARDER_PRELOAD=cache,migrate LD_LIBRARY_PATH="$folder/fakecuda" \
+        LARDER_FAKECUDA=sim:256MiB,events=driver,count=2 \
+        "$folder/tests/preload/test_preload_migrate_storm" \
+        "${LONG_SECONDS:-600}" "$(date +%s)"
+}
+if [ -x "$build/tests/preload/test_preload_migrate_storm" ]; then
+    gate_storm plain "$build"
+    for name in asan tsan; do
+        folder=$build-storm-$name
+        if [ -d "$folder" ] && cmake --build "$folder" --target \
+            test_preload_migrate_storm fakecuda >/dev/null; then
+            gate_storm $name "$folder"
+        else
+            skip "test_preload_migrate_storm, $name: not built"
+        fi
+    done
+else
+    skip 'test_preload_migrate_storm: not built'
+fi
+
 if [ -x "$build/tests/stress/test_process_storm" ]; then
     step "eight processes on one device, $seconds s" \
         "$build/tests/stress/test_process_storm" "$seconds" "$(date +%s)"

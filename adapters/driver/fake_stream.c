@@ -246,11 +246,17 @@ cud_result cuStreamSynchronize(cud_stream stream)
     return fake_end_sim(__func__, d, r);
 }
 
+/* Tests complete streams past the driver, in other threads. */
 static bool has_work(const struct fake_device *d, larder_stream number)
 {
-    const struct sim_stream *s = larder__sim_stream_find(d->sim, number);
+    const struct sim_stream *s;
+    bool is_so;
 
-    return s != NULL && s->done < s->queued;
+    sim_lock(d->sim);
+    s = larder__sim_stream_find(d->sim, number);
+    is_so = s != NULL && s->done < s->queued;
+    sim_unlock(d->sim);
+    return is_so;
 }
 
 cud_result cuStreamQuery(cud_stream stream)

@@ -216,15 +216,14 @@ static larder_result pages_take(const struct preload_calls *real,
     return first;
 }
 
-/* Called in the slot's context, with its gate held exclusively. */
+/* Called in the slot's context, with its gate held exclusively, within
+ * preload_wait_begin(). */
 static larder_result pause_quiet(const struct preload_calls *real,
                                  struct preload_slot *slot, unsigned flags)
 {
     larder_result r = LARDER_OK;
     cud_result answer;
 
-    if (preload_is_capturing(real))
-        return preload_fail(LARDER_ERR_CAPTURING, NULL);
     answer = real->cuCtxSynchronize();
     if (answer != CUD_SUCCESS)
         return fail_driver(answer);
@@ -252,8 +251,14 @@ static larder_result pause_one(struct preload_slot *slot, void *ctx)
     if (!slot->is_paused && atomic_load(&slot->is_open)) {
         cud_result answer = preload_context_enter(real, slot, &pushed);
 
-        r = answer == CUD_SUCCESS ? pause_quiet(real, slot, flags)
-                                  : fail_driver(answer);
+        if (answer != CUD_SUCCESS)
+            r = fail_driver(answer);
+        else if (!preload_wait_begin(real))
+            r = preload_fail(LARDER_ERR_CAPTURING, NULL);
+        else {
+            r = pause_quiet(real, slot, flags);
+            preload_wait_end();
+        }
         preload_context_leave(real, pushed);
     }
     pthread_rwlock_unlock(&slot->gate);

@@ -145,9 +145,10 @@ static larder_result op_unmap(void *self, larder_addr addr, uint64_t bytes)
     cud_result answer;
 
     (void)self;
-    if (preload_is_capturing(real))
+    if (!preload_wait_begin(real))
         return LARDER_ERR_CAPTURING;
     answer = PRELOAD_REAL(real, cuMemUnmap, addr, bytes);
+    preload_wait_end();
     return preload_result_of(answer == CUD_DEINITIALIZED ? CUD_SUCCESS
                                                          : answer);
 }

@@ -262,9 +262,10 @@ static larder_result op_mem_free(void *self, larder_addr addr)
 
     if (s == NULL)
         return LARDER_ERR_DEVICE;
-    if (preload_is_capturing(real))
+    if (!preload_wait_begin(real))
         return LARDER_ERR_CAPTURING;
     answer = release_memory(real, slot, s);
+    preload_wait_end();
     /* A driver that has shut down has released everything. */
     if (answer != CUD_SUCCESS && answer != CUD_DEINITIALIZED &&
         !slot->is_forgotten)
@@ -338,23 +339,29 @@ static larder_result op_event_record(void *self, uint64_t event,
 static larder_result op_event_query(void *self, uint64_t event)
 {
     const struct preload_calls *real = preload_driver();
+    cud_result answer;
 
     (void)self;
-    if (preload_is_capturing(real))
+    if (!preload_wait_begin(real))
         return LARDER_ERR_NOT_READY;
-    return preload_result_of(real->cuEventQuery(as_handle(event)));
+    answer = real->cuEventQuery(as_handle(event));
+    preload_wait_end();
+    return preload_result_of(answer);
 }
 
 static larder_result op_event_sync(void *self, uint64_t event)
 {
     const struct preload_calls *real = preload_driver();
     const struct preload_slot *slot = self;
+    cud_result answer;
 
     if (slot->is_forgotten)
         return LARDER_OK;
-    if (preload_is_capturing(real))
+    if (!preload_wait_begin(real))
         return LARDER_ERR_CAPTURING;
-    return preload_result_of(real->cuEventSynchronize(as_handle(event)));
+    answer = real->cuEventSynchronize(as_handle(event));
+    preload_wait_end();
+    return preload_result_of(answer);
 }
 
 static larder_result op_stream_sync(void *self, larder_stream stream)
@@ -363,12 +370,13 @@ static larder_result op_stream_sync(void *self, larder_stream stream)
     bool pushed = false;
     cud_result answer;
 
-    if (preload_is_capturing(real))
+    if (!preload_wait_begin(real))
         return LARDER_ERR_CAPTURING;
     answer = preload_context_enter(real, self, &pushed);
     if (answer == CUD_SUCCESS)
         answer = real->cuStreamSynchronize(as_handle(stream));
     preload_context_leave(real, pushed);
+    preload_wait_end();
     return result_of_stream(answer);
 }
 

@@ -20,10 +20,12 @@ static void capture_begun(cud_stream stream, bool per_thread)
         if (real == NULL)                                                      \
             return CUD_NOT_INITIALIZED;                                        \
         is_entered = preload_work_enter();                                     \
+        preload_capture_lock();                                                \
         if (real->symbol != NULL)                                              \
             answer = real->symbol args;                                        \
         if (answer == CUD_SUCCESS)                                             \
             capture_begun(stream, per_thread);                                 \
+        preload_capture_unlock();                                              \
         preload_work_leave(is_entered);                                        \
         return answer;                                                         \
     }

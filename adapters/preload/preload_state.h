@@ -25,8 +25,8 @@
  *
  * Lock order: a slot's gate (shared by allocations, exclusive for a pause), the
  * settling lock, Larder's or with `gate` those of the allocator in the program,
- * the work gate (entered by calls that queue work, closed for a move), the locks
- * of tables (allocations, captures, virtual memory), a slot's own.  A call within
+ * the work gate (entered by calls that queue work, closed for a move), that of
+ * waits and beginnings of captures (settle.c), the locks of tables (allocations, captures, virtual memory), a slot's own.  A call within
  * the work gate takes none before it: with the gate closed nobody waits for
  * whoever holds such a lock and waits for the gate. */
 #ifndef LARDER_ADAPTERS_PRELOAD_PRELOAD_STATE_H
@@ -172,7 +172,8 @@ void preload_slot_limit(const struct preload_calls *real,
 bool preload_is_child(void);
 
 /* settle.c */
-/* Wait until all work in the primary context is complete. */
+/* Wait until all work in the primary context is complete; fails during a
+ * capture. */
 cud_result preload_wait_for_device(const struct preload_calls *real,
                                    struct preload_slot *slot);
 /* Wait for the device and make waiting memory reusable.  Returns whether there
@@ -191,6 +192,13 @@ bool preload_order_is_sure(const struct preload_calls *real,
 void preload_capture_note(cud_stream stream);
 void preload_capture_forget(cud_stream stream);
 bool preload_is_capturing(const struct preload_calls *real);
+/* Around whatever waits, frees or unmaps (P4): no capture begins meanwhile.
+ * False: one is in progress; then there is nothing to end.  May be nested. */
+bool preload_wait_begin(const struct preload_calls *real);
+void preload_wait_end(void);
+/* Around the beginning of a capture and its note. */
+void preload_capture_lock(void);
+void preload_capture_unlock(void);
 
 /* device_table.c: the driver below the hooks, as a device for Larder. */
 extern const larder_device_ops preload_device_ops;

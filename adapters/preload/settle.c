@@ -96,6 +96,37 @@ bool preload_is_capturing(const struct preload_calls *real)
     return is_any;
 }
 
+/* A capture that begins in another thread between a look and a wait would be
+ * ended by the wait: beginnings hold this exclusively, waits share it. */
+static pthread_rwlock_t beginning = PTHREAD_RWLOCK_INITIALIZER;
+static _Thread_local int waits; /* one within another */
+
+void preload_capture_lock(void)
+{
+    pthread_rwlock_wrlock(&beginning);
+}
+
+void preload_capture_unlock(void)
+{
+    pthread_rwlock_unlock(&beginning);
+}
+
+bool preload_wait_begin(const struct preload_calls *real)
+{
+    if (waits++ == 0)
+        pthread_rwlock_rdlock(&beginning);
+    if (!preload_is_capturing(real))
+        return true;
+    preload_wait_end();
+    return false;
+}
+
+void preload_wait_end(void)
+{
+    if (--waits == 0)
+        pthread_rwlock_unlock(&beginning);
+}
+
 /* ---- finishing the frees that wait ----------------------------------------- */
 
 void preload_wait_add(struct preload_slot *slot, struct allocation *a)
@@ -142,11 +173,15 @@ cud_result preload_wait_for_device(const struct preload_calls *real,
                                    struct preload_slot *slot)
 {
     bool pushed = false;
-    cud_result answer = preload_context_enter(real, slot, &pushed);
+    cud_result answer;
 
+    if (!preload_wait_begin(real))
+        return CUD_CAPTURE_UNSUPPORTED;
+    answer = preload_context_enter(real, slot, &pushed);
     if (answer == CUD_SUCCESS)
         answer = real->cuCtxSynchronize();
     preload_context_leave(real, pushed);
+    preload_wait_end();
     return answer;
 }
 
@@ -207,9 +242,19 @@ larder_result preload_trim(struct preload_slot *slot)
 
 /* The handle may be reused for a later stream, which must not get memory that
  * this stream's work still uses. */
+static bool stream_passes(const struct preload_calls *real, cud_stream stream)
+{
+    bool has_passed;
+
+    if (!preload_wait_begin(real))
+        return false;
+    has_passed = real->cuStreamSynchronize(stream) == CUD_SUCCESS;
+    preload_wait_end();
+    return has_passed;
+}
+
 void preload_stream_close(const struct preload_calls *real, cud_stream stream)
 {
-    bool is_capturing = preload_is_capturing(real);
     bool has_passed = false;
 
     for (int i = 0; i < PRELOAD_DEVICES; i++) {
@@ -217,9 +262,7 @@ void preload_stream_close(const struct preload_calls *real, cud_stream stream)
 
         if (!atomic_load(&slot->has_ordered))
             continue;
-        has_passed =
-            has_passed ||
-            (!is_capturing && real->cuStreamSynchronize(stream) == CUD_SUCCESS);
+        has_passed = has_passed || stream_passes(real, stream);
         if (!has_passed)
             atomic_store(&slot->has_lost_stream, true);
     }
@@ -230,8 +273,7 @@ bool preload_order_is_sure(const struct preload_calls *real,
 {
     if (!atomic_load(&slot->has_lost_stream))
         return true;
-    if (preload_is_capturing(real) ||
-        preload_wait_for_device(real, slot) != CUD_SUCCESS)
+    if (preload_wait_for_device(real, slot) != CUD_SUCCESS)
         return false;
     atomic_store(&slot->has_lost_stream, false);
     return true;

@@ -74,6 +74,37 @@ static void calls_go_to_the_device_that_was_set(void **state)
     OK(cudaSetDevice(0));
 }
 
+/* Whatever device is the thread's, addresses say whose memory it is. */
+static void copies_go_between_devices(void **state)
+{
+    char out[16] = "";
+    char *here;
+    char *there;
+
+    (void)state;
+    OK(cudaMalloc((void **)&here, MIB(2)));
+    OK(cudaSetDevice(1));
+    OK(cudaMalloc((void **)&there, MIB(2)));
+    OK(cudaMemcpy(there, "to there", 9, RT_HOST_TO_DEVICE));
+    OK(cudaMemcpyPeer(here, 0, there, 1, 9));
+    OK(cudaMemcpy(out, here, 9, RT_DEVICE_TO_HOST));
+    assert_string_equal(out, "to there");
+    OK(cudaMemset(here, 'x', 2));
+    OK(cudaSetDevice(0));
+    OK(cudaMemcpyAsync(there + 3, here, 5, RT_DEVICE_TO_DEVICE, NULL));
+    OK(cudaMemcpy(out, there, 9, RT_COPY_DEFAULT));
+    assert_string_equal(out, "to xx th");
+    OK(cudaMemcpy(there + 9, there, 9, RT_DEVICE_TO_DEVICE));
+    OK(cudaMemcpy(out, there + 9, 9, RT_DEVICE_TO_HOST));
+    assert_string_equal(out, "to xx th");
+    assert_int_equal(cudaMemcpyPeer(there, 1, here + MIB(2) - 1, 0, 2),
+                     RT_INVALID_VALUE);
+    assert_int_equal(cudaMemcpyPeer(there + MIB(2) - 1, 1, here, 0, 2),
+                     RT_INVALID_VALUE);
+    OK(cudaFree(here));
+    OK(cudaFree(there));
+}
+
 static void memory_is_counted_and_runs_out(void **state)
 {
     size_t before = free_now();
@@ -833,6 +864,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_device_says_what_it_is),
         cmocka_unit_test(calls_go_to_the_device_that_was_set),
+        cmocka_unit_test(copies_go_between_devices),
         cmocka_unit_test(memory_is_counted_and_runs_out),
         cmocka_unit_test(copies_keep_their_bytes),
         cmocka_unit_test(an_address_is_of_device_pinned_or_unknown_memory),

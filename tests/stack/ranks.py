@@ -13,6 +13,11 @@ TORCHRUN = ["-m", "torch.distributed.run", "--nproc-per-node", "2"]
 # Name: what is put before the program, and what it says.
 CHECKS = {
     "passing.py": ([], ("passed on",)),
+    "cards.py": ([], ("are two cards",)),
+    "handles.py": (
+        TORCHRUN,
+        ("rank 0 opened the others' buffers", "rank 1 opened the others' buffers"),
+    ),
     "train.py": (TORCHRUN, ("rank 0 of 2 trained", "rank 1 of 2 trained")),
     "unlike.py": (TORCHRUN, ("rank 0 was told", "rank 1 was told")),
     "shapes.py": (TORCHRUN, ("rank 1 noticed other shapes", "rank 0 was left")),

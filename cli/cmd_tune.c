@@ -10,6 +10,7 @@
 #include "cards.h"
 #include "commands.h"
 #include "complain.h"
+#include "fit_cards.h"
 #include "help.h"
 #include "input_list.h"
 #include "progress.h"
@@ -31,11 +32,11 @@ enum row {
     ROW_NO_PROGRESS
 };
 
-#define ROWS(capacity)                                                         \
+#define ROWS(capacity, all)                                                    \
     [ROW_CAPACITY] = {"capacity", "SIZE", capacity},                           \
     [ROW_GPU] = {"gpu", "NAME",                                                \
                  "the card to fit on, as rtx4090: its memory less what the\n"  \
-                 "driver takes for a process"},                                \
+                 "driver takes for a process" all},                            \
     [ROW_POLICY] = {"policy", "pytorch|larder|direct",                         \
                     "the present policy (pytorch)"},                           \
     [ROW_CONF] = {"conf", "K:V,...",                                           \
@@ -50,12 +51,13 @@ enum row {
 
 static const struct cli_option tune_table[] = {
     ROWS("the memory to fit in (default: that of the card\n"
-         "where a snapshot ran out of memory)"),
+         "where a snapshot ran out of memory)",
+         ""),
     {NULL, NULL, NULL},
 };
 
 static const struct cli_option fit_table[] = {
-    ROWS("the memory to fit in"),
+    ROWS("the memory to fit in", "; all: each card in\nturn, as a table"),
     {NULL, NULL, NULL},
 };
 
@@ -64,6 +66,7 @@ struct settings {
     struct tune_base base;
     larder_device_props card; /* without a name: none was given */
     bool sized;               /* a capacity was given */
+    bool all_cards;           /* `fit` is to go through all */
     struct input_list inputs;
     char cache[PATH_MAX];
     bool json;
@@ -77,6 +80,10 @@ static bool set_gpu(struct settings *s, const struct cli_args *a)
 {
     struct tool_error error;
 
+    s->all_cards =
+        a->command == &cli_command_fit && strcmp(a->value, "all") == 0;
+    if (s->all_cards)
+        return true;
     if (!card_find(a->value, &s->card, &error)) {
         cli_bad_usage(a->command, "--gpu: %s", error.text);
         return false;
@@ -159,7 +166,7 @@ static int cmd_tune_read_settings(const struct cli_command *self, int argc,
 
     if (status >= 0)
         return status;
-    if (s->sized && s->card.name[0] != '\0')
+    if (s->sized && (s->all_cards || s->card.name[0] != '\0'))
         return cli_bad_usage(self, "--capacity and --gpu both say what to fit "
                                    "in; expected one of them");
     if (s->inputs.count == 0)
@@ -247,17 +254,68 @@ static int run_inputs(const struct cli_command *self, const struct settings *s,
     return status;
 }
 
+/* The options for one card.  Its result is added. */
+static bool fit_card(struct fit_cards *f, const struct tune_options *options,
+                     const struct tune_inputs *inputs,
+                     const struct named_card *card, bool is_last,
+                     struct tool_error *error)
+{
+    struct tune_options own = *options;
+    struct tune t = {0};
+    bool ok;
+
+    own.capacity = card->card.total_bytes;
+    own.context_bytes = card->card.context_bytes;
+    ok = cmd_tune_find(&own, inputs, false, &t, error) &&
+         (fit_cards_add(f, card, &t) || tool_fail(error, "out of host memory"));
+    if (ok && is_last) {
+        progress_end(own.progress_ctx);
+        ok = fit_cards_print(f, &t) || tool_fail(error, "out of host memory");
+    }
+    tune_free(&t);
+    return ok;
+}
+
+static int run_cards(const struct cli_command *self, const struct settings *s)
+{
+    struct tune_options options = s->options;
+    struct tune_inputs inputs = {0};
+    struct named_cards cards = {0};
+    struct progress progress;
+    struct fit_cards f;
+    struct tool_error error;
+    bool ok = (fit_cards_begin(&f, s->json) && named_cards_make(&cards)) ||
+              tool_fail(&error, "out of host memory");
+
+    progress_begin(&progress, !s->no_progress, cards.count);
+    options.progress = progress_more;
+    options.progress_ctx = &progress;
+    ok = ok && read_inputs(s, &inputs, &error);
+    for (size_t i = 0; ok && i < cards.count; i++)
+        ok = fit_card(&f, &options, &inputs, &cards.items[i],
+                      i + 1 == cards.count, &error);
+    if (!ok)
+        progress_end(&progress);
+    tune_inputs_free(&inputs);
+    named_cards_free(&cards);
+    fit_cards_free(&f);
+    if (!ok)
+        return cmd_tune_fail(self, error.text);
+    return f.fits_one ? CLI_EXIT_OK : CLI_EXIT_NO;
+}
+
 static int cmd_tune_run(const struct cli_command *self, int argc, char **argv,
                         bool is_fit)
 {
     struct settings s = {.base.look = recording_scope};
     int status = cmd_tune_read_settings(self, argc, argv, &s);
 
-    if (status < 0 && is_fit && s.options.capacity == 0)
+    if (status < 0 && is_fit && s.options.capacity == 0 && !s.all_cards)
         status = cli_bad_usage(self, "no capacity; expected --capacity SIZE or "
                                      "--gpu NAME");
     if (status < 0)
-        status = run_inputs(self, &s, is_fit);
+        status =
+            s.all_cards ? run_cards(self, &s) : run_inputs(self, &s, is_fit);
     input_list_free(&s.inputs);
     return status;
 }
@@ -290,10 +348,9 @@ const struct cli_command cli_command_fit = {
     .summary = "Check whether a recorded job fits on a card, and what makes "
                "it fit.",
     .operands = "--capacity SIZE|--gpu NAME TRACE|SNAPSHOT|FOLDER...",
-    .text =
-        "The exit status is 0 if what was recorded fits, 1 if it does not or "
-        "cannot be known to,\n"
-        "2 for bad usage or input.\n",
+    .text = "The exit status is 0 if what was recorded fits (of all cards: on "
+            "one), 1 if it does not\n"
+            "or cannot be known to, 2 for bad usage or input.\n",
     .options = fit_table,
     .run = run_fit,
 };

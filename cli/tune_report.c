@@ -510,7 +510,12 @@ bool fit_report_print(const struct tune *t, const char *card)
     print_fits(t, card);
     if (!tune_fits_now(t))
         ok = print_advice(t, card) && ok;
+    fit_report_scope(t);
+    return ok;
+}
+
+void fit_report_scope(const struct tune *t)
+{
     if (!t->by_beginning)
         print_scope(t);
-    return ok;
 }

@@ -12,4 +12,7 @@ bool tune_report_print(const struct tune *t, const char *card);
  * the cheapest setting with which it would.  False: no host memory. */
 bool fit_report_print(const struct tune *t, const char *card);
 
+/* What the verdict is about: how much was recorded. */
+void fit_report_scope(const struct tune *t);
+
 #endif

@@ -301,13 +301,13 @@ function makeTabs() {
 }
 
 function makeCards() {
-  for (const [id, name] of JSON.parse($("cards").textContent)) {
+  const cards = JSON.parse($("cards").textContent);
+  for (const [id, name] of [["all", "all"], ...cards]) {
     const option = document.createElement("option");
     option.value = id;
     option.textContent = name;
     $("card").append(option);
   }
-  $("card").value = "rtx4090";
   $("card").addEventListener("change", () => show(state.view));
 }
 

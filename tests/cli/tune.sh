@@ -228,6 +228,29 @@ stderr_has "gpu: '24GiB' is a size, and no name of a card"
 expect 2 fit --gpu t4 --capacity 1GiB "$tmp/load.trace"
 stderr_has 'expected one of them'
 
+# Every card, each judged as by itself.
+untimed() { sed 's/"ops":[0-9]*,"ops_per_second":[0-9.e+]*,//g'; }
+expect 0 fit --gpu all "$tmp/load.trace"
+is 'cards' "$(grep -c GiB "$tmp/out")" \
+    "$(grep -vc '^#\|^nccl\|^serving\|^$' data/cards/cards.tsv)"
+stdout_has '^t4  *14.6 GiB  *no  *[a-z]'
+stdout_has '^rtx4090  *23.6 GiB  *yes  *-$'
+stdout_has '^fits: on a card that nothing else uses; or with: the cheapest'
+expect 0 fit --gpu all --json "$tmp/load.trace"
+untimed <"$tmp/out" >"$tmp/all"
+for card in t4 rtx4090 b200; do
+    larder_status=0
+    "$larder" fit --gpu $card --json "$tmp/load.trace" >"$tmp/one" ||
+        larder_status=$?
+    grep -qF "{\"gpu\":\"$card\",\"fit\":$(untimed <"$tmp/one")}" "$tmp/all" ||
+        say_failed "$card is judged otherwise among all ($larder_status)"
+done
+expect 1 fit --gpu all --conf per_process_memory_fraction:0.001 "$tmp/load.trace"
+expect 2 fit --gpu all --capacity 1GiB "$tmp/load.trace"
+stderr_has 'expected one of them'
+expect 2 tune --gpu all "$tmp/load.trace"
+stderr_has "gpu: 'all' is not in the table of cards"
+
 # The first step alone says nothing of the next, which begins with the state
 # that the optimizer made at its end.
 mib=1048576

@@ -31,6 +31,7 @@ COMMANDS = (
     ('report',), ('report', '--json'), ('view', '-o', '-'),
     ('tune', '--json', '--no-cache'),
     ('fit', '--json', '--no-cache', '--gpu', 'rtx4090'),
+    ('fit', '--gpu', 'all'),
 )
 
 # Refused in other words: a length that a 32-bit memory cannot have.
@@ -173,8 +174,9 @@ class App(looks.Looks):
         self.assertIn('It ran out of memory when 733 MiB', self.in_frame(
             page, 'getElementById("verdict").innerText'))
         self.show(page, 'fit')
-        self.assertIn('larder fit --gpu rtx4090 oom.pickle',
-                      page.text('#command'))
+        self.assertIn('larder fit --gpu all oom.pickle', page.text('#command'))
+        self.assertRegex(page.run('$("text").textContent'),
+                         'rtx4090  *23.6 GiB  *yes')
         page.run('state.shown = null; for (const card of ["l4", "h100"]) {'
                  '$("card").value = card;'
                  '$("card").dispatchEvent(new Event("change")); }')

@@ -37,8 +37,9 @@ static const struct cli_option exec_table[] = {
                  "the simulated GPUs, as in sim:SIZE,...\n(" SIM_DEFAULT
                  "), or a card such as h100; none: this\nmachine's own"},
     [ROW_PRELOAD] = {"preload", "WORDS",
-                     "run Larder under the program: cache, limit,\n"
-                     "either with ,pause, or cache,migrate\n"
+                     "run Larder under the program: cache (with\n"
+                     "migrate, unless LARDER_CONF has migrate:off),\n"
+                     "limit, or either with ,pause\n"
                      "(larder-preload(7))"},
     [ROW_LIMIT] = {"limit", "SIZE",
                    "limit what each process that uses Larder holds\n"
@@ -230,10 +231,33 @@ static int set_driver(const char *spec, const char *report)
     return cmd_exec_no_memory();
 }
 
+/* Whether the settings in the environment let live memory move: the last one
+ * applies, and blanks have no meaning. */
+static bool may_migrate(void)
+{
+    const char *at = secure_getenv("LARDER_CONF");
+    bool may = true;
+
+    while (at != NULL && *at != '\0') {
+        char key[16] = "";
+        char value[16] = "";
+
+        if (sscanf(at, " %15[^:, ] : %15[^:, ]", key, value) == 2 &&
+            strcmp(key, "migrate") == 0)
+            may = strcmp(value, "off") != 0;
+        at += strcspn(at, ",");
+        at += *at == ',';
+    }
+    return may;
+}
+
+/* A cache alone moves live memory, too, before a request fails. */
 static int set_preload(const char *words)
 {
     char library[PATH_MAX];
 
+    if (strcmp(words, "cache") == 0 && may_migrate())
+        words = "cache,migrate";
     if (!exec_find_preload(library))
         return CLI_EXIT_BAD;
     if (exec_set_preload(library) && setenv("LARDER_PRELOAD", words, 1) == 0)

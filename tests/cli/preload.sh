@@ -14,13 +14,15 @@ for name in CONF PRELOAD PRELOAD_STATS PRELOAD_SNAPSHOT PRELOAD_SIGNAL; do
 done
 
 # under MODE WAY WHAT: run the program on the library: its output in $tmp/out,
-# the report of the fake driver in $tmp/report, statistics in $tmp/stats.
+# the report of the fake driver in $tmp/report, statistics in $tmp/stats.  A cache
+# alone: exec would have it move memory, too.
 under() {
     last="exec --preload $*"
     rm -f "$tmp/stats" "$tmp/report"
     subject=$subjects/preload_subject_plain
     [ "$2" = linked ] && subject=$subjects/preload_subject_linked
-    LARDER_PRELOAD_STATS=${stats:-$tmp/stats} \
+    LARDER_CONF=${LARDER_CONF:+$LARDER_CONF,}migrate:off \
+        LARDER_PRELOAD_STATS=${stats:-$tmp/stats} \
         "$larder" exec --preload "$1" --sim 256MiB --json \
         --report "$tmp/report" "$subject" "$2" "$3" \
         >"$tmp/out" 2>"$tmp/err" </dev/null
@@ -120,10 +122,11 @@ for mode in cache limit; do
 done
 unset wanted
 
-# Memory cached by one program is available to another while the first is idle.
+# Memory cached by one program is available to another while the first is idle;
+# without moving, because pages to move may hold what is cached and what is not.
 mkfifo "$tmp/tell" "$tmp/said"
 for thread in False True; do
-    LARDER_CONF=ledger_thread:$thread
+    LARDER_CONF=ledger_thread:$thread,migrate:off
     export LARDER_CONF
     "$larder" exec --preload cache --sim "64MiB,shared=preload-${tmp##*.}" --quiet \
         "$subjects/preload_subject_plain" lookup cache \
@@ -233,6 +236,19 @@ sed -n 's/.*word_is(at, length, "\([a-z]*\)").*/\1/p' \
 while read -r word; do
     expect 0 exec --preload "$word" --sim 64MiB --quiet true
 done <"$tmp/words"
+
+# exec has a cache move live memory, unless the settings or its words say not.
+# shellcheck disable=SC2016
+mode_of() {
+    LARDER_CONF=$1 "$larder" exec --preload "$2" --sim 64MiB --quiet \
+        sh -c 'echo "$LARDER_PRELOAD"'
+}
+is 'a cache' "$(mode_of '' cache)" cache,migrate
+is 'a cache' "$(mode_of 'limit:32MiB, migrate : on' cache)" cache,migrate
+is 'a cache' "$(mode_of 'migrate:off,limit:32MiB' cache)" cache
+is 'a cache' "$(mode_of 'migrate:on , migrate: off' cache)" cache
+is 'a cache' "$(mode_of '' cache,pause)" cache,pause
+is 'a limit' "$(mode_of '' limit)" limit
 
 LARDER_PRELOAD_LIBRARY=/nowhere.so
 export LARDER_PRELOAD_LIBRARY

@@ -1,11 +1,13 @@
 /* bench_gate.c - what the preload library's gate adds to a launch, beside a
  * reader's lock that all threads share, by the number of threads that launch at
- * once.
+ * once; and a launch through the gate beside the driver's own, on whichever
+ * driver is found (the simulated one: LD_LIBRARY_PATH=BUILD/fakecuda).
  *
  * Nanoseconds of the processor for each launch and thread; the median of several
  * runs. */
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "measure.h"
 #include "work.h"
@@ -35,6 +37,87 @@ static void *pass_lock(void *out)
     *(double *)out = (now_ns(CLOCK_THREAD_CPUTIME_ID) - began) / LAUNCHES;
     return NULL;
 }
+
+/* ---- whole launches ----------------------------------------------------------- */
+
+enum { KERNELS = 1000, WARM_UP = 10, TIMES = 101 };
+
+static cud_context context;
+static void *kernel;
+
+static const char code[] = ".version 7.0\n.target sm_70\n.address_size 64\n"
+                           ".visible .entry nothing() { ret; }\n";
+
+typedef cud_result load_fn(void **, const void *);
+typedef cud_result find_fn(void **, void *, const char *);
+typedef cud_result init_fn(unsigned);
+typedef __typeof__(cuLaunchKernel) launch_fn;
+
+static bool get(void *out, const char *symbol)
+{
+    void *found = preload_driver_symbol(symbol);
+
+    memcpy(out, &found, sizeof found);
+    return found != NULL;
+}
+
+/* False: there is no driver, or no GPU. */
+static bool kernel_make(void)
+{
+    const struct preload_calls *real = preload_driver();
+    init_fn *init;
+    load_fn *load;
+    find_fn *find;
+    void *module;
+
+    return real != NULL && get(&init, "cuInit") &&
+           get(&load, "cuModuleLoadData") &&
+           get(&find, "cuModuleGetFunction") && init(0) == CUD_SUCCESS &&
+           real->cuDevicePrimaryCtxRetain(&context, 0) == CUD_SUCCESS &&
+           real->cuCtxPushCurrent_v2(context) == CUD_SUCCESS &&
+           load(&module, code) == CUD_SUCCESS &&
+           find(&kernel, module, "nothing") == CUD_SUCCESS;
+}
+
+/* Few at a time, so that the driver's queue is never full. */
+static double launches_ns(launch_fn *launch)
+{
+    double began;
+    double ns;
+
+    (void)preload_driver()->cuCtxSynchronize();
+    began = now_ns(CLOCK_THREAD_CPUTIME_ID);
+    for (int i = 0; i < KERNELS; i++) {
+        if (launch(kernel, 1, 1, 1, 1, 1, 1, 0, NULL, NULL, NULL) !=
+            CUD_SUCCESS)
+            exit(1);
+    }
+    ns = now_ns(CLOCK_THREAD_CPUTIME_ID) - began;
+    return ns / KERNELS;
+}
+
+static void compare_launches(void)
+{
+    launch_fn *real = preload_driver()->cuLaunchKernel;
+    double held[TIMES];
+    double own[TIMES];
+    double h;
+    double o;
+
+    for (int i = 0; i < WARM_UP; i++)
+        (void)launches_ns(cuLaunchKernel);
+    for (int i = 0; i < TIMES; i++) {
+        held[i] = launches_ns(cuLaunchKernel);
+        own[i] = launches_ns(real);
+    }
+    h = median(held, TIMES);
+    o = median(own, TIMES);
+    printf("a launch through the gate %.1f ns, the driver's own %.1f ns: "
+           "ratio %.3f\n",
+           h, o, h / o);
+}
+
+/* ---- the gate alone ------------------------------------------------------------- */
 
 /* The mean of the threads. */
 static double run(void *(*fn)(void *), int count)
@@ -73,5 +156,9 @@ int main(void)
         l = median(lock, RUNS);
         printf("%7d  %8.1f  %15.1f  %5.2f\n", count, g, l, g / l);
     }
+    if (kernel_make())
+        compare_launches();
+    else
+        printf("no driver with a GPU: launches are not compared\n");
     return 0;
 }

@@ -154,13 +154,14 @@ deb: configure ## make a Debian package, in dist/
 lint: configure ## run clang-format, clang-tidy, cppcheck and shellcheck
 	@tools/lint.sh $(B)
 
-app: build ## make the page that analyses snapshots in a browser: build/app.html
-	+@tools/make_app.sh $(B) $(JOBS)
+app: configure ## make the page that analyses snapshots in a browser: build/app.html
+	+@$(BUILD) --target larder_command
+	@tools/make_app.sh $(B) $(JOBS)
 
 site: app ## make a website around that page, in site/
 	@tools/make_site.py $(B) site
 
-check-app: app ## try that page in Chromium: the same as the command, hostile files
+check-app: build app ## try that page in Chromium: the same as the command, hostile files
 	python3 -B tests/view/test_app.py $(B)/larder
 
 manuals: build ## put the options of the command into its manual pages

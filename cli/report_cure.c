@@ -65,12 +65,11 @@ static void add_price(const struct tune *t, const struct tune_candidate *best,
     char b[UNITS_MAX];
 
     snprintf(text + length, WORDS_MAX - length,
-             ", as %s.  Its price: %s reserved on a large card (%s as it is), "
-             "%" PRIu64 " driver calls (%" PRIu64 ").",
-             tune_reason(&best->setting),
-             units_bytes(best->worst.peak_reserved_bytes, a),
-             units_bytes(now->peak_reserved_bytes, b), best->worst.driver_calls,
-             now->driver_calls);
+             ", as %s.  Its price: %" PRIu64 " driver calls (%" PRIu64
+             " as it is); on a large card it reserves %s (%s).",
+             tune_reason(&best->setting), best->worst.driver_calls,
+             now->driver_calls, units_bytes(best->worst.peak_reserved_bytes, a),
+             units_bytes(now->peak_reserved_bytes, b));
 }
 
 static void add_conditions(const struct tune_candidate *best, char *text)

@@ -51,7 +51,7 @@ static const char *nvml_open(struct nvml *out)
     void *library = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
 
     if (library == NULL)
-        return "libnvidia-ml.so.1 is not here";
+        return "there is no NVIDIA driver here (no libnvidia-ml.so.1)";
 #define X(name, symbol, arguments)                                             \
     if (!call_find(library, #symbol, &out->name)) {                            \
         return "libnvidia-ml.so.1 lacks " #symbol;                             \

@@ -148,14 +148,15 @@ static bool print_table(const struct tune *t)
 
 typedef const char *units_fn(uint64_t bytes, char out[UNITS_MAX]);
 
-/* `bytes` rounds so that the sentence stays true. */
+/* `bytes` rounds so that the sentence stays true; of a card, which is named, it
+ * need not. */
 static void print_capacity(const struct tune *t, const char *card,
                            units_fn *bytes)
 {
     char text[UNITS_MAX];
 
     if (card[0] != '\0')
-        printf("the %s's %s, %s", card, bytes(t->options->capacity, text),
+        printf("the %s's %s, %s", card, units_bytes(t->options->capacity, text),
                t->options->context_bytes > 0 ? "the context counted"
                                              : "without a context");
     else if (t->options->capacity != 0)
@@ -250,11 +251,11 @@ static void print_gain(const struct tune *t, const struct tune_candidate *c,
         printf(", and %s as it is",
                units_bytes_up(now(t)->worst.min_capacity_bytes, b));
     printf(": %s.\n", tune_reason(&c->setting));
-    printf("Its price: %s reserved on a large card (%s as it is), and %" PRIu64
-           " driver calls in a first\npass (%" PRIu64 ").\n",
+    printf("Its price: %" PRIu64 " driver calls in a first pass (%" PRIu64
+           " as it is); on a large card it\nreserves %s (%s).\n",
+           c->worst.driver_calls, now(t)->worst.driver_calls,
            units_bytes(c->worst.peak_reserved_bytes, a),
-           units_bytes(now(t)->worst.peak_reserved_bytes, b),
-           c->worst.driver_calls, now(t)->worst.driver_calls);
+           units_bytes(now(t)->worst.peak_reserved_bytes, b));
 }
 
 /* The rank with the largest need. */

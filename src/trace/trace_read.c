@@ -327,7 +327,9 @@ static bool read_line(struct reader *r, struct span line)
     letter = take_field(&line);
     syn = find_syntax(letter);
     if (syn == NULL)
-        return line_fail(r, "unknown operation '%s'; expected " OPERATIONS,
+        return line_fail(r,
+                         "unknown operation '%s'; expected " OPERATIONS
+                         ", as the lines of a trace begin",
                          QUOTED(letter));
     if (syn->kind == TRACE_MARK)
         return read_mark(r, line);

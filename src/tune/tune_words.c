@@ -12,8 +12,8 @@ const char *tune_reason(const struct replay_setting *s)
         return "segments grow and release page by page, so that free memory "
                "serves wherever it lies";
     if (s->max_split_mb != 0)
-        return "larger blocks are no longer cut, so that no smaller tensor "
-               "pins an idle one";
+        return "larger blocks are no longer split, so that a small tensor "
+               "cannot keep the rest of one from use";
     if (s->roundup != 0)
         return "sizes that are nearly alike become the same, and take each "
                "other's blocks";

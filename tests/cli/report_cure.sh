@@ -20,7 +20,7 @@ says() {
 }
 
 mlp=data/traces/mlp_sgd.trace.zst
-says 'saves about 774 MiB. No call path says whose. Without a change of code: Set PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:21: replayed so, the recording needs 2.97 GiB (164 MiB less than as it is), as .* Its price: 4.06 GiB reserved on a large card (3.66 GiB as it is), 46 driver calls (34)\.' \
+says 'saves about 774 MiB. No call path says whose. Without a change of code: Set PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:21: replayed so, the recording needs 2.97 GiB (164 MiB less than as it is), as .* Its price: 46 driver calls (34 as it is); on a large card it reserves 4.06 GiB (3.66 GiB)\.' \
     "$mlp"
 
 # It is what `larder tune` finds.

@@ -124,7 +124,7 @@ else
     echo 'no compiler: the management library is left out'
 fi
 expect 0 top --once
-stdout_has 'processes without Larder are not shown: libnvidia-ml.so.1 is not'
+stdout_has 'processes without Larder are not shown: there is no NVIDIA driver here'
 
 # Live, if terminals are available: sort, filter, limit, ask for a release.
 if script -qec true /dev/null >/dev/null 2>&1 </dev/null; then

@@ -236,19 +236,27 @@ static void peak_requested_does_not_wrap_around(void **state)
 static void unknown_operations_are_named(void **state)
 {
     (void)state;
-    expect_text_error("a 0 1\nx 1\n", ":2: unknown operation 'x'; expected "
-                                      "a, f, r, c, e or m");
-    expect_text_error("alloc 0 1\n", ":1: unknown operation 'alloc'; expected "
-                                     "a, f, r, c, e or m");
-    expect_text_error("\n\nA 0 1\n", ":3: unknown operation 'A'; expected "
-                                     "a, f, r, c, e or m");
+    expect_text_error("a 0 1\nx 1\n",
+                      ":2: unknown operation 'x'; expected "
+                      "a, f, r, c, e or m, as the lines of a trace "
+                      "begin");
+    expect_text_error("alloc 0 1\n",
+                      ":1: unknown operation 'alloc'; expected "
+                      "a, f, r, c, e or m, as the lines of a trace "
+                      "begin");
+    expect_text_error("\n\nA 0 1\n",
+                      ":3: unknown operation 'A'; expected "
+                      "a, f, r, c, e or m, as the lines of a trace "
+                      "begin");
 }
 
 static void bytes_that_are_no_text_are_shown_as_numbers(void **state)
 {
     (void)state;
-    expect_text_error("\xff\x01q\n", ":1: unknown operation '\\xff\\x01q'; "
-                                     "expected a, f, r, c, e or m");
+    expect_text_error("\xff\x01q\n",
+                      ":1: unknown operation '\\xff\\x01q'; "
+                      "expected a, f, r, c, e or m, as the lines of a trace "
+                      "begin");
 }
 
 static void a_long_field_is_shown_cut_short(void **state)
@@ -257,7 +265,8 @@ static void a_long_field_is_shown_cut_short(void **state)
     expect_text_error("qqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqq\n",
                       ":1: unknown operation "
                       "'qqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqqq...'; "
-                      "expected a, f, r, c, e or m");
+                      "expected a, f, r, c, e or m, as the lines of a trace "
+                      "begin");
 }
 
 static void missing_fields_are_named(void **state)

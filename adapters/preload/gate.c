@@ -1,6 +1,7 @@
 /* gate.c - holds back the threads that queue work while memory in use moves. */
 #include "gate.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -9,7 +10,13 @@
 
 #include "base/host.h"
 
-enum { CACHE_LINE = 64, SPINS = 200, NAP_NS = 20000 };
+enum {
+    CACHE_LINE = 64,
+    SPINS = 200,
+    NAP_NS = 20000,
+    NS_PER_MS = 1000000,
+    NS_PER_S = 1000000000
+};
 
 struct seat {
     _Alignas(CACHE_LINE) atomic_uint inside; /* calls that its thread is in */
@@ -18,13 +25,17 @@ struct seat {
 };
 
 static _Atomic(struct seat *) seats;
-static atomic_bool is_closed;
+
+enum state { OPEN, CLOSED, SEALED };
+static _Atomic enum state state;
+static atomic_uint closings;
+static _Atomic unsigned patience_ms = 30000;
 
 /* For threads without a seat, for lack of host memory. */
 static struct seat shared;
 
 static pthread_mutex_t closing = PTHREAD_MUTEX_INITIALIZER;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of is_closed */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the state */
 static pthread_cond_t opened = PTHREAD_COND_INITIALIZER;
 
 static _Thread_local struct {
@@ -88,11 +99,49 @@ static struct seat *seat_take(void)
 
 /* ---- entering --------------------------------------------------------------- */
 
+static struct timespec patience_ends(void)
+{
+    unsigned ms = atomic_load(&patience_ms);
+    struct timespec t;
+
+    (void)clock_gettime(CLOCK_REALTIME, &t); /* the clock of conditions */
+    t.tv_sec += ms / 1000;
+    t.tv_nsec += (long)(ms % 1000) * NS_PER_MS;
+    if (t.tv_nsec >= NS_PER_S) {
+        t.tv_nsec -= NS_PER_S;
+        t.tv_sec++;
+    }
+    return t;
+}
+
+/* The devices may be waiting for what this thread is about to queue. */
+static void break_open(void)
+{
+    enum state closed = CLOSED;
+
+    if (atomic_compare_exchange_strong(&state, &closed, OPEN))
+        pthread_cond_broadcast(&opened);
+}
+
 static void wait_until_open(void)
 {
+    struct timespec end = patience_ends();
+    unsigned closing_seen = atomic_load(&closings);
+    int r = 0;
+
     pthread_mutex_lock(&lock);
-    while (atomic_load(&is_closed))
-        pthread_cond_wait(&opened, &lock);
+    while (atomic_load(&state) != OPEN) {
+        if (atomic_load(&closings) != closing_seen) {
+            closing_seen = atomic_load(&closings);
+            end = patience_ends();
+        }
+        if (atomic_load(&state) == SEALED)
+            r = pthread_cond_wait(&opened, &lock);
+        else
+            r = pthread_cond_timedwait(&opened, &lock, &end);
+        if (r == ETIMEDOUT)
+            break_open();
+    }
     pthread_mutex_unlock(&lock);
 }
 
@@ -105,7 +154,7 @@ void preload_gate_enter(void)
     if (own.is_closer)
         return;
     while (atomic_fetch_add(&s->inside, 1) == 0 || s == &shared) {
-        if (!atomic_load(&is_closed))
+        if (atomic_load(&state) == OPEN)
             return;
         atomic_fetch_sub(&s->inside, 1);
         wait_until_open();
@@ -125,7 +174,8 @@ static void seat_pass(struct seat *s)
 {
     static const struct timespec nap = {.tv_nsec = NAP_NS};
 
-    for (int i = 0; atomic_load(&s->inside) != 0; i++) {
+    for (int i = 0; atomic_load(&s->inside) != 0 && atomic_load(&state) != OPEN;
+         i++) {
         if (i > SPINS)
             (void)nanosleep(&nap, NULL);
     }
@@ -134,18 +184,31 @@ static void seat_pass(struct seat *s)
 void preload_gate_close(void)
 {
     pthread_mutex_lock(&closing);
-    atomic_store(&is_closed, true);
+    atomic_fetch_add(&closings, 1);
+    atomic_store(&state, CLOSED);
     own.is_closer = true;
     for (struct seat *s = atomic_load(&seats); s != NULL; s = s->next)
         seat_pass(s);
     seat_pass(&shared);
 }
 
+bool preload_gate_seal(void)
+{
+    enum state closed = CLOSED;
+
+    return atomic_compare_exchange_strong(&state, &closed, SEALED);
+}
+
+void preload_gate_set_patience(unsigned ms)
+{
+    atomic_store(&patience_ms, ms);
+}
+
 void preload_gate_open(void)
 {
     pthread_mutex_lock(&lock);
     own.is_closer = false;
-    atomic_store(&is_closed, false);
+    atomic_store(&state, OPEN);
     pthread_cond_broadcast(&opened);
     pthread_mutex_unlock(&lock);
     pthread_mutex_unlock(&closing);

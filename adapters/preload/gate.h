@@ -10,14 +10,25 @@
 #ifndef LARDER_ADAPTERS_PRELOAD_GATE_H
 #define LARDER_ADAPTERS_PRELOAD_GATE_H
 
+#include <stdbool.h>
+
 /* Around a call that queues work.  Waits while another thread has the gate
  * closed; does nothing in the thread that closed it.  May be nested. */
 void preload_gate_enter(void);
 void preload_gate_leave(void);
 
 /* Wait for calls in progress and hold back those that follow, until it is
- * opened.  One thread at a time; the caller is in no call itself. */
+ * opened.  One thread at a time; the caller is in no call itself.
+ *
+ * Between closing and sealing the caller waits for the devices, whose work may
+ * itself wait for work that a thread held back is about to queue.  A thread that
+ * has been held back for the patience opens the gate then, and sealing fails
+ * (false).  A sealed gate is opened by its closer alone. */
 void preload_gate_close(void);
+bool preload_gate_seal(void);
 void preload_gate_open(void);
+
+/* Half a minute, which no queue of a training program lasts; for tests. */
+void preload_gate_set_patience(unsigned ms);
 
 #endif

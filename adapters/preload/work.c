@@ -65,10 +65,17 @@ static bool devices_pass(const struct preload_calls *real)
 
 /* ---- Larder's own moves ---------------------------------------------------- */
 
+/* Ranks as threads of one process, say, whose collectives wait for each other. */
+static const char stuck[] = "work that waits for other work";
+
 static larder_result fail_shared(const char *call)
 {
     char text[256];
 
+    if (call == stuck)
+        return preload_fail(LARDER_ERR_UNSUPPORTED,
+                            "queued work waited for work that was held back, "
+                            "so that none is held back any more");
     snprintf(text, sizeof text,
              "since %s was called, memory may be used by what is neither held "
              "back nor waited for",
@@ -87,6 +94,10 @@ static larder_result hold(const struct preload_calls *real)
         r = preload_fail(LARDER_ERR_CAPTURING, "a stream is captured");
     else if (!devices_pass(real))
         r = preload_fail(LARDER_ERR_DEVICE, "a device cannot be waited for");
+    if (r == LARDER_OK && !preload_gate_seal()) {
+        preload_work_shared(stuck);
+        r = fail_shared(stuck);
+    }
     if (r != LARDER_OK)
         preload_gate_open();
     return r;

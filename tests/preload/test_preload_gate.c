@@ -68,6 +68,41 @@ static void closing_waits_for_calls_in_progress(void **state)
     assert_int_equal(atomic_load(&closed), 1);
 }
 
+/* Work of a device may wait for what that thread is about to queue. */
+static void a_thread_held_back_for_too_long_opens_it(void **state)
+{
+    atomic_int passed = 0;
+    pthread_t thread;
+
+    (void)state;
+    preload_gate_set_patience(50);
+    preload_gate_close();
+    assert_int_equal(pthread_create(&thread, NULL, pass_once, &passed), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(atomic_load(&passed), 1);
+    assert_false(preload_gate_seal());
+    preload_gate_open();
+    preload_gate_set_patience(30000);
+}
+
+static void nothing_but_its_closer_opens_a_sealed_one(void **state)
+{
+    atomic_int passed = 0;
+    pthread_t thread;
+
+    (void)state;
+    preload_gate_set_patience(5);
+    preload_gate_close();
+    assert_true(preload_gate_seal());
+    assert_int_equal(pthread_create(&thread, NULL, pass_once, &passed), 0);
+    for (int i = 0; i < 5; i++)
+        nap();
+    assert_int_equal(atomic_load(&passed), 0);
+    preload_gate_open();
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    preload_gate_set_patience(30000);
+}
+
 static void who_closed_it_passes(void **state)
 {
     atomic_int passed = 0;
@@ -153,6 +188,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_closed_gate_holds_back_other_threads),
         cmocka_unit_test(closing_waits_for_calls_in_progress),
+        cmocka_unit_test(a_thread_held_back_for_too_long_opens_it),
+        cmocka_unit_test(nothing_but_its_closer_opens_a_sealed_one),
         cmocka_unit_test(who_closed_it_passes),
         cmocka_unit_test(threads_come_and_go),
         cmocka_unit_test(nobody_is_inside_while_it_is_closed),

@@ -121,7 +121,8 @@ static void work(struct worker *w)
     }
 }
 
-/* Every second one also has a thread that answers. */
+/* Every second one also has a thread that answers.  A handle goes to another
+ * process only whole: on this small device each page has its own. */
 static void worker_main(int number, uint64_t seed)
 {
     struct worker w = {.number = number,
@@ -132,7 +133,7 @@ static void worker_main(int number, uint64_t seed)
     MUST(prctl(PR_SET_PDEATHSIG, SIGKILL) == 0); /* if the storm fails */
     random_state = seed * UINT64_C(0x9e3779b97f4a7c15) | 1;
     snprintf(conf, sizeof conf,
-             "ask_budget_ms:60000,minimum:%llu,ledger_thread:%s",
+             "handle_mib:2,ask_budget_ms:60000,minimum:%llu,ledger_thread:%s",
              (unsigned long long)w.minimum, number % 2 ? "True" : "False");
     larder_options_init(&opt);
     opt.policy = below(4) == 0 ? LARDER_POLICY_DIRECT : LARDER_POLICY_LARDER;

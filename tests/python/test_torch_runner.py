@@ -1,10 +1,11 @@
 """python3 -m larder.torch: programs as they are, reports, comparisons."""
 
 import json
+import os
 import unittest
 
 import torch_case
-from torch_case import C10, TorchCase
+from torch_case import C10, DOUBLE_DIR, PACKAGE_DIR, TorchCase
 
 TRAIN = """
 import sys, torch
@@ -19,6 +20,16 @@ for i in range(int(sys.argv[1])):
     other.step()
 y = torch.empty(10 << 20)
 print(__name__, sys.argv[1:], torch.cuda.memory_stats()["num_ooms"])
+"""
+
+LIBRARIES = os.environ.get("LARDER_LIBRARY_DIR", "")
+GATE = os.path.join(LIBRARIES, "liblarder_preload.so")
+
+MOVES = """
+import os, larder.torch
+features = [u.feature for u in larder.torch.unsupported()]
+preloaded = os.environ.get("LD_PRELOAD", "")
+print("moving live memory" not in features, "liblarder_preload" in preloaded)
 """
 
 
@@ -42,6 +53,44 @@ class Runner(TorchCase):
             ),
         )
         self.assertEqual(run.stdout, "beside the script True\n", run.stderr)
+
+    @unittest.skipUnless(os.path.exists(GATE), "no preload library")
+    def test_it_starts_on_the_preload_library(self):
+        run = self.runner(self.write(MOVES))
+        self.assertEqual(run.stdout, "True True\n", run.stderr)
+
+    @unittest.skipUnless(os.path.exists(GATE), "no preload library")
+    def test_where_it_cannot_be_preloaded_nothing_moves(self):
+        for name in ("with blank", "with:colon"):
+            os.symlink(os.path.abspath(LIBRARIES), self.path(name))
+            run = self.runner(
+                self.write(MOVES), LARDER_LIBRARY_DIR=self.path(name)
+            )
+            self.assertEqual(run.stdout, "False False\n", run.stderr)
+            self.assertNotIn("liblarder_preload", run.stderr)
+
+    def test_the_setting_alone_moves_nothing(self):
+        run = self.runner(self.write(MOVES), LARDER_PRELOAD="gate")
+        self.assertEqual(run.stdout, "False False\n", run.stderr)
+
+    def test_a_library_of_the_current_folder_is_not_loaded(self):
+        self.write("not ours", "liblarder_preload.so")
+        os.mkdir(self.path("package"))
+        # Where no library is found beside the package.
+        os.symlink(
+            os.path.join(PACKAGE_DIR, "larder"), self.path("package/larder")
+        )
+        run = self.run_python(
+            "-c",
+            "import os, sys\n"
+            f"os.chdir({self.path('')!r})\n"
+            "os.execv(sys.executable, [sys.executable, '-m', 'larder.torch',"
+            " sys.argv[1]])",
+            self.write(""),
+            PYTHONPATH=self.path("package") + os.pathsep + DOUBLE_DIR,
+            LARDER_LIBRARY_DIR="",
+        )
+        self.assertNotIn("liblarder_preload", run.stderr)
 
     def test_a_module_runs_by_its_name(self):
         self.write(TRAIN, "train.py")

@@ -13,7 +13,7 @@ import os
 import runpy
 import sys
 
-from larder._finding import candidates
+from larder._finding import VARIABLE, candidates
 from larder._leaving import exit_status
 
 
@@ -97,7 +97,19 @@ def _gate(options):
     if sys.platform != "linux" or not sys.executable:
         return None
     path = candidates(["liblarder_preload.so"])[0]
-    return os.path.abspath(path) if os.path.exists(path) else None
+    if os.environ.get(VARIABLE):
+        path = os.path.abspath(path)
+    return path if _can_be_preloaded(path) else None
+
+
+def _can_be_preloaded(path):
+    # A bare name would be looked for in the current folder, and LD_PRELOAD is
+    # split at blanks and colons.
+    return (
+        os.path.isabs(path)
+        and not set(path) & set(" \t\n:")
+        and os.path.exists(path)
+    )
 
 
 def _start_gated(library):

@@ -1,6 +1,7 @@
 """What PyTorch cannot do with an allocator other than its own, and why."""
 
 import collections
+import ctypes
 import os
 
 Unsupported = collections.namedtuple(
@@ -88,9 +89,20 @@ _UNGATED = Unsupported(
 missing = []
 
 
+def _is_gated():
+    """Whether the library below which live memory may move is loaded, which
+    the environment alone does not tell."""
+    if os.environ.get("LARDER_PRELOAD") != "gate":
+        return False
+    try:
+        return hasattr(ctypes.CDLL(None), "larder_preload_hold")
+    except (OSError, TypeError):
+        return False
+
+
 def unsupported():
     """A list of Unsupported: feature, what_happens, why, instead."""
     rows = [*_ALWAYS, *missing]
-    if os.environ.get("LARDER_PRELOAD") != "gate":
+    if not _is_gated():
         rows.append(_UNGATED)
     return rows

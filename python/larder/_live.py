@@ -11,12 +11,23 @@ import time
 # Of the program's time, for making snapshots: it waits for them.
 _SHARE = 0.02
 
+# Seconds until the next try, where no connection can be had.
+_PAUSE = 0.2
+
 
 def _is_ours(connection):
     said = connection.getsockopt(
         socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i")
     )
     return struct.unpack("3i", said)[1] == os.getuid()
+
+
+def _end(connection):
+    """A child that was forked meanwhile has it open, too."""
+    try:
+        connection.shutdown(socket.SHUT_WR)
+    except OSError:  # the other side has left
+        pass
 
 
 class Live:
@@ -37,16 +48,22 @@ class Live:
         self._socket.close()
 
     def _serve(self):
-        while True:
-            try:
-                connection, _ = self._socket.accept()
-            except OSError:  # closed
-                return
+        while (connection := self._next()) is not None:
             with connection:
                 try:
                     self._answer(connection)
                 except Exception:  # one that left, or no snapshot just now
                     pass
+                _end(connection)
+
+    def _next(self):
+        """The next connection; None: the socket is closed."""
+        while self._socket.fileno() >= 0:
+            try:
+                return self._socket.accept()[0]
+            except OSError:  # such as no descriptor left, for now
+                time.sleep(_PAUSE)
+        return None
 
     def _answer(self, connection):
         if not _is_ours(connection):

@@ -9,12 +9,14 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "snapshot/notes_as_stacks.h"
 #include "snapshot/plain_text.h"
-#include "snapshot_input.h"
+#include "trace/trace_source.h"
 #include "view/view.h"
 
 enum {
@@ -59,6 +61,22 @@ static void words_of(int64_t pid, char out[NAME_MAX_BYTES])
     plain_text(out);
 }
 
+/* A socket's name up to the number of the process. */
+static void name_before(char out[NAME_MAX_BYTES])
+{
+    snprintf(out, NAME_MAX_BYTES, "larder-live-%u-", (unsigned)getuid());
+}
+
+/* Any user can take a name: the process has to be this one's. */
+static bool is_own_process(int64_t pid)
+{
+    char path[NAME_MAX_BYTES];
+    struct stat at;
+
+    snprintf(path, sizeof path, "/proc/%" PRId64, pid);
+    return stat(path, &at) == 0 && at.st_uid == getuid();
+}
+
 /* The process of a line of /proc/net/unix: a socket that listens under our
  * name; -1: another. */
 static int64_t pid_of(const char *line)
@@ -68,14 +86,14 @@ static int64_t pid_of(const char *line)
     int64_t pid;
     int end = -1;
 
-    snprintf(name, sizeof name, "@larder-live-%u-", (unsigned)getuid());
+    name_before(name);
     at = strstr(line, name);
-    if (at == NULL ||
+    if (at == NULL || at == line || at[-1] != '@' ||
         sscanf(at + strlen(name), "%" SCNd64 "%n", &pid, &end) != 1 ||
         at[strlen(name) + (size_t)end] != '\n')
         return -1;
     /* One whose peer has not been accepted yet has the same name. */
-    return strstr(line, " 00010000 ") != NULL ? pid : -1;
+    return strstr(line, " 00010000 ") != NULL && is_own_process(pid) ? pid : -1;
 }
 
 void top_recorded_print(FILE *out)
@@ -104,7 +122,7 @@ void top_recorded_print(FILE *out)
 
 /* ---- what it has recorded --------------------------------------------------- */
 
-/* Any user can take a name: the one at the other end has to be this one. */
+/* The one at the other end has to be this user, too. */
 static bool is_ours(int fd)
 {
     struct ucred peer;
@@ -119,14 +137,18 @@ static int connect_to(int64_t pid)
     struct sockaddr_un at = {.sun_family = AF_UNIX};
     struct timeval patience = {.tv_sec = PATIENCE_S};
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    int n = snprintf(at.sun_path + 1, sizeof at.sun_path - 1,
-                     "larder-live-%u-%" PRId64, (unsigned)getuid(), pid);
-    socklen_t size =
-        (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
+    char name[NAME_MAX_BYTES];
+    socklen_t size;
 
     if (fd < 0)
         return -1;
+    name_before(name);
+    size = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1) +
+           (socklen_t)snprintf(at.sun_path + 1, sizeof at.sun_path - 1,
+                               "%s%" PRId64, name, pid);
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    /* Of a program that does not answer the queue is full: connect waits. */
+    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
     if (connect(fd, (struct sockaddr *)&at, size) == 0 && is_ours(fd))
         return fd;
     close(fd);
@@ -167,19 +189,35 @@ static bool fail(struct tool_error *error, const char *text)
     return false;
 }
 
+/* `name` is for messages. */
+static bool read_snapshot(int memory, const char *name, struct snapshot **out,
+                          struct tool_error *error)
+{
+    off_t size = lseek(memory, 0, SEEK_END);
+    void *bytes = mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE, memory, 0);
+    struct trace_source *source;
+    bool ok;
+
+    if (bytes == MAP_FAILED)
+        return fail(error, "there is no memory for the snapshot");
+    ok = trace_source_open_memory(bytes, (size_t)size, name, &source, error) &&
+         snapshot_read_source(source, name, NULL, out, error) &&
+         snapshot_notes_as_stacks(*out, error);
+    munmap(bytes, (size_t)size);
+    return ok;
+}
+
 static bool view(int memory, int64_t pid, FILE *out, struct tool_error *error)
 {
-    char path[NAME_MAX_BYTES];
     char name[NAME_MAX_BYTES];
     char title[2 * NAME_MAX_BYTES];
     struct snapshot *snapshot = NULL;
     struct view_run run;
     bool ok;
 
-    snprintf(path, sizeof path, "/proc/self/fd/%d", memory);
     words_of(pid, name);
     snprintf(title, sizeof title, "%s %" PRId64, name, pid);
-    ok = snapshot_input_read(path, &snapshot, error);
+    ok = read_snapshot(memory, title, &snapshot, error);
     if (ok) {
         run = (struct view_run){.name = title, .snapshot = snapshot};
         ok = view_write(out, title, &run, 1, NULL, error);

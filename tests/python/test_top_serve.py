@@ -241,6 +241,7 @@ class Served(unittest.TestCase):
             status, body = self.get(f"recorded/{os.getpid()}")
             self.assertEqual(status, 503, sent)
             self.assertNotEqual(body, b"")
+            self.assertNotIn(b"/proc/", body)
             self.end(live)
         self.assertEqual(self.get("recorded/1")[0], 503)
         self.assertEqual(self.get()[0], 200)
@@ -285,6 +286,7 @@ class Served(unittest.TestCase):
             "        s.accept()[0].sendall(snapshot)\n"
         )
         pid = int(process.stdout.readline())
+        self.assertNotIn(pid, [r["pid"] for r in self.data()["recorded"]])
         status, body = self.get(f"recorded/{pid}")
         self.assertEqual(status, 503)
         self.assertIn(b"does not record any more", body)

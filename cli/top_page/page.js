@@ -3,6 +3,7 @@
 "use strict";
 
 const KEPT_MS = 600000;
+const KEPT_LOOKS = 600;
 const BANDS = 8; // processes with a colour of their own; the rest is one band
 const COLOURS = ["#4477aa", "#ee6677", "#228833", "#ccbb44", "#66ccee",
   "#aa3377", "#ee8866", "#44bb99", "#999999"];
@@ -55,11 +56,31 @@ function pastOf(key) {
   return past;
 }
 
-// Processes keep their colours: by who came first.
-function pidsOf(past) {
-  const pids = new Set();
-  for (const at of past) for (const pid of at.held.keys()) pids.add(pid);
-  return [...pids];
+const colours = new Map(); // of each device: Map of the processes' colours
+
+// A process keeps the colour it has got while the curve shows it; without one,
+// it is in the last band.
+function coloursOf(key, past) {
+  const there = new Set(past.flatMap(at => [...at.held.keys()]));
+  const kept = new Map([...colours.get(key) || []]
+    .filter(([pid]) => there.has(pid)));
+  const taken = new Set(kept.values());
+  for (const pid of there) {
+    let colour = kept.has(pid) ? BANDS : 0;
+    while (taken.has(colour)) colour++;
+    if (colour >= BANDS) continue;
+    kept.set(pid, colour);
+    taken.add(colour);
+  }
+  colours.set(key, kept);
+  return pid => kept.has(pid) ? kept.get(pid) : BANDS;
+}
+
+// What the processes of each colour held.
+function bandsOf(at, colourOf) {
+  const bands = COLOURS.map(() => 0);
+  for (const [pid, held] of at.held) bands[colourOf(pid)] += held;
+  return bands;
 }
 
 function path(points, below, x, y) {
@@ -69,7 +90,7 @@ function path(points, below, x, y) {
 }
 
 // The processes' memory, one above the other, over the last minutes.
-function curve(past, total, pids) {
+function curve(past, total, colourOf) {
   const space = "http://www.w3.org/2000/svg";
   const svg = document.createElementNS(space, "svg");
   const begin = past[0].ms;
@@ -81,14 +102,13 @@ function curve(past, total, pids) {
   svg.setAttribute("role", "img");
   svg.setAttribute("aria-label",
     `The last ${Math.round(span / 1000)} seconds; the table has the figures`);
-  const bands = [...pids.slice(0, BANDS).map(pid => at => at.held.get(pid) || 0),
-    at => pids.slice(BANDS).reduce((sum, pid) => sum + (at.held.get(pid) || 0), 0)];
+  const bands = past.map(at => bandsOf(at, colourOf));
   let below = past.map(at => [at.ms, 0]);
-  bands.forEach((heldAt, index) => {
-    const above = past.map((at, i) => [at.ms, below[i][1] + heldAt(at)]);
+  COLOURS.forEach((colour, index) => {
+    const above = past.map((at, i) => [at.ms, below[i][1] + bands[i][index]]);
     const band = document.createElementNS(space, "path");
     band.setAttribute("d", path(above, below, x, y));
-    band.setAttribute("fill", COLOURS[index]);
+    band.setAttribute("fill", colour);
     svg.append(band);
     below = above;
   });
@@ -125,11 +145,10 @@ function processRow(process, colour) {
 function showDevice(device) {
   const section = element("section", "");
   const past = pastOf(keyOf(device));
-  const pids = pidsOf(past);
-  const colourOf = pid => COLOURS[Math.min(pids.indexOf(pid), BANDS)];
+  const colourOf = coloursOf(keyOf(device), past);
   section.append(element("h2", `${device.name || "GPU"}: ` +
     `${bytes(device.used_bytes)} of ${bytes(device.total_bytes)} in use`));
-  section.append(curve(past, device.total_bytes, pids));
+  section.append(curve(past, device.total_bytes, colourOf));
   const scroll = element("div", "", {class: "scroll"});
   const table = element("table", "");
   const head = element("tr", "");
@@ -139,7 +158,7 @@ function showDevice(device) {
   }
   table.append(head);
   for (const process of device.processes) {
-    table.append(processRow(process, colourOf(process.pid)));
+    table.append(processRow(process, COLOURS[colourOf(process.pid)]));
   }
   scroll.append(table);
   section.append(scroll);
@@ -160,7 +179,28 @@ function showOthers(devices) {
   return others.length > 0 ? [section] : [];
 }
 
+// A button that is replaced between a press and its release is not clicked: what
+// is pressed stays, for a moment longer than it is (a tap's click comes later),
+// and not for ever if the release is not told.
+const PRESSED_MS = 5000;
+const RELEASED_MS = 300;
+let pressedUntil = 0;
+
+function stayFor(ms) {
+  return () => {
+    pressedUntil = performance.now() + ms;
+  };
+}
+
+for (const kind of ["pointerdown", "keydown"]) {
+  $("devices").addEventListener(kind, stayFor(PRESSED_MS));
+}
+for (const kind of ["pointerup", "pointercancel", "keyup"]) {
+  addEventListener(kind, stayFor(RELEASED_MS));
+}
+
 function show() {
+  if (performance.now() < pressedUntil) return;
   const devices = looks.length > 0 ? looks[looks.length - 1].devices : [];
   const focus = document.activeElement && document.activeElement.id;
   const sections = [...devices.map(showDevice), ...showOthers(devices)];
@@ -260,7 +300,8 @@ async function ask() {
     looks.push(...said.looks);
     if (looks.length > 0) last = looks[looks.length - 1].n;
     while (looks.length > 0 &&
-      looks[0].ms < looks[looks.length - 1].ms - KEPT_MS) {
+      (looks.length > KEPT_LOOKS ||
+        looks[0].ms < looks[looks.length - 1].ms - KEPT_MS)) {
       looks.shift();
     }
     recorded = said.recorded;

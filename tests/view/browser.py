@@ -233,6 +233,14 @@ class Page:
             self.mouse('mouseReleased', x, y, True, modifiers, clickCount=n)
         self.settle()
 
+    def slow_click(self, x, y, seconds):
+        """The button stays down that long."""
+        self.mouse('mouseMoved', x, y)
+        self.mouse('mousePressed', x, y, True, clickCount=1)
+        time.sleep(seconds)
+        self.mouse('mouseReleased', x, y, True, clickCount=1)
+        self.settle()
+
     def drag(self, begin, end, modifiers=0):
         self.mouse('mouseMoved', *begin, modifiers=modifiers)
         self.mouse('mousePressed', *begin, True, modifiers, clickCount=1)

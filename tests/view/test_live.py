@@ -96,6 +96,18 @@ class LivePage(page_case.PageCase):
         page.run('document.getElementById("close").click()')
         self.assertTrue(page.run('document.getElementById("live").hidden'))
 
+    def test_a_press_outlasts_a_look(self):
+        page = self.open_file(self.address)
+        button = f'document.getElementById("run-{os.getpid()}")'
+        page.wait(f'{button} !== null')
+        left, top, width, height = page.box(f'#run-{os.getpid()}')
+        page.slow_click(left + width / 2, top + height / 2, 0.7)
+        self.assertFalse(page.run('document.getElementById("live").hidden'))
+        # The looks go on.
+        page.run(f'{button}.dataset.old = "yes"')
+        page.wait(f'{button}.dataset.old === undefined')
+        page.run('document.getElementById("close").click()')
+
     def test_a_run_that_ends_stays_and_is_told(self):
         program = subprocess.Popen(
             [sys.executable, '-c',

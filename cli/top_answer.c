@@ -11,9 +11,9 @@
 #include "top_recorded.h"
 
 enum {
-    READ_SECONDS = 5,
+    READ_SECONDS = 2,
     ANSWER_SECONDS = 120,
-    DRAIN_BYTES = 1 << 16,
+    DRAIN_SECONDS = 2,
     HEADERS_MAX = 1024
 };
 
@@ -211,18 +211,16 @@ static bool read_head(int fd, char head[TOP_HEAD_MAX + 1], bool *is_too_large)
     return true;
 }
 
-/* What is unread when a connection is closed makes the other end lose the
- * answer. */
+/* What is unread when a connection is closed, as a body, makes the other end
+ * lose the answer. */
 static void drain(int fd)
 {
     char ignored[1024];
-    size_t total = 0;
-    ssize_t n;
 
+    alarm(DRAIN_SECONDS);
     shutdown(fd, SHUT_WR);
-    while (total < DRAIN_BYTES &&
-           (n = recv(fd, ignored, sizeof ignored, 0)) > 0)
-        total += (size_t)n;
+    while (recv(fd, ignored, sizeof ignored, 0) > 0)
+        ;
 }
 
 void top_answer(const struct top_served *served, int fd)
@@ -243,6 +241,6 @@ void top_answer(const struct top_served *served, int fd)
     } else {
         send_words(fd, is_too_large ? TOP_TOO_LARGE : TOP_MALFORMED,
                    PAGE_POLICY, "no\n");
-        drain(fd);
     }
+    drain(fd);
 }

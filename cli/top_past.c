@@ -3,17 +3,9 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <time.h>
 
+#include "clock.h"
 #include "top_text.h"
-
-static uint64_t now_ms(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_REALTIME, &t);
-    return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
 
 /* {"n":7,"ms":...,"devices":[...]} */
 static char *look_text(uint64_t number, const struct top_data *data)
@@ -23,7 +15,7 @@ static char *look_text(uint64_t number, const struct top_data *data)
 
     if (devices != NULL &&
         asprintf(&text, "{\"n\":%" PRIu64 ",\"ms\":%" PRIu64 ",\"devices\":%s}",
-                 number, now_ms(), devices) < 0)
+                 number, clock_ms(), devices) < 0)
         text = NULL;
     free(devices);
     return text;

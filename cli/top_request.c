@@ -5,7 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum { HOST_MAX = 32 };
+enum { HOST_MAX = 32, HTTP_PORT = 80 };
 
 bool top_request_is_whole(const char *head)
 {
@@ -40,13 +40,20 @@ static const char *value_of(const char *line, size_t length, const char *name,
     return value;
 }
 
+static bool is_same(const char *value, size_t length, const char *wanted)
+{
+    return length == strlen(wanted) && strncasecmp(value, wanted, length) == 0;
+}
+
+/* Who asks leaves out the port that is HTTP's. */
 static bool is_host(const char *value, size_t length, const char *name,
                     unsigned port)
 {
     char wanted[HOST_MAX];
-    int n = snprintf(wanted, sizeof wanted, "%s:%u", name, port);
 
-    return length == (size_t)n && strncasecmp(value, wanted, length) == 0;
+    snprintf(wanted, sizeof wanted, "%s:%u", name, port);
+    return is_same(value, length, wanted) ||
+           (port == HTTP_PORT && is_same(value, length, name));
 }
 
 /* There is one Host, and it is ours. */

@@ -10,8 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "clock.h"
 #include "option.h"
 #include "top_pick.h"
 #include "units.h"
@@ -424,23 +424,15 @@ static bool obey(struct screen *s, int key)
 
 /* ---- the screen ------------------------------------------------------------------ */
 
-static uint64_t now_ms(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
-
 static void watch(struct screen *s, unsigned period_ms)
 {
     for (;;) {
-        uint64_t next_ms = now_ms() + period_ms;
+        uint64_t next_ms = clock_ms() + period_ms;
         int key = ERR;
 
         look(s);
         for (;;) {
-            uint64_t now = now_ms();
+            uint64_t now = clock_ms();
 
             draw(s);
             if (now >= next_ms)

@@ -12,9 +12,9 @@
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "complain.h"
 #include "option.h"
 #include "top_answer.h"
@@ -25,14 +25,6 @@ enum {
     FULL_MS = 20, /* between looks for a child that has ended */
     TOKEN_BYTES = (TOP_TOKEN_BYTES - 1) / 2
 };
-
-static uint64_t clock_ms(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
 
 static bool make_token(char out[TOP_TOKEN_BYTES])
 {
@@ -84,7 +76,8 @@ static void reap(unsigned *children)
         (*children)--;
 }
 
-static void accept_one(const struct top_served *s, int listening,
+/* False: there is no descriptor or no process left, or who asked has gone. */
+static bool accept_one(const struct top_served *s, int listening,
                        unsigned *children)
 {
     int fd = accept4(listening, NULL, NULL, SOCK_CLOEXEC);
@@ -99,6 +92,7 @@ static void accept_one(const struct top_served *s, int listening,
         (*children)++;
     if (fd >= 0)
         close(fd);
+    return child > 0;
 }
 
 /* Until the next look, or, with too many children, until one may have ended;
@@ -126,9 +120,24 @@ static void serve(struct top_served *s, int listening)
             next = now + s->period_ms;
         }
         reap(&children);
-        if (somebody_asks(listening, children, next > now ? next - now : 0))
-            accept_one(s, listening, &children);
+        if (somebody_asks(listening, children, next > now ? next - now : 0) &&
+            !accept_one(s, listening, &children))
+            poll(NULL, 0, FULL_MS);
     }
+}
+
+/* What was inherited would leave children uncounted, and silent ones alive. */
+static void set_signals(void)
+{
+    sigset_t ours;
+
+    sigemptyset(&ours);
+    sigaddset(&ours, SIGCHLD);
+    sigaddset(&ours, SIGALRM);
+    signal(SIGCHLD, SIG_DFL);
+    signal(SIGALRM, SIG_DFL);
+    signal(SIGPIPE, SIG_IGN);
+    sigprocmask(SIG_UNBLOCK, &ours, NULL);
 }
 
 int top_serve_run(unsigned port, unsigned period_ms, enum top_order order,
@@ -145,7 +154,7 @@ int top_serve_run(unsigned port, unsigned period_ms, enum top_order order,
     served.period_ms = period_ms;
     served.order = order;
     served.filter = filter;
-    signal(SIGPIPE, SIG_IGN);
+    set_signals();
     printf("http://127.0.0.1:%u/%s/\n", port, served.token);
     fflush(stdout);
     serve(&served, listening);

@@ -27,6 +27,21 @@ def remove_shared(name):
         os.remove(path)
 
 
+def serve(test, option="--serve", **more):
+    """A server for one test, and its address; "": it has ended."""
+    process = subprocess.Popen(
+        [LARDER, "top", option],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        encoding="ascii",
+        **more,
+    )
+    test.addCleanup(process.stdout.close)
+    test.addCleanup(process.wait)
+    test.addCleanup(process.kill)
+    return process, process.stdout.readline().strip()
+
+
 class Served(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -147,13 +162,25 @@ class Served(unittest.TestCase):
         connection.sendall(b"x" * 8192)
         self.assertIn(b" 431 ", self.all_of(connection))
 
+    def test_a_body_does_not_lose_the_answer(self):
+        size = 300000
+        length = f"Content-Length: {size}\r\n"
+        for what in ("", "data?after=0"):
+            for method, status in (("POST", 405), ("GET", 200)):
+                request = (
+                    f"{method} /{self.token}/{what} HTTP/1.1\r\n"
+                    f"Host: 127.0.0.1:{self.port}\r\n{length}\r\n"
+                )
+                said = self.raw(request.encode() + b"x" * size)
+                self.assertEqual(said[0], status)
+
     def test_those_who_ask_slowly_or_not_at_all_keep_nobody_waiting(self):
         silent = [self.connect() for _ in range(8)]
         silent[0].sendall(b"GET ")
         begun = time.monotonic()
         self.assertEqual(self.get()[0], 200)
         self.assertLess(time.monotonic() - begun, 3)
-        # They are dropped after five seconds.
+        # They are dropped after two seconds.
         for connection in silent:
             self.assertEqual(connection.recv(1), b"")
         self.assertLess(time.monotonic() - begun, 20)
@@ -168,9 +195,12 @@ class Served(unittest.TestCase):
         first = self.data()
         self.assertEqual(first["period_ms"], 100)
         numbers = [look["n"] for look in first["looks"]]
-        self.assertEqual(numbers, list(range(1, len(numbers) + 1)))
-        time.sleep(0.5)
-        later = self.data(numbers[-1])["looks"]
+        there = range(numbers[0], numbers[0] + len(numbers))
+        self.assertEqual(numbers, list(there))
+        later, until = [], time.monotonic() + 30
+        while not later and time.monotonic() < until:
+            time.sleep(0.1)
+            later = self.data(numbers[-1])["looks"]
         self.assertEqual(later[0]["n"], numbers[-1] + 1)
         self.assertEqual(self.data(10**17)["looks"], [])
 
@@ -324,12 +354,61 @@ class Refused(unittest.TestCase):
                 self.assertIn(why, run.stderr)
 
     def test_it_ends_with_a_signal(self):
-        process = subprocess.Popen(
-            [LARDER, "top", "--serve"], stdout=subprocess.DEVNULL
+        process, address = serve(self)
+        self.assertNotEqual(address, "")
+        process.terminate()
+        self.assertEqual(process.wait(30), -signal.SIGTERM)
+
+
+class Inherited(unittest.TestCase):
+    """What a parent ignores or blocks, as nohup and some supervisors do."""
+
+    def answers_all(self, prepare):
+        _, address = serve(self, preexec_fn=prepare)
+        port = int(address.split(":")[2].split("/")[0])
+        with socket.create_connection(("127.0.0.1", port)) as silent:
+            # More than are answered at once.
+            for _ in range(70):
+                with urllib.request.urlopen(address, timeout=30) as answer:
+                    self.assertEqual(answer.status, 200)
+            silent.settimeout(30)
+            self.assertEqual(silent.recv(1), b"")
+
+    def test_signals_that_are_ignored(self):
+        def ignore():
+            signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+            signal.signal(signal.SIGALRM, signal.SIG_IGN)
+
+        self.answers_all(ignore)
+
+    def test_signals_that_are_blocked(self):
+        both = (signal.SIGCHLD, signal.SIGALRM)
+        self.answers_all(
+            lambda: signal.pthread_sigmask(signal.SIG_BLOCK, both)
         )
-        time.sleep(0.3)
-        process.send_signal(signal.SIGINT)
-        self.assertEqual(process.wait(30), -signal.SIGINT)
+
+
+class PortOfHttp(unittest.TestCase):
+    def test_browsers_leave_it_out(self):
+        _, address = serve(self, "--serve=80")
+        if address == "":
+            self.skipTest("port 80 cannot be had")
+        path = address.split("/", 3)[3]
+        for host, status in (
+            ("127.0.0.1", 200),
+            ("localhost", 200),
+            ("127.0.0.1:80", 200),
+            ("127.0.0.1:", 403),
+            ("127.0.0.1.evil.example", 403),
+            ("evil.example", 403),
+        ):
+            with socket.create_connection(("127.0.0.1", 80)) as connection:
+                connection.settimeout(30)
+                connection.sendall(
+                    f"GET /{path} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode()
+                )
+                said = Served.all_of(connection)
+            self.assertIn(f"HTTP/1.1 {status} ".encode(), said, host)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,17 @@
+/* clock.h - the time between two moments; that of the day does not matter. */
+#ifndef LARDER_CLI_CLOCK_H
+#define LARDER_CLI_CLOCK_H
+
+#include <stdint.h>
+#include <time.h>
+
+/* Never goes back, nor jumps when the time of the day is set. */
+static inline uint64_t clock_ms(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+#endif

@@ -99,8 +99,8 @@ class Engine:
             if not hasattr(arguments, name):
                 raise ValueError(f"vLLM's engine has no argument {name}")
             setattr(arguments, name, value)
-        # It wants memory of other processes, which the stand-in has not; without
-        # it each card needs some 16 MiB less.
+        # It opens memory of the other ranks, which are not there: one process
+        # stands for all.  Without it each card needs some 16 MiB less.
         if arguments.tensor_parallel_size > 1:
             arguments.disable_custom_all_reduce = True
         folders = _folders(arguments.model)

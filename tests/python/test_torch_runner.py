@@ -69,6 +69,23 @@ class Runner(TorchCase):
             self.assertEqual(run.stdout, "False False\n", run.stderr)
             self.assertNotIn("liblarder_preload", run.stderr)
 
+    @unittest.skipUnless(os.path.exists(GATE), "no preload library")
+    def test_options_of_python_stay(self):
+        script = self.write(
+            "import os, sys\n"
+            "print(sys.flags.optimize, sys.warnoptions, sys.flags.utf8_mode,"
+            " 'liblarder_preload' in os.environ['LD_PRELOAD'])"
+        )
+        # Python 3.9 has no orig_argv.
+        start = (
+            "import runpy, sys\n"
+            "if hasattr(sys, 'orig_argv'): del sys.orig_argv\n"
+            "runpy.run_module('larder.torch', run_name='__main__')"
+        )
+        options = ("-O", "-W", "error", "-X", "utf8")
+        run = self.run_python(*options, "-c", start, script)
+        self.assertEqual(run.stdout, "1 ['error'] 1 True\n", run.stderr)
+
     def test_the_setting_alone_moves_nothing(self):
         run = self.runner(self.write(MOVES), LARDER_PRELOAD="gate")
         self.assertEqual(run.stdout, "False False\n", run.stderr)

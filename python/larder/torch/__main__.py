@@ -11,6 +11,7 @@ forbids that; LARDER_PRELOAD=off starts it without.
 import argparse
 import os
 import runpy
+import subprocess
 import sys
 
 from larder._finding import VARIABLE, candidates
@@ -119,8 +120,9 @@ def _start_gated(library):
     os.environ["LARDER_PRELOAD"] = "gate"
     sys.stdout.flush()
     sys.stderr.flush()
-    # Python 3.9 keeps no options of its own for us.
-    ours = ["-m", "larder.torch", *sys.argv[1:]]
+    # Python 3.9 keeps no orig_argv.
+    options = subprocess._args_from_interpreter_flags()
+    ours = [*options, "-m", "larder.torch", *sys.argv[1:]]
     arguments = getattr(sys, "orig_argv", [None, *ours])[1:]
     os.execv(sys.executable, [sys.executable, *arguments])
 

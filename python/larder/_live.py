@@ -69,12 +69,18 @@ class Live:
         if not _is_ours(connection):
             return
         if time.monotonic() >= self._fresh_until:
-            # Of the processor: what this thread waits for is the program.
-            begun, is_first = time.thread_time(), not self._said
+            self._renew()
+        connection.settimeout(30)
+        connection.sendall(self._said)
+
+    def _renew(self):
+        # Of the processor: what this thread waits for is the program.
+        begun, is_first = time.thread_time(), self._fresh_until == 0
+        self._said = b""
+        try:
             self._said = self._make()
+        finally:  # a failure takes its time, too
             took = time.thread_time() - begun
             # For the first PyTorch loads what it needs, 0.8 s, once.
             wait = 0 if is_first else took / _SHARE
             self._fresh_until = time.monotonic() + wait
-        connection.settimeout(30)
-        connection.sendall(self._said)

@@ -28,6 +28,7 @@ MIB = 1 << 20
 LARGE = "80GiB"
 STEP = 2 * MIB
 ROUNDS, PASSES = 3, 10
+OUT_OF_MEMORY = 3  # as status: 1 is any failure of Python's
 
 
 class Missing(Exception):
@@ -75,22 +76,28 @@ class Rival:
             text=True,
             check=False,
         )
-        if done.returncode == 1:
+        if done.returncode == OUT_OF_MEMORY:
             return None
         if done.returncode:
             raise Missing(f"{self.name}: {done.stderr.strip()[-200:]}")
         return float(done.stdout or 0)
 
     def smallest(self, trace, peak):
-        """The smallest device in MiB, by halves of what is between."""
-        low, high = peak // STEP, 4 * peak // STEP
+        """The bytes of the smallest device, by halves of what is between."""
+        # On the lower, less than what is asked for, it cannot run.
+        low, high = (peak - 1) // STEP, 4 * peak // STEP
+        if not self._fits(high, trace):
+            raise Missing(f"{self.name}: four times the peak are not enough")
         while low + 1 < high:
             middle = (low + high) // 2
-            if self.run(f"{middle * STEP // MIB}MiB", trace, 0) is None:
-                low = middle
-            else:
+            if self._fits(middle, trace):
                 high = middle
+            else:
+                low = middle
         return high * STEP
+
+    def _fits(self, steps, trace):
+        return self.run(f"{steps * STEP // MIB}MiB", trace, 0) is not None
 
 
 # ---- who they are ---------------------------------------------------------------
@@ -131,10 +138,20 @@ def pytorch(build, folder):
             )
 
 
+def is_whole(folder):
+    """Whether what is fetched into it is there to its end."""
+    return os.path.exists(os.path.join(folder, "whole"))
+
+
+def set_whole(folder):
+    with open(os.path.join(folder, "whole"), "w", encoding="ascii"):
+        pass
+
+
 def fetch(folder, *packages):
     """The packages' files, unpacked."""
     unpacked = os.path.join(folder, "unpacked")
-    if not os.path.isdir(unpacked):
+    if not is_whole(folder):
         os.makedirs(folder, exist_ok=True)
         with tempfile.TemporaryDirectory() as wheels:
             must(
@@ -144,6 +161,7 @@ def fetch(folder, *packages):
             for wheel in os.listdir(wheels):
                 path = os.path.join(wheels, wheel)
                 must("unzip", "-qo", path, "-d", unpacked)
+        set_whole(folder)
     return unpacked
 
 
@@ -174,11 +192,10 @@ def rmm(build, folder):
 def cupy(build, folder):
     place = os.path.join(folder, "cupy")
     python = os.path.join(place, "bin", "python3")
-    if not os.path.exists(os.path.join(place, "whole")):
+    if not is_whole(place):
         must(sys.executable, "-m", "venv", place)
         must(python, "-m", "pip", "install", "--quiet", CUPY, "numpy<1.27")
-        with open(os.path.join(place, "whole"), "w", encoding="ascii"):
-            pass
+        set_whole(place)
     program = os.path.join(HERE, "rivals", "cupy_pool.py")
     yield Rival(
         "CuPy 12, its pool, from Python",
@@ -226,8 +243,14 @@ def plain(path, folder):
 
 
 def cells(rival, trace, peak):
-    need = rival.smallest(trace, peak) / (1024 * MIB)
-    times = [rival.run(LARGE, trace, PASSES) for _ in range(ROUNDS)]
+    try:
+        need = rival.smallest(trace, peak) / (1024 * MIB)
+        times = [rival.run(LARGE, trace, PASSES) for _ in range(ROUNDS)]
+        if None in times:
+            raise Missing(f"{rival.name}: {LARGE} are not enough")
+    except Missing as why:
+        print(f"rivals: {why}", file=sys.stderr)
+        return "- | -"
     return f"{need:.2f} GiB | {min(times):.0f}"
 
 

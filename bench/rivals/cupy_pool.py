@@ -56,7 +56,7 @@ def main():
     try:
         run(pool, trace)
     except OutOfMemoryError:
-        os._exit(1)
+        os._exit(3)
     if passes:
         took = least(passes, run, pool, trace) - least(passes, loop, trace)
         print(f"{1e9 * took / len(trace):.1f}", flush=True)

@@ -3,7 +3,7 @@
 //   NAME ALLOCATOR CAPACITY TRACE PASSES
 //
 // Prints the least nanoseconds of a call over so many passes, after one that is
-// not counted; with 0 passes nothing.  Exit status 1: it ran out of memory, 2: it
+// not counted; with 0 passes nothing.  Exit status 3: it ran out of memory, 2: it
 // could not be begun.
 //
 // A pass ends with nothing allocated.  Of the trace only allocations and frees
@@ -135,7 +135,7 @@ int main(int argc, char **argv)
     open_device(argv[2]);
     rival_begin(argv[1]);
     if (!run(trace, addresses))
-        std::_Exit(1);
+        std::_Exit(3);
     int passes = std::atoi(argv[4]);
     double least = 1e30;
     for (int i = 0; i < passes; i++)

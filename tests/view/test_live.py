@@ -87,11 +87,21 @@ class LivePage(page_case.PageCase):
                          'size')
         self.assertEqual(page.run('document.querySelectorAll("iframe").length'),
                          1)
-        # Without following it stays as it is.
+        # Without following it stays as it is, also when the next is due.
         page.run('document.getElementById("follow").click()')
+        page.wait('document.querySelectorAll("iframe").length === 1')
         shown = page.run(EVENTS)
         self.said[0] = snapshot('v2.8')
-        time.sleep(3)
+        page.run('''(() => {
+            const next = nextRun;
+            globalThis.due = 0;
+            nextRun = which => { globalThis.due++; next(which); };
+            clearTimeout(run.timer);
+            nextRun(run);
+        })()''')
+        page.wait('globalThis.due >= 3')
+        self.assertEqual(page.run('document.querySelectorAll("iframe").length'),
+                         1)
         self.assertEqual(page.run(EVENTS), shown)
         page.run('document.getElementById("close").click()')
         self.assertTrue(page.run('document.getElementById("live").hidden'))

@@ -38,8 +38,9 @@ try:
     said = "served"
 except torch.cuda.OutOfMemoryError:
     said = "refused"
-over.set()
-worker.join()
+finally:
+    over.set()
+    worker.join()
 wrong = [i for i, t in kept.items() if not bool((t.cpu() == i).all())]
 print(said, "intact" if not wrong else f"wrong: {wrong[:5]}")
 sys.exit(bool(wrong))

@@ -32,20 +32,20 @@ def ask():
     with socket.socket(socket.AF_UNIX) as s:
         s.connect(f"\\0larder-live-{os.getuid()}-{os.getpid()}")
         said = b"".join(iter(lambda: s.recv(1 << 16), b""))
-    trace, = [t for t in pickle.loads(said)["device_traces"] if t]
-    return len(trace)
+    return max(map(len, pickle.loads(said)["device_traces"]))
 
 torch.cuda.init()
 seen = []
 def look():
-    for _ in range(3):
+    for _ in range(2):
         seen.append(ask())
         time.sleep(2)
 looker = threading.Thread(target=look)
 looker.start()
 while looker.is_alive():
     torch.empty(1 << 20, device="cuda")
-print("grew" if seen == sorted(set(seen)) else seen)
+    time.sleep(0.01)
+print("grew" if len(seen) == 2 and seen[0] < seen[1] else seen)
 """
 
 RANKS = """

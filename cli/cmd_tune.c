@@ -57,7 +57,8 @@ static const struct cli_option tune_table[] = {
 };
 
 static const struct cli_option fit_table[] = {
-    ROWS("the memory to fit in", "; all: each card in\nturn, as a table"),
+    ROWS("the memory to fit in", "; all: each card in\nturn, as a table, which "
+                                 "takes as long as fifty of them"),
     {NULL, NULL, NULL},
 };
 

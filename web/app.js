@@ -308,6 +308,7 @@ function makeCards() {
     option.textContent = name;
     $("card").append(option);
   }
+  $("card").value = "rtx4090"; // all: as long as fifty of one
   $("card").addEventListener("change", () => show(state.view));
 }
 

@@ -174,7 +174,11 @@ class App(looks.Looks):
         self.assertIn('It ran out of memory when 733 MiB', self.in_frame(
             page, 'getElementById("verdict").innerText'))
         self.show(page, 'fit')
-        self.assertIn('larder fit --gpu all oom.pickle', page.text('#command'))
+        self.assertIn('larder fit --gpu rtx4090 oom.pickle',
+                      page.text('#command'))
+        page.run('state.shown = null; $("card").value = "all";'
+                 '$("card").dispatchEvent(new Event("change"))')
+        self.wait_shown(page)
         self.assertRegex(page.run('$("text").textContent'),
                          'rtx4090  *23.6 GiB  *yes')
         page.run('state.shown = null; for (const card of ["l4", "h100"]) {'

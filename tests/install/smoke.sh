@@ -107,7 +107,7 @@ version=$("$build/larder" --version) || fail "the built command does not run"
 says "$version" "$prefix/bin/larder" --version
 says 'Simulated GPU 0' "$prefix/bin/larder" exec \
     "$build/tests/cuda/driver_subject_linked"
-says 'mem_alloc 1,' "$prefix/bin/larder" exec --preload cache \
+says 'page_create 1,' "$prefix/bin/larder" exec --preload cache \
     "$build/tests/preload/preload_subject_plain" dlsym churn
 ldd "$libdir/liblarder_adapters.so" | grep -q "$libdir/liblarder.so" ||
     fail "liblarder_adapters.so does not find liblarder.so beside it"

@@ -31,7 +31,6 @@ COMMANDS = (
     ('report',), ('report', '--json'), ('view', '-o', '-'),
     ('tune', '--json', '--no-cache'),
     ('fit', '--json', '--no-cache', '--gpu', 'rtx4090'),
-    ('fit', '--gpu', 'all'),
 )
 
 # Refused in other words: a length that a 32-bit memory cannot have.

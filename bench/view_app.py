@@ -41,12 +41,9 @@ def peak_mib(pid):
 def measure(app, path):
     with browser.Browser(seconds=120) as chromium:
         page = chromium.open(app)
-        document = page.send('DOM.getDocument')['root']['nodeId']
-        node = page.send('DOM.querySelector', nodeId=document,
-                         selector='#files')['nodeId']
         times = {}
         begin = time.monotonic()
-        page.send('DOM.setFileInputFiles', nodeId=node, files=[str(path)])
+        page.choose_files('#files', [path])
         page.wait(SHOWN)
         page.wait(DRAWN)
         times['view'] = time.monotonic() - begin

@@ -7,25 +7,30 @@
 #include <larder/larder.h>
 #include <larder/sim.h>
 
+size_t card_name(size_t number, char *out, size_t room)
+{
+    const char *names = larder_sim_card(number);
+
+    if (names == NULL)
+        return 0;
+    return (size_t)snprintf(out, room, "%.*s", (int)strcspn(names, ","), names);
+}
+
 /* Nothing is near: what there is. */
 static bool fail_with_all(const char *name, struct tool_error *error)
 {
-    char all[sizeof error->text];
+    char all[sizeof error->text] = "";
+    char one[64];
     size_t length = 0;
+    size_t n;
 
-    all[0] = '\0';
-    for (size_t i = 0; larder_sim_card(i) != NULL; i++) {
-        const char *names = larder_sim_card(i);
-        int n = (int)strcspn(names, ",");
-
-        if (length + (size_t)n + sizeof ", " > sizeof all)
-            break;
-        length += (size_t)snprintf(all + length, sizeof all - length, "%s%.*s",
-                                   i > 0 ? ", " : "", n, names);
-    }
+    for (size_t i = 0; (n = card_name(i, one, sizeof one)) > 0 &&
+                       length + n + sizeof ", " <= sizeof all;
+         i++)
+        length += (size_t)snprintf(all + length, sizeof all - length, "%s%s",
+                                   i > 0 ? ", " : "", one);
     return tool_fail(error,
-                     "'%s' is not in the table of cards; expected one "
-                     "of %s",
+                     "'%s' is not in the table of cards; expected one of %s",
                      name, all);
 }
 

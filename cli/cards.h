@@ -3,10 +3,15 @@
 #define LARDER_CLI_CARDS_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include <larder/device.h>
 
 #include "trace/tool_error.h"
+
+/* The usual name of the card of that number (larder_sim_card()), as `sim:NAME`
+ * has it.  Returns its length; 0: there is none. */
+size_t card_name(size_t number, char *out, size_t room);
 
 /* Find a card: the name that nvidia-smi has for it, its memory, and what the
  * driver takes of that for a process.  False: there is none of that name; the

@@ -255,25 +255,29 @@ static int run_inputs(const struct cli_command *self, const struct settings *s,
     return status;
 }
 
-/* The options for one card.  Its result is added. */
-static bool fit_card(struct fit_cards *f, const struct tune_options *options,
+static bool out_of_host_memory(struct tool_error *error)
+{
+    return tool_fail(error, "out of host memory");
+}
+
+/* `t` ends as that of the last card. */
+static bool fit_each(struct fit_cards *f, const struct named_cards *cards,
                      const struct tune_inputs *inputs,
-                     const struct named_card *card, bool is_last,
+                     struct tune_options *options, struct tune *t,
                      struct tool_error *error)
 {
-    struct tune_options own = *options;
-    struct tune t = {0};
-    bool ok;
+    bool ok = true;
 
-    own.capacity = card->card.total_bytes;
-    own.context_bytes = card->card.context_bytes;
-    ok = cmd_tune_find(&own, inputs, false, &t, error) &&
-         (fit_cards_add(f, card, &t) || tool_fail(error, "out of host memory"));
-    if (ok && is_last) {
-        progress_end(own.progress_ctx);
-        ok = fit_cards_print(f, &t) || tool_fail(error, "out of host memory");
+    for (size_t i = 0; ok && i < cards->count; i++) {
+        const struct named_card *c = &cards->items[i];
+
+        tune_free(t);
+        *t = (struct tune){0};
+        options->capacity = c->card.total_bytes;
+        options->context_bytes = c->card.context_bytes;
+        ok = cmd_tune_find(options, inputs, false, t, error) &&
+             (fit_cards_add(f, c, t) || out_of_host_memory(error));
     }
-    tune_free(&t);
     return ok;
 }
 
@@ -284,19 +288,19 @@ static int run_cards(const struct cli_command *self, const struct settings *s)
     struct named_cards cards = {0};
     struct progress progress;
     struct fit_cards f;
+    struct tune t = {0};
     struct tool_error error;
     bool ok = (fit_cards_begin(&f, s->json) && named_cards_make(&cards)) ||
-              tool_fail(&error, "out of host memory");
+              out_of_host_memory(&error);
 
     progress_begin(&progress, !s->no_progress, cards.count);
     options.progress = progress_more;
     options.progress_ctx = &progress;
-    ok = ok && read_inputs(s, &inputs, &error);
-    for (size_t i = 0; ok && i < cards.count; i++)
-        ok = fit_card(&f, &options, &inputs, &cards.items[i],
-                      i + 1 == cards.count, &error);
-    if (!ok)
-        progress_end(&progress);
+    ok = ok && read_inputs(s, &inputs, &error) &&
+         fit_each(&f, &cards, &inputs, &options, &t, &error);
+    progress_end(&progress);
+    ok = ok && (fit_cards_print(&f, &t) || out_of_host_memory(&error));
+    tune_free(&t);
     tune_inputs_free(&inputs);
     named_cards_free(&cards);
     fit_cards_free(&f);

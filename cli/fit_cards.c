@@ -37,11 +37,9 @@ bool named_cards_make(struct named_cards *out)
     if (out->items == NULL)
         return false;
     for (size_t i = 0; i < cards; i++) {
-        const char *names = larder_sim_card(i);
         struct named_card *c = &out->items[out->count];
 
-        snprintf(c->name, sizeof c->name, "%.*s", (int)strcspn(names, ","),
-                 names);
+        card_name(i, c->name, sizeof c->name);
         out->count += card_find(c->name, &c->card, &error);
     }
     qsort(out->items, out->count, sizeof *out->items, by_memory);
@@ -87,9 +85,7 @@ static const char *cure_of(const struct tune *t, char out[REPLAY_CONF_MAX])
         return "-";
     if (best == NULL || !best->worst.fits)
         return "none";
-    if (tune_policy(best, &t->inputs->items[0]) == LARDER_POLICY_LARDER)
-        return "Larder's policy";
-    return tune_conf(best, &t->inputs->items[0], out);
+    return tune_report_setting(t, best, out, REPLAY_CONF_MAX);
 }
 
 static void add_head(struct fit_cards *f, const struct tune *t)

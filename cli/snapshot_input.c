@@ -8,11 +8,19 @@
 #include "snapshot/notes_as_stacks.h"
 #include "trace/trace_source.h"
 
+static bool read_memory(const void *bytes, size_t size, const char *name,
+                        struct snapshot **out, struct tool_error *error)
+{
+    struct trace_source *source;
+
+    return trace_source_open_memory(bytes, size, name, &source, error) &&
+           snapshot_read_source(source, name, NULL, out, error);
+}
+
 bool snapshot_input_replay(const struct trace *t, const char *path,
                            const struct replay_options *options,
                            struct snapshot **out, struct tool_error *error)
 {
-    struct trace_source *source;
     struct tool_error inner;
     char *pickle;
     size_t size;
@@ -20,8 +28,7 @@ bool snapshot_input_replay(const struct trace *t, const char *path,
 
     if (!convert_trace_pickle(t, options, &pickle, &size, &inner))
         return tool_fail(error, "%s: %s", path, inner.text);
-    ok = trace_source_open_memory(pickle, size, path, &source, error) &&
-         snapshot_read_source(source, path, NULL, out, error);
+    ok = read_memory(pickle, size, path, out, error);
     free(pickle);
     return ok;
 }
@@ -49,6 +56,14 @@ static bool read_either(const char *path, struct snapshot **out,
                          path);
     trace_free(&t);
     return ok;
+}
+
+bool snapshot_input_read_memory(const void *bytes, size_t size,
+                                const char *name, struct snapshot **out,
+                                struct tool_error *error)
+{
+    return read_memory(bytes, size, name, out, error) &&
+           snapshot_notes_as_stacks(*out, error);
 }
 
 bool snapshot_input_read(const char *path, struct snapshot **out,

@@ -12,6 +12,11 @@ bool snapshot_input_replay(const struct trace *t, const char *path,
                            const struct replay_options *options,
                            struct snapshot **out, struct tool_error *error);
 
+/* Read a snapshot that is in memory; `name` is for messages. */
+bool snapshot_input_read_memory(const void *bytes, size_t size,
+                                const char *name, struct snapshot **out,
+                                struct tool_error *error);
+
 /* Read a file ("-": the standard input), recognised by its content.  A trace is
  * replayed with the replay's defaults. */
 bool snapshot_input_read(const char *path, struct snapshot **out,

@@ -14,9 +14,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "snapshot/notes_as_stacks.h"
 #include "snapshot/plain_text.h"
-#include "trace/trace_source.h"
+#include "snapshot_input.h"
 #include "view/view.h"
 
 enum {
@@ -195,14 +194,11 @@ static bool read_snapshot(int memory, const char *name, struct snapshot **out,
 {
     off_t size = lseek(memory, 0, SEEK_END);
     void *bytes = mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE, memory, 0);
-    struct trace_source *source;
     bool ok;
 
     if (bytes == MAP_FAILED)
         return fail(error, "there is no memory for the snapshot");
-    ok = trace_source_open_memory(bytes, (size_t)size, name, &source, error) &&
-         snapshot_read_source(source, name, NULL, out, error) &&
-         snapshot_notes_as_stacks(*out, error);
+    ok = snapshot_input_read_memory(bytes, (size_t)size, name, out, error);
     munmap(bytes, (size_t)size);
     return ok;
 }

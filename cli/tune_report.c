@@ -30,8 +30,7 @@ static bool are_alike(const struct tune *t)
     return true;
 }
 
-/* "now (expandable_segments:True)", "max_split_size_mb:21", ... */
-static const char *setting_name(const struct tune *t,
+const char *tune_report_setting(const struct tune *t,
                                 const struct tune_candidate *c, char *out,
                                 size_t room)
 {
@@ -74,7 +73,7 @@ static void add_candidate(struct table *table, const struct tune *t,
     char text[3][UNITS_MAX];
     char calls[UNITS_MAX];
     const char *cells[COLUMNS] = {
-        setting_name(t, c, name, sizeof name),
+        tune_report_setting(t, c, name, sizeof name),
         fits_word(t, c),
         c->worst.min_capacity_bytes != 0
             ? units_bytes_up(c->worst.min_capacity_bytes, text[0])

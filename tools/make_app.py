@@ -15,6 +15,9 @@ import sys
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 WEB = ROOT / 'web'
+sys.path.insert(0, str(ROOT / 'python'))
+
+from larder.fit import cards  # noqa: E402
 
 
 def hash_of(text):
@@ -37,15 +40,11 @@ def policy_of(style, script, page):
         'worker-src blob:', "base-uri 'none'", "form-action 'none'"))
 
 
-def cards():
+def card_names():
     """[[id, name], ...] of the cards, by memory."""
-    rows = [line.split('\t') for line in
-            (ROOT / 'data/cards/cards.tsv').read_text().splitlines()
-            if line and line[0] != '#' and
-            not line.startswith(('nccl\t', 'serving\t'))]
-    rows.sort(key=lambda row: (int(row[2]), row[1]))
-    return [[row[0].split(',')[0], f'{row[1]}, {int(row[2]) / 1024:.1f} GiB']
-            for row in rows]
+    table = sorted(cards.read(), key=lambda c: (c.total_bytes, c.name))
+    return [[c.id, f'{c.name}, {c.total_bytes / (1 << 30):.1f} GiB']
+            for c in table]
 
 
 def base64_of(content):
@@ -64,7 +63,7 @@ def main(build, page, out):
     texts = {
         'POLICY': policy_of(style, script, pathlib.Path(page).read_text()),
         'STYLE': style,
-        'CARDS': json.dumps(cards()),
+        'CARDS': json.dumps(card_names()),
         'WASM': base64_of(wasm),
         'EXAMPLE': base64_of((ROOT / 'examples/oom.pickle').read_bytes()),
         'WORKER': worker,

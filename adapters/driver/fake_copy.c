@@ -45,6 +45,8 @@ struct transfer {
     uint64_t src;
     size_t bytes;
     larder_copy_kind kind;
+    bool is_fill; /* with this, and neither a source nor a kind */
+    unsigned char value;
     struct fake_device *by; /* the device that does it */
     bool is_between;        /* two devices */
 };
@@ -105,8 +107,11 @@ static cud_result transfer_check(const char *symbol, struct fake_device *d,
 static larder_result transfer_queue(const struct transfer *t,
                                     larder_stream number, bool waits)
 {
-    larder_result r = larder_device_copy(t->by->dev, t->dst, t->src, t->bytes,
-                                         t->kind, number);
+    larder_device *dev = t->by->dev;
+    larder_result r =
+        t->is_fill ? larder_device_fill(dev, t->dst, t->value, t->bytes, number)
+                   : larder_device_copy(dev, t->dst, t->src, t->bytes, t->kind,
+                                        number);
 
     return r == LARDER_OK && waits ? larder_sim_complete(t->by->dev, number)
                                    : r;
@@ -153,32 +158,15 @@ static cud_result copy(const char *symbol, uint64_t dst, uint64_t src,
     return fake_end_sim(symbol, d, r);
 }
 
-static larder_result fill_do(struct fake_device *d, larder_stream number,
-                             cud_addr dst, unsigned char value, size_t bytes,
-                             bool waits)
-{
-    struct fake_device *of = side_of(d, dst);
-    larder_result r;
-
-    if (of == NULL || of == d) {
-        r = larder_device_fill(d->dev, dst, value, bytes, number);
-        return r == LARDER_OK && waits ? larder_sim_complete(d->dev, number)
-                                       : r;
-    }
-    if (fake_is_captured(d, number))
-        return LARDER_OK;
-    r = larder_sim_complete(d->dev, number);
-    if (r == LARDER_OK)
-        r = larder_device_fill(of->dev, dst, value, bytes, 0);
-    return r == LARDER_OK ? larder_sim_complete(of->dev, 0) : r;
-}
-
 static cud_result fill(const char *symbol, cud_addr dst, unsigned char value,
                        size_t bytes, cud_stream stream, bool waits)
 {
+    struct transfer t = {
+        .dst = dst, .bytes = bytes, .is_fill = true, .value = value};
     struct fake_device *d;
     cud_result answer = fake_begin(symbol, &d);
     larder_stream number = 0;
+    struct fake_device *of;
 
     if (answer != CUD_SUCCESS)
         return answer;
@@ -187,8 +175,9 @@ static cud_result fill(const char *symbol, cud_addr dst, unsigned char value,
         answer = fake_work_note(symbol, d, number, duration_ns(bytes, false));
     if (answer != CUD_SUCCESS)
         return fake_end(answer);
-    return fake_end_sim(symbol, d,
-                        fill_do(d, number, dst, value, bytes, waits));
+    of = side_of(d, dst);
+    t.by = of != NULL ? of : d; /* which refuses it */
+    return fake_end_sim(symbol, d, transfer_do(d, number, &t, waits));
 }
 
 cud_result cuMemcpyHtoDAsync_v2(cud_addr dst, const void *src, size_t bytes,

@@ -9,14 +9,9 @@
 #include <time.h>
 
 #include "base/host.h"
+#include "base/ticks.h"
 
-enum {
-    CACHE_LINE = 64,
-    SPINS = 200,
-    NAP_NS = 20000,
-    NS_PER_MS = 1000000,
-    NS_PER_S = 1000000000
-};
+enum { CACHE_LINE = 64, SPINS = 200, NAP_NS = 20000, NS_PER_MS = 1000000 };
 
 struct seat {
     _Alignas(CACHE_LINE) atomic_uint inside; /* calls that its thread is in */
@@ -101,17 +96,9 @@ static struct seat *seat_take(void)
 
 static struct timespec patience_ends(void)
 {
-    unsigned ms = atomic_load(&patience_ms);
-    struct timespec t;
+    uint64_t ms = atomic_load(&patience_ms);
 
-    (void)clock_gettime(CLOCK_REALTIME, &t); /* the clock of conditions */
-    t.tv_sec += ms / 1000;
-    t.tv_nsec += (long)(ms % 1000) * NS_PER_MS;
-    if (t.tv_nsec >= NS_PER_S) {
-        t.tv_nsec -= NS_PER_S;
-        t.tv_sec++;
-    }
-    return t;
+    return ticks_timespec(larder__ticks_system_ns() + ms * NS_PER_MS);
 }
 
 /* The devices may be waiting for what this thread is about to queue. */
@@ -138,7 +125,7 @@ static void wait_until_open(void)
         if (atomic_load(&state) == SEALED)
             r = pthread_cond_wait(&opened, &lock);
         else
-            r = pthread_cond_timedwait(&opened, &lock, &end);
+            r = pthread_cond_clockwait(&opened, &lock, CLOCK_MONOTONIC, &end);
         if (r == ETIMEDOUT)
             break_open();
     }

@@ -2,33 +2,19 @@
  * remembered, because a captured stream must not be waited for. */
 #include "work.h"
 
-static void capture_begun(cud_stream stream, bool per_thread)
+static void capture_begun(cud_result answer, cud_stream stream, bool per_thread)
 {
     if (stream == NULL && per_thread)
         stream = (cud_stream)(uintptr_t)CUD_STREAM_PER_THREAD;
-    if (preload_work_is_held() || preload_settings_get()->mode != PRELOAD_OFF)
+    if (answer == CUD_SUCCESS &&
+        (preload_work_is_held() || preload_settings_get()->mode != PRELOAD_OFF))
         preload_capture_note(stream);
+    preload_capture_unlock();
 }
 
 #define BEGINNING(symbol, per_thread, params, args)                            \
-    cud_result symbol params                                                   \
-    {                                                                          \
-        const struct preload_calls *real = preload_driver();                   \
-        cud_result answer = CUD_NOT_SUPPORTED;                                 \
-        bool is_entered;                                                       \
-                                                                               \
-        if (real == NULL)                                                      \
-            return CUD_NOT_INITIALIZED;                                        \
-        is_entered = preload_work_enter();                                     \
-        preload_capture_lock();                                                \
-        if (real->symbol != NULL)                                              \
-            answer = real->symbol args;                                        \
-        if (answer == CUD_SUCCESS)                                             \
-            capture_begun(stream, per_thread);                                 \
-        preload_capture_unlock();                                              \
-        preload_work_leave(is_entered);                                        \
-        return answer;                                                         \
-    }
+    PRELOAD_WORK_HOOK(symbol, params, args, preload_capture_lock(),            \
+                      capture_begun(answer, stream, per_thread))
 
 /* A call, and its variant for per-thread default streams. */
 #define BEGINNINGS(symbol, params, args)                                       \

@@ -34,53 +34,17 @@ cud_result cuCtxDestroy_v2(cud_context context)
 
 /* All of a context's memory may then be used by the network, as with the
  * attribute of a pointer. */
-static bool flags_begin(unsigned flags)
+static void note_flags(unsigned flags)
 {
-    bool is_entered = preload_work_enter();
-
     if ((flags & CUD_SYNC_MEMOPS_OF_CONTEXT) != 0)
         preload_work_shared("cuCtxSetFlags (CU_CTX_SYNC_MEMOPS)");
-    return is_entered;
 }
 
-cud_result cuCtxSetFlags(unsigned flags)
-{
-    const struct preload_calls *real = preload_driver();
-    cud_result answer;
-    bool is_entered;
-
-    if (real == NULL)
-        return CUD_NOT_INITIALIZED;
-    is_entered = flags_begin(flags);
-    answer = PRELOAD_REAL(real, cuCtxSetFlags, flags);
-    preload_work_leave(is_entered);
-    return answer;
-}
-
-cud_result cuDevicePrimaryCtxSetFlags(cud_device device, unsigned flags)
-{
-    const struct preload_calls *real = preload_driver();
-    cud_result answer;
-    bool is_entered;
-
-    if (real == NULL)
-        return CUD_NOT_INITIALIZED;
-    is_entered = flags_begin(flags);
-    answer = PRELOAD_REAL(real, cuDevicePrimaryCtxSetFlags, device, flags);
-    preload_work_leave(is_entered);
-    return answer;
-}
-
-cud_result cuDevicePrimaryCtxSetFlags_v2(cud_device device, unsigned flags)
-{
-    const struct preload_calls *real = preload_driver();
-    cud_result answer;
-    bool is_entered;
-
-    if (real == NULL)
-        return CUD_NOT_INITIALIZED;
-    is_entered = flags_begin(flags);
-    answer = PRELOAD_REAL(real, cuDevicePrimaryCtxSetFlags_v2, device, flags);
-    preload_work_leave(is_entered);
-    return answer;
-}
+PRELOAD_WORK_HOOK(cuCtxSetFlags, (unsigned flags), (flags), note_flags(flags),
+                  (void)0)
+PRELOAD_WORK_HOOK(cuDevicePrimaryCtxSetFlags,
+                  (cud_device device, unsigned flags), (device, flags),
+                  note_flags(flags), (void)0)
+PRELOAD_WORK_HOOK(cuDevicePrimaryCtxSetFlags_v2,
+                  (cud_device device, unsigned flags), (device, flags),
+                  note_flags(flags), (void)0)

@@ -22,6 +22,26 @@ void preload_work_shared(const char *call);
 /* The first such call.  NULL: none so far. */
 const char *preload_work_shared_by(void);
 
+/* A hook that makes the driver's own call, with work held back; `before` and
+ * `after`, statements, are done around it. */
+#define PRELOAD_WORK_HOOK(symbol, params, args, before, after)                 \
+    cud_result symbol params                                                   \
+    {                                                                          \
+        const struct preload_calls *real = preload_driver();                   \
+        cud_result answer = CUD_NOT_SUPPORTED;                                 \
+        bool is_entered;                                                       \
+                                                                               \
+        if (real == NULL)                                                      \
+            return CUD_NOT_INITIALIZED;                                        \
+        is_entered = preload_work_enter();                                     \
+        before;                                                                \
+        if (real->symbol != NULL)                                              \
+            answer = real->symbol args;                                        \
+        after;                                                                 \
+        preload_work_leave(is_entered);                                        \
+        return answer;                                                         \
+    }
+
 /* Live memory of the slot's allocator may move, with all of the program's work
  * complete and new work held back. */
 larder_result preload_work_guard(struct preload_slot *slot);

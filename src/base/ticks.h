@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <time.h>
 
 #if defined(__x86_64__)
 #include <x86intrin.h>
@@ -27,6 +28,15 @@ struct ticks_clock {
 };
 
 uint64_t larder__ticks_system_ns(void);
+
+/* A moment of that clock, for calls that wait until one. */
+static inline struct timespec ticks_timespec(uint64_t ns)
+{
+    const uint64_t second = 1000000000;
+
+    return (struct timespec){.tv_sec = (time_t)(ns / second),
+                             .tv_nsec = (long)(ns % second)};
+}
 
 static inline uint64_t ticks_now(const struct ticks_clock *c)
 {

@@ -3,10 +3,9 @@
 
 #include <linux/futex.h>
 #include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
 
-enum { NS_PER_S = 1000000000 };
+#include "base/ticks.h"
 
 void larder__bell_wake(_Atomic uint32_t *word)
 {
@@ -15,8 +14,7 @@ void larder__bell_wake(_Atomic uint32_t *word)
 
 void larder__bell_wait(const _Atomic uint32_t *word, uint64_t ns)
 {
-    const struct timespec t = {.tv_sec = (time_t)(ns / NS_PER_S),
-                               .tv_nsec = (long)(ns % NS_PER_S)};
+    const struct timespec t = ticks_timespec(ns);
 
     (void)syscall(SYS_futex, word, FUTEX_WAIT, 0, &t, NULL, 0);
 }

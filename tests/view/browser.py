@@ -277,6 +277,15 @@ class Page:
         return self.run('document.querySelector(%s).textContent' %
                         json.dumps(selector))
 
+    def choose_files(self, selector, paths):
+        """As a person does in the dialogue of such an input."""
+        self.to_front()
+        document = self.send('DOM.getDocument')['root']['nodeId']
+        node = self.send('DOM.querySelector', nodeId=document,
+                         selector=selector)['nodeId']
+        self.send('DOM.setFileInputFiles', nodeId=node,
+                  files=[str(path) for path in paths])
+
     def small_picture(self, scale):
         """A PNG of what is in sight, drawn as small as a scale says."""
         width, height = self.run('[innerWidth, innerHeight]')

@@ -51,13 +51,8 @@ class App(looks.Looks):
 
     def give(self, page, *paths, field='#files'):
         """The files are chosen; what is shown for them is waited for."""
-        page.to_front()
-        document = page.send('DOM.getDocument')['root']['nodeId']
-        node = page.send('DOM.querySelector', nodeId=document,
-                         selector=field)['nodeId']
         page.run('state.shown = null')
-        page.send('DOM.setFileInputFiles', nodeId=node,
-                  files=[str(path) for path in paths])
+        page.choose_files(field, paths)
         self.wait_shown(page)
 
     def wait_shown(self, page):

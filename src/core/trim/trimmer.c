@@ -16,7 +16,7 @@
 #include "core/state/shard.h"
 #include "core/trim/trim_age.h"
 
-enum { NS_PER_S = 1000000000, PERIOD_MIN_NS = 1000000, NAP_NS = 1000000 };
+enum { PERIOD_MIN_NS = 1000000, NAP_NS = 1000000 };
 
 struct trimmer {
     struct allocator *a;
@@ -29,16 +29,10 @@ struct trimmer {
 
 /* ---- waiting --------------------------------------------------------------- */
 
-static struct timespec timespec_at(uint64_t ns)
-{
-    return (struct timespec){.tv_sec = (time_t)(ns / NS_PER_S),
-                             .tv_nsec = (long)(ns % NS_PER_S)};
-}
-
 /* Wait for `ns`, or until the setting changes.  False: the thread must end. */
 static bool trimmer_nap(struct trimmer *t, uint64_t ns)
 {
-    struct timespec until = timespec_at(larder__ticks_system_ns() + ns);
+    struct timespec until = ticks_timespec(larder__ticks_system_ns() + ns);
     bool goes_on;
 
     mutex_take(&t->lock, RANK_TRIMMER);
@@ -62,7 +56,7 @@ static bool wait_for_look(struct trimmer *t)
 
         if (period_ns < PERIOD_MIN_NS)
             period_ns = PERIOD_MIN_NS;
-        until = timespec_at(begin_ns + period_ns);
+        until = ticks_timespec(begin_ns + period_ns);
         if (t->is_ending || (t->age_ns != 0 &&
                              larder__ticks_system_ns() >= begin_ns + period_ns))
             break;

@@ -5,7 +5,8 @@
 #   base    -> libc, <larder/*>          core   -> base, ledger,
 #   device  -> base                                device/device.h
 #   ledger  -> base                      trace  -> <larder/*>, zstd
-#   snapshot -> trace, names of opcodes  convert -> snapshot, trace
+#   snapshot -> trace, base (pickles,    convert -> snapshot, trace
+#               the emitter)
 #   replay  -> trace, snapshot, convert, jansson
 #   tune    -> replay and those, jansson
 #   report  -> snapshot, trace, jansson  view -> report, snapshot, trace,
@@ -140,7 +141,8 @@ includes() {
         sub("/.*", "", folder)
         if (layer == "core" && name == "device/device.h")
             return 1
-        if (layer == "snapshot" && name == "base/pickle.h")
+        if (layer == "snapshot" &&
+            has("base/pickle.h base/emit.h base/snapshot_words.h", name))
             return 1
         if (layer == "core" && folder == "core")
             return room_ok(FILENAME, name)

@@ -1,6 +1,5 @@
 /* pickle.h - opcodes of Python's pickles, named as in the module pickletools;
- * without the text opcodes of protocol 0.  It contains only names, so parts
- * that share no code with base include it too. */
+ * without the text opcodes of protocol 0. */
 #ifndef LARDER_BASE_PICKLE_H
 #define LARDER_BASE_PICKLE_H
 

@@ -11,7 +11,7 @@
 #include "snapshot/snap_input.h"
 #include "snapshot/snap_intern.h"
 #include "snapshot/snap_memory.h"
-#include "snapshot/snap_words.h"
+#include "base/snapshot_words.h"
 #include "snapshot/snapshot.h"
 
 enum snap_kind {

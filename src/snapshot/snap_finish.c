@@ -135,7 +135,7 @@ static bool set_bool(struct snap_builder *b, uint64_t key,
                      const struct snap_value *v, bool *has, bool *out)
 {
     if (v->kind != SNAP_BOOL)
-        return wrong(b, v, snap_words[key], "a bool");
+        return wrong(b, v, larder__snapshot_words[key], "a bool");
     *has = true;
     *out = v->bits != 0;
     return true;
@@ -145,7 +145,8 @@ static bool set_integer(struct snap_builder *b, uint64_t key,
                         const struct snap_value *v, bool *has, int64_t *out)
 {
     if (v->kind != SNAP_INT)
-        return wrong(b, v, snap_words[key], "an integer below 2^63");
+        return wrong(b, v, larder__snapshot_words[key],
+                     "an integer below 2^63");
     *has = true;
     *out = (int64_t)v->bits;
     return true;
@@ -159,7 +160,7 @@ static bool set_real(struct snap_builder *b, uint64_t key,
     else if (v->kind == SNAP_INT)
         *out = (double)(int64_t)v->bits;
     else
-        return wrong(b, v, snap_words[key], "a number");
+        return wrong(b, v, larder__snapshot_words[key], "a number");
     *has = true;
     return true;
 }
@@ -171,18 +172,18 @@ static bool set_roundup(struct snap_builder *b, const struct snap_value *v)
     const char *expected = "a dict of sizes in MiB and numbers of divisions";
 
     if (o == NULL || o->count / 2 > SNAPSHOT_ROUNDUP_MAX)
-        return wrong(b, v, snap_words[KEY_ROUNDUP], expected);
+        return wrong(b, v, larder__snapshot_words[KEY_ROUNDUP], expected);
     for (size_t i = 0; i < o->count; i += 2) {
         const struct snap_value *key = &o->items[i];
         const struct snap_value *value = &o->items[i + 1];
         char *end;
 
         if (key->kind != SNAP_STRING || value->kind != SNAP_INT)
-            return wrong(b, v, snap_words[KEY_ROUNDUP], expected);
+            return wrong(b, v, larder__snapshot_words[KEY_ROUNDUP], expected);
         t->roundup[i / 2].size_mib =
             strtoull(snapshot_string(b->s, (uint32_t)key->bits), &end, 10);
         if (*end != '\0')
-            return wrong(b, v, snap_words[KEY_ROUNDUP], expected);
+            return wrong(b, v, larder__snapshot_words[KEY_ROUNDUP], expected);
         t->roundup[i / 2].divisions = (int64_t)value->bits;
     }
     t->has_roundup = true;
@@ -196,7 +197,7 @@ static bool set_conf(struct snap_builder *b, uint64_t key,
     if (v->kind == SNAP_NULL)
         return true;
     if (v->kind != SNAP_STRING)
-        return wrong(b, v, snap_words[key], "a string");
+        return wrong(b, v, larder__snapshot_words[key], "a string");
     b->s->settings.confs[key - KEY_CUDA_CONF] = (uint32_t)v->bits + 1;
     /* There may be several of these keys: a value that is not empty wins. */
     if (v->bits != WORD_EMPTY)
@@ -275,7 +276,8 @@ static bool set_count(struct snap_builder *b, uint64_t key,
                       const struct snap_value *v, uint64_t *out)
 {
     if (!is_count(v))
-        return wrong(b, v, snap_words[key], "an integer of 0 or more");
+        return wrong(b, v, larder__snapshot_words[key],
+                     "an integer of 0 or more");
     *out = v->bits;
     return true;
 }
@@ -284,7 +286,7 @@ static bool set_text(struct snap_builder *b, uint64_t key,
                      const struct snap_value *v, uint32_t *out)
 {
     if (v->kind != SNAP_STRING)
-        return wrong(b, v, snap_words[key], "a string");
+        return wrong(b, v, larder__snapshot_words[key], "a string");
     *out = (uint32_t)v->bits + 1;
     return true;
 }

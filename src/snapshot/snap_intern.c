@@ -4,12 +4,7 @@
 
 #include <string.h>
 
-#include "snapshot/snap_words.h"
-
-#define WORD_TEXT(word, text) [word] = text,
-
-const char *const snap_words[SNAP_WORD_COUNT] = {[WORD_EMPTY] = "",
-                                                 SNAP_WORDS(WORD_TEXT)};
+#include "base/snapshot_words.h"
 
 struct bytes {
     const void *at;
@@ -237,7 +232,8 @@ bool snap_intern_init(struct snap_intern *t, struct snapshot *s,
 {
     *t = (struct snap_intern){.s = s, .memory = memory};
     for (uint32_t i = 0; i < SNAP_WORD_COUNT; i++) {
-        if (snap_intern_string(t, snap_words[i], strlen(snap_words[i])) != i)
+        if (snap_intern_string(t, larder__snapshot_words[i],
+                               strlen(larder__snapshot_words[i])) != i)
             return false;
     }
     return snap_intern_stack(t, (const uint32_t[]){0}, 0) == 0 &&

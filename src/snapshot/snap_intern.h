@@ -29,7 +29,7 @@ struct snap_intern {
     uint32_t last_pool;
 };
 
-/* Adds the words of snap_words.h and the zeroth item of each kind.  False: no
+/* Adds the words of snapshot_words.h and the zeroth item of each kind.  False: no
  * memory; call snap_intern_free() in any case. */
 bool snap_intern_init(struct snap_intern *t, struct snapshot *s,
                       struct snap_memory *memory);

@@ -1,80 +1,43 @@
-/* snap_put.h - writes keys with their values, for all parts of the snapshot
- * writer. */
+/* snap_put.h - what the parts of the snapshot writer share. */
 #ifndef LARDER_SNAPSHOT_SNAP_PUT_H
 #define LARDER_SNAPSHOT_SNAP_PUT_H
 
-#include "snapshot/snap_sink.h"
+#include <stdio.h>
 
-static inline void put_size(struct snap_sink *k, enum snap_word key,
-                            uint64_t value)
+#include "base/emit.h"
+#include "snapshot/snapshot.h"
+
+struct snap_writer {
+    struct emit emit;
+    const struct snapshot *s;
+
+    /* By number.  Pickle: places of the emitter.  JSON (frames and stacks):
+     * number in its list plus 1; 0: not used. */
+    uint32_t *strings; /* the first are the words */
+    uint32_t *frames;
+    uint32_t *stacks;
+    uint32_t *pools;
+};
+
+static inline void put_text(struct snap_writer *w, uint32_t string)
 {
-    k->form->key(k, key);
-    k->form->integer(k, value, false);
+    larder__emit_string(&w->emit, snapshot_string(w->s, string),
+                        snapshot_string_length(w->s, string),
+                        &w->strings[string]);
 }
 
-static inline void put_signed(struct snap_sink *k, enum snap_word key,
-                              int64_t value)
-{
-    k->form->key(k, key);
-    k->form->integer(k, (uint64_t)value, true);
-}
-
-static inline void put_string(struct snap_sink *k, enum snap_word key,
+static inline void put_string(struct snap_writer *w, enum snap_word key,
                               uint32_t string)
 {
-    k->form->key(k, key);
-    k->form->string(k, string);
-}
-
-static inline void put_some_string(struct snap_sink *k, enum snap_word key,
-                                   uint32_t string)
-{
-    if (string != 0)
-        put_string(k, key, string);
-}
-
-static inline void put_word(struct snap_sink *k, enum snap_word key,
-                            enum snap_word word)
-{
-    k->form->key(k, key);
-    k->form->word(k, word);
-}
-
-static inline void put_bool(struct snap_sink *k, enum snap_word key, bool value)
-{
-    k->form->key(k, key);
-    k->form->boolean(k, value);
-}
-
-static inline void put_stream(struct snap_sink *k, uint32_t stream)
-{
-    put_size(k, KEY_STREAM, snapshot_stream(k->s, stream));
-}
-
-static inline void put_pool(struct snap_sink *k, enum snap_word key,
-                            uint32_t pool)
-{
-    k->form->key(k, key);
-    k->form->pool(k, pool);
-}
-
-static inline void begin_list(struct snap_sink *k, enum snap_word key)
-{
-    k->form->key(k, key);
-    k->form->begin(k, false);
-}
-
-static inline void begin_item(struct snap_sink *k)
-{
-    k->form->item(k);
-    k->form->begin(k, true);
+    larder__emit_word(&w->emit, key);
+    put_text(w, string);
 }
 
 /* Write allocator_settings, with its key (snap_write_settings.c). */
-void snap_write_settings(struct snap_sink *k);
+void snap_write_settings(struct snap_writer *w);
 
 /* Write unknown keys kept by snap_rest.h; records in them are written like
  * regular ones (snapshot_write.c). */
-void snap_write_rest(struct snap_sink *k, uint32_t pairs);
+void snap_write_rest(struct snap_writer *w, uint32_t pairs);
 
 #endif

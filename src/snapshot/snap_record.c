@@ -8,14 +8,14 @@ bool snap_record_wrong(const struct snap_record *r, enum snap_word key,
     const struct snap_value *v = r->slot[key];
 
     return snap_fail_at(r->b, v->at, "\"%s\" of %s is %s; expected %s",
-                        snap_words[key], r->what, snap_kind_name(r->b, v),
-                        expected);
+                        larder__snapshot_words[key], r->what,
+                        snap_kind_name(r->b, v), expected);
 }
 
 bool snap_record_missing(const struct snap_record *r, enum snap_word key)
 {
     return snap_fail(r->b, "%s without the key \"%s\" ends here", r->what,
-                     snap_words[key]);
+                     larder__snapshot_words[key]);
 }
 
 /* ---- values of keys: an absent key leaves *out unchanged ------------------ */

@@ -61,8 +61,7 @@ static bool encode_stack(struct encoding *e, uint32_t stack)
 
     snapshot_stack(e->b->s, stack, &count);
     for (size_t i = 0; ok && i < count; i++)
-        ok = add_token(e->b, ",") &&
-             encode_frame(e, snapshot_stack(e->b->s, stack, &count)[i]);
+        ok = encode_frame(e, snapshot_stack(e->b->s, stack, &count)[i]);
     return ok && add_token(e->b, "]");
 }
 
@@ -88,7 +87,7 @@ static bool encode_list(struct encoding *e, const struct snap_object *o,
         return encode_range(e, o);
     ok = add_token(e->b, "[");
     for (size_t i = 0; ok && e->plain && i < o->count; i++)
-        ok = add_token(e->b, ",") && encode(e, &o->items[i], depth);
+        ok = encode(e, &o->items[i], depth);
     return ok && add_token(e->b, "]");
 }
 

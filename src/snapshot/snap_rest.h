@@ -1,9 +1,9 @@
 /* snap_rest.h - keeps unknown keys so that they can be written again: as a text
  * of tokens, stored like other strings, so that equal ones are stored once.
  *
- *   ,            an item of a list follows     [ ] { }   lists and dicts
- *   kN           the key that is string N      N T F     None, True, False
- *   iN  uN       integers                      rN        a float, its bits in hex
+ *   [ ] { }      lists and dicts               N T F     None, True, False
+ *   kN           the key that is string N      rN        a float, its bits in hex
+ *   iN  uN       integers
  *   sN  pN  fN   string, pool, frame N         eN:M gN:M events, segments: a list
  *                                              of M records from number N on
  *

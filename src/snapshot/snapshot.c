@@ -13,21 +13,21 @@
 const char *snapshot_action_name(enum snapshot_action action)
 {
     return (unsigned)action < SNAPSHOT_OTHER
-               ? snap_words[WORD_ALLOC + (unsigned)action]
+               ? larder__snapshot_words[WORD_ALLOC + (unsigned)action]
                : NULL;
 }
 
 const char *snapshot_state_name(enum snapshot_state state)
 {
     return (unsigned)state < SNAPSHOT_STATES
-               ? snap_words[WORD_ACTIVE_ALLOCATED + (unsigned)state]
+               ? larder__snapshot_words[WORD_ACTIVE_ALLOCATED + (unsigned)state]
                : NULL;
 }
 
 const char *snapshot_type_name(enum snapshot_segment_type type)
 {
     return (unsigned)type < SNAPSHOT_TYPE_UNKNOWN
-               ? snap_words[WORD_SMALL + (unsigned)type]
+               ? larder__snapshot_words[WORD_SMALL + (unsigned)type]
                : NULL;
 }
 
@@ -35,7 +35,7 @@ const char *snapshot_event_action(const struct snapshot *s,
                                   const struct snapshot_event *e)
 {
     if (e->action < SNAPSHOT_OTHER)
-        return snap_words[WORD_ALLOC + e->action];
+        return larder__snapshot_words[WORD_ALLOC + e->action];
     return snapshot_string(s,
                            s->other_actions[e->action - SNAPSHOT_OTHER].name);
 }

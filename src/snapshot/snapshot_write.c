@@ -8,6 +8,9 @@
 
 #include "snapshot/snap_put.h"
 
+static const char no_memory[] = "the snapshot cannot be written: out of host "
+                                "memory";
+
 /* ---- unknown keys ---------------------------------------------------------- */
 
 static int rest_order(const void *record, const void *rest)
@@ -18,297 +21,319 @@ static int rest_order(const void *record, const void *rest)
     return (x > y) - (x < y);
 }
 
-static void put_device(struct snap_sink *k, uint16_t device)
+static void put_device(struct snap_writer *w, uint16_t device)
 {
-    put_signed(k, KEY_DEVICE, device == SNAPSHOT_ON_HOST ? -1 : device);
+    put_signed(&w->emit, KEY_DEVICE, device == SNAPSHOT_ON_HOST ? -1 : device);
 }
 
-static void write_rest_of(struct snap_sink *k, enum snapshot_record kind,
+static void write_rest_of(struct snap_writer *w, enum snapshot_record kind,
                           uint64_t record)
 {
-    const struct snapshot_rests *all = &k->s->rests[kind];
+    const struct snapshot_rests *all = &w->s->rests[kind];
     const struct snapshot_rest *found = NULL;
 
     if (all->count > 0)
         found =
             bsearch(&record, all->at, all->count, sizeof *all->at, rest_order);
     if (found != NULL)
-        snap_write_rest(k, found->pairs);
+        snap_write_rest(w, found->pairs);
 }
 
-/* ---- frames --------------------------------------------------------------- */
+/* ---- frames and pools ----------------------------------------------------- */
 
-static void write_frame_value(struct snap_sink *k, uint32_t number)
+static void some_string(struct snap_writer *w, enum snap_word key,
+                        uint32_t string)
 {
-    const struct snapshot_frame *f = &k->s->frames[number];
+    if (string != 0)
+        put_string(w, key, string);
+}
 
-    if (k->form->again(k, false, number))
+static void write_pool(struct snap_writer *w, uint32_t pool)
+{
+    const struct snapshot_pool *p = &w->s->pools[pool];
+
+    if (larder__emit_again(&w->emit, &w->pools[pool]))
         return;
-    k->form->begin(k, true);
-    k->form->remember(k, false, number);
-    put_string(k, KEY_NAME, f->name);
-    put_string(k, KEY_FILENAME, f->filename);
-    put_size(k, KEY_LINE, f->line);
-    put_some_string(k, KEY_FX_NODE_OP, f->fx_node_op);
-    put_some_string(k, KEY_FX_NODE_NAME, f->fx_node_name);
-    put_some_string(k, KEY_FX_ORIGINAL_TRACE, f->fx_original_trace);
-    snap_write_rest(k, f->rest);
-    k->form->end(k);
+    larder__emit_pair(&w->emit, p->a, p->b);
+    larder__emit_keep(&w->emit, &w->pools[pool]);
 }
 
-static void write_frame(struct snap_sink *k, uint32_t number)
+static void write_frame(struct snap_writer *w, uint32_t number)
 {
-    k->form->item(k);
-    write_frame_value(k, number);
+    const struct snapshot_frame *f = &w->s->frames[number];
+
+    if (larder__emit_again(&w->emit, &w->frames[number]))
+        return;
+    larder__emit_dict_begin(&w->emit);
+    larder__emit_keep(&w->emit, &w->frames[number]);
+    put_string(w, KEY_NAME, f->name);
+    put_string(w, KEY_FILENAME, f->filename);
+    put_unsigned(&w->emit, KEY_LINE, f->line);
+    some_string(w, KEY_FX_NODE_OP, f->fx_node_op);
+    some_string(w, KEY_FX_NODE_NAME, f->fx_node_name);
+    some_string(w, KEY_FX_ORIGINAL_TRACE, f->fx_original_trace);
+    snap_write_rest(w, f->rest);
+    larder__emit_close(&w->emit);
 }
 
-static void write_frames(struct snap_sink *k, uint32_t stack)
+static void write_frames(struct snap_writer *w, uint32_t stack)
 {
     size_t count;
-    const uint32_t *frames = snapshot_stack(k->s, stack, &count);
+    const uint32_t *frames = snapshot_stack(w->s, stack, &count);
 
-    k->form->key(k, KEY_FRAMES);
-    if (k->form->again(k, true, stack))
+    larder__emit_word(&w->emit, KEY_FRAMES);
+    if (w->emit.form != EMIT_PICKLE) {
+        larder__emit_unsigned(&w->emit, w->stacks[stack] - 1);
         return;
-    k->form->begin(k, false);
-    k->form->remember(k, true, stack);
+    }
+    if (larder__emit_again(&w->emit, &w->stacks[stack]))
+        return;
+    larder__emit_list_begin(&w->emit);
+    larder__emit_keep(&w->emit, &w->stacks[stack]);
     for (size_t i = 0; i < count; i++)
-        write_frame(k, frames[i]);
-    k->form->end(k);
+        write_frame(w, frames[i]);
+    larder__emit_close(&w->emit);
 }
 
 /* ---- events --------------------------------------------------------------- */
 
-static void write_action(struct snap_sink *k, const struct snapshot_event *e)
+static void write_action(struct snap_writer *w, const struct snapshot_event *e)
 {
     if (e->action < SNAPSHOT_OTHER)
-        put_word(k, KEY_ACTION, (enum snap_word)(WORD_ALLOC + e->action));
+        put_word(&w->emit, KEY_ACTION,
+                 (enum snap_word)(WORD_ALLOC + e->action));
     else
-        put_string(k, KEY_ACTION,
-                   k->s->other_actions[e->action - SNAPSHOT_OTHER].name);
+        put_string(w, KEY_ACTION,
+                   w->s->other_actions[e->action - SNAPSHOT_OTHER].name);
 }
 
-static void write_event(struct snap_sink *k, const struct snapshot_event *e)
+static void write_event(struct snap_writer *w, const struct snapshot_event *e)
 {
-    begin_item(k);
-    write_action(k, e);
+    larder__emit_dict_begin(&w->emit);
+    write_action(w, e);
     if ((e->has & SNAPSHOT_HAS_ADDRESS) != 0)
-        put_size(k, e->action == SNAPSHOT_OOM ? KEY_DEVICE_FREE : KEY_ADDR,
-                 e->address);
-    put_size(k, KEY_SIZE, e->size);
-    put_stream(k, e->stream);
+        put_unsigned(&w->emit,
+                     e->action == SNAPSHOT_OOM ? KEY_DEVICE_FREE : KEY_ADDR,
+                     e->address);
+    put_unsigned(&w->emit, KEY_SIZE, e->size);
+    put_unsigned(&w->emit, KEY_STREAM, snapshot_stream(w->s, e->stream));
     if ((e->has & SNAPSHOT_HAS_DEVICE) != 0)
-        put_device(k, e->device);
-    if ((e->has & SNAPSHOT_HAS_POOL) != 0)
-        put_pool(k, KEY_POOL_ID, e->pool);
+        put_device(w, e->device);
+    if ((e->has & SNAPSHOT_HAS_POOL) != 0) {
+        larder__emit_word(&w->emit, KEY_POOL_ID);
+        write_pool(w, e->pool);
+    }
     if ((e->has & SNAPSHOT_HAS_TIME) != 0)
-        put_signed(k, KEY_TIME_US, e->time_us);
+        put_signed(&w->emit, KEY_TIME_US, e->time_us);
     if ((e->has & SNAPSHOT_HAS_CONTEXT) != 0)
-        put_string(k, KEY_COMPILE_CONTEXT, e->compile_context);
+        put_string(w, KEY_COMPILE_CONTEXT, e->compile_context);
     if ((e->has & SNAPSHOT_HAS_METADATA) != 0)
-        put_string(k, KEY_USER_METADATA, e->user_metadata);
+        put_string(w, KEY_USER_METADATA, e->user_metadata);
     if ((e->has & SNAPSHOT_HAS_FRAMES) != 0)
-        write_frames(k, e->stack);
-    write_rest_of(k, SNAPSHOT_OF_EVENT, (uint64_t)(e - k->s->events));
-    k->form->end(k);
+        write_frames(w, e->stack);
+    write_rest_of(w, SNAPSHOT_OF_EVENT, (uint64_t)(e - w->s->events));
+    larder__emit_close(&w->emit);
 }
 
-static void write_traces(struct snap_sink *k)
+static void write_traces(struct snap_writer *w)
 {
-    const struct snapshot *s = k->s;
+    const struct snapshot *s = w->s;
 
-    begin_list(k, KEY_DEVICE_TRACES);
+    begin_list(&w->emit, KEY_DEVICE_TRACES);
     for (size_t d = 0; d < s->device_count; d++) {
-        k->form->item(k);
-        k->form->begin(k, false);
+        larder__emit_list_begin(&w->emit);
         for (size_t i = 0; i < s->devices[d].count; i++)
-            write_event(k, &s->events[s->devices[d].first + i]);
-        k->form->end(k);
+            write_event(w, &s->events[s->devices[d].first + i]);
+        larder__emit_close(&w->emit);
     }
-    k->form->end(k);
+    larder__emit_close(&w->emit);
 }
 
 /* ---- segments ------------------------------------------------------------- */
 
-static void write_history(struct snap_sink *k, const struct snapshot_block *b)
+static void write_history(struct snap_writer *w, const struct snapshot_block *b)
 {
-    begin_list(k, KEY_HISTORY);
+    begin_list(&w->emit, KEY_HISTORY);
     for (uint32_t i = 0; i < b->history_count; i++) {
-        const struct snapshot_history *h = &k->s->histories[b->history + i];
+        const struct snapshot_history *h = &w->s->histories[b->history + i];
 
-        begin_item(k);
-        put_size(k, KEY_ADDR, h->address);
-        put_size(k, KEY_REAL_SIZE, h->real_size);
-        write_frames(k, h->stack);
-        write_rest_of(k, SNAPSHOT_OF_HISTORY, (uint64_t)(h - k->s->histories));
-        k->form->end(k);
+        larder__emit_dict_begin(&w->emit);
+        put_unsigned(&w->emit, KEY_ADDR, h->address);
+        put_unsigned(&w->emit, KEY_REAL_SIZE, h->real_size);
+        write_frames(w, h->stack);
+        write_rest_of(w, SNAPSHOT_OF_HISTORY, (uint64_t)(h - w->s->histories));
+        larder__emit_close(&w->emit);
     }
-    k->form->end(k);
+    larder__emit_close(&w->emit);
 }
 
-static void write_block(struct snap_sink *k, const struct snapshot_block *b)
+static void write_block(struct snap_writer *w, const struct snapshot_block *b)
 {
-    begin_item(k);
+    larder__emit_dict_begin(&w->emit);
     if ((b->has & SNAPSHOT_HAS_ADDRESS) != 0)
-        put_size(k, KEY_ADDRESS, b->address);
-    put_size(k, KEY_SIZE, b->size);
+        put_unsigned(&w->emit, KEY_ADDRESS, b->address);
+    put_unsigned(&w->emit, KEY_SIZE, b->size);
     if ((b->has & SNAPSHOT_HAS_REQUESTED) != 0)
-        put_size(k, KEY_REQUESTED_SIZE, b->requested_size);
-    put_word(k, KEY_STATE, (enum snap_word)(WORD_ACTIVE_ALLOCATED + b->state));
+        put_unsigned(&w->emit, KEY_REQUESTED_SIZE, b->requested_size);
+    put_word(&w->emit, KEY_STATE,
+             (enum snap_word)(WORD_ACTIVE_ALLOCATED + b->state));
     if ((b->has & SNAPSHOT_HAS_METADATA) != 0)
-        put_string(k, KEY_USER_METADATA, b->user_metadata);
+        put_string(w, KEY_USER_METADATA, b->user_metadata);
     if ((b->has & SNAPSHOT_HAS_HISTORY) != 0)
-        write_history(k, b);
+        write_history(w, b);
     if ((b->has & SNAPSHOT_HAS_FRAMES) != 0)
-        write_frames(k, b->stack);
-    write_rest_of(k, SNAPSHOT_OF_BLOCK, (uint64_t)(b - k->s->blocks));
-    k->form->end(k);
+        write_frames(w, b->stack);
+    write_rest_of(w, SNAPSHOT_OF_BLOCK, (uint64_t)(b - w->s->blocks));
+    larder__emit_close(&w->emit);
 }
 
-static void write_segment(struct snap_sink *k, const struct snapshot_segment *g)
+static void write_segment(struct snap_writer *w,
+                          const struct snapshot_segment *g)
 {
-    begin_item(k);
-    put_device(k, g->device);
-    put_size(k, KEY_ADDRESS, g->address);
-    put_size(k, KEY_TOTAL_SIZE, g->total_size);
-    put_size(k, KEY_ALLOCATED_SIZE, g->allocated_size);
-    put_size(k, KEY_ACTIVE_SIZE, g->active_size);
+    larder__emit_dict_begin(&w->emit);
+    put_device(w, g->device);
+    put_unsigned(&w->emit, KEY_ADDRESS, g->address);
+    put_unsigned(&w->emit, KEY_TOTAL_SIZE, g->total_size);
+    put_unsigned(&w->emit, KEY_ALLOCATED_SIZE, g->allocated_size);
+    put_unsigned(&w->emit, KEY_ACTIVE_SIZE, g->active_size);
     if ((g->has & SNAPSHOT_HAS_REQUESTED) != 0)
-        put_size(k, KEY_REQUESTED_SIZE, g->requested_size);
-    put_stream(k, g->stream);
+        put_unsigned(&w->emit, KEY_REQUESTED_SIZE, g->requested_size);
+    put_unsigned(&w->emit, KEY_STREAM, snapshot_stream(w->s, g->stream));
     if (g->type != SNAPSHOT_TYPE_UNKNOWN)
-        put_word(k, KEY_SEGMENT_TYPE,
+        put_word(&w->emit, KEY_SEGMENT_TYPE,
                  g->type == SNAPSHOT_SMALL ? WORD_SMALL : WORD_LARGE);
-    if ((g->has & SNAPSHOT_HAS_POOL) != 0)
-        put_pool(k, KEY_SEGMENT_POOL_ID, g->pool);
+    if ((g->has & SNAPSHOT_HAS_POOL) != 0) {
+        larder__emit_word(&w->emit, KEY_SEGMENT_POOL_ID);
+        write_pool(w, g->pool);
+    }
     if ((g->has & SNAPSHOT_HAS_EXPANDABLE) != 0)
-        put_bool(k, KEY_IS_EXPANDABLE, g->expandable);
+        put_bool(&w->emit, KEY_IS_EXPANDABLE, g->expandable);
     if ((g->has & SNAPSHOT_HAS_COUNTER) != 0)
-        put_signed(k, KEY_REGISTRATION_COUNTER,
+        put_signed(&w->emit, KEY_REGISTRATION_COUNTER,
                    (int64_t)g->registration_counter);
     if ((g->has & SNAPSHOT_HAS_FRAMES) != 0)
-        write_frames(k, g->stack);
-    write_rest_of(k, SNAPSHOT_OF_SEGMENT, (uint64_t)(g - k->s->segments));
-    begin_list(k, KEY_BLOCKS);
+        write_frames(w, g->stack);
+    write_rest_of(w, SNAPSHOT_OF_SEGMENT, (uint64_t)(g - w->s->segments));
+    begin_list(&w->emit, KEY_BLOCKS);
     for (size_t i = 0; i < g->block_count; i++)
-        write_block(k, &k->s->blocks[g->block + i]);
-    k->form->end(k);
-    k->form->end(k);
+        write_block(w, &w->s->blocks[g->block + i]);
+    larder__emit_close(&w->emit);
+    larder__emit_close(&w->emit);
 }
 
-static void write_segments(struct snap_sink *k)
+static void write_segments(struct snap_writer *w)
 {
-    k->form->begin(k, false);
-    for (size_t i = 0; i < k->s->segment_count; i++)
-        write_segment(k, &k->s->segments[i]);
-    k->form->end(k);
+    larder__emit_list_begin(&w->emit);
+    for (size_t i = 0; i < w->s->segment_count; i++)
+        write_segment(w, &w->s->segments[i]);
+    larder__emit_close(&w->emit);
 }
 
 /* ---- annotations ---------------------------------------------------------- */
 
-static void write_annotations(struct snap_sink *k)
+static void write_annotations(struct snap_writer *w)
 {
-    begin_list(k, KEY_EXTERNAL_ANNOTATIONS);
-    for (size_t i = 0; i < k->s->annotation_count; i++) {
-        const struct snapshot_annotation *a = &k->s->annotations[i];
+    begin_list(&w->emit, KEY_EXTERNAL_ANNOTATIONS);
+    for (size_t i = 0; i < w->s->annotation_count; i++) {
+        const struct snapshot_annotation *a = &w->s->annotations[i];
 
-        begin_item(k);
-        put_string(k, KEY_STAGE, a->stage);
-        put_string(k, KEY_NAME, a->name);
-        put_device(k, a->device);
-        put_signed(k, KEY_TIME_US, a->time_us);
-        write_rest_of(k, SNAPSHOT_OF_ANNOTATION, i);
-        k->form->end(k);
+        larder__emit_dict_begin(&w->emit);
+        put_string(w, KEY_STAGE, a->stage);
+        put_string(w, KEY_NAME, a->name);
+        put_device(w, a->device);
+        put_signed(&w->emit, KEY_TIME_US, a->time_us);
+        write_rest_of(w, SNAPSHOT_OF_ANNOTATION, i);
+        larder__emit_close(&w->emit);
     }
-    k->form->end(k);
+    larder__emit_close(&w->emit);
 }
 
 /* ---- values of unknown keys ------------------------------------------------ */
 
 /* Write a range of records as a list; the token tells their kind. */
-static void write_records(struct snap_sink *k, char token, size_t first,
+static void write_records(struct snap_writer *w, char token, size_t first,
                           size_t count)
 {
-    k->form->begin(k, false);
+    larder__emit_list_begin(&w->emit);
     for (size_t i = first; i < first + count; i++) {
         if (token == 'e')
-            write_event(k, &k->s->events[i]);
+            write_event(w, &w->s->events[i]);
         else
-            write_segment(k, &k->s->segments[i]);
+            write_segment(w, &w->s->segments[i]);
     }
-    k->form->end(k);
+    larder__emit_close(&w->emit);
 }
 
-static void write_real_bits(struct snap_sink *k, uint64_t bits)
+static void write_real_bits(struct snap_writer *w, uint64_t bits)
 {
     double value;
 
     memcpy(&value, &bits, sizeof value);
-    k->form->real(k, value);
+    larder__emit_real(&w->emit, value);
 }
 
 /* Write a token that has a number.  Returns where the next token begins. */
-static const char *write_number(struct snap_sink *k, char token, const char *at)
+static const char *write_number(struct snap_writer *w, char token,
+                                const char *at)
 {
     char *end;
     uint64_t n = strtoull(at, &end, token == 'r' ? 16 : 10);
 
     switch (token) {
     case 'k':
-        k->form->key_string(k, (uint32_t)n);
-        break;
     case 's':
-        k->form->string(k, (uint32_t)n);
+        put_text(w, (uint32_t)n);
         break;
     case 'p':
-        k->form->pool(k, (uint32_t)n);
+        write_pool(w, (uint32_t)n);
         break;
     case 'f':
-        write_frame_value(k, (uint32_t)n);
+        write_frame(w, (uint32_t)n);
         break;
     case 'r':
-        write_real_bits(k, n);
+        write_real_bits(w, n);
         break;
     case 'i': /* strtoull() negates numbers with a minus */
+        larder__emit_signed(&w->emit, (int64_t)n);
+        break;
     case 'u':
-        k->form->integer(k, n, token == 'i');
+        larder__emit_unsigned(&w->emit, n);
         break;
     default: /* e, g */
-        write_records(k, token, (size_t)n, (size_t)strtoull(end + 1, &end, 10));
+        write_records(w, token, (size_t)n, (size_t)strtoull(end + 1, &end, 10));
         break;
     }
     return end + 1;
 }
 
 /* snap_rest.h lists the tokens. */
-void snap_write_rest(struct snap_sink *k, uint32_t pairs)
+void snap_write_rest(struct snap_writer *w, uint32_t pairs)
 {
-    const char *at = snapshot_string(k->s, pairs);
+    const char *at = snapshot_string(w->s, pairs);
 
     while (*at != '\0') {
         char token = *at++;
 
         switch (token) {
-        case ',':
-            k->form->item(k);
-            break;
         case '[':
+            larder__emit_list_begin(&w->emit);
+            break;
         case '{':
-            k->form->begin(k, token == '{');
+            larder__emit_dict_begin(&w->emit);
             break;
         case ']':
         case '}':
-            k->form->end(k);
+            larder__emit_close(&w->emit);
             break;
         case 'N':
-            k->form->none(k);
+            larder__emit_none(&w->emit);
             break;
         case 'T':
         case 'F':
-            k->form->boolean(k, token == 'T');
+            larder__emit_bool(&w->emit, token == 'T');
             break;
         default:
-            at = write_number(k, token, at);
+            at = write_number(w, token, at);
             break;
         }
     }
@@ -316,62 +341,53 @@ void snap_write_rest(struct snap_sink *k, uint32_t pairs)
 
 /* ---- the whole snapshot --------------------------------------------------- */
 
-static void write_all(struct snap_sink *k)
+static void write_all(struct snap_writer *w)
 {
-    k->form->key(k, KEY_SEGMENTS);
-    write_segments(k);
-    if (k->s->has_device_traces)
-        write_traces(k);
-    if (k->s->settings.present)
-        snap_write_settings(k);
-    if (k->s->has_external_annotations)
-        write_annotations(k);
-    snap_write_rest(k, k->s->rest);
+    larder__emit_word(&w->emit, KEY_SEGMENTS);
+    write_segments(w);
+    if (w->s->has_device_traces)
+        write_traces(w);
+    if (w->s->settings.present)
+        snap_write_settings(w);
+    if (w->s->has_external_annotations)
+        write_annotations(w);
+    snap_write_rest(w, w->s->rest);
 }
 
-static void write_dict(struct snap_sink *k)
+static void write_dict(struct snap_writer *w)
 {
-    k->form->begin(k, true);
-    write_all(k);
-    k->form->end(k);
-}
-
-static bool snapshot_write_finish(struct snap_sink *k, struct tool_error *error)
-{
-    errno = 0;
-    if (fflush(k->out) == 0 && !ferror(k->out))
-        return true;
-    return tool_fail(error, "the snapshot cannot be written: %s",
-                     errno != 0 ? strerror(errno) : "write error");
+    larder__emit_dict_begin(&w->emit);
+    write_all(w);
+    larder__emit_close(&w->emit);
 }
 
 /* ---- JSON: stacks and frames by number ------------------------------------ */
 
-static void use_stack(struct snap_sink *k, uint8_t has, uint32_t stack)
+static void use_stack(struct snap_writer *w, uint8_t has, uint32_t stack)
 {
     if ((has & SNAPSHOT_HAS_FRAMES) != 0)
-        k->stacks[stack] = 1;
+        w->stacks[stack] = 1;
 }
 
 /* Mark the items that anything written refers to. */
-static void find_used(struct snap_sink *k)
+static void find_used(struct snap_writer *w)
 {
-    const struct snapshot *s = k->s;
+    const struct snapshot *s = w->s;
 
     for (size_t i = 0; i < s->event_end; i++)
-        use_stack(k, s->events[i].has, s->events[i].stack);
+        use_stack(w, s->events[i].has, s->events[i].stack);
     for (size_t i = 0; i < s->segment_end; i++)
-        use_stack(k, s->segments[i].has, s->segments[i].stack);
+        use_stack(w, s->segments[i].has, s->segments[i].stack);
     for (size_t i = 0; i < s->block_end; i++)
-        use_stack(k, s->blocks[i].has, s->blocks[i].stack);
+        use_stack(w, s->blocks[i].has, s->blocks[i].stack);
     for (size_t i = 0; i < s->history_count; i++)
-        use_stack(k, SNAPSHOT_HAS_FRAMES, s->histories[i].stack);
+        use_stack(w, SNAPSHOT_HAS_FRAMES, s->histories[i].stack);
     for (uint32_t stack = 0; stack < s->stack_count; stack++) {
         size_t count;
         const uint32_t *frames = snapshot_stack(s, stack, &count);
 
-        for (size_t i = 0; k->stacks[stack] != 0 && i < count; i++)
-            k->frames[frames[i]] = 1;
+        for (size_t i = 0; w->stacks[stack] != 0 && i < count; i++)
+            w->frames[frames[i]] = 1;
     }
 }
 
@@ -386,100 +402,107 @@ static void snapshot_write_number(uint32_t *marks, size_t count)
     }
 }
 
-static void write_stack(struct snap_sink *k, uint32_t stack)
+static void write_stack(struct snap_writer *w, uint32_t stack)
 {
     size_t count;
-    const uint32_t *frames = snapshot_stack(k->s, stack, &count);
+    const uint32_t *frames = snapshot_stack(w->s, stack, &count);
 
-    k->form->item(k);
-    k->form->begin(k, false);
+    larder__emit_list_begin(&w->emit);
     for (size_t i = 0; i < count; i++) {
-        k->form->item(k);
-        k->form->integer(k, k->frames[frames[i]] - 1, false);
+        larder__emit_unsigned(&w->emit, w->frames[frames[i]] - 1);
     }
-    k->form->end(k);
+    larder__emit_close(&w->emit);
 }
 
-static void write_stacks(struct snap_sink *k)
+static void write_stacks(struct snap_writer *w)
 {
-    begin_list(k, KEY_FRAMES);
-    for (uint32_t i = 0; i < k->s->frame_count; i++) {
-        if (k->frames[i] != 0)
-            write_frame(k, i);
+    begin_list(&w->emit, KEY_FRAMES);
+    for (uint32_t i = 0; i < w->s->frame_count; i++) {
+        if (w->frames[i] != 0)
+            write_frame(w, i);
     }
-    k->form->end(k);
-    begin_list(k, KEY_STACKS);
-    for (uint32_t i = 0; i < k->s->stack_count; i++) {
-        if (k->stacks[i] != 0)
-            write_stack(k, i);
+    larder__emit_close(&w->emit);
+    begin_list(&w->emit, KEY_STACKS);
+    for (uint32_t i = 0; i < w->s->stack_count; i++) {
+        if (w->stacks[i] != 0)
+            write_stack(w, i);
     }
-    k->form->end(k);
+    larder__emit_close(&w->emit);
 }
 
-bool snapshot_write_json(const struct snapshot *s, FILE *out,
-                         struct tool_error *error)
-{
-    struct snap_sink k = {.form = &snap_form_json, .s = s, .out = out};
-    bool fine;
+/* ---- the three ways -------------------------------------------------------- */
 
-    k.frames = calloc(s->frame_count + 1, sizeof *k.frames);
-    k.stacks = calloc(s->stack_count + 1, sizeof *k.stacks);
-    fine = k.frames != NULL && k.stacks != NULL;
-    if (!fine) {
-        tool_set_error(error, "the snapshot cannot be written: out of host "
-                              "memory");
-    } else {
-        find_used(&k);
-        snapshot_write_number(k.frames, s->frame_count);
-        snapshot_write_number(k.stacks, s->stack_count);
-        k.form->begin(&k, true);
-        write_stacks(&k);
-        write_all(&k);
-        k.form->end(&k);
-        fine = snapshot_write_finish(&k, error);
-    }
-    free(k.frames);
-    free(k.stacks);
-    return fine;
+static int write_to_file(void *ctx, const void *bytes, size_t count)
+{
+    return fwrite(bytes, 1, count, ctx) != count;
 }
 
-static bool write_pickle(const struct snapshot *s, FILE *out,
-                         void (*write)(struct snap_sink *k),
-                         struct tool_error *error)
+static void write_json(struct snap_writer *w)
 {
-    struct snap_sink k = {.form = &snap_form_pickle, .s = s, .out = out};
-    bool fine;
+    find_used(w);
+    snapshot_write_number(w->frames, w->s->frame_count);
+    snapshot_write_number(w->stacks, w->s->stack_count);
+    larder__emit_dict_begin(&w->emit);
+    write_stacks(w);
+    write_all(w);
+    larder__emit_close(&w->emit);
+}
 
-    k.strings = calloc(s->string_count + 1, sizeof *k.strings);
-    k.frames = calloc(s->frame_count + 1, sizeof *k.frames);
-    k.stacks = calloc(s->stack_count + 1, sizeof *k.stacks);
-    k.pools = calloc(s->pool_count + 1, sizeof *k.pools);
-    fine = k.strings != NULL && k.frames != NULL && k.stacks != NULL &&
-           k.pools != NULL;
-    if (!fine) {
-        tool_set_error(error, "the snapshot cannot be written: out of host "
-                              "memory");
-    } else {
-        fputs("\x80\x04", out);
-        write(&k);
-        putc('.', out);
-        fine = snapshot_write_finish(&k, error);
-    }
-    free(k.strings);
-    free(k.frames);
-    free(k.stacks);
-    free(k.pools);
+/* Write all of it.  False: writing failed. */
+static bool write_form(struct snap_writer *w, enum emit_form form,
+                       void (*write)(struct snap_writer *w), FILE *out,
+                       struct tool_error *error)
+{
+    errno = 0;
+    larder__emit_begin(&w->emit, form, w->strings, write_to_file, out);
+    write(w);
+    if (larder__emit_end(&w->emit) && fflush(out) == 0 && !ferror(out))
+        return true;
+    return tool_fail(error, "the snapshot cannot be written: %s",
+                     errno != 0 ? strerror(errno) : "write error");
+}
+
+static bool snapshot_write(const struct snapshot *s, enum emit_form form,
+                           void (*write)(struct snap_writer *w), FILE *out,
+                           struct tool_error *error)
+{
+    struct snap_writer *w = calloc(1, sizeof *w);
+    bool fine = false;
+
+    if (w == NULL)
+        return tool_fail(error, "%s", no_memory);
+    w->s = s;
+    w->strings = calloc(s->string_count + 1, sizeof *w->strings);
+    w->frames = calloc(s->frame_count + 1, sizeof *w->frames);
+    w->stacks = calloc(s->stack_count + 1, sizeof *w->stacks);
+    w->pools = calloc(s->pool_count + 1, sizeof *w->pools);
+    if (w->strings == NULL || w->frames == NULL || w->stacks == NULL ||
+        w->pools == NULL)
+        tool_set_error(error, no_memory);
+    else
+        fine = write_form(w, form, write, out, error);
+    free(w->strings);
+    free(w->frames);
+    free(w->stacks);
+    free(w->pools);
+    free(w);
     return fine;
 }
 
 bool snapshot_write_pickle(const struct snapshot *s, FILE *out,
                            struct tool_error *error)
 {
-    return write_pickle(s, out, write_dict, error);
+    return snapshot_write(s, EMIT_PICKLE, write_dict, out, error);
 }
 
 bool snapshot_write_segments(const struct snapshot *s, FILE *out,
                              struct tool_error *error)
 {
-    return write_pickle(s, out, write_segments, error);
+    return snapshot_write(s, EMIT_PICKLE, write_segments, out, error);
+}
+
+bool snapshot_write_json(const struct snapshot *s, FILE *out,
+                         struct tool_error *error)
+{
+    return snapshot_write(s, EMIT_JSON_DUMP, write_json, out, error);
 }

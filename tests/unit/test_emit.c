@@ -1,4 +1,5 @@
 /* test_emit.c - how a snapshot's values are written, byte for byte. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,7 +9,7 @@
 #include <cmocka.h>
 
 #include "base/pickle.h"
-#include "core/observe/emit.h"
+#include "base/emit.h"
 
 struct written {
     size_t used;
@@ -19,6 +20,7 @@ struct written {
 
 static struct emit e;
 static struct written w;
+static uint32_t words[SNAP_WORD_COUNT];
 
 static int keep(void *ctx, const void *data, size_t bytes)
 {
@@ -32,10 +34,11 @@ static int keep(void *ctx, const void *data, size_t bytes)
     return 0;
 }
 
-static void emit_to_memory(bool json)
+static void emit_to_memory(enum emit_form form)
 {
     memset(&w, 0, offsetof(struct written, bytes));
-    larder__emit_begin(&e, keep, &w, json);
+    memset(words, 0, sizeof words);
+    larder__emit_begin(&e, form, words, keep, &w);
 }
 
 /* The output equals `want`, between the fixed beginning and end of every
@@ -66,13 +69,11 @@ static size_t count_in_list(size_t items, unsigned char opcode)
 {
     size_t count = 0;
 
-    emit_to_memory(false);
+    emit_to_memory(EMIT_PICKLE);
     larder__emit_list_begin(&e);
-    for (size_t i = 0; i < items; i++) {
-        larder__emit_list_next(&e);
+    for (size_t i = 0; i < items; i++)
         larder__emit_bool(&e, true);
-    }
-    larder__emit_list_end(&e);
+    larder__emit_close(&e);
     assert_true(larder__emit_end(&e));
     for (size_t i = 0; i < w.used; i++)
         count += w.bytes[i] == opcode;
@@ -136,10 +137,10 @@ static void numbers_have_the_widths_of_protocol_4(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
-        emit_to_memory(true);
+        emit_to_memory(EMIT_JSON);
         larder__emit_signed(&e, numbers[i].value);
         assert_json(numbers[i].json);
-        emit_to_memory(false);
+        emit_to_memory(EMIT_PICKLE);
         larder__emit_signed(&e, numbers[i].value);
         assert_pickle(numbers[i].pickle, numbers[i].count);
     }
@@ -148,10 +149,10 @@ static void numbers_have_the_widths_of_protocol_4(void **state)
 static void numbers_above_the_signed_range_stay_positive(void **state)
 {
     (void)state;
-    emit_to_memory(true);
+    emit_to_memory(EMIT_JSON);
     larder__emit_unsigned(&e, UINT64_MAX);
     assert_json("18446744073709551615");
-    emit_to_memory(false);
+    emit_to_memory(EMIT_PICKLE);
     larder__emit_unsigned(&e, UINT64_MAX);
     assert_pickle_is("\x8A\x09\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF\0");
 }
@@ -159,19 +160,19 @@ static void numbers_above_the_signed_range_stay_positive(void **state)
 static void reals_and_booleans_are_written_as_such(void **state)
 {
     (void)state;
-    emit_to_memory(true);
+    emit_to_memory(EMIT_JSON);
     larder__emit_list_begin(&e);
     larder__emit_real(&e, 0.6);
     larder__emit_real(&e, 2);
     larder__emit_real(&e, 1e300);
     larder__emit_bool(&e, true);
     larder__emit_bool(&e, false);
-    larder__emit_list_end(&e);
+    larder__emit_close(&e);
     assert_json("[0.59999999999999998,2.0,1.0000000000000001e+300,true,false]");
-    emit_to_memory(false);
+    emit_to_memory(EMIT_PICKLE);
     larder__emit_real(&e, 0.6);
     assert_pickle_is("G\x3F\xE3\x33\x33\x33\x33\x33\x33");
-    emit_to_memory(false);
+    emit_to_memory(EMIT_PICKLE);
     larder__emit_bool(&e, false);
     assert_pickle_is("\x89");
 }
@@ -217,13 +218,13 @@ static void invalid_utf8_is_replaced(void **state)
         char json[32];
 
         snprintf(json, sizeof json, "\"%s\"", texts[i].written);
-        emit_to_memory(true);
+        emit_to_memory(EMIT_JSON);
         larder__emit_text(&e, texts[i].text);
         assert_json(json);
         json[0] = (char)PICKLE_SHORT_BINUNICODE;
         memmove(json + 2, texts[i].written, strlen(texts[i].written));
         json[1] = (char)strlen(texts[i].written);
-        emit_to_memory(false);
+        emit_to_memory(EMIT_PICKLE);
         larder__emit_text(&e, texts[i].text);
         assert_pickle(json, strlen(texts[i].written) + 2);
     }
@@ -232,7 +233,7 @@ static void invalid_utf8_is_replaced(void **state)
 static void json_escapes_quotes_backslashes_and_controls(void **state)
 {
     (void)state;
-    emit_to_memory(true);
+    emit_to_memory(EMIT_JSON);
     larder__emit_text(&e, "a\"b\\c\x01\x0F\x10\x1F ~");
     assert_json("\"a\\\"b\\\\c\\u0001\\u000f\\u0010\\u001f ~\"");
 }
@@ -247,13 +248,13 @@ static void a_text_of_256_bytes_has_a_long_length(void **state)
     memset(want, 'x', sizeof want);
     text[255] = '\0';
     memcpy(want, "\x8C\xFF", 2);
-    emit_to_memory(false);
+    emit_to_memory(EMIT_PICKLE);
     larder__emit_text(&e, text);
     assert_pickle(want, 257);
     text[255] = 'x';
     text[256] = '\0';
     memcpy(want, "X\0\x01\0\0", 5);
-    emit_to_memory(false);
+    emit_to_memory(EMIT_PICKLE);
     larder__emit_text(&e, text);
     assert_pickle(want, 261);
 }
@@ -263,24 +264,21 @@ static void a_text_of_256_bytes_has_a_long_length(void **state)
 static void put_nested(void)
 {
     larder__emit_dict_begin(&e);
-    larder__emit_key_text(&e, "a");
+    larder__emit_text(&e, "a");
     larder__emit_list_begin(&e);
-    larder__emit_list_next(&e);
     larder__emit_unsigned(&e, 1);
-    larder__emit_list_next(&e);
     larder__emit_pair(&e, 2, 3);
-    larder__emit_list_next(&e);
     larder__emit_list_begin(&e);
-    larder__emit_list_end(&e);
-    larder__emit_list_end(&e);
-    larder__emit_key(&e, WORD_size);
-    larder__emit_word(&e, WORD_alloc);
-    larder__emit_key_text(&e, "c");
+    larder__emit_close(&e);
+    larder__emit_close(&e);
+    larder__emit_word(&e, KEY_SIZE);
+    larder__emit_word(&e, WORD_ALLOC);
+    larder__emit_text(&e, "c");
     larder__emit_dict_begin(&e);
-    larder__emit_key(&e, WORD_size);
+    larder__emit_word(&e, KEY_SIZE);
     larder__emit_signed(&e, -1);
-    larder__emit_dict_end(&e);
-    larder__emit_dict_end(&e);
+    larder__emit_close(&e);
+    larder__emit_close(&e);
 }
 
 /* Commas only between items; a mark only before the first item; a repeated word
@@ -288,10 +286,10 @@ static void put_nested(void)
 static void nested_containers_are_closed_in_place(void **state)
 {
     (void)state;
-    emit_to_memory(true);
+    emit_to_memory(EMIT_JSON);
     put_nested();
     assert_json("{\"a\":[1,[2,3],[]],\"size\":\"alloc\",\"c\":{\"size\":-1}}");
-    emit_to_memory(false);
+    emit_to_memory(EMIT_PICKLE);
     put_nested();
     assert_pickle_is("}(\x8C\x01"
                      "a](K\x01K\x02K\x03\x86]e"
@@ -304,35 +302,82 @@ static void nested_containers_are_closed_in_place(void **state)
 static void items_in_json_are_separated_by_commas(void **state)
 {
     (void)state;
-    emit_to_memory(true);
+    emit_to_memory(EMIT_JSON);
     larder__emit_list_begin(&e);
     larder__emit_text(&e, "a");
-    larder__emit_word(&e, WORD_alloc);
+    larder__emit_word(&e, WORD_ALLOC);
     larder__emit_bool(&e, true);
     larder__emit_real(&e, 0.5);
     larder__emit_signed(&e, -1);
     larder__emit_unsigned(&e, 1);
     larder__emit_pair(&e, 1, 2);
     larder__emit_dict_begin(&e);
-    larder__emit_dict_end(&e);
-    larder__emit_list_end(&e);
+    larder__emit_close(&e);
+    larder__emit_close(&e);
     assert_json("[\"a\",\"alloc\",true,0.5,-1,1,[1,2],{}]");
 }
 
 /* The 257th memoized object has a four-byte number. */
 static void memoized_values_are_written_by_number(void **state)
 {
+    uint32_t places[257] = {0};
+
     (void)state;
-    emit_to_memory(false);
-    larder__emit_list_begin(&e);
-    for (uint32_t i = 0; i < 257; i++)
-        assert_int_equal(larder__emit_keep(&e), i);
-    larder__emit_again(&e, 255);
-    larder__emit_again(&e, 256);
-    larder__emit_list_end(&e);
+    emit_to_memory(EMIT_PICKLE);
+    assert_false(larder__emit_again(&e, &places[0]));
+    for (size_t i = 0; i < 257; i++)
+        larder__emit_keep(&e, &places[i]);
+    assert_true(larder__emit_again(&e, &places[255]));
+    assert_true(larder__emit_again(&e, &places[256]));
     assert_true(larder__emit_end(&e));
-    assert_memory_equal(w.bytes + 2 + 1 + 257, "h\xFFj\0\x01\0\0.", 8);
-    assert_int_equal(w.used, 2 + 1 + 257 + 8);
+    assert_memory_equal(w.bytes + 2 + 257, "h\xFFj\0\x01\0\0.", 8);
+    assert_int_equal(w.used, 2 + 257 + 8);
+}
+
+static void strings_are_kept_once_in_a_pickle_alone(void **state)
+{
+    uint32_t place = 0;
+
+    (void)state;
+    for (int form = EMIT_PICKLE; form <= EMIT_JSON; form++) {
+        emit_to_memory((enum emit_form)form);
+        larder__emit_list_begin(&e);
+        larder__emit_string(&e, "a\0\xED\xA0\x81", 5, &place);
+        larder__emit_string(&e, "a\0\xED\xA0\x81", 5, &place);
+        larder__emit_close(&e);
+        if (form == EMIT_PICKLE)
+            assert_pickle_is("](\x8C\x05"
+                             "a\0\xED\xA0\x81\x94h\0e");
+        else
+            assert_json("[\"a\\u0000\\ud801\",\"a\\u0000\\ud801\"]");
+        place = 0;
+    }
+}
+
+/* json.dumps([1, [], {"a": 0.5, "b": None}, nan, -inf]) */
+static void json_is_also_written_as_python_does(void **state)
+{
+    static const char want[] =
+        "[1, [], {\"a\": 0.5, \"b\": null}, NaN, -Infinity]";
+
+    (void)state;
+    emit_to_memory(EMIT_JSON_DUMP);
+    larder__emit_list_begin(&e);
+    larder__emit_unsigned(&e, 1);
+    larder__emit_list_begin(&e);
+    larder__emit_close(&e);
+    larder__emit_dict_begin(&e);
+    larder__emit_text(&e, "a");
+    larder__emit_real(&e, 0.5);
+    larder__emit_text(&e, "b");
+    larder__emit_none(&e);
+    larder__emit_close(&e);
+    larder__emit_real(&e, (double)NAN);
+    larder__emit_real(&e, -(double)INFINITY);
+    larder__emit_close(&e);
+    assert_true(larder__emit_end(&e));
+    assert_int_equal(w.used, sizeof want - 1);
+    assert_memory_equal(w.bytes, want, w.used);
 }
 
 /* ---- the buffer ------------------------------------------------------------ */
@@ -348,7 +393,7 @@ static void a_text_longer_than_the_buffer_arrives_whole(void **state)
         for (size_t i = 0; i < length; i++)
             text[i] = (char)('a' + i % 26);
         text[length] = '\0';
-        emit_to_memory(true);
+        emit_to_memory(EMIT_JSON);
         larder__emit_text(&e, text);
         assert_true(larder__emit_end(&e));
         assert_int_equal(w.used, length + 3);
@@ -361,7 +406,7 @@ static void a_text_longer_than_the_buffer_arrives_whole(void **state)
 static void after_a_refused_write_nothing_more_is_written(void **state)
 {
     (void)state;
-    emit_to_memory(false);
+    emit_to_memory(EMIT_PICKLE);
     w.refuse_at = 2;
     for (size_t i = 0; i < 4 * EMIT_BUFFER; i++)
         larder__emit_bool(&e, true);
@@ -383,6 +428,8 @@ int main(void)
         cmocka_unit_test(nested_containers_are_closed_in_place),
         cmocka_unit_test(items_in_json_are_separated_by_commas),
         cmocka_unit_test(memoized_values_are_written_by_number),
+        cmocka_unit_test(strings_are_kept_once_in_a_pickle_alone),
+        cmocka_unit_test(json_is_also_written_as_python_does),
         cmocka_unit_test(a_text_longer_than_the_buffer_arrives_whole),
         cmocka_unit_test(after_a_refused_write_nothing_more_is_written),
     };

@@ -1,5 +1,7 @@
 /* snapshot_emit.c - writes the document that torch.cuda.memory._snapshot()
  * returns. */
+#include <string.h>
+
 #include "base/fail.h"
 #include "base/host.h"
 #include "core/observe/snapshot_frames.h"
@@ -7,48 +9,21 @@
 struct writer {
     const struct snapshot *snapshot;
     struct frames frames;
+    uint32_t words[SNAP_WORD_COUNT];
     struct emit emit;
 };
 
 /* ---- pieces --------------------------------------------------------------- */
 
-static void snapshot_emit_put_unsigned(struct writer *w, enum emit_word key,
-                                       uint64_t value)
+static void put_pool(struct writer *w, enum snap_word key, larder_pool_id id)
 {
-    larder__emit_key(&w->emit, key);
-    larder__emit_unsigned(&w->emit, value);
-}
-
-static void snapshot_emit_put_signed(struct writer *w, enum emit_word key,
-                                     int64_t value)
-{
-    larder__emit_key(&w->emit, key);
-    larder__emit_signed(&w->emit, value);
-}
-
-static void snapshot_emit_put_word(struct writer *w, enum emit_word key,
-                                   enum emit_word value)
-{
-    larder__emit_key(&w->emit, key);
-    larder__emit_word(&w->emit, value);
-}
-
-static void snapshot_emit_put_bool(struct writer *w, enum emit_word key,
-                                   bool value)
-{
-    larder__emit_key(&w->emit, key);
-    larder__emit_bool(&w->emit, value);
-}
-
-static void put_pool(struct writer *w, enum emit_word key, larder_pool_id id)
-{
-    larder__emit_key(&w->emit, key);
+    larder__emit_word(&w->emit, key);
     larder__emit_pair(&w->emit, id.first, id.second);
 }
 
 static void put_frames(struct writer *w, uint32_t stack)
 {
-    larder__emit_key(&w->emit, WORD_frames);
+    larder__emit_word(&w->emit, KEY_FRAMES);
     larder__frames_emit(&w->frames, &w->emit, stack);
 }
 
@@ -59,17 +34,16 @@ static const char *text_of(const struct writer *w, uint16_t number)
     return larder__texts_get(&w->snapshot->history->texts, number);
 }
 
-static void put_key_text(struct writer *w, enum emit_word key, const char *text)
+static void put_key_text(struct writer *w, enum snap_word key, const char *text)
 {
-    larder__emit_key(&w->emit, key);
+    larder__emit_word(&w->emit, key);
     larder__emit_text(&w->emit, text);
 }
 
-static void put_empty_list(struct writer *w, enum emit_word key)
+static void put_empty_list(struct writer *w, enum snap_word key)
 {
-    larder__emit_key(&w->emit, key);
-    larder__emit_list_begin(&w->emit);
-    larder__emit_list_end(&w->emit);
+    begin_list(&w->emit, key);
+    larder__emit_close(&w->emit);
 }
 
 static uint64_t time_us(const struct writer *w, uint64_t ticks)
@@ -79,42 +53,40 @@ static uint64_t time_us(const struct writer *w, uint64_t ticks)
 
 /* ---- segments ------------------------------------------------------------- */
 
-static enum emit_word state_word(uint8_t state)
+static enum snap_word state_word(uint8_t state)
 {
     switch ((larder_block_state)state) {
     case LARDER_BLOCK_ALLOCATED:
-        return WORD_active_allocated;
+        return WORD_ACTIVE_ALLOCATED;
     case LARDER_BLOCK_PENDING:
-        return WORD_active_pending_free;
+        return WORD_ACTIVE_PENDING_FREE;
     case LARDER_BLOCK_FREE:
         break;
     }
-    return WORD_inactive;
+    return WORD_INACTIVE;
 }
 
 static void emit_block(struct writer *w, const struct snapshot_block *b)
 {
     larder__emit_dict_begin(&w->emit);
-    snapshot_emit_put_unsigned(w, WORD_address, b->addr);
-    snapshot_emit_put_unsigned(w, WORD_size, b->bytes);
-    snapshot_emit_put_unsigned(w, WORD_requested_size, b->requested);
-    snapshot_emit_put_word(w, WORD_state, state_word(b->state));
+    put_unsigned(&w->emit, KEY_ADDRESS, b->addr);
+    put_unsigned(&w->emit, KEY_SIZE, b->bytes);
+    put_unsigned(&w->emit, KEY_REQUESTED_SIZE, b->requested);
+    put_word(&w->emit, KEY_STATE, state_word(b->state));
     put_frames(w, b->stack);
     if (b->annotation != 0)
-        put_key_text(w, WORD_user_metadata, text_of(w, b->annotation));
-    larder__emit_dict_end(&w->emit);
+        put_key_text(w, KEY_USER_METADATA, text_of(w, b->annotation));
+    larder__emit_close(&w->emit);
 }
 
 static void emit_blocks(struct writer *w, const struct snapshot_block *blocks,
                         size_t count)
 {
-    larder__emit_key(&w->emit, WORD_blocks);
-    larder__emit_list_begin(&w->emit);
+    begin_list(&w->emit, KEY_BLOCKS);
     for (size_t i = 0; i < count; i++) {
-        larder__emit_list_next(&w->emit);
         emit_block(w, &blocks[i]);
     }
-    larder__emit_list_end(&w->emit);
+    larder__emit_close(&w->emit);
 }
 
 static void emit_segment(struct writer *w, const struct snapshot_segment *s,
@@ -123,22 +95,22 @@ static void emit_segment(struct writer *w, const struct snapshot_segment *s,
     const larder_segment_info *info = &s->info;
 
     larder__emit_dict_begin(&w->emit);
-    snapshot_emit_put_signed(w, WORD_device, w->snapshot->props.ordinal);
-    snapshot_emit_put_unsigned(w, WORD_address, info->addr);
-    snapshot_emit_put_unsigned(w, WORD_total_size, info->bytes);
-    snapshot_emit_put_unsigned(w, WORD_allocated_size, info->allocated_bytes);
-    snapshot_emit_put_unsigned(w, WORD_active_size, info->active_bytes);
-    snapshot_emit_put_unsigned(w, WORD_requested_size, info->requested_bytes);
-    snapshot_emit_put_unsigned(w, WORD_stream, info->stream);
-    snapshot_emit_put_word(w, WORD_segment_type,
-                           info->is_large ? WORD_large : WORD_small);
-    put_pool(w, WORD_segment_pool_id, info->pool);
-    snapshot_emit_put_bool(w, WORD_is_expandable, info->is_expandable != 0);
+    put_signed(&w->emit, KEY_DEVICE, w->snapshot->props.ordinal);
+    put_unsigned(&w->emit, KEY_ADDRESS, info->addr);
+    put_unsigned(&w->emit, KEY_TOTAL_SIZE, info->bytes);
+    put_unsigned(&w->emit, KEY_ALLOCATED_SIZE, info->allocated_bytes);
+    put_unsigned(&w->emit, KEY_ACTIVE_SIZE, info->active_bytes);
+    put_unsigned(&w->emit, KEY_REQUESTED_SIZE, info->requested_bytes);
+    put_unsigned(&w->emit, KEY_STREAM, info->stream);
+    put_word(&w->emit, KEY_SEGMENT_TYPE,
+             info->is_large ? WORD_LARGE : WORD_SMALL);
+    put_pool(w, KEY_SEGMENT_POOL_ID, info->pool);
+    put_bool(&w->emit, KEY_IS_EXPANDABLE, info->is_expandable != 0);
     if (info->is_reserved) /* from larder_reserve(); PyTorch has no such key */
-        snapshot_emit_put_bool(w, WORD_is_reserved, true);
+        put_bool(&w->emit, KEY_IS_RESERVED, true);
     put_frames(w, s->stack);
     emit_blocks(w, blocks, info->block_count);
-    larder__emit_dict_end(&w->emit);
+    larder__emit_close(&w->emit);
 }
 
 static void emit_segments(struct writer *w)
@@ -146,28 +118,22 @@ static void emit_segments(struct writer *w)
     const struct snapshot *s = w->snapshot;
     const struct snapshot_block *blocks = s->blocks;
 
-    larder__emit_key(&w->emit, WORD_segments);
-    larder__emit_list_begin(&w->emit);
+    begin_list(&w->emit, KEY_SEGMENTS);
     for (size_t i = 0; i < s->segment_count; i++) {
-        larder__emit_list_next(&w->emit);
         emit_segment(w, &s->segments[i], blocks);
         blocks += s->segments[i].info.block_count;
     }
-    larder__emit_list_end(&w->emit);
+    larder__emit_close(&w->emit);
 }
 
 /* ---- events --------------------------------------------------------------- */
 
-static enum emit_word action_word(larder_action action)
+/* They have the same order. */
+static enum snap_word action_word(larder_action action)
 {
-    switch (action) {
-#define X(name, code, text)                                                    \
-    case LARDER_ACTION_##name:                                                 \
-        return WORD_##name;
-        LARDER_ACTION_MAP(X)
-#undef X
-    }
-    return WORD_snapshot;
+    return action <= LARDER_ACTION_oom
+               ? (enum snap_word)(WORD_ALLOC + (unsigned)action)
+               : WORD_SNAPSHOT;
 }
 
 static larder_pool_id pool_of(const struct writer *w, uint16_t number)
@@ -180,19 +146,19 @@ static void emit_event(struct writer *w, const struct history_event *event)
     larder_action action = event_action(event);
 
     larder__emit_dict_begin(&w->emit);
-    snapshot_emit_put_word(w, WORD_action, action_word(action));
-    snapshot_emit_put_unsigned(
-        w, action == LARDER_ACTION_oom ? WORD_device_free : WORD_addr,
-        event->addr);
-    snapshot_emit_put_unsigned(w, WORD_size, event->bytes);
-    snapshot_emit_put_unsigned(w, WORD_stream, event->stream);
-    snapshot_emit_put_unsigned(w, WORD_time_us, time_us(w, event_ticks(event)));
-    snapshot_emit_put_signed(w, WORD_device, w->snapshot->props.ordinal);
-    put_pool(w, WORD_pool_id, pool_of(w, event->pool));
+    put_word(&w->emit, KEY_ACTION, action_word(action));
+    put_unsigned(&w->emit,
+                 action == LARDER_ACTION_oom ? KEY_DEVICE_FREE : KEY_ADDR,
+                 event->addr);
+    put_unsigned(&w->emit, KEY_SIZE, event->bytes);
+    put_unsigned(&w->emit, KEY_STREAM, event->stream);
+    put_unsigned(&w->emit, KEY_TIME_US, time_us(w, event_ticks(event)));
+    put_signed(&w->emit, KEY_DEVICE, w->snapshot->props.ordinal);
+    put_pool(w, KEY_POOL_ID, pool_of(w, event->pool));
     put_frames(w, event->stack);
-    put_key_text(w, WORD_user_metadata, text_of(w, event->annotation));
-    put_key_text(w, WORD_compile_context, "N/A");
-    larder__emit_dict_end(&w->emit);
+    put_key_text(w, KEY_USER_METADATA, text_of(w, event->annotation));
+    put_key_text(w, KEY_COMPILE_CONTEXT, "N/A");
+    larder__emit_close(&w->emit);
 }
 
 static void emit_events(struct writer *w)
@@ -201,25 +167,21 @@ static void emit_events(struct writer *w)
 
     larder__emit_list_begin(&w->emit);
     for (uint64_t i = 0; i < s->event_count; i++) {
-        larder__emit_list_next(&w->emit);
         emit_event(w, &s->events[i]);
     }
-    larder__emit_list_end(&w->emit);
+    larder__emit_close(&w->emit);
 }
 
 /* A list for each device, by number: all empty except ours. */
 static void emit_traces(struct writer *w)
 {
-    larder__emit_key(&w->emit, WORD_device_traces);
-    larder__emit_list_begin(&w->emit);
+    begin_list(&w->emit, KEY_DEVICE_TRACES);
     for (int i = 0; i < w->snapshot->props.ordinal; i++) {
-        larder__emit_list_next(&w->emit);
         larder__emit_list_begin(&w->emit);
-        larder__emit_list_end(&w->emit);
+        larder__emit_close(&w->emit);
     }
-    larder__emit_list_next(&w->emit);
     emit_events(w);
-    larder__emit_list_end(&w->emit);
+    larder__emit_close(&w->emit);
 }
 
 /* ---- marks ---------------------------------------------------------------- */
@@ -227,24 +189,22 @@ static void emit_traces(struct writer *w)
 static void emit_mark(struct writer *w, const struct history_mark *mark)
 {
     larder__emit_dict_begin(&w->emit);
-    put_key_text(w, WORD_name, text_of(w, mark->text));
-    snapshot_emit_put_word(w, WORD_stage, WORD_START);
-    snapshot_emit_put_signed(w, WORD_device, w->snapshot->props.ordinal);
-    snapshot_emit_put_unsigned(w, WORD_time_us, time_us(w, mark->ticks));
-    larder__emit_dict_end(&w->emit);
+    put_key_text(w, KEY_NAME, text_of(w, mark->text));
+    put_word(&w->emit, KEY_STAGE, WORD_START);
+    put_signed(&w->emit, KEY_DEVICE, w->snapshot->props.ordinal);
+    put_unsigned(&w->emit, KEY_TIME_US, time_us(w, mark->ticks));
+    larder__emit_close(&w->emit);
 }
 
 static void emit_marks(struct writer *w)
 {
     const struct snapshot *s = w->snapshot;
 
-    larder__emit_key(&w->emit, WORD_external_annotations);
-    larder__emit_list_begin(&w->emit);
+    begin_list(&w->emit, KEY_EXTERNAL_ANNOTATIONS);
     for (uint64_t i = 0; i < s->mark_count; i++) {
-        larder__emit_list_next(&w->emit);
         emit_mark(w, &s->marks[i]);
     }
-    larder__emit_list_end(&w->emit);
+    larder__emit_close(&w->emit);
 }
 
 /* ---- the whole snapshot --------------------------------------------------- */
@@ -256,15 +216,15 @@ static bool emit_document(struct writer *w)
     larder__emit_dict_begin(e);
     emit_segments(w);
     emit_traces(w);
-    larder__emit_key(e, WORD_allocator_settings);
+    larder__emit_word(e, KEY_ALLOCATOR_SETTINGS);
     larder__emit_settings(e, w->snapshot);
     emit_marks(w);
     /* Pinned memory has an allocator of its own here. */
-    put_empty_list(w, WORD_host_segments);
-    put_empty_list(w, WORD_host_traces);
-    larder__emit_key_text(e, "larder");
+    put_empty_list(w, KEY_HOST_SEGMENTS);
+    put_empty_list(w, KEY_HOST_TRACES);
+    larder__emit_text(e, "larder");
     larder__emit_larder(e, w->snapshot);
-    larder__emit_dict_end(e);
+    larder__emit_close(e);
     return larder__emit_end(e);
 }
 
@@ -277,9 +237,11 @@ larder_result larder__snapshot_emit(const struct snapshot *s, bool json,
     if (w == NULL)
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
     w->snapshot = s;
-    r = larder__frames_init(&w->frames, s, json);
+    memset(w->words, 0, sizeof w->words);
+    r = larder__frames_init(&w->frames, s);
     if (r == LARDER_OK) {
-        larder__emit_begin(&w->emit, write, ctx, json);
+        larder__emit_begin(&w->emit, json ? EMIT_JSON : EMIT_PICKLE, w->words,
+                           write, ctx);
         if (!emit_document(w))
             r = LARDER_ERR_SYSTEM;
     }

@@ -15,23 +15,21 @@ enum { KNOWN_LOG2 = 11, KNOWN_FRAMES = 1 << KNOWN_LOG2 };
 
 struct known_frame {
     uint64_t address;
-    uint32_t memo; /* pickle: memo number + 1; 0: not written */
+    uint32_t memo; /* a place of the emitter */
     bool is_known;
     bool has_offset;
     uint64_t offset;
     larder_frame frame;
 };
 
-larder_result larder__frames_init(struct frames *f, const struct snapshot *s,
-                                  bool json)
+larder_result larder__frames_init(struct frames *f, const struct snapshot *s)
 {
     *f = (struct frames){.snapshot = s};
     if (s->history == NULL || s->history->stacks.words == NULL)
         return LARDER_OK; /* 0 is no stack's number */
     f->known = larder__host_alloc(KNOWN_FRAMES, sizeof *f->known);
-    if (!json)
-        f->lists = larder__host_alloc(s->stack_words, sizeof *f->lists);
-    return f->known != NULL && (json || f->lists != NULL)
+    f->lists = larder__host_alloc(s->stack_words, sizeof *f->lists);
+    return f->known != NULL && f->lists != NULL
                ? LARDER_OK
                : larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
 }
@@ -106,43 +104,33 @@ static void emit_frame(struct frames *f, struct emit *e, uint64_t address)
 {
     struct known_frame *k = know(f, address);
 
-    if (k->memo != 0) {
-        larder__emit_again(e, k->memo - 1);
+    if (larder__emit_again(e, &k->memo))
         return;
-    }
     larder__emit_dict_begin(e);
-    if (!e->json)
-        k->memo = larder__emit_keep(e) + 1;
-    larder__emit_key(e, WORD_filename);
+    larder__emit_keep(e, &k->memo);
+    larder__emit_word(e, KEY_FILENAME);
     larder__emit_text(e, k->frame.filename);
-    larder__emit_key(e, WORD_line);
-    larder__emit_unsigned(e, k->frame.line);
-    larder__emit_key(e, WORD_name);
+    put_unsigned(e, KEY_LINE, k->frame.line);
+    larder__emit_word(e, KEY_NAME);
     larder__emit_text(e, k->frame.name);
-    if (k->has_offset) {
-        larder__emit_key(e, WORD_offset);
-        larder__emit_unsigned(e, k->offset);
-    }
-    larder__emit_dict_end(e);
+    if (k->has_offset)
+        put_unsigned(e, KEY_OFFSET, k->offset);
+    larder__emit_close(e);
 }
 
 void larder__frames_emit(struct frames *f, struct emit *e, uint32_t stack)
 {
     const struct stack_table *stacks;
 
-    if (stack != 0 && f->lists != NULL && f->lists[stack] != 0) {
-        larder__emit_again(e, f->lists[stack] - 1);
+    if (stack != 0 && larder__emit_again(e, &f->lists[stack]))
         return;
-    }
     larder__emit_list_begin(e);
     if (stack != 0) {
         stacks = &f->snapshot->history->stacks;
-        if (f->lists != NULL)
-            f->lists[stack] = larder__emit_keep(e) + 1;
+        larder__emit_keep(e, &f->lists[stack]);
         for (size_t i = 0; i < stack_depth(stacks, stack); i++) {
-            larder__emit_list_next(e);
             emit_frame(f, e, stack_frames(stacks, stack)[i]);
         }
     }
-    larder__emit_list_end(e);
+    larder__emit_close(e);
 }

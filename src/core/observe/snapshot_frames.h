@@ -9,12 +9,11 @@
 struct frames {
     const struct snapshot *snapshot;
     struct known_frame *known; /* cache of frames */
-    uint32_t *lists;           /* pickle: memo number + 1 of each stack */
+    uint32_t *lists;           /* places of the emitter, for each stack */
 };
 
 /* ERR_NO_HOST_MEMORY.  Call larder__frames_free() in any case. */
-larder_result larder__frames_init(struct frames *f, const struct snapshot *s,
-                                  bool json);
+larder_result larder__frames_init(struct frames *f, const struct snapshot *s);
 void larder__frames_free(struct frames *f);
 
 /* Write the frames of a stack as a list; number 0: an empty one. */

@@ -11,21 +11,21 @@ enum { SETTINGS_TEXT = 1024 };
 static void snapshot_settings_put_text(struct emit *e, const char *key,
                                        const char *value)
 {
-    larder__emit_key_text(e, key);
+    larder__emit_text(e, key);
     larder__emit_text(e, value);
 }
 
 static void snapshot_settings_put_signed(struct emit *e, const char *key,
                                          int64_t value)
 {
-    larder__emit_key_text(e, key);
+    larder__emit_text(e, key);
     larder__emit_signed(e, value);
 }
 
 static void snapshot_settings_put_unsigned(struct emit *e, const char *key,
                                            uint64_t value)
 {
-    larder__emit_key_text(e, key);
+    larder__emit_text(e, key);
     larder__emit_unsigned(e, value);
 }
 
@@ -39,7 +39,7 @@ static void put_limit(struct emit *e, const char *key, uint64_t bytes)
 static void snapshot_settings_put_bool(struct emit *e, const char *key,
                                        bool value)
 {
-    larder__emit_key_text(e, key);
+    larder__emit_text(e, key);
     larder__emit_bool(e, value);
 }
 
@@ -192,14 +192,14 @@ static void emit_divisions(struct emit *e, const struct conf *c)
     char key[16];
     struct text t;
 
-    larder__emit_key_text(e, "roundup_power2_divisions");
+    larder__emit_text(e, "roundup_power2_divisions");
     larder__emit_dict_begin(e);
     for (int i = 0; i < CONF_SIZE_CLASSES; i++) {
         larder__text_init(&t, key, sizeof key);
         larder__text_add(&t, "%d", 1 << i);
         snapshot_settings_put_unsigned(e, key, c->divisions[i]);
     }
-    larder__emit_dict_end(e);
+    larder__emit_close(e);
 }
 
 void larder__emit_settings(struct emit *e, const struct snapshot *s)
@@ -213,7 +213,7 @@ void larder__emit_settings(struct emit *e, const struct snapshot *s)
     larder__emit_dict_begin(e);
     snapshot_settings_put_text(e, "PYTORCH_CUDA_ALLOC_CONF", text);
     snapshot_settings_put_signed(e, "max_split_size", s->stats.max_split_size);
-    larder__emit_key_text(e, "garbage_collection_threshold");
+    larder__emit_text(e, "garbage_collection_threshold");
     larder__emit_real(e, c->gc_threshold);
     snapshot_settings_put_bool(e, "expandable_segments",
                                c->expandable_segments);
@@ -225,7 +225,7 @@ void larder__emit_settings(struct emit *e, const struct snapshot *s)
     put_limit(e, "max_round_threshold", c->pinned_round_max_bytes);
     put_limit(e, "max_cached_size", c->pinned_cached_max_bytes);
     emit_divisions(e, c);
-    larder__emit_dict_end(e);
+    larder__emit_close(e);
 }
 
 /* ---- larder --------------------------------------------------------------- */
@@ -264,7 +264,7 @@ static void emit_stat(struct emit *e, const char *name, const char *pool,
 
 static void emit_stats(struct emit *e, const larder_stats *st)
 {
-    larder__emit_key_text(e, "stats");
+    larder__emit_text(e, "stats");
     larder__emit_dict_begin(e);
 #define X(name, text)                                                          \
     emit_stat(e, #name, ".all", &st->name.all);                                \
@@ -278,7 +278,7 @@ static void emit_stats(struct emit *e, const larder_stats *st)
     LARDER_COUNTER_MAP(X)
 #undef X
     snapshot_settings_put_signed(e, "max_split_size", st->max_split_size);
-    larder__emit_dict_end(e);
+    larder__emit_close(e);
 }
 
 void larder__emit_larder(struct emit *e, const struct snapshot *s)
@@ -300,5 +300,5 @@ void larder__emit_larder(struct emit *e, const struct snapshot *s)
         snapshot_settings_put_unsigned(e, "allowed_bytes", s->allowed_bytes);
     emit_history(e, s);
     emit_stats(e, &s->stats);
-    larder__emit_dict_end(e);
+    larder__emit_close(e);
 }

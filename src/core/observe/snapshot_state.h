@@ -8,7 +8,7 @@
 #define LARDER_CORE_OBSERVE_SNAPSHOT_STATE_H
 
 #include "core/history/recording.h"
-#include "core/observe/emit.h"
+#include "base/emit.h"
 
 struct snapshot_segment {
     larder_segment_info info;

@@ -1,7 +1,8 @@
-/* snap_words.h - the strings that have a meaning in a snapshot.  They are the
- * first in every string table, so a string's number tells which word it is. */
-#ifndef LARDER_SNAPSHOT_SNAP_WORDS_H
-#define LARDER_SNAPSHOT_SNAP_WORDS_H
+/* snapshot_words.h - the strings that have a meaning in a snapshot.  They are the
+ * first in the string table of one that was read, so a string's number tells
+ * which word it is. */
+#ifndef LARDER_BASE_SNAPSHOT_WORDS_H
+#define LARDER_BASE_SNAPSHOT_WORDS_H
 
 /* Keys of records: fewer than 64, so that a set of them fits a 64-bit word. */
 #define SNAP_RECORD_KEYS(X)                                                    \
@@ -43,6 +44,10 @@
     X(KEY_DEVICE_TRACES, "device_traces")                                      \
     X(KEY_ALLOCATOR_SETTINGS, "allocator_settings")                            \
     X(KEY_EXTERNAL_ANNOTATIONS, "external_annotations")                        \
+    X(KEY_HOST_SEGMENTS, "host_segments")                                      \
+    X(KEY_HOST_TRACES, "host_traces")                                          \
+    X(KEY_IS_RESERVED, "is_reserved")                                          \
+    X(KEY_OFFSET, "offset")                                                    \
     X(KEY_CUDA_CONF, "PYTORCH_CUDA_ALLOC_CONF")                                \
     X(KEY_CONF, "PYTORCH_ALLOC_CONF")                                          \
     X(KEY_HIP_CONF, "PYTORCH_HIP_ALLOC_CONF")                                  \
@@ -82,6 +87,8 @@
     X(WORD_SMALL, "small")                                                     \
     X(WORD_LARGE, "large")
 
+#define SNAP_STAGES(X) X(WORD_START, "START")
+
 /* The name of active_pending_free in older documents. */
 #define SNAP_ALIASES(X) X(WORD_AWAITING_FREE, "active_awaiting_free")
 
@@ -91,6 +98,7 @@
     SNAP_ACTIONS(X)                                                            \
     SNAP_STATES(X)                                                             \
     SNAP_TYPES(X)                                                              \
+    SNAP_STAGES(X)                                                             \
     SNAP_ALIASES(X)
 
 #define SNAP_WORD_NUMBER(word, text) word,
@@ -104,6 +112,6 @@ enum snap_word {
 #define SNAP_BIT(key) (UINT64_C(1) << (key))
 
 /* Their texts, by number. */
-extern const char *const snap_words[SNAP_WORD_COUNT];
+extern const char *const larder__snapshot_words[SNAP_WORD_COUNT];
 
 #endif

@@ -4,6 +4,7 @@
  * by version.  It searches the driver's library itself, so it never finds a
  * hook, and calls through its results never reach one. */
 #include "preload_state.h"
+#include "once.h"
 #include "lookup.h"
 
 #include <dlfcn.h>
@@ -122,9 +123,9 @@ static void load(void)
 
 static void load_once(void)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    static struct preload_once once = PRELOAD_ONCE;
 
-    pthread_once(&once, load);
+    preload_once(&once, load);
 }
 
 const struct preload_calls *preload_driver(void)

@@ -3,6 +3,7 @@
  * allocation is rejected: a limit that is silently ignored is worse than
  * none. */
 #include "preload_state.h"
+#include "once.h"
 
 #include <ctype.h>
 #include <signal.h>
@@ -181,8 +182,8 @@ static void read_all(void)
 
 const struct preload_settings *preload_settings_get(void)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    static struct preload_once once = PRELOAD_ONCE;
 
-    pthread_once(&once, read_all);
+    preload_once(&once, read_all);
     return &settings;
 }

@@ -1,5 +1,6 @@
 /* slot.c - devices: the one whose context a call is made in, the allocator of
  * each, and its limit. */
+#include "once.h"
 #include "preload_state.h"
 #include "work.h"
 #include "base/host.h"
@@ -23,9 +24,9 @@ static void slots_make(void)
 
 struct preload_slot *preload_slot_at(int number)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    static struct preload_once once = PRELOAD_ONCE;
 
-    pthread_once(&once, slots_make);
+    preload_once(&once, slots_make);
     return number >= 0 && number < PRELOAD_DEVICES ? &slots[number] : NULL;
 }
 

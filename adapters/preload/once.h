@@ -1,0 +1,28 @@
+/* once.h - pthread_once() that after the first time costs a load: each launch of a
+ * program comes by three of them. */
+#ifndef LARDER_ADAPTERS_PRELOAD_ONCE_H
+#define LARDER_ADAPTERS_PRELOAD_ONCE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+struct preload_once {
+    pthread_once_t once;
+    atomic_bool is_done;
+};
+
+#define PRELOAD_ONCE                                                           \
+    {                                                                          \
+        .once = PTHREAD_ONCE_INIT                                              \
+    }
+
+static inline void preload_once(struct preload_once *o, void (*fn)(void))
+{
+    if (atomic_load_explicit(&o->is_done, memory_order_acquire))
+        return;
+    pthread_once(&o->once, fn);
+    atomic_store_explicit(&o->is_done, true, memory_order_release);
+}
+
+#endif

@@ -221,10 +221,27 @@ enum {
     POINTER_ON_DEVICE = 3,
     POINTER_ON_HOST = 4,
     POINTER_IS_MANAGED = 8,
-    POINTER_DEVICE = 9
+    POINTER_DEVICE = 9,
+    POINTER_RANGE_START = 11,
+    POINTER_RANGE_SIZE = 12
 };
 
 enum { KIND_HOST = 1, KIND_DEVICE = 2 };
+
+static cud_result allocation_attribute(void *out, int which, cud_addr addr)
+{
+    struct sim_ipc found;
+    size_t bytes;
+
+    if (!fake_allocation_find(addr, &found))
+        return CUD_NOT_SUPPORTED;
+    bytes = found.bytes;
+    if (which == POINTER_RANGE_START)
+        memcpy(out, &found.addr, sizeof found.addr);
+    else
+        memcpy(out, &bytes, sizeof bytes);
+    return CUD_SUCCESS;
+}
 
 static cud_result pointer_attribute(void *out, int which, cud_addr addr,
                                     struct fake_device *d)
@@ -253,6 +270,9 @@ static cud_result pointer_attribute(void *out, int which, cud_addr addr,
     case POINTER_DEVICE:
         memcpy(out, &number, sizeof number);
         return CUD_SUCCESS;
+    case POINTER_RANGE_START:
+    case POINTER_RANGE_SIZE:
+        return allocation_attribute(out, which, addr);
     default:
         return CUD_NOT_SUPPORTED;
     }

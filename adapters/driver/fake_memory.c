@@ -167,19 +167,27 @@ cud_result cuMemAllocManaged(cud_addr *out, size_t bytes, unsigned flags)
     return fake_end(answer);
 }
 
+bool fake_allocation_find(cud_addr addr, struct sim_ipc *out)
+{
+    const struct fake_device *of = fake_owner_of(addr);
+    const struct sim_range *range =
+        of == NULL ? NULL : larder__sim_mem_find(of->sim, addr);
+
+    if (range == NULL)
+        return fake_ipc_find(addr, out);
+    *out = (struct sim_ipc){.addr = range->addr, .bytes = range->bytes};
+    return true;
+}
+
 cud_result cuMemGetAddressRange_v2(cud_addr *base, size_t *bytes, cud_addr addr)
 {
     struct fake_device *d;
     cud_result answer = fake_begin(__func__, &d);
-    const struct sim_range *range;
-    struct sim_ipc found = {0};
+    struct sim_ipc found;
 
     if (answer != CUD_SUCCESS)
         return answer;
-    range = larder__sim_mem_find(d->sim, addr);
-    if (range != NULL)
-        found = (struct sim_ipc){.addr = range->addr, .bytes = range->bytes};
-    else if (!fake_ipc_find(addr, &found))
+    if (!fake_allocation_find(addr, &found))
         return fake_end(CUD_NOT_FOUND);
     if (base != NULL)
         *base = found.addr;

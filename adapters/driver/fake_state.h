@@ -216,6 +216,9 @@ bool fake_is_on_host(cud_addr addr, size_t bytes);
 /* ---- fake_memory.c ------------------------------------------------------ */
 
 bool fake_is_managed(cud_addr addr, size_t bytes);
+/* The allocation that contains the address, of whichever device, or opened of
+ * another process; no mapped pages. */
+bool fake_allocation_find(cud_addr addr, struct sim_ipc *out);
 void fake_managed_forget(int device);
 
 /* ---- fake_pool.c -------------------------------------------------------- */

@@ -550,6 +550,47 @@ static void calls_are_found_by_name(void **state)
                      CUD_NOT_FOUND);
 }
 
+/* Whatever in it is asked about, from a context of another device too. */
+static void an_address_knows_its_allocation(void **state)
+{
+    enum { RANGE_START = 11, RANGE_SIZE = 12 };
+    cud_context other = NULL;
+    cud_context popped;
+    cud_addr addr;
+    cud_addr base = 0;
+    size_t bytes = 0;
+    cud_page page;
+    cud_addr mapped = map_one(&page);
+    int number;
+
+    (void)state;
+    assert_int_equal(DRIVER(cuMemAlloc_v2)(&addr, MIB(4)), 0);
+    assert_ok(fake()->add("sim:64MiB,count=2", 1, &number));
+    assert_int_equal(DRIVER(cuDevicePrimaryCtxRetain)(&other, 1), 0);
+    assert_int_equal(DRIVER(cuCtxPushCurrent_v2)(other), 0);
+    assert_int_equal(
+        DRIVER(cuPointerGetAttribute)(&base, RANGE_START, addr + MIB(2)), 0);
+    assert_int_equal(
+        DRIVER(cuPointerGetAttribute)(&bytes, RANGE_SIZE, addr + MIB(2)), 0);
+    assert_int_equal(base, addr);
+    assert_int_equal(bytes, MIB(4));
+    base = 0;
+    assert_int_equal(DRIVER(cuMemGetAddressRange_v2)(&base, &bytes, addr + 7),
+                     0);
+    assert_int_equal(base, addr);
+    assert_int_equal(DRIVER(cuCtxPopCurrent_v2)(&popped), 0);
+    assert_int_equal(DRIVER(cuMemSetAccess)(mapped, MIB(2), &access_0, 1), 0);
+    assert_int_equal(DRIVER(cuPointerGetAttribute)(&base, RANGE_START, mapped),
+                     CUD_NOT_SUPPORTED);
+    fake()->remove(1);
+    assert_int_equal(DRIVER(cuMemFree_v2)(addr), 0);
+    assert_int_equal(
+        DRIVER(cuPointerGetAttribute)(&base, RANGE_START, addr + MIB(2)),
+        CUD_INVALID_VALUE);
+    assert_int_equal(DRIVER(cuMemUnmap)(mapped, MIB(2)), 0);
+    assert_int_equal(DRIVER(cuMemRelease)(page), 0);
+}
+
 static void pages_come_back_through_files(void **state)
 {
     cud_page page;
@@ -663,6 +704,7 @@ int main(void)
         RULE(a_thread_ends_its_own_captures),
         RULE(time_passes_with_what_is_launched),
         RULE(calls_are_found_by_name),
+        RULE(an_address_knows_its_allocation),
         RULE(pages_come_back_through_files),
         RULE(calls_fail_as_planned),
         RULE(the_driver_does_not_survive_a_fork),

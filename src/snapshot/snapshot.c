@@ -24,13 +24,6 @@ const char *snapshot_state_name(enum snapshot_state state)
                : NULL;
 }
 
-const char *snapshot_type_name(enum snapshot_segment_type type)
-{
-    return (unsigned)type < SNAPSHOT_TYPE_UNKNOWN
-               ? larder__snapshot_words[WORD_SMALL + (unsigned)type]
-               : NULL;
-}
-
 const char *snapshot_event_action(const struct snapshot *s,
                                   const struct snapshot_event *e)
 {

@@ -1,73 +1,50 @@
 """torch.nn.functional"""
 
-from larder.lab import making, operations, pointwise
+from larder.lab import (
+    imaging,
+    losses,
+    making,
+    normalizing,
+    operations,
+    picking,
+    pointwise,
+    products,
+)
 from larder.lab.failures import gate
-from larder.lab.imaging import (
-    adaptive_avg_pool1d,
-    adaptive_avg_pool2d,
-    adaptive_max_pool2d,
-    avg_pool1d,
-    avg_pool2d,
-    conv1d,
-    conv2d,
-    conv_transpose1d,
-    conv_transpose2d,
-    interpolate,
-    max_pool1d,
-    max_pool2d,
-    pad,
-    pixel_shuffle,
+
+_MODULES = (
+    (
+        imaging,
+        """
+        adaptive_avg_pool1d adaptive_avg_pool2d adaptive_max_pool2d avg_pool1d
+        avg_pool2d conv1d conv2d conv_transpose1d conv_transpose2d interpolate
+        max_pool1d max_pool2d pad pixel_shuffle
+        """,
+    ),
+    (
+        losses,
+        """
+        binary_cross_entropy binary_cross_entropy_with_logits
+        cosine_embedding_loss cross_entropy gaussian_nll_loss huber_loss kl_div
+        l1_loss margin_ranking_loss mse_loss multi_margin_loss nll_loss
+        poisson_nll_loss smooth_l1_loss soft_margin_loss triplet_margin_loss
+        """,
+    ),
+    (normalizing, "batch_norm group_norm instance_norm layer_norm rms_norm"),
+    (
+        operations,
+        "dropout gelu linear log_softmax relu_ sigmoid softmax tanh",
+    ),
+    (picking, "one_hot"),
+    (pointwise, "elu hardtanh leaky_relu logsigmoid selu softplus"),
+    (
+        products,
+        "bilinear cosine_similarity normalize scaled_dot_product_attention",
+    ),
 )
-from larder.lab.losses import (
-    binary_cross_entropy,
-    binary_cross_entropy_with_logits,
-    cosine_embedding_loss,
-    cross_entropy,
-    gaussian_nll_loss,
-    huber_loss,
-    kl_div,
-    l1_loss,
-    margin_ranking_loss,
-    mse_loss,
-    multi_margin_loss,
-    nll_loss,
-    poisson_nll_loss,
-    smooth_l1_loss,
-    soft_margin_loss,
-    triplet_margin_loss,
-)
-from larder.lab.normalizing import (
-    batch_norm,
-    group_norm,
-    instance_norm,
-    layer_norm,
-    rms_norm,
-)
-from larder.lab.operations import (
-    dropout,
-    gelu,
-    linear,
-    log_softmax,
-    relu_,
-    sigmoid,
-    softmax,
-    tanh,
-)
-from larder.lab.picking import one_hot
-from larder.lab.pointwise import (
-    elu,
-    hardtanh,
-    leaky_relu,
-    logsigmoid,
-    selu,
-    softplus,
-)
-from larder.lab.products import (
-    bilinear,
-    cosine_similarity,
-    normalize,
-    scaled_dot_product_attention,
-)
+for _module, _names in _MODULES:
+    for _name in _names.split():
+        globals()[_name] = getattr(_module, _name)
 
 upsample = interpolate
 
@@ -155,10 +132,8 @@ def dropout1d(input, p=0.5, training=True, inplace=False):
 def dropout2d(input, p=0.5, training=True, inplace=False):
     return _dropout_channels(input, p, training)
 
-_NAMES = [
-    name
-    for name in globals()
-    if name not in ("gate", "making", "operations", "pointwise") and name[0] != "_"
-]
+
+_OTHERS = {"gate", "making", *(one.__name__.split(".")[-1] for one, _ in _MODULES)}
+_NAMES = [name for name in globals() if name not in _OTHERS and name[0] != "_"]
 
 __getattr__ = gate("torch.nn.functional", lambda: _NAMES)

@@ -325,36 +325,19 @@ class _Given(Module):
         )
 
 
-class AvgPool2d(_Given):
-    _function = staticmethod(functional.avg_pool2d)
+def _given(name, function):
+    body = {"_function": staticmethod(function), "__module__": __name__}
+    return type(name, (_Given,), body)
 
 
-class AvgPool1d(_Given):
-    _function = staticmethod(functional.avg_pool1d)
-
-
-class MaxPool1d(_Given):
-    _function = staticmethod(functional.max_pool1d)
-
-
-class AdaptiveAvgPool1d(_Given):
-    _function = staticmethod(functional.adaptive_avg_pool1d)
-
-
-class AdaptiveAvgPool2d(_Given):
-    _function = staticmethod(functional.adaptive_avg_pool2d)
-
-
-class AdaptiveMaxPool2d(_Given):
-    _function = staticmethod(functional.adaptive_max_pool2d)
-
-
-class Upsample(_Given):
-    _function = staticmethod(functional.interpolate)
-
-
-class PixelShuffle(_Given):
-    _function = staticmethod(functional.pixel_shuffle)
+AvgPool1d = _given("AvgPool1d", functional.avg_pool1d)
+AvgPool2d = _given("AvgPool2d", functional.avg_pool2d)
+MaxPool1d = _given("MaxPool1d", functional.max_pool1d)
+AdaptiveAvgPool1d = _given("AdaptiveAvgPool1d", functional.adaptive_avg_pool1d)
+AdaptiveAvgPool2d = _given("AdaptiveAvgPool2d", functional.adaptive_avg_pool2d)
+AdaptiveMaxPool2d = _given("AdaptiveMaxPool2d", functional.adaptive_max_pool2d)
+Upsample = _given("Upsample", functional.interpolate)
+PixelShuffle = _given("PixelShuffle", functional.pixel_shuffle)
 
 
 class ZeroPad2d(Module):
@@ -397,57 +380,6 @@ class Identity(Module):
 
     def forward(self, input):
         return input
-
-
-class ReLU(Module):
-    def __init__(self, inplace=False):
-        super().__init__()
-        self.inplace = inplace
-
-    def forward(self, input):
-        return functional.relu(input, self.inplace)
-
-    def extra_repr(self):
-        return "inplace=True" if self.inplace else ""
-
-
-class GELU(Module):
-    def __init__(self, approximate="none"):
-        super().__init__()
-        self.approximate = approximate
-
-    def forward(self, input):
-        return functional.gelu(input, self.approximate)
-
-    def extra_repr(self):
-        return f"approximate={self.approximate!r}"
-
-
-class Tanh(Module):
-    def forward(self, input):
-        return functional.tanh(input)
-
-
-class Sigmoid(Module):
-    def forward(self, input):
-        return functional.sigmoid(input)
-
-
-class Softmax(Module):
-    def __init__(self, dim=None):
-        super().__init__()
-        self.dim = dim
-
-    def forward(self, input):
-        return functional.softmax(input, self.dim)
-
-    def extra_repr(self):
-        return f"dim={self.dim}"
-
-
-class LogSoftmax(Softmax):
-    def forward(self, input):
-        return functional.log_softmax(input, self.dim)
 
 
 class Flatten(Module):

@@ -154,6 +154,41 @@ def _activation(activation):
 class _Layer(Module):
     """The common base of encoder and decoder layers."""
 
+    _attentions = ("self_attn",)
+
+    def __init__(
+        self,
+        d_model,
+        nhead,
+        dim_feedforward=2048,
+        dropout=0.1,
+        activation="relu",
+        layer_norm_eps=1e-5,
+        batch_first=False,
+        norm_first=False,
+        bias=True,
+        device=None,
+        dtype=None,
+    ):
+        super().__init__()
+        made = {"device": device, "dtype": dtype}
+        for name in self._attentions:
+            attention = MultiheadAttention(
+                d_model, nhead, dropout, bias, batch_first, **made
+            )
+            setattr(self, name, attention)
+        self.linear1 = Linear(d_model, dim_feedforward, bias, **made)
+        self.dropout = Dropout(dropout)
+        self.linear2 = Linear(dim_feedforward, d_model, bias, **made)
+        self.norm_first = norm_first
+        parts = range(1, len(self._attentions) + 2)
+        for i in parts:
+            norm = LayerNorm(d_model, layer_norm_eps, bias=bias, **made)
+            setattr(self, f"norm{i}", norm)
+        for i in parts:
+            setattr(self, f"dropout{i}", Dropout(dropout))
+        self.activation = _activation(activation)
+
     @staticmethod
     def _attended(attention, x, others, mask, padding):
         out, _ = attention(
@@ -169,42 +204,13 @@ class _Layer(Module):
     def _fed_forward(self, x):
         return self.linear2(self.dropout(self.activation(self.linear1(x))))
 
-
-class TransformerEncoderLayer(_Layer):
-    def __init__(
-        self,
-        d_model,
-        nhead,
-        dim_feedforward=2048,
-        dropout=0.1,
-        activation="relu",
-        layer_norm_eps=1e-5,
-        batch_first=False,
-        norm_first=False,
-        bias=True,
-        device=None,
-        dtype=None,
-    ):
-        super().__init__()
-        made = {"device": device, "dtype": dtype}
-        self.self_attn = MultiheadAttention(
-            d_model, nhead, dropout, bias, batch_first, **made
-        )
-        self.linear1 = Linear(d_model, dim_feedforward, bias, **made)
-        self.dropout = Dropout(dropout)
-        self.linear2 = Linear(dim_feedforward, d_model, bias, **made)
-        self.norm_first = norm_first
-        self.norm1 = LayerNorm(d_model, layer_norm_eps, bias=bias, **made)
-        self.norm2 = LayerNorm(d_model, layer_norm_eps, bias=bias, **made)
-        self.dropout1 = Dropout(dropout)
-        self.dropout2 = Dropout(dropout)
-        self.activation = _activation(activation)
-
     def _own(self, x, mask, padding):
         return self.dropout1(
             self._attended(self.self_attn, x, x, mask, padding)
         )
 
+
+class TransformerEncoderLayer(_Layer):
     def _forward(self, x):
         return self.dropout2(self._fed_forward(x))
 
@@ -220,41 +226,7 @@ class TransformerEncoderLayer(_Layer):
 
 
 class TransformerDecoderLayer(_Layer):
-    def __init__(
-        self,
-        d_model,
-        nhead,
-        dim_feedforward=2048,
-        dropout=0.1,
-        activation="relu",
-        layer_norm_eps=1e-5,
-        batch_first=False,
-        norm_first=False,
-        bias=True,
-        device=None,
-        dtype=None,
-    ):
-        super().__init__()
-        made = {"device": device, "dtype": dtype}
-        for name in ("self_attn", "multihead_attn"):
-            attention = MultiheadAttention(
-                d_model, nhead, dropout, bias, batch_first, **made
-            )
-            setattr(self, name, attention)
-        self.linear1 = Linear(d_model, dim_feedforward, bias, **made)
-        self.dropout = Dropout(dropout)
-        self.linear2 = Linear(dim_feedforward, d_model, bias, **made)
-        self.norm_first = norm_first
-        for i in (1, 2, 3):
-            norm = LayerNorm(d_model, layer_norm_eps, bias=bias, **made)
-            setattr(self, f"norm{i}", norm)
-            setattr(self, f"dropout{i}", Dropout(dropout))
-        self.activation = _activation(activation)
-
-    def _own(self, x, mask, padding):
-        return self.dropout1(
-            self._attended(self.self_attn, x, x, mask, padding)
-        )
+    _attentions = ("self_attn", "multihead_attn")
 
     def _others(self, x, memory, mask, padding):
         return self.dropout2(

@@ -60,16 +60,17 @@ class SGD(Optimizer):
 
 
 class _Adaptive(Optimizer):
-    """Optimizers that keep running means of gradients and their squares."""
+    """Optimizers that keep tensors like each parameter."""
 
-    _means = ("exp_avg", "exp_avg_sq")
+    def _names(self, group):
+        raise NotImplementedError("what is kept for a parameter")
 
     def _begin(self, group, params):
         for param in params:
             state = self.state[param]
-            if not state:
-                state["step"] = 0
-                for name in self._means:
+            state.setdefault("step", 0)
+            for name in self._names(group):
+                if name not in state:
                     state[name] = zeros_like(param)
 
 
@@ -109,11 +110,9 @@ class Adam(_Adaptive):
             },
         )
 
-    def _begin(self, group, params):
-        super()._begin(group, params)
-        for param in params if group["amsgrad"] else ():
-            if "max_exp_avg_sq" not in self.state[param]:
-                self.state[param]["max_exp_avg_sq"] = zeros_like(param)
+    def _names(self, group):
+        most = ("max_exp_avg_sq",) if group["amsgrad"] else ()
+        return ("exp_avg", "exp_avg_sq", *most)
 
     def _step_group(self, group, params):
         beta1, beta2 = group["betas"]
@@ -155,7 +154,7 @@ class AdamW(Adam):
         )
 
 
-class RMSprop(Optimizer):
+class RMSprop(_Adaptive):
     def __init__(
         self,
         params,
@@ -180,14 +179,8 @@ class RMSprop(Optimizer):
             },
         )
 
-    def _begin(self, group, params):
-        for param in params:
-            state = self.state[param]
-            if not state:
-                state["step"] = 0
-                state["square_avg"] = zeros_like(param)
-                if group["momentum"]:
-                    state["momentum_buffer"] = zeros_like(param)
+    def _names(self, group):
+        return ("square_avg", "momentum_buffer")[: 2 if group["momentum"] else 1]
 
     def _step_group(self, group, params):
         alpha = group["alpha"]
@@ -251,7 +244,7 @@ class Adagrad(Optimizer):
             param.addcdiv_(grad, root, value=-rate)
 
 
-class Adadelta(Optimizer):
+class Adadelta(_Adaptive):
     def __init__(
         self, params, lr=1.0, rho=0.9, eps=1e-6, weight_decay=0, foreach=None
     ):
@@ -260,13 +253,8 @@ class Adadelta(Optimizer):
             {"lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay},
         )
 
-    def _begin(self, group, params):
-        for param in params:
-            state = self.state[param]
-            if not state:
-                state["step"] = 0
-                state["square_avg"] = zeros_like(param)
-                state["acc_delta"] = zeros_like(param)
+    def _names(self, group):
+        return "square_avg", "acc_delta"
 
     def _step_group(self, group, params):
         rho, eps = group["rho"], group["eps"]

@@ -8,7 +8,7 @@ from larder._library import library
 from larder.lab import callbacks
 from larder.lab.failures import check, raised_inside
 from larder.lab.sessions import opened
-from larder.lab.tensors import Tensor, handle, wrap
+from larder.lab.tensors import Tensor, handle, optional, wrap
 
 _Backward = ctypes.PYFUNCTYPE(
     c_int,
@@ -239,7 +239,7 @@ def grad(
     check(
         library.lab_gradients(
             handle(outputs[0]),
-            None if start is None else handle(start),
+            optional(start),
             bool(retain_graph),
             _array(inputs),
             len(inputs),

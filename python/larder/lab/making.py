@@ -17,7 +17,7 @@ from larder.lab.kinds import (
     spread,
 )
 from larder.lab.sessions import active, opened
-from larder.lab.tensors import Tensor, handle, handles, wrap
+from larder.lab.tensors import Tensor, handle, handles, tensor_from
 
 def _maker(call, what):
     """A function that creates a tensor of given sizes.  Listings call it
@@ -85,30 +85,19 @@ randn = _maker(library.lab_randn, "randn")
 rand = _maker(library.lab_rand, "rand")
 
 
-def _finish(result, out, requires_grad=False):
-    """The tensor created by a call.  Raises an exception if the call failed."""
-    if result:
-        raise failure(result)
-    made = wrap(out.value)
-    if requires_grad:
-        made.requires_grad_()
-    return made
-
-
 def full(size, fill_value, *, device=None, dtype=None, requires_grad=False):
     size = spread((size,))
     dtype = dtype or dtype_of(fill_value)
-    out = c_void_p()
-    r = library.lab_full(
+    made = tensor_from(
+        library.lab_full,
         active[0] or opened(),
         dtype_code(dtype),
         place_of(device),
         len(size),
         sizes_array(size),
         float(fill_value),
-        byref(out),
     )
-    return _finish(r, out, requires_grad)
+    return made.requires_grad_() if requires_grad else made
 
 
 def randint(
@@ -122,8 +111,8 @@ def randint(
     if high is None:
         low, high = 0, low
     size = spread((size,))
-    out = c_void_p()
-    r = library.lab_randint(
+    return tensor_from(
+        library.lab_randint,
         active[0] or opened(),
         dtype_code(dtype),
         place_of(device),
@@ -131,9 +120,7 @@ def randint(
         sizes_array(size),
         low,
         high,
-        byref(out),
     )
-    return _finish(r, out)
 
 
 def arange(
@@ -144,34 +131,28 @@ def arange(
     if dtype is None:
         whole = all(isinstance(value, int) for value in (start, end, step))
         dtype = int64 if whole else float32
-    out = c_void_p()
-    r = library.lab_arange(
+    made = tensor_from(
+        library.lab_arange,
         active[0] or opened(),
         dtype_code(dtype),
         place_of(device),
         start,
         end,
         step,
-        byref(out),
     )
-    return _finish(r, out, requires_grad)
+    return made.requires_grad_() if requires_grad else made
 
 
 def randperm(n, *, device=None, generator=None):
     if generator is not None:
         with generator:
             return randperm(n, device=device)
-    out = c_void_p()
-    made = _finish(
-        library.lab_randperm(active[0] or opened(), n, byref(out)), out
-    )
+    made = tensor_from(library.lab_randperm, active[0] or opened(), n)
     return _move(made, place_of(device))
 
 
 def _move(tensor, place):
-    out = c_void_p()
-    check(library.lab_to(tensor._h, place, byref(out)))
-    return wrap(out.value)
+    return tensor_from(library.lab_to, tensor._h, place)
 
 
 def _nested(data):
@@ -340,12 +321,10 @@ def cat(tensors, dim=0, *, axis=None):
     # arguments.
     tensors = _alike(tensors)
     array, count = handles(tensors)
-    out = c_void_p()
-    return _finish(library.lab_cat(array, count, dim, byref(out)), out)
+    return tensor_from(library.lab_cat, array, count, dim)
 
 
 def stack(tensors, dim=0):
     tensors = _alike(tensors)
     array, count = handles(tensors)
-    out = c_void_p()
-    return _finish(library.lab_stack(array, count, dim, byref(out)), out)
+    return tensor_from(library.lab_stack, array, count, dim)

@@ -5,24 +5,17 @@ from ctypes import byref, c_void_p
 from larder._library import library
 from larder.lab import kinds, pointwise, raw, reducing
 from larder.lab.autocasting import in_float32, in_narrow
-from larder.lab.failures import InvalidError, failure, not_covered
+from larder.lab.failures import InvalidError, check, not_covered
 from larder.lab.functions import made
 from larder.lab.making import zeros
-from larder.lab.tensors import Tensor, handle, wrap
+from larder.lab.tensors import Tensor, handle, optional, tensor_from, wrap
 
 NUMBERS = (int, float)
 
 
-def _made(result, out):
-    if result:
-        raise failure(result)
-    return wrap(out.value)
-
-
 def _unary(call):
     def operation(input):
-        out = c_void_p()
-        return _made(call(handle(input), byref(out)), out)
+        return tensor_from(call, handle(input))
 
     return operation
 
@@ -45,10 +38,7 @@ detach = _unary(library.lab_detach)
 
 
 def contiguous(input, *, memory_format=None):
-    out = c_void_p()
-    return _same_or_made(
-        library.lab_contiguous(handle(input), byref(out)), out, input
-    )
+    return _same_or_made(input, library.lab_contiguous)
 
 
 def gelu(input, approximate="none"):
@@ -58,8 +48,7 @@ def gelu(input, approximate="none"):
         raise not_covered(
             f"gelu's approximate={approximate!r}", ["none", "tanh"]
         )
-    out = c_void_p()
-    return _made(library.lab_gelu(handle(input), byref(out)), out)
+    return tensor_from(library.lab_gelu, handle(input))
 
 
 def _binary(tensors, scalar, reflected):
@@ -67,14 +56,13 @@ def _binary(tensors, scalar, reflected):
     tensor."""
 
     def operation(input, other):
-        out = c_void_p()
         if isinstance(other, Tensor):
             if isinstance(input, Tensor):
-                return _made(tensors(input._h, other._h, byref(out)), out)
+                return tensor_from(tensors, input._h, other._h)
             if isinstance(input, NUMBERS):
-                return _made(reflected(input, other._h, byref(out)), out)
+                return tensor_from(reflected, input, other._h)
         elif isinstance(other, NUMBERS):
-            return _made(scalar(handle(input), other, byref(out)), out)
+            return tensor_from(scalar, handle(input), other)
         return NotImplemented
 
     return operation
@@ -138,17 +126,14 @@ def reflect(operation):
 def pow(input, exponent):
     if not isinstance(exponent, NUMBERS) or not isinstance(input, Tensor):
         return pointwise.pow_tensors(input, exponent)
-    out = c_void_p()
-    r = library.lab_pow_scalar(handle(input), exponent, byref(out))
-    return _made(r, out)
+    return tensor_from(library.lab_pow_scalar, handle(input), exponent)
 
 
 # ---- in place ----
 
 
 def _in_place(result, tensor):
-    if result:
-        raise failure(result)
+    check(result)
     return tensor
 
 
@@ -223,15 +208,14 @@ def _reduction(whole, along, is_mean):
     def operation(input, dim=None, keepdim=False, *, dtype=None):
         if dtype is not None:
             input = to(input, dtype=dtype)
-        out = c_void_p()
         if dim is None or _several(dim) and not dim:
-            return _made(whole(handle(input), byref(out)), out)
+            return tensor_from(whole, handle(input))
         if _several(dim):
             count = reducing.count_of(input, dim) if is_mean else 1.0
             return reducing.sum_dims(input, dim, keepdim, count)
         if not isinstance(dim, int):
             (dim,) = dim
-        return _made(along(handle(input), dim, keepdim, byref(out)), out)
+        return tensor_from(along, handle(input), dim, keepdim)
 
     return operation
 
@@ -251,21 +235,14 @@ mean = reducing.numpy_names(
 def matmul(input, other):
     if not isinstance(other, Tensor):
         return NotImplemented
-    out = c_void_p()
-    return _made(library.lab_matmul(handle(input), other._h, byref(out)), out)
+    return tensor_from(library.lab_matmul, handle(input), other._h)
 
 
 @in_narrow
 def linear(input, weight, bias=None):
-    out = c_void_p()
-    r = library.lab_linear(
-        handle(input), handle(weight), optional(bias), byref(out)
+    return tensor_from(
+        library.lab_linear, handle(input), handle(weight), optional(bias)
     )
-    return _made(r, out)
-
-
-def optional(tensor):
-    return None if tensor is None else handle(tensor)
 
 
 def _soft(call):
@@ -274,8 +251,7 @@ def _soft(call):
             dim = 0 if input.ndim in (0, 1, 3) else 1
         if dtype is not None:
             input = to(input, dtype=dtype)
-        out = c_void_p()
-        return _made(call(handle(input), dim, byref(out)), out)
+        return tensor_from(call, handle(input), dim)
 
     return in_float32(operation)
 
@@ -292,19 +268,19 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
             f"layer_norm over {list(normalized_shape)} of a tensor of "
             f"{list(input.shape)}; the lab's is over the last dimension"
         )
-    out = c_void_p()
-    r = library.lab_layer_norm(
-        handle(input), optional(weight), optional(bias), eps, byref(out)
+    return tensor_from(
+        library.lab_layer_norm,
+        handle(input),
+        optional(weight),
+        optional(bias),
+        eps,
     )
-    return _made(r, out)
 
 
 def embedding(input, weight, padding_idx=None):
     if padding_idx is not None:
         return _padded_embedding(input, weight, padding_idx)
-    out = c_void_p()
-    r = library.lab_embedding(handle(weight), handle(input), byref(out))
-    return _made(r, out)
+    return tensor_from(library.lab_embedding, handle(weight), handle(input))
 
 
 def _padded_embedding(input, weight, padding_idx):
@@ -323,11 +299,13 @@ def _padded_embedding(input, weight, padding_idx):
 
 def plain_attention(query, key, value, is_causal):
     """softmax(q·kᵀ/√d)·v, as the library implements it."""
-    out = c_void_p()
-    r = library.lab_attention(
-        handle(query), handle(key), handle(value), is_causal, byref(out)
+    return tensor_from(
+        library.lab_attention,
+        handle(query),
+        handle(key),
+        handle(value),
+        is_causal,
     )
-    return _made(r, out)
 
 
 def square(what, value):
@@ -342,49 +320,38 @@ def square(what, value):
 
 
 def conv2d(input, weight, bias=None, stride=1, padding=0):
-    out = c_void_p()
-    r = library.lab_conv2d(
+    return tensor_from(
+        library.lab_conv2d,
         handle(input),
         handle(weight),
         optional(bias),
         square("stride", stride),
         square("padding", padding),
-        byref(out),
     )
-    return _made(r, out)
 
 
 def max_pool2d(input, kernel_size, stride=None):
     kernel = square("kernel_size", kernel_size)
-    out = c_void_p()
-    r = library.lab_max_pool2d(
+    return tensor_from(
+        library.lab_max_pool2d,
         handle(input),
         kernel,
         kernel if stride is None else square("stride", stride),
-        byref(out),
     )
-    return _made(r, out)
 
 
 def dropout(input, p=0.5, training=True, inplace=False):
-    out = c_void_p()
-    r = library.lab_dropout(handle(input), p, training, byref(out))
-    return _same_or_made(r, out, input)
+    return _same_or_made(input, library.lab_dropout, p, training)
 
 
 def cross_entropy(input, target):
     """The mean over rows, with classes given as indices."""
-    out = c_void_p()
-    r = library.lab_cross_entropy(handle(input), handle(target), byref(out))
-    return _made(r, out)
+    return tensor_from(library.lab_cross_entropy, handle(input), handle(target))
 
 
 def mse_loss(input, target):
     """The mean of the squares."""
-    out = c_void_p()
-    return _made(
-        library.lab_mse_loss(handle(input), handle(target), byref(out)), out
-    )
+    return tensor_from(library.lab_mse_loss, handle(input), handle(target))
 
 
 # ---- other places and types ----
@@ -419,24 +386,22 @@ def _to(self, device, dtype):
     if dtype is not None and place != kinds.HOST:
         self = _converted(self, dtype)
     if place is not None:
-        out = c_void_p()
-        r = library.lab_to(self._h, place, byref(out))
-        self = _same_or_made(r, out, self)
+        self = _same_or_made(self, library.lab_to, place)
     if dtype is not None and place == kinds.HOST:
         self = _converted(self, dtype)
     return self
 
 
 def _converted(tensor, dtype):
-    out = c_void_p()
-    r = library.lab_to_dtype(tensor._h, kinds.dtype_code(dtype), byref(out))
-    return _same_or_made(r, out, tensor)
+    return _same_or_made(
+        tensor, library.lab_to_dtype, kinds.dtype_code(dtype)
+    )
 
 
-def _same_or_made(result, out, tensor):
+def _same_or_made(tensor, call, *arguments):
     """The result of a call that may return its argument: then the same object."""
-    if result:
-        raise failure(result)
+    out = c_void_p()
+    check(call(handle(tensor), *arguments, byref(out)))
     if out.value == tensor._h:
         library.lab_unref(out)
         return tensor

@@ -4,8 +4,8 @@ import ctypes
 from ctypes import byref, c_int64, c_void_p
 
 from larder._library import Window, library
-from larder.lab.failures import check, failure
-from larder.lab.tensors import handle, wrap
+from larder.lab.failures import check
+from larder.lab.tensors import handle, optional, pair_from, tensor_from, wrap
 
 SUM, PROD, AMAX, AMIN, ANY, ALL, VAR, STD, NORM, LOGSUMEXP, COUNT = range(11)
 
@@ -26,19 +26,11 @@ def _arrays(tensors):
     return (c_void_p * max(len(tensors), 1))(*[handle(t) for t in tensors])
 
 
-def _made(result, out):
-    if result:
-        raise failure(result)
-    return wrap(out.value)
-
-
 def map(name, *operands, p=0.0, q=0.0):
     """Apply an elementwise operation.  Returns a new tensor."""
-    out = c_void_p()
-    r = library.lab_raw_map(
-        _number(name), _arrays(operands), p, q, byref(out)
+    return tensor_from(
+        library.lab_raw_map, _number(name), _arrays(operands), p, q
     )
-    return _made(r, out)
 
 
 def map_into(to, name, *operands, p=0.0, q=0.0):
@@ -67,51 +59,33 @@ def dims_mask(tensor, dims):
 
 
 def reduce(op, tensor, dims=None, keepdim=False, p=0.0):
-    out = c_void_p()
     mask = dims_mask(tensor, dims) & ((1 << tensor.ndim) - 1)
-    r = library.lab_raw_reduce(op, tensor._h, mask, keepdim, p, byref(out))
-    return _made(r, out)
+    return tensor_from(
+        library.lab_raw_reduce, op, tensor._h, mask, keepdim, p
+    )
 
 
 def extreme(tensor, dim, largest, keepdim, with_values=True):
-    values, indices = c_void_p(), c_void_p()
-    check(
-        library.lab_raw_extreme(
-            handle(tensor),
-            dim,
-            largest,
-            keepdim,
-            byref(values) if with_values else None,
-            byref(indices),
-        )
-    )
-    return (wrap(values.value) if with_values else None), wrap(indices.value)
+    what = (handle(tensor), dim, largest, keepdim)
+    if with_values:
+        return pair_from(library.lab_raw_extreme, *what)
+    return None, tensor_from(library.lab_raw_extreme, *what, None)
 
 
 def scan(op, tensor, dim):
-    out = c_void_p()
-    return _made(library.lab_raw_scan(op, handle(tensor), dim, byref(out)), out)
+    return tensor_from(library.lab_raw_scan, op, handle(tensor), dim)
 
 
 def sort(tensor, dim, descending, count):
-    values, indices = c_void_p(), c_void_p()
-    check(
-        library.lab_raw_sort(
-            handle(tensor),
-            dim,
-            descending,
-            count,
-            byref(values),
-            byref(indices),
-        )
+    return pair_from(
+        library.lab_raw_sort, handle(tensor), dim, descending, count
     )
-    return wrap(values.value), wrap(indices.value)
 
 
 def gather(tensor, dim, index):
-    out = c_void_p()
-    r = library.lab_raw_gather(handle(tensor), dim, handle(index), byref(out))
-    return _made(r, out)
+    return tensor_from(
+        library.lab_raw_gather, handle(tensor), dim, handle(index)
+    )
 
 
 def scatter(tensor, dim, index, src=None, number=0.0, add=False):
@@ -120,7 +94,7 @@ def scatter(tensor, dim, index, src=None, number=0.0, add=False):
             handle(tensor),
             dim,
             handle(index),
-            None if src is None else handle(src),
+            optional(src),
             number,
             add,
         )
@@ -129,11 +103,13 @@ def scatter(tensor, dim, index, src=None, number=0.0, add=False):
 
 
 def index(tensor, dim, indices):
-    out = c_void_p()
-    r = library.lab_raw_index(
-        handle(tensor), dim, _arrays(indices), len(indices), byref(out)
+    return tensor_from(
+        library.lab_raw_index,
+        handle(tensor),
+        dim,
+        _arrays(indices),
+        len(indices),
     )
-    return _made(r, out)
 
 
 def index_put(tensor, dim, indices, src, add=False):
@@ -151,41 +127,34 @@ def index_put(tensor, dim, indices, src, add=False):
 
 
 def nonzero(tensor):
-    out = c_void_p()
-    return _made(library.lab_raw_nonzero(handle(tensor), byref(out)), out)
+    return tensor_from(library.lab_raw_nonzero, handle(tensor))
 
 
 def bincount(tensor, weights, min_length):
-    out = c_void_p()
-    r = library.lab_raw_bincount(
+    return tensor_from(
+        library.lab_raw_bincount,
         handle(tensor),
-        None if weights is None else handle(weights),
+        optional(weights),
         min_length,
-        byref(out),
     )
-    return _made(r, out)
 
 
 def multinomial(tensor, count, replacement):
-    out = c_void_p()
-    r = library.lab_raw_multinomial(
-        handle(tensor), count, replacement, byref(out)
+    return tensor_from(
+        library.lab_raw_multinomial, handle(tensor), count, replacement
     )
-    return _made(r, out)
 
 
 def triangle(tensor, diagonal, upper):
-    out = c_void_p()
-    r = library.lab_raw_triangle(handle(tensor), diagonal, upper, byref(out))
-    return _made(r, out)
+    return tensor_from(
+        library.lab_raw_triangle, handle(tensor), diagonal, upper
+    )
 
 
 def flip(tensor, dims):
-    out = c_void_p()
-    r = library.lab_raw_flip(
-        handle(tensor), dims_mask(tensor, dims), byref(out)
+    return tensor_from(
+        library.lab_raw_flip, handle(tensor), dims_mask(tensor, dims)
     )
-    return _made(r, out)
 
 
 def _sizes(sizes):
@@ -193,19 +162,15 @@ def _sizes(sizes):
 
 
 def repeat(tensor, repeats):
-    out = c_void_p()
-    r = library.lab_raw_repeat(
-        handle(tensor), len(repeats), _sizes(repeats), byref(out)
+    return tensor_from(
+        library.lab_raw_repeat, handle(tensor), len(repeats), _sizes(repeats)
     )
-    return _made(r, out)
 
 
 def repeat_backward(grad, sizes):
-    out = c_void_p()
-    r = library.lab_raw_repeat_backward(
-        handle(grad), len(sizes), _sizes(sizes), byref(out)
+    return tensor_from(
+        library.lab_raw_repeat_backward, handle(grad), len(sizes), _sizes(sizes)
     )
-    return _made(r, out)
 
 
 # ---- windows ----
@@ -239,98 +204,76 @@ def window(
 
 
 def conv2d(x, w, b, win):
-    out = c_void_p()
-    r = library.lab_raw_conv2d(
+    return tensor_from(
+        library.lab_raw_conv2d,
         handle(x),
         handle(w),
-        None if b is None else handle(b),
+        optional(b),
         byref(win),
-        byref(out),
     )
-    return _made(r, out)
 
 
 def conv2d_input(grad, w, win, sizes):
-    out = c_void_p()
-    r = library.lab_raw_conv2d_input(
-        grad._h, w._h, byref(win), _sizes(sizes), byref(out)
+    return tensor_from(
+        library.lab_raw_conv2d_input, grad._h, w._h, byref(win), _sizes(sizes)
     )
-    return _made(r, out)
 
 
 def conv2d_weight(grad, x, win, sizes):
-    out = c_void_p()
-    r = library.lab_raw_conv2d_weight(
-        grad._h, x._h, byref(win), _sizes(sizes), byref(out)
+    return tensor_from(
+        library.lab_raw_conv2d_weight, grad._h, x._h, byref(win), _sizes(sizes)
     )
-    return _made(r, out)
 
 
 def max_pool2d(x, win):
-    out, indices = c_void_p(), c_void_p()
-    check(
-        library.lab_raw_max_pool2d(
-            handle(x), byref(win), byref(out), byref(indices)
-        )
-    )
-    return wrap(out.value), wrap(indices.value)
+    return pair_from(library.lab_raw_max_pool2d, handle(x), byref(win))
 
 
 def max_pool2d_backward(grad, indices, sizes):
-    out = c_void_p()
-    r = library.lab_raw_max_pool2d_backward(
-        grad._h, indices._h, _sizes(sizes), byref(out)
+    return tensor_from(
+        library.lab_raw_max_pool2d_backward, grad._h, indices._h, _sizes(sizes)
     )
-    return _made(r, out)
 
 
 def avg_pool2d(x, win):
-    out = c_void_p()
-    r = library.lab_raw_avg_pool2d(handle(x), byref(win), byref(out))
-    return _made(r, out)
+    return tensor_from(library.lab_raw_avg_pool2d, handle(x), byref(win))
 
 
 def avg_pool2d_backward(grad, win, sizes):
-    out = c_void_p()
-    r = library.lab_raw_avg_pool2d_backward(
-        grad._h, byref(win), _sizes(sizes), byref(out)
+    return tensor_from(
+        library.lab_raw_avg_pool2d_backward, grad._h, byref(win), _sizes(sizes)
     )
-    return _made(r, out)
 
 
 def resize2d(x, to, linear, align_corners):
-    out = c_void_p()
-    r = library.lab_raw_resize2d(
-        handle(x), _sizes(to), linear, align_corners, byref(out)
+    return tensor_from(
+        library.lab_raw_resize2d, handle(x), _sizes(to), linear, align_corners
     )
-    return _made(r, out)
 
 
 def resize2d_backward(grad, sizes, linear, align_corners):
-    out = c_void_p()
-    r = library.lab_raw_resize2d_backward(
-        grad._h, _sizes(sizes), linear, align_corners, byref(out)
+    return tensor_from(
+        library.lab_raw_resize2d_backward,
+        grad._h,
+        _sizes(sizes),
+        linear,
+        align_corners,
     )
-    return _made(r, out)
 
 
 # ---- normalisation ----
 
 
-def _optional(tensor):
-    return None if tensor is None else handle(tensor)
-
-
 def normalize(x, groups, w, b, eps, mean=None, rstd=None):
     """The result, with the mean and deviation used."""
     out = c_void_p()
-    used = [c_void_p(_optional(mean)), c_void_p(_optional(rstd))]
+    used = [c_void_p(optional(mean)), c_void_p(optional(rstd))]
     check(
         library.lab_raw_normalize(
             handle(x),
             groups,
-            _optional(w),
-            _optional(b),
+            optional(w),
+            optional(b),
             eps,
             byref(used[0]),
             byref(used[1]),
@@ -350,7 +293,7 @@ def normalize_backward(grad, x, groups, w, mean, rstd, live, wanted):
             grad._h,
             x._h,
             groups,
-            _optional(w),
+            optional(w),
             mean._h,
             rstd._h,
             live,

@@ -2,15 +2,14 @@
 
 import functools
 import warnings
-from ctypes import byref, c_void_p
 
 from larder._library import library
 from larder.lab import callbacks
-from larder.lab.failures import failure, not_covered, raised_inside
+from larder.lab.failures import not_covered, raised_inside
 from larder.lab.functions import record
 from larder.lab.randomness import restore, state
 from larder.lab.sessions import session
-from larder.lab.tensors import Tensor, handle, wrap
+from larder.lab.tensors import Tensor, handle, tensor_from, wrap
 
 
 def is_grad_enabled():
@@ -140,17 +139,13 @@ def checkpoint(
             )
         return result
 
-    out = c_void_p()
-    r = library.lab_checkpoint(
+    return tensor_from(
+        library.lab_checkpoint,
         _run_segment,
         callbacks.keep(segment),
         callbacks.release,
         args[at]._h,
-        byref(out),
     )
-    if r:
-        raise failure(r)
-    return wrap(out.value)
 
 
 def _wants_gradients(function):

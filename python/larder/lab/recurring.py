@@ -9,14 +9,10 @@ from larder.lab.autocasting import in_narrow
 from larder.lab.failures import check
 from larder.lab.functions import record, recorded
 from larder.lab.making import cat, empty, stack, zeros
-from larder.lab.tensors import handle
+from larder.lab.tensors import optional
 
 RNN_TANH, RNN_RELU, LSTM, GRU = range(4)
 GATES = {RNN_TANH: 1, RNN_RELU: 1, LSTM: 4, GRU: 3}
-
-
-def _optional(tensor):
-    return None if tensor is None else handle(tensor)
 
 
 def _struct(cell, backwards, at, lengths, weights, h, c):
@@ -26,7 +22,7 @@ def _struct(cell, backwards, at, lengths, weights, h, c):
         cell,
         backwards,
         at,
-        *(_optional(one) for one in (w_x, w_h, b_x, b_h, h, c)),
+        *(optional(one) for one in (w_x, w_h, b_x, b_h, h, c)),
         None if lengths is None else ctypes.addressof(lengths),
     )
 
@@ -60,8 +56,8 @@ class _Run:
                 x._h,
                 out._h,
                 self.h_last._h,
-                _optional(self.c_last),
-                _optional(self.kept),
+                optional(self.c_last),
+                optional(self.kept),
             )
         )
 
@@ -78,7 +74,7 @@ def _backward_of(fixed, wants):
             for one, wanted in zip(targets, wants["grads"])
         ]
         to = RnnGrads(
-            ctypes.sizeof(RnnGrads), *(_optional(one) for one in made)
+            ctypes.sizeof(RnnGrads), *(optional(one) for one in made)
         )
         what = _struct(*fixed, (w_x, w_h, b_x, b_h), h, c)
         dense = [None if g is None else g.contiguous() for g in grads]
@@ -89,9 +85,9 @@ def _backward_of(fixed, wants):
                 x._h,
                 out._h,
                 kept._h,
-                _optional(dense[0]),
-                _optional(dense[1]),
-                _optional(grad_c),
+                optional(dense[0]),
+                optional(dense[1]),
+                optional(grad_c),
                 byref(to),
             )
         )

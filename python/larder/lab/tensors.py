@@ -210,11 +210,7 @@ class Tensor:
 
     @grad.setter
     def grad(self, gradient):
-        check(
-            library.lab_set_grad(
-                self._h, None if gradient is None else handle(gradient)
-            )
-        )
+        check(library.lab_set_grad(self._h, optional(gradient)))
 
     @property
     def grad_fn(self):
@@ -232,13 +228,11 @@ class Tensor:
     def backward(self, gradient=None, retain_graph=False, create_graph=False):
         if create_graph:
             raise not_covered("backward's create_graph=True", ["False"])
-        r = library.lab_backward(
-            self._h,
-            None if gradient is None else handle(gradient),
-            bool(retain_graph),
+        check(
+            library.lab_backward(
+                self._h, optional(gradient), bool(retain_graph)
+            )
         )
-        if r:
-            raise failure(r)
 
     def detach_(self):
         self._become(self, False)
@@ -261,9 +255,7 @@ class Tensor:
 
     @property
     def data(self):
-        out = c_void_p()
-        check(library.lab_detach(self._h, byref(out)))
-        return wrap(out.value)
+        return tensor_from(library.lab_detach, self._h)
 
     @data.setter
     def data(self, other):
@@ -274,15 +266,10 @@ class Tensor:
     def _become(self, other, requires_grad):
         """Use the storage of `other`, a new tensor that nothing else refers
         to."""
-        out = c_void_p()
-        check(library.lab_detach(other._h, byref(out)))
-        r = library.lab_set_requires_grad(out, requires_grad)
-        r = r or library.lab_move_hooks(self._h, out)
-        if r:
-            library.lab_unref(out)
-            raise failure(r)
-        old, self._h = self._h, out.value
-        library.lab_unref(old)
+        made = tensor_from(library.lab_detach, other._h)
+        made.requires_grad = requires_grad
+        check(library.lab_move_hooks(self._h, made._h))
+        self._h, made._h = made._h, self._h
 
     def __deepcopy__(self, memo):
         if not self.is_leaf:
@@ -369,6 +356,29 @@ def handle(tensor):
         raise TypeError(
             f"expected a tensor, not {type(tensor).__name__}"
         ) from None
+
+
+def optional(tensor):
+    """The handle of an argument that may be None."""
+    return None if tensor is None else handle(tensor)
+
+
+def tensor_from(call, *arguments):
+    """The tensor that a call of the library makes; it is the last argument."""
+    out = c_void_p()
+    result = call(*arguments, byref(out))
+    if result:
+        raise failure(result)
+    tensor = _new(Tensor)
+    tensor._h = out.value
+    return tensor
+
+
+def pair_from(call, *arguments):
+    """The two tensors that a call of the library makes."""
+    first, second = c_void_p(), c_void_p()
+    check(call(*arguments, byref(first), byref(second)))
+    return wrap(first.value), wrap(second.value)
 
 
 def handles(tensors):

@@ -6,26 +6,18 @@ from ctypes import byref, c_void_p
 
 from larder._library import library
 from larder.lab import kinds, picking, pointwise
-from larder.lab.failures import InvalidError, check, failure, not_covered
+from larder.lab.failures import InvalidError, check, not_covered
 from larder.lab.making import tensor
 from larder.lab.operations import copy_, fill_
-from larder.lab.tensors import Tensor, handle, wrap
-
-
-def _made(result, out):
-    if result:
-        raise failure(result)
-    return wrap(out.value)
+from larder.lab.tensors import Tensor, handle, tensor_from, wrap
 
 
 def _shaped(call):
     def operation(input, *shape, size=None):
         shape = kinds.spread(shape if size is None else (size,))
-        out = c_void_p()
-        r = call(
-            handle(input), len(shape), kinds.sizes_array(shape), byref(out)
+        return tensor_from(
+            call, handle(input), len(shape), kinds.sizes_array(shape)
         )
-        return _made(r, out)
 
     return operation
 
@@ -79,9 +71,7 @@ def dimension(dim, ndim):
 
 
 def transpose(input, dim0, dim1):
-    out = c_void_p()
-    r = library.lab_transpose(handle(input), dim0, dim1, byref(out))
-    return _made(r, out)
+    return tensor_from(library.lab_transpose, handle(input), dim0, dim1)
 
 
 def t(input):
@@ -115,24 +105,20 @@ def unflatten(input, dim, sizes):
 
 def permute(input, *dims):
     dims = kinds.spread(dims)
-    out = c_void_p()
-    r = library.lab_permute(
-        handle(input), len(dims), kinds.dims_array(dims), byref(out)
+    return tensor_from(
+        library.lab_permute, handle(input), len(dims), kinds.dims_array(dims)
     )
-    return _made(r, out)
 
 
 def squeeze(input, dim=None):
     if dim is None:
         shape = input.shape
         return reshape(input, tuple(size for size in shape if size != 1))
-    out = c_void_p()
-    return _made(library.lab_squeeze(handle(input), dim, byref(out)), out)
+    return tensor_from(library.lab_squeeze, handle(input), dim)
 
 
 def unsqueeze(input, dim):
-    out = c_void_p()
-    return _made(library.lab_unsqueeze(handle(input), dim, byref(out)), out)
+    return tensor_from(library.lab_unsqueeze, handle(input), dim)
 
 
 _CHUNKS_MAX = 1 << 16
@@ -191,8 +177,7 @@ def _select(input, dim, index):
             f"index {index} is out of bounds for dimension {dim} "
             f"with size {length}"
         )
-    out = c_void_p()
-    return _made(library.lab_select(input._h, dim, index, byref(out)), out)
+    return tensor_from(library.lab_select, input._h, dim, index)
 
 
 def _slice(input, dim, key):
@@ -202,16 +187,13 @@ def _slice(input, dim, key):
         raise InvalidError("the step of a slice must be above 0")
     if (start, end, step) == (0, length, 1):
         return input
-    out = c_void_p()
-    r = library.lab_slice(
-        input._h, dim, start, max(start, end), step, byref(out)
+    return tensor_from(
+        library.lab_slice, input._h, dim, start, max(start, end), step
     )
-    return _made(r, out)
 
 
 def _rows(input, index):
-    out = c_void_p()
-    return _made(library.lab_index_rows(input._h, index._h, byref(out)), out)
+    return tensor_from(library.lab_index_rows, input._h, index._h)
 
 
 def _as_tensors(part):

@@ -230,13 +230,14 @@ static void a_limit_of_a_pool_comes_first(void **state)
     assert_ok(larder_pool_set_limit(rig.a, id, MIB(30)));
     (void)rig_alloc(&rig, MIB(12));
     assert_ok(larder_pool_end(rig.a, id));
-    q = (struct request){
-        .size = MIB(20), .over_pool = true, .heap = a->segments->heap};
+    q = (struct request){.size = MIB(20),
+                         .refused_by = REFUSED_BY_POOL,
+                         .heap = a->segments->heap};
     assert_string_equal(
         cause(said(&rig, &q, MIB(40))),
         " Why: private pool (7, 1) holds 12.00 MiB of the 30.00 "
         "MiB that larder_pool_set_limit() allows.");
-    q.over_pool = false;
+    q.refused_by = REFUSED_BY_DEVICE;
     a->ledger_refusal = "the limit of others";
     assert_string_equal(cause(said(&rig, &q, MIB(10))),
                         " Why: the limit of others leaves too little. Up to "
@@ -248,7 +249,7 @@ static void a_limit_of_a_pool_comes_first(void **state)
 static void a_limit_of_a_tag_is_the_whole_cause(void **state)
 {
     struct rig rig = up(PAGED, "");
-    struct request q = {.size = MIB(20), .over_pool = true};
+    struct request q = {.size = MIB(20), .refused_by = REFUSED_BY_POOL};
 
     (void)state;
     assert_ok(larder_tag_limit(rig.a, "w", MIB(30)));

@@ -203,7 +203,7 @@ static void add_too_much(const struct request *q, const struct held_state *h,
 {
     uint64_t needed = h->live + h->pending + q->size;
 
-    larder__assert(q->size > 0 && !q->over_pool);
+    larder__assert(q->size > 0 && q->refused_by != REFUSED_BY_POOL);
     shortfall_add(t, " Why: not enough memory. In use or requested: ", needed);
     shortfall_add(t, ", available to this process: ", attainable);
     shortfall_add(t, "; ", needed > attainable ? needed - attainable : 0);
@@ -234,11 +234,13 @@ static void add_pool(struct allocator *a, const struct request *q,
 bool larder__shortfall_add_limit(struct allocator *a, const struct request *q,
                                  struct text *t)
 {
-    if (q->over_pool)
+    bool is_of_pool = q->refused_by == REFUSED_BY_POOL;
+
+    if (is_of_pool)
         add_pool(a, q, t);
     else if (a->ledger_refusal != NULL)
         larder__text_add(t, " Why: %s leaves too little.", a->ledger_refusal);
-    return q->over_pool || a->ledger_refusal != NULL;
+    return is_of_pool || a->ledger_refusal != NULL;
 }
 
 static void add_pieces(const struct allocator *a, const struct held_state *h,
@@ -305,7 +307,8 @@ void larder__shortfall_add(struct allocator *a, const struct request *q,
 
     add_figures(a, &h, t);
     add_cause(a, q, &h, room, t);
-    if (q->over_pool || allocator_is_capturing(a) || fits >= q->size)
+    if (q->refused_by == REFUSED_BY_POOL || allocator_is_capturing(a) ||
+        fits >= q->size)
         return;
     shortfall_add(t, " Up to ", fits);
     larder__text_add(t, " would have fitted.");

@@ -387,6 +387,7 @@ larder_result larder__supply(struct allocator *a, struct request *q)
     r = move_is_first(a, &gaps[0]) ? supply_eagerly(a, q, gaps, count)
                                    : supply_in_order(a, q, gaps, count);
     if (r == LARDER_ERR_OUT_OF_MEMORY)
-        q->over_limit = is_over_limit(a, q);
+        q->refused_by =
+            is_over_limit(a, q) ? REFUSED_BY_LIMIT : REFUSED_BY_DEVICE;
     return r;
 }

@@ -13,9 +13,8 @@
  * where growing would pass garbage_collection_threshold; with defrag:off they
  * never move.
  *
- * ERR_OUT_OF_MEMORY when all of that fails, with q->over_limit set if a limit
- * is the reason and not the device; handles acquired on the way may stay
- * loose. */
+ * ERR_OUT_OF_MEMORY when all of that fails, with q->refused_by set; handles
+ * acquired on the way may stay loose. */
 larder_result larder__supply(struct allocator *a, struct request *q);
 
 #endif

@@ -31,16 +31,17 @@ static larder_result direct_get(struct allocator *a, struct request *q)
 {
     larder_result r;
 
-    q->over_pool = !larder__private_allows(a, q);
-    if (q->over_pool)
+    q->refused_by = REFUSED_BY_POOL;
+    if (!larder__private_allows(a, q))
         return larder__fail_plain(LARDER_ERR_OUT_OF_MEMORY);
+    q->refused_by = REFUSED_BY_DEVICE;
     r = larder__segment_carve(a, q->heap, q->size, &q->block);
     if (r != LARDER_ERR_OUT_OF_MEMORY || !held_allows(a, q->size))
         return r;
-    q->over_pool = !larder__usage_allows(a, q);
-    if (q->over_pool)
-        return larder__fail_plain(LARDER_ERR_OUT_OF_MEMORY);
-    return larder__segment_get(a, q->heap, q->size, &q->block);
+    if (larder__usage_allows(a, q))
+        return larder__segment_get(a, q->heap, q->size, &q->block);
+    q->refused_by = REFUSED_BY_POOL;
+    return larder__fail_plain(LARDER_ERR_OUT_OF_MEMORY);
 }
 
 static larder_result direct_find(struct allocator *a, struct request *q)

@@ -14,7 +14,8 @@ static uint64_t device_bytes(const struct allocator *a)
 
 larder_result larder__ladder_refuse(struct allocator *a, struct request *q)
 {
-    q->over_limit = a->allowed_bytes < device_bytes(a);
+    q->refused_by = a->allowed_bytes < device_bytes(a) ? REFUSED_BY_LIMIT
+                                                       : REFUSED_BY_DEVICE;
     (void)larder__request_reject(a, q);
     return larder__fail_plain(LARDER_ERR_OUT_OF_MEMORY);
 }

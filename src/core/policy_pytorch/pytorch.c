@@ -118,20 +118,18 @@ larder_result larder__pytorch_grow(struct allocator *a, struct request *q)
         q->heap->pool->owner != NULL && q->heap->pool->owner->tag != NULL;
     larder_result r;
 
-    q->over_pool = !larder__usage_allows(a, q);
-    if (q->over_pool) {
-        q->over_limit = true;
+    q->refused_by = REFUSED_BY_POOL;
+    if (!larder__usage_allows(a, q))
         return larder__fail_plain(LARDER_ERR_OUT_OF_MEMORY);
-    }
     r = in_pages && is_tagged /* a piece cannot be paused */
             ? LARDER_ERR_OUT_OF_MEMORY
             : larder__segment_carve(a, q->heap, q->segment_bytes, &q->block);
     if (r != LARDER_ERR_OUT_OF_MEMORY)
         return r;
-    q->over_limit =
-        !held_allows_owner(a, holding_of(a, q->heap->pool), q->segment_bytes);
-    if (q->over_limit)
+    q->refused_by = REFUSED_BY_LIMIT;
+    if (!held_allows_owner(a, holding_of(a, q->heap->pool), q->segment_bytes))
         return larder__fail_plain(LARDER_ERR_OUT_OF_MEMORY);
+    q->refused_by = REFUSED_BY_DEVICE;
     if (in_pages)
         return larder__expandable_get(a, q->heap, q->size, &q->block);
     return larder__segment_get(a, q->heap, q->segment_bytes, &q->block);
@@ -159,7 +157,7 @@ static larder_result pytorch_grow(struct allocator *a, struct request *q)
     q->rejected = is_rejected(a, q);
     if (!q->rejected)
         return larder__pytorch_grow(a, q);
-    q->over_limit = true;
+    q->refused_by = REFUSED_BY_LIMIT;
     a->stats.num_oom_rejections++;
     return larder__fail_plain(LARDER_ERR_OUT_OF_MEMORY);
 }

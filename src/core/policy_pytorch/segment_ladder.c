@@ -33,7 +33,7 @@ static uint64_t lacking_bytes(const struct allocator *a,
     uint64_t room = 0; /* unknown how much room the device has */
 
     larder__assert(q->segment_bytes >= q->size);
-    if (q->over_limit && a->held_bytes < a->allowed_bytes)
+    if (q->refused_by != REFUSED_BY_DEVICE && a->held_bytes < a->allowed_bytes)
         room = a->allowed_bytes - a->held_bytes;
     return q->segment_bytes - (room < q->segment_bytes ? room : 0);
 }

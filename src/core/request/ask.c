@@ -2,14 +2,13 @@
 #include "base/bits.h"
 #include "core/peers/peers.h"
 #include "core/request/request.h"
-#include "core/state/usage.h"
 
 enum { WHOLE_BYTES = 2 << 20 /* granularity of a device's memory */ };
 
 /* Whether memory released by other processes cannot help. */
 static bool is_hopeless(const struct allocator *a, const struct request *q)
 {
-    return q->over_limit || usage_is_final(q) || q->rejected ||
+    return q->refused_by != REFUSED_BY_DEVICE || q->rejected ||
            larder__request_is_hopeless(a, q);
 }
 

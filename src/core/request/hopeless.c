@@ -20,7 +20,7 @@ bool larder__request_is_hopeless(const struct allocator *a,
 
 bool larder__request_reject(struct allocator *a, struct request *q)
 {
-    q->rejected = q->over_limit && a->conf.throw_on_oom;
+    q->rejected = q->refused_by != REFUSED_BY_DEVICE && a->conf.throw_on_oom;
     a->stats.num_oom_rejections += q->rejected;
     return q->rejected;
 }

@@ -15,6 +15,13 @@ struct heap;
 struct segment;
 struct use;
 
+/* What refused memory to a request last. */
+enum refusal {
+    REFUSED_BY_DEVICE, /* or nothing has */
+    REFUSED_BY_LIMIT,  /* a limit, or what is kept for other owners */
+    REFUSED_BY_POOL    /* the limit of its private pool or tag */
+};
+
 /* A request on its way through the allocator. */
 struct request {
     uint64_t bytes;      /* as requested; never 0 */
@@ -26,10 +33,9 @@ struct request {
     struct heap *heap;
     struct block *block; /* the result, removed from its heap */
     struct use *uses;    /* streams to record for it from the start */
+    enum refusal refused_by;
     bool borrows;        /* the heap belongs to a pool that lends */
     bool rejected;       /* by throw_on_cudamalloc_oom: not counted as OOM */
-    bool over_limit;     /* refused by a limit, not by the device */
-    bool over_pool;      /* refused by a private pool's limit */
     bool out_of_time;    /* reclaim_budget_ms ended the waiting */
     bool reclaimed;      /* the reclaim callbacks have run */
     uint64_t give_up_ns; /* when the budget ends; 0: no wait has begun */

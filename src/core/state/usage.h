@@ -41,7 +41,8 @@ static inline void usage_free(const struct block *b)
 /* A tag's limit refused the request: releasing memory elsewhere cannot help. */
 static inline bool usage_is_final(const struct request *q)
 {
-    return q->over_pool && q->heap->pool->owner->tag != NULL;
+    return q->refused_by == REFUSED_BY_POOL &&
+           q->heap->pool->owner->tag != NULL;
 }
 
 #endif

@@ -113,7 +113,7 @@ static larder_result check_borrowed(const struct allocator *a,
 
     if (!b->is_borrowed)
         return LARDER_OK;
-    return owner == NULL || (a->larder != NULL && !owner->has_borrower)
+    return owner == NULL || (a->policy->is_paged && !owner->has_borrower)
                ? broken("L1", "a borrowed block of no loan", b->addr)
                : LARDER_OK;
 }
@@ -506,8 +506,6 @@ larder_result larder__check_rules(struct allocator *a)
         return broken("G2", "the number of pages of heaps", 0);
     if ((r = larder__paged_check(a, sums.pages)) != LARDER_OK)
         return r;
-    if (a->larder == NULL && sums.pages != a->page_count)
-        return broken("G3", "the number of pages", 0);
     if ((r = check_events(a, &sums)) != LARDER_OK)
         return r;
     if ((r = check_account(a)) != LARDER_OK)

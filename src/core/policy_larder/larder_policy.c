@@ -184,7 +184,7 @@ static larder_result find_private(struct allocator *a, struct request *q)
     larder_result r = larder__segment_ladder_find(a, q);
 
     /* A callback may have destroyed the pool; the block is another's then. */
-    if (r == LARDER_OK && a->larder != NULL && q->heap->pool->owner != NULL)
+    if (r == LARDER_OK && q->heap->pool->owner != NULL)
         larder__lend_note(a, q->block,
                           larder_should_split(a, q) ? q->size : q->block->bytes,
                           q->stream);

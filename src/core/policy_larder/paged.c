@@ -17,8 +17,6 @@
 
 larder_result larder__paged_make(struct allocator *a)
 {
-    if (!a->policy->is_paged)
-        return LARDER_OK;
     a->larder = larder__host_alloc(1, sizeof *a->larder);
     if (a->larder == NULL)
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
@@ -39,8 +37,7 @@ void larder__paged_unmake(struct allocator *a)
 
 void larder__paged_reset(struct allocator *a)
 {
-    if (a->larder != NULL)
-        a->larder->refused_at = UINT64_MAX;
+    a->larder->refused_at = UINT64_MAX;
 }
 
 /* ---- releasing ----------------------------------------------------------- */
@@ -66,7 +63,7 @@ larder_result larder__paged_release_heap(struct allocator *a, struct heap *heap)
 {
     larder_result r;
 
-    if (a->larder == NULL || heap->fit == NULL)
+    if (heap->fit == NULL)
         return LARDER_OK;
     r = larder__carry_back(a);
     if (r != LARDER_OK)
@@ -81,7 +78,7 @@ larder_result larder__paged_release_empty(struct allocator *a)
 {
     larder_result r;
 
-    if (a->larder == NULL)
+    if (!a->is_paged)
         return LARDER_OK;
     if (a->pieces != NULL)
         release_carved(a);
@@ -91,8 +88,6 @@ larder_result larder__paged_release_empty(struct allocator *a)
 
 void larder__paged_release_loose(struct allocator *a)
 {
-    if (a->larder == NULL)
-        return;
     larder__handles_drop(a, SIZE_MAX);
     larder__carry_tidy(a);
 }
@@ -127,11 +122,10 @@ void larder__paged_trim(struct allocator *a, uint64_t target)
 {
     uint64_t bytes = a->held_bytes > target ? a->held_bytes - target : 0;
     size_t pages = (size_t)((bytes + PAGE_BYTES - 1) / PAGE_BYTES);
-    size_t loose;
+    size_t loose = a->larder->loose.pages;
 
-    if (a->larder == NULL)
+    if (!a->is_paged)
         return;
-    loose = a->larder->loose.pages;
     (void)larder__carry_back(a);
     if (loose < pages) {
         larder__spots_find(a);
@@ -143,7 +137,7 @@ void larder__paged_trim(struct allocator *a, uint64_t target)
 
 larder_result larder__paged_settle(struct allocator *a)
 {
-    return a->larder != NULL ? larder__carry_back(a) : LARDER_OK;
+    return larder__carry_back(a);
 }
 
 larder_result larder__paged_destroy(struct allocator *a, struct segment *s)
@@ -181,8 +175,6 @@ uint64_t larder__paged_movable_bytes(const struct allocator *a)
 {
     size_t pages = 0;
 
-    if (a->larder == NULL)
-        return 0;
     for (int kind = 0; kind < POOL_KINDS; kind++) {
         for (uint32_t i = 0; i < a->pools[kind].stocked_count; i++)
             pages += movable_pages_of(a->pools[kind].stocked[i]);
@@ -204,7 +196,7 @@ static uint64_t movable_bytes_of_all(const struct allocator *a)
 
 uint64_t larder__paged_loose_bytes(const struct allocator *a)
 {
-    return a->larder != NULL ? pages_bytes(a->larder->loose.pages) : 0;
+    return pages_bytes(a->larder->loose.pages);
 }
 
 bool larder__paged_take(struct allocator *a, uint64_t bytes, uint64_t *out)
@@ -212,7 +204,7 @@ bool larder__paged_take(struct allocator *a, uint64_t bytes, uint64_t *out)
     size_t pages = bytes / PAGE_BYTES;
     size_t i;
 
-    if (a->larder == NULL || !larder__handles_fit(a, 0, pages, &i) ||
+    if (!larder__handles_fit(a, 0, pages, &i) ||
         a->larder->loose.list[i].pages != pages)
         return false;
     *out = larder__handles_take(a, i);
@@ -222,12 +214,9 @@ bool larder__paged_take(struct allocator *a, uint64_t bytes, uint64_t *out)
 larder_result larder__paged_check(const struct allocator *a,
                                   size_t mapped_pages)
 {
-    const struct loose *loose;
+    const struct loose *loose = &a->larder->loose;
     size_t pages = 0;
 
-    if (a->larder == NULL)
-        return LARDER_OK;
-    loose = &a->larder->loose;
     for (size_t i = 0; i < loose->handles; i++)
         pages += loose->list[i].pages;
     if (larder__paged_movable_bytes(a) != movable_bytes_of_all(a))

@@ -47,7 +47,7 @@ void larder__private_decide(struct allocator *a)
 
     while (r != NULL && r->to->lends && !r->to->is_captured)
         r = r->next;
-    a->routes_lend = a->larder != NULL && r == NULL;
+    a->routes_lend = a->policy->is_paged && r == NULL;
 }
 
 bool larder__private_is_graphs(struct allocator *a, larder_stream stream)

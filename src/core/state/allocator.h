@@ -374,7 +374,7 @@ struct allocator {
     int64_t told_max_split_bytes;
     uint64_t quiet_points; /* begun and not ended (migrate.h) */
     struct guard guard;    /* the same */
-    struct larder *larder; /* NULL: another policy */
+    struct larder *larder; /* empty under another policy */
     /* A failed move left addresses without pages, which no request may get
      * (carry.h). */
     bool has_withheld;
@@ -431,8 +431,8 @@ static inline bool segment_is_paused(const struct segment *s)
  * sizes are too. */
 static inline uint32_t allocator_unit(const struct allocator *a)
 {
-    return a->is_paged || a->larder == NULL ? a->policy->unit_bytes
-                                            : UNIT_BYTES;
+    return a->is_paged == a->policy->is_paged ? a->policy->unit_bytes
+                                              : UNIT_BYTES;
 }
 
 /* Whether a stream may be capturing now, so that no event is polled and nothing

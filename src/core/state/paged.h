@@ -8,8 +8,8 @@
 
 #include "core/state/allocator.h"
 
-/* Make a->larder; ERR_NO_HOST_MEMORY.  Everything it held must be released
- * before `unmake`. */
+/* Make a->larder, under every policy; ERR_NO_HOST_MEMORY.  Everything it held
+ * must be released before `unmake`. */
 larder_result larder__paged_make(struct allocator *a);
 void larder__paged_unmake(struct allocator *a);
 

@@ -2,8 +2,8 @@
  * the input to a row of the output. */
 #include <string.h>
 
-#include "kernels/kernels.h"
-#include "kernels/nn_kernels.h"
+#include "kernels/raw_kernels.h"
+#include "tensor/parallel.h"
 
 struct conv {
     const float *a, *w, *b, *grad;
@@ -11,7 +11,8 @@ struct conv {
     int64_t n, c, h, width; /* of the input */
     int64_t o, kh, kw;
     int64_t oh, ow;
-    int64_t stride, padding;
+    int64_t in_group, out_group; /* channels of a group */
+    const lab_window *win;
 };
 
 /* Minimum number of products in a piece that is worth splitting off. */
@@ -25,8 +26,7 @@ static int64_t pieces_grain(int64_t products)
 
 /* The sizes, from input, weight and output or from their gradients. */
 static struct conv conv_of(const lab_tensor *a, const lab_tensor *w,
-                           const lab_tensor *out, int64_t stride,
-                           int64_t padding)
+                           const lab_tensor *out, const lab_window *win)
 {
     return (struct conv){
         .n = a->sizes[0],
@@ -38,22 +38,41 @@ static struct conv conv_of(const lab_tensor *a, const lab_tensor *w,
         .kw = w->sizes[3],
         .oh = out->sizes[2],
         .ow = out->sizes[3],
-        .stride = stride,
-        .padding = padding,
+        .in_group = w->sizes[1],
+        .out_group = w->sizes[0] / win->groups,
+        .win = win,
     };
 }
 
-/* The outputs [*first, *last) along one axis whose input at kernel position k
- * is inside the image. */
-static void axis_range(int64_t size, int64_t outputs, int64_t k, int64_t stride,
-                       int64_t padding, int64_t *first, int64_t *last)
-{
-    int64_t before = padding - k, inside = size - 1 + padding - k;
+/* Where the outputs [first, last) along an axis find their input, for one place
+ * of the kernel: from `in` on, `stride` apart, inside the image. */
+struct range {
+    int64_t first, last, in, stride;
+};
 
-    *first = before > 0 ? (before + stride - 1) / stride : 0;
-    *last = inside < 0 ? 0 : inside / stride + 1;
-    if (*last > outputs)
-        *last = outputs;
+static struct range axis_range(const lab_window *win, int axis, int64_t size,
+                               int64_t outputs, int64_t k)
+{
+    int64_t stride = win->stride[axis];
+    int64_t before = win->padding[axis] - k * win->dilation[axis];
+    int64_t inside = size - 1 + before;
+    struct range r = {.stride = stride};
+
+    r.first = before > 0 ? (before + stride - 1) / stride : 0;
+    r.last = inside < 0 ? 0 : inside / stride + 1;
+    if (r.last > outputs)
+        r.last = outputs;
+    r.in = r.first * stride - before;
+    return r;
+}
+
+/* The ranges for a place of the kernel; false: it sees nothing. */
+static bool ranges_of(const struct conv *v, int64_t at, struct range *y,
+                      struct range *x)
+{
+    *y = axis_range(v->win, 0, v->h, v->oh, at / v->kw);
+    *x = axis_range(v->win, 1, v->width, v->ow, at % v->kw);
+    return y->first < y->last && x->first < x->last;
 }
 
 /* out row += w · in row, whose elements are `stride` apart. */
@@ -72,18 +91,15 @@ static void forward_row(float *out, const float *in, int64_t count,
 static void plane_forward(const struct conv *v, float *out, const float *in,
                           const float *w)
 {
-    int64_t y0, y1, x0, x1;
+    struct range ys, xs;
 
-    for (int64_t ky = 0; ky < v->kh; ky++) {
-        axis_range(v->h, v->oh, ky, v->stride, v->padding, &y0, &y1);
-        for (int64_t kx = 0; kx < v->kw; kx++) {
-            axis_range(v->width, v->ow, kx, v->stride, v->padding, &x0, &x1);
-            for (int64_t y = y0; y < y1 && x0 < x1; y++)
-                forward_row(out + y * v->ow + x0,
-                            in + (y * v->stride + ky - v->padding) * v->width +
-                                x0 * v->stride + kx - v->padding,
-                            x1 - x0, v->stride, w[ky * v->kw + kx]);
-        }
+    for (int64_t at = 0; at < v->kh * v->kw; at++) {
+        if (!ranges_of(v, at, &ys, &xs))
+            continue;
+        for (int64_t y = ys.first; y < ys.last; y++, ys.in += ys.stride)
+            forward_row(out + y * v->ow + xs.first,
+                        in + ys.in * v->width + xs.in, xs.last - xs.first,
+                        xs.stride, w[at]);
     }
 }
 
@@ -100,17 +116,19 @@ static void forward_piece(void *context, int64_t begin, int64_t end)
 
         for (int64_t j = 0; j < plane; j++)
             out[j] = bias;
-        for (int64_t c = 0; c < v->c; c++)
-            plane_forward(v, out, v->a + (n * v->c + c) * v->h * v->width,
-                          v->w + (o * v->c + c) * v->kh * v->kw);
+        for (int64_t c = 0; c < v->in_group; c++)
+            plane_forward(v, out,
+                          v->a +
+                              (n * v->c + o / v->out_group * v->in_group + c) *
+                                  v->h * v->width,
+                          v->w + (o * v->in_group + c) * v->kh * v->kw);
     }
 }
 
-void lab__conv2d_forward(lab_tensor *out, const lab_tensor *a,
-                         const lab_tensor *w, const lab_tensor *b,
-                         int64_t stride, int64_t padding)
+void lab__window_conv(lab_tensor *out, const lab_tensor *a, const lab_tensor *w,
+                      const lab_tensor *b, const lab_window *win)
 {
-    struct conv v = conv_of(a, w, out, stride, padding);
+    struct conv v = conv_of(a, w, out, win);
 
     if (!lab__readable(out) || !lab__readable(a) || !lab__readable(w) ||
         (b != NULL && !lab__readable(b)))
@@ -120,8 +138,8 @@ void lab__conv2d_forward(lab_tensor *out, const lab_tensor *a,
     v.b = b != NULL ? lab__floats(b) : NULL;
     v.out = lab__floats(out);
     lab__parallel(lab_session(a), v.n * v.o,
-                  pieces_grain(v.c * v.kh * v.kw * v.oh * v.ow), forward_piece,
-                  &v);
+                  pieces_grain(v.in_group * v.kh * v.kw * v.oh * v.ow),
+                  forward_piece, &v);
 }
 
 static void input_row(float *in, const float *grad, int64_t count,
@@ -139,18 +157,15 @@ static void input_row(float *in, const float *grad, int64_t count,
 static void plane_grad_input(const struct conv *v, float *in, const float *grad,
                              const float *w)
 {
-    int64_t y0, y1, x0, x1;
+    struct range ys, xs;
 
-    for (int64_t ky = 0; ky < v->kh; ky++) {
-        axis_range(v->h, v->oh, ky, v->stride, v->padding, &y0, &y1);
-        for (int64_t kx = 0; kx < v->kw; kx++) {
-            axis_range(v->width, v->ow, kx, v->stride, v->padding, &x0, &x1);
-            for (int64_t y = y0; y < y1 && x0 < x1; y++)
-                input_row(in + (y * v->stride + ky - v->padding) * v->width +
-                              x0 * v->stride + kx - v->padding,
-                          grad + y * v->ow + x0, x1 - x0, v->stride,
-                          w[ky * v->kw + kx]);
-        }
+    for (int64_t at = 0; at < v->kh * v->kw; at++) {
+        if (!ranges_of(v, at, &ys, &xs))
+            continue;
+        for (int64_t y = ys.first; y < ys.last; y++, ys.in += ys.stride)
+            input_row(in + ys.in * v->width + xs.in,
+                      grad + y * v->ow + xs.first, xs.last - xs.first,
+                      xs.stride, w[at]);
     }
 }
 
@@ -164,18 +179,20 @@ static void grad_input_piece(void *context, int64_t begin, int64_t end)
         int64_t n = i / v->c, c = i % v->c;
         float *in = v->out + i * plane;
 
+        int64_t first = c / v->in_group * v->out_group;
+
         memset(in, 0, (size_t)plane * sizeof *in);
-        for (int64_t o = 0; o < v->o; o++)
+        for (int64_t o = first; o < first + v->out_group; o++)
             plane_grad_input(v, in, v->grad + (n * v->o + o) * outputs,
-                             v->w + (o * v->c + c) * v->kh * v->kw);
+                             v->w + (o * v->in_group + c % v->in_group) *
+                                        v->kh * v->kw);
     }
 }
 
-void lab__conv2d_grad_input(lab_tensor *grad_a, const lab_tensor *grad,
-                            const lab_tensor *w, int64_t stride,
-                            int64_t padding)
+void lab__window_conv_input(lab_tensor *grad_a, const lab_tensor *grad,
+                            const lab_tensor *w, const lab_window *win)
 {
-    struct conv v = conv_of(grad_a, w, grad, stride, padding);
+    struct conv v = conv_of(grad_a, w, grad, win);
 
     if (!lab__readable(grad_a) || !lab__readable(grad) || !lab__readable(w))
         return;
@@ -183,7 +200,7 @@ void lab__conv2d_grad_input(lab_tensor *grad_a, const lab_tensor *grad,
     v.w = lab__floats(w);
     v.out = lab__floats(grad_a);
     lab__parallel(lab_session(grad), v.n * v.c,
-                  pieces_grain(v.o * v.kh * v.kw * v.oh * v.ow),
+                  pieces_grain(v.out_group * v.kh * v.kw * v.oh * v.ow),
                   grad_input_piece, &v);
 }
 
@@ -199,18 +216,17 @@ static float row_product(const float *grad, const float *in, int64_t count,
 
 /* One weight's gradient from one pair of planes. */
 static double plane_grad_weight(const struct conv *v, const float *grad,
-                                const float *in, int64_t ky, int64_t kx)
+                                const float *in, int64_t at)
 {
-    int64_t y0, y1, x0, x1;
+    struct range ys, xs;
     double sum = 0;
 
-    axis_range(v->h, v->oh, ky, v->stride, v->padding, &y0, &y1);
-    axis_range(v->width, v->ow, kx, v->stride, v->padding, &x0, &x1);
-    for (int64_t y = y0; y < y1 && x0 < x1; y++)
-        sum += row_product(grad + y * v->ow + x0,
-                           in + (y * v->stride + ky - v->padding) * v->width +
-                               x0 * v->stride + kx - v->padding,
-                           x1 - x0, v->stride);
+    if (!ranges_of(v, at, &ys, &xs))
+        return 0;
+    for (int64_t y = ys.first; y < ys.last; y++, ys.in += ys.stride)
+        sum += row_product(grad + y * v->ow + xs.first,
+                           in + ys.in * v->width + xs.in, xs.last - xs.first,
+                           xs.stride);
     return sum;
 }
 
@@ -221,22 +237,22 @@ static void grad_weight_piece(void *context, int64_t begin, int64_t end)
     int64_t plane = v->h * v->width, outputs = v->oh * v->ow;
 
     for (int64_t i = begin; i < end; i++) {
-        int64_t kx = i % v->kw, ky = i / v->kw % v->kh;
-        int64_t c = i / (v->kw * v->kh) % v->c, o = i / (v->kw * v->kh * v->c);
+        int64_t window = i / (v->kw * v->kh), o = window / v->in_group;
+        int64_t c = o / v->out_group * v->in_group + window % v->in_group;
         double sum = 0;
 
         for (int64_t n = 0; n < v->n; n++)
             sum += plane_grad_weight(v, v->grad + (n * v->o + o) * outputs,
-                                     v->a + (n * v->c + c) * plane, ky, kx);
+                                     v->a + (n * v->c + c) * plane,
+                                     i % (v->kw * v->kh));
         v->out[i] = (float)sum;
     }
 }
 
-void lab__conv2d_grad_weight(lab_tensor *grad_w, const lab_tensor *grad,
-                             const lab_tensor *a, int64_t stride,
-                             int64_t padding)
+void lab__window_conv_weight(lab_tensor *grad_w, const lab_tensor *grad,
+                             const lab_tensor *a, const lab_window *win)
 {
-    struct conv v = conv_of(a, grad_w, grad, stride, padding);
+    struct conv v = conv_of(a, grad_w, grad, win);
 
     if (!lab__readable(grad_w) || !lab__readable(grad) || !lab__readable(a))
         return;

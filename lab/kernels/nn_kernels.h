@@ -40,29 +40,6 @@ void lab__layer_norm_grad_affine(lab_tensor *grad_w, lab_tensor *grad_b,
 bool lab__index_outside(const lab_tensor *index, int64_t rows,
                         const int64_t *allowed, int64_t *value);
 
-/* ---- convolution (convolution_kernels.c) ---- */
-
-/* a: N×C×H×W, w: O×C×KH×KW, b: O or NULL, out: N×O×OH×OW */
-void lab__conv2d_forward(lab_tensor *out, const lab_tensor *a,
-                         const lab_tensor *w, const lab_tensor *b,
-                         int64_t stride, int64_t padding);
-void lab__conv2d_grad_input(lab_tensor *grad_a, const lab_tensor *grad,
-                            const lab_tensor *w, int64_t stride,
-                            int64_t padding);
-void lab__conv2d_grad_weight(lab_tensor *grad_w, const lab_tensor *grad,
-                             const lab_tensor *a, int64_t stride,
-                             int64_t padding);
-
-/* ---- pooling (pooling_kernels.c) ---- */
-
-/* indices: int64, the position of each maximum in its H×W plane. */
-void lab__max_pool2d_forward(lab_tensor *out, lab_tensor *indices,
-                             const lab_tensor *a, int64_t kernel,
-                             int64_t stride);
-/* grad_a, zeros before, += grad at the indices. */
-void lab__max_pool2d_backward(lab_tensor *grad_a, const lab_tensor *grad,
-                              const lab_tensor *indices);
-
 /* ---- dropout (dropout_kernels.c) ---- */
 
 /* mask: whether the uniform number is at least p. */

@@ -63,8 +63,10 @@ void lab__flip(lab_tensor *out, const lab_tensor *t, unsigned dims);
 void lab__repeat(lab_tensor *big, const lab_tensor *small);
 void lab__repeat_sum(lab_tensor *small, const lab_tensor *big);
 
-/* ---- windows (raw_window_kernels.c, raw_resize_kernels.c) ---- */
+/* ---- windows (convolution_kernels.c, pooling_kernels.c,
+ *      raw_resize_kernels.c) ---- */
 
+/* x: N×C×H×W, w: O×C/groups×KH×KW, b: O or NULL, out: N×O×OH×OW */
 void lab__window_conv(lab_tensor *out, const lab_tensor *x, const lab_tensor *w,
                       const lab_tensor *b, const lab_window *win);
 void lab__window_conv_input(lab_tensor *grad_x, const lab_tensor *grad,
@@ -73,6 +75,7 @@ void lab__window_conv_weight(lab_tensor *grad_w, const lab_tensor *grad,
                              const lab_tensor *x, const lab_window *win);
 /* out += b, which has an element for each channel */
 void lab__channels_add(lab_tensor *out, const lab_tensor *b);
+/* indices: int64, the position of each maximum in its H×W plane. */
 void lab__window_max(lab_tensor *out, lab_tensor *indices, const lab_tensor *x,
                      const lab_window *win);
 void lab__window_max_backward(lab_tensor *grad_x, const lab_tensor *grad,

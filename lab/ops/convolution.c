@@ -1,11 +1,20 @@
 /* convolution.c - 2-D convolution of a batch of images. */
 #include "kernels/kernels.h"
-#include "kernels/nn_kernels.h"
+#include "kernels/raw_kernels.h"
 #include "ops/nn_common.h"
 
 enum { INPUT, WEIGHT };                          /* saved */
 enum { STRIDE, PADDING };                        /* node's integers */
 enum { ALL_BUT_CHANNELS = 1 | 1 << 2 | 1 << 3 }; /* dimensions, as bits */
+
+static lab_window window_of(int64_t stride, int64_t padding)
+{
+    return (lab_window){.size = sizeof(lab_window),
+                        .stride = {stride, stride},
+                        .padding = {padding, padding},
+                        .dilation = {1, 1},
+                        .groups = 1};
+}
 
 static larder_result bias_gradient(lab_tensor *grad, lab_tensor **out)
 {
@@ -21,18 +30,18 @@ static larder_result gradients_make(struct lab__node *node, lab_tensor *grad,
                                     lab_tensor *a, lab_tensor *w,
                                     lab_tensor **results)
 {
-    int64_t stride = node->integer[STRIDE], padding = node->integer[PADDING];
+    lab_window win = window_of(node->integer[STRIDE], node->integer[PADDING]);
     larder_result r = LARDER_OK;
 
     if (lab__node_wants(node, 0)) {
         r = lab__tensor_like(a, &results[0]);
         if (r == LARDER_OK)
-            lab__conv2d_grad_input(results[0], grad, w, stride, padding);
+            lab__window_conv_input(results[0], grad, w, &win);
     }
     if (r == LARDER_OK && lab__node_wants(node, 1)) {
         r = lab__tensor_like(w, &results[1]);
         if (r == LARDER_OK)
-            lab__conv2d_grad_weight(results[1], grad, a, stride, padding);
+            lab__window_conv_weight(results[1], grad, a, &win);
     }
     if (r == LARDER_OK && lab__node_wants(node, 2))
         r = bias_gradient(grad, &results[2]);
@@ -139,6 +148,7 @@ static larder_result sizes_get(const lab_tensor *a, const lab_tensor *w,
 static larder_result conv2d(lab_tensor *const inputs[3], int stride,
                             int padding, lab_tensor *dense[3], lab_tensor **out)
 {
+    lab_window win = window_of(stride, padding);
     int64_t sizes[4];
     lab_tensor *made;
     larder_result r = sizes_get(inputs[0], inputs[1], stride, padding, sizes);
@@ -151,7 +161,7 @@ static larder_result conv2d(lab_tensor *const inputs[3], int stride,
         r = lab__tensor_of(inputs[0], 4, sizes, &made);
     if (r != LARDER_OK)
         return r;
-    lab__conv2d_forward(made, dense[0], dense[1], dense[2], stride, padding);
+    lab__window_conv(made, dense[0], dense[1], dense[2], &win);
     r = convolution_record(inputs, stride, padding, made);
     return lab__done(r, made, out);
 }

@@ -1,5 +1,5 @@
 /* pooling.c - max_pool2d, which saves the index of each maximum. */
-#include "kernels/nn_kernels.h"
+#include "kernels/raw_kernels.h"
 #include "ops/nn_common.h"
 
 /* The input is saved only for its sizes, and so kept, as in PyTorch. */
@@ -20,8 +20,7 @@ static larder_result max_pool2d_backward(struct lab__node *node,
         return r;
     r = lab__tensor_like(in, &made);
     if (r == LARDER_OK) {
-        r = lab__fill(made, 0);
-        lab__max_pool2d_backward(made, grad, indices);
+        lab__window_max_backward(made, grad, indices);
         results[0] = made;
     }
     lab_unref(grad);
@@ -74,6 +73,10 @@ static larder_result outputs_make(const lab_tensor *a, const int64_t sizes[4],
 static larder_result max_pool2d(lab_tensor *a, int kernel, int stride,
                                 lab_tensor **dense, lab_tensor *made[2])
 {
+    lab_window win = {.size = sizeof win,
+                      .kernel = {kernel, kernel},
+                      .stride = {stride, stride},
+                      .dilation = {1, 1}};
     int64_t sizes[4];
     larder_result r = lab__check_float("max_pool2d", a);
 
@@ -87,7 +90,7 @@ static larder_result max_pool2d(lab_tensor *a, int kernel, int stride,
         r = lab__nn_dense(a, dense);
     if (r != LARDER_OK)
         return r;
-    lab__max_pool2d_forward(made[0], made[1], *dense, kernel, stride);
+    lab__window_max(made[0], made[1], *dense, &win);
     return pooling_record(a, made[1], made[0]);
 }
 

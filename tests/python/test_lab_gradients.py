@@ -650,5 +650,119 @@ class Hooks(LabCase):
         del layer
 
 
+def windows(x, kernel, stride, padding, dilation, n, c):
+    """The elements of each window of a plane, None outside of it, by rows of
+    windows."""
+    plane = x[n][c].tolist()
+    high, wide = len(plane), len(plane[0])
+
+    def at(row, column):
+        inside = 0 <= row < high and 0 <= column < wide
+        return plane[row][column] if inside else None
+
+    def begins(side, length):
+        reach = dilation * (kernel[side] - 1)
+        return range(-padding, length + padding - reach, stride)
+
+    return [
+        [
+            [
+                at(top + i * dilation, left + j * dilation)
+                for i in range(kernel[0])
+                for j in range(kernel[1])
+            ]
+            for left in begins(1, wide)
+        ]
+        for top in begins(0, high)
+    ]
+
+
+class Windows(LabCase):
+    """Convolution and pooling by their definitions."""
+
+    CASES = (
+        ((3, 2), 1, 0, 1, 1),
+        ((2, 3), 2, 1, 1, 2),
+        ((3, 3), 2, 3, 2, 4),
+        ((2, 2), 3, 2, 3, 1),
+    )
+
+    def near(self, tensor, wanted):
+        for have, want in zip(tensor.flatten().tolist(), wanted, strict=True):
+            self.assertTrue(
+                math.isclose(have, want, rel_tol=1e-4, abs_tol=1e-4),
+                f"{have} for {want}",
+            )
+
+    def convolved(self, x, w, b, groups, **options):
+        inner = w.shape[1]
+        for n in range(x.shape[0]):
+            for o in range(w.shape[0]):
+                first = o // (w.shape[0] // groups) * inner
+                planes = [
+                    windows(x, w.shape[2:], n=n, c=first + c, **options)
+                    for c in range(inner)
+                ]
+                weights = [w[o][c].flatten().tolist() for c in range(inner)]
+                for rows in zip(*planes):
+                    for each in zip(*rows):
+                        yield b[o].item() + sum(
+                            weight * (value or 0.0)
+                            for part, window in zip(weights, each)
+                            for weight, value in zip(part, window)
+                        )
+
+    def test_convolutions_sum_their_windows(self):
+        for kernel, stride, padding, dilation, groups in self.CASES:
+            options = {
+                "stride": stride, "padding": padding, "dilation": dilation
+            }
+            x, w = torch.randn(2, 4, 7, 8), torch.randn(8, 4 // groups, *kernel)
+            b = torch.randn(8)
+            with self.subTest(**options, kernel=kernel, groups=groups):
+                self.near(
+                    F.conv2d(x, w, b, groups=groups, **options),
+                    self.convolved(x, w, b, groups, **options),
+                )
+
+    def test_a_transposed_convolution_is_the_adjoint(self):
+        for kernel, stride, padding, dilation, groups in self.CASES:
+            options = {
+                "stride": stride,
+                "padding": padding,
+                "dilation": dilation,
+                "groups": groups,
+            }
+            w = torch.randn(8, 4 // groups, *kernel)
+            x = torch.randn(1, 4, 7, 8)
+            y = F.conv2d(x, w, **options)
+            z = torch.randn(*y.shape)
+            left = [
+                (side + 2 * padding - dilation * (k - 1) - 1) % stride
+                for side, k in zip((7, 8), kernel)
+            ]
+            back = F.conv_transpose2d(z, w, output_padding=left, **options)
+            with self.subTest(**options, kernel=kernel):
+                self.near((y * z).sum(), [(x * back).sum().item()])
+
+    def test_a_maximum_is_of_its_window_and_nan_is_the_largest(self):
+        for kernel, stride, padding, dilation, _ in self.CASES:
+            x = torch.randn(1, 2, 7, 8)
+            x[0, 1, 3, 4] = math.nan
+            padding = min(padding, 1)
+            out = F.max_pool2d(x, kernel, stride, padding, dilation)
+            for c in range(2):
+                rows = windows(x, kernel, stride, padding, dilation, 0, c)
+                with self.subTest(kernel=kernel, dilation=dilation, c=c):
+                    for have, window in zip(
+                        out[0][c].flatten().tolist(), sum(rows, [])
+                    ):
+                        values = [one for one in window if one is not None]
+                        if any(map(math.isnan, values)):
+                            self.assertTrue(math.isnan(have))
+                        else:
+                            self.assertEqual(have, max(values))
+
+
 if __name__ == "__main__":
     lab_case.main()

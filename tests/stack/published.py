@@ -25,16 +25,16 @@ HEADER = """# Published by others, and simulated
 
 Made by `tests/stack/published.py build --page`; `make check-stack` compares.
 
-Others ran programs on real GPUs and published what PyTorch's counters said. Below are the same
-tensors, made by programs of our own (`tests/stack/published/`) on a simulated card of that name, with
-PyTorch {release} under `larder exec`. Where no card was named one was chosen that is large enough. *here* is
-told with the published figure's unit and digits; *off* is of the bytes, so that a figure of two
-digits may be off by its rounding. Peaks and what is allocated are of tensors, reserved is what
-PyTorch's allocator held.
+Others ran programs on real GPUs and published what PyTorch's counters reported. Our own programs
+(`tests/stack/published/`) make the same tensors on a simulated card of the same name, with PyTorch
+{release} under `larder exec`. Where no card was named, one that is large enough was chosen. *here* has
+the published figure's unit and digits; *off* is computed from bytes, so a figure of two digits may be
+off by its rounding. Peaks and allocated bytes are those of tensors; reserved is what PyTorch's
+allocator held.
 
-Nothing that was compared is left out, but for the lengths between in a list of ten. Not compared is the
-book's `13_offloading.py` (9.33 GB): as it was published its two layers of 9.31 GiB are both on the card
-before it begins.
+No comparison is left out, except the intermediate lengths of a list of ten. The book's
+`13_offloading.py` (9.33 GB) was not compared: as published, both of its layers of 9.31 GiB are on the
+card before it begins.
 
 **{summary}.**
 """
@@ -136,7 +136,7 @@ def main(build, options):
             file.write(head + "".join("\t".join(row) + "\n" for row in figures))
     with open(PAGE, encoding="utf-8") as file:
         if file.read() != page(figures):
-            print("docs/PUBLISHED.md is of other figures: --page")
+            print("docs/PUBLISHED.md has other figures: --page")
             differ += 1
     print(summary(figures) + (f"; {differ} differ from what is recorded" if differ else ""))
     return differ != 0

@@ -143,9 +143,9 @@ static bool plant_all(int *planted)
 /* ---- the table ------------------------------------------------------------ */
 
 static const char *const order_words[] = {
-    "the lowest address", "the block made first, and every split makes one",
-    "the segment made first, then the lowest address"};
-static const char *const lending_words[] = {"never", "after all else",
+    "the lowest address", "the oldest block, where a split makes a new one",
+    "the oldest segment, then the lowest address"};
+static const char *const lending_words[] = {"never", "after everything else",
                                             "before anything is released"};
 static const char *const bool_words[] = {"no", "yes"};
 

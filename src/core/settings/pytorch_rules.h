@@ -32,17 +32,17 @@ enum pytorch_lending {
     X(enum pytorch_order, free_order, "order of the free blocks of one size",  \
       "")                                                                      \
     X(bool, newest_scope_first,                                                \
-      "of several pools that are begun the last one is asked first", "")       \
+      "of several begun pools the last one is tried first", "")                \
     X(bool, expandable_private, "private pools have expandable segments",      \
       "expandable_segments:False")                                             \
-    X(bool, whole_pools, "pools can have their blocks never split", "")        \
+    X(bool, whole_pools, "a pool can be set never to split blocks", "")        \
     X(enum pytorch_lending, lending,                                           \
       "when pools lend to others that run out of memory", "")                  \
     X(bool, slack_follows_segment,                                             \
-      "settings put max_non_split_rounding_mb back to large_segment_size_mb",  \
+      "settings reset max_non_split_rounding_mb to large_segment_size_mb",     \
       "max_non_split_rounding_mb:20 in each settings string")                  \
     X(bool, scope_is_no_capture,                                               \
-      "a pool that is begun holds nothing back: captures alone do", "")        \
+      "a begun pool holds nothing back: only captures do", "")                 \
     X(bool, whole_is_no_limit, "a fraction of 1.0 is no limit",                \
       "per_process_memory_fraction just below 1")                              \
     X(bool, roundup_rest_is_exclusive,                                         \
@@ -52,10 +52,10 @@ enum pytorch_lending {
       "max_split_size_mb can be as small as large_segment_size_mb",            \
       "max_split_size_mb:21")                                                  \
     X(bool, slack_above_segment,                                               \
-      "max_non_split_rounding_mb has to be more than large_segment_size_mb",   \
+      "max_non_split_rounding_mb must exceed large_segment_size_mb",           \
       "max_non_split_rounding_mb:21")                                          \
     X(bool, lends_as_set,                                                      \
-      "what a pool lends may be in pages, and is split as pages are, if "      \
+      "lent memory may be in pages, and is split like pages, if "              \
       "expandable_segments is on",                                             \
       "expandable_segments:False")                                             \
     X(bool, empties_unused,                                                    \
@@ -63,8 +63,8 @@ enum pytorch_lending {
       "back",                                                                  \
       "")                                                                      \
     X(bool, fraction_at_start,                                                 \
-      "per_process_memory_fraction counts only when set before the start", "") \
-    X(bool, numbers_are_int, "numbers in settings have to be below 2^31", "")
+      "per_process_memory_fraction counts only if set at the start", "")       \
+    X(bool, numbers_are_int, "numbers in settings must be below 2^31", "")
 
 struct pytorch_rules {
     const char *version;

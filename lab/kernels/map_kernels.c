@@ -15,16 +15,6 @@
 static const double ROOT_2_BY_PI = 0.79788456080286535588;
 static const double CUBIC = 0.044715;
 
-/* ---- one operand -------------------------------------------------------- */
-
-#define ONE(name, result)                                                      \
-    static double name##_one(double x, double p, double q)                     \
-    {                                                                          \
-        (void)p;                                                               \
-        (void)q;                                                               \
-        return (result);                                                       \
-    }
-
 static double sigmoid(double x)
 {
     return 1 / (1 + exp(-x));
@@ -51,57 +41,6 @@ static double log_sigmoid(double x)
 {
     return (x < 0 ? x : 0) - log1p(exp(-fabs(x)));
 }
-
-ONE(abs, fabs(x))
-ONE(sign, sign_of(x))
-ONE(floor, floor(x))
-ONE(ceil, ceil(x))
-ONE(round, rint(x))
-ONE(trunc, trunc(x))
-ONE(sin, sin(x))
-ONE(cos, cos(x))
-ONE(tan, tan(x))
-ONE(asin, asin(x))
-ONE(acos, acos(x))
-ONE(atan, atan(x))
-ONE(sinh, sinh(x))
-ONE(cosh, cosh(x))
-ONE(erf, erf(x))
-ONE(exp2, exp2(x))
-ONE(expm1, expm1(x))
-ONE(log1p, log1p(x))
-ONE(log2, log2(x))
-ONE(log10, log10(x))
-ONE(rsqrt, 1 / sqrt(x))
-ONE(reciprocal, 1 / x)
-ONE(clamp, clamped(x, p, q))
-ONE(silu, x *sigmoid(x))
-ONE(mish, x *tanh(softplus(x, 1, 20)))
-ONE(softplus, softplus(x, p, q))
-ONE(leaky_relu, x > 0 ? x : x * p)
-ONE(elu, x > 0 ? x : p * expm1(x))
-ONE(hardswish, x *clamped(x + 3, 0, 6) / 6)
-ONE(hardsigmoid, clamped(x + 3, 0, 6) / 6)
-ONE(logsigmoid, log_sigmoid(x))
-ONE(threshold, x > p ? x : q)
-ONE(gelu_tanh, 0.5 * x * (1 + tanh(ROOT_2_BY_PI * (x + CUBIC * x * x * x))))
-ONE(logical_not, x == 0)
-ONE(bitwise_not, -1 - x)
-ONE(isnan, isnan(x))
-ONE(isinf, isinf(x))
-ONE(isfinite, isfinite(x))
-ONE(rpow, pow(p, x))
-ONE(below, x < p)
-
-/* ---- two operands ------------------------------------------------------- */
-
-#define TWO(name, result)                                                      \
-    static double name##_two(double x, double y, double p, double q)           \
-    {                                                                          \
-        (void)p;                                                               \
-        (void)q;                                                               \
-        return (result);                                                       \
-    }
 
 /* Python's remainder: it has the divisor's sign. */
 static double remainder_of(double x, double y)
@@ -168,159 +107,117 @@ static double bounded_log(double x)
     return result < -100 ? -100 : result;
 }
 
-TWO(lt, x < y)
-TWO(le, x <= y)
-TWO(gt, x > y)
-TWO(ge, x >= y)
-TWO(eq, x == y)
-TWO(ne, x != y)
-TWO(logical_and, x != 0 && y != 0)
-TWO(logical_or, x != 0 || y != 0)
-TWO(logical_xor, (x != 0) != (y != 0))
-TWO(bitwise_and, (double)(bits_of(x) & bits_of(y)))
-TWO(bitwise_or, (double)(bits_of(x) | bits_of(y)))
-TWO(bitwise_xor, (double)(bits_of(x) ^ bits_of(y)))
-TWO(maximum, isnan(x) || x > y ? x : y)
-TWO(minimum, isnan(x) || x < y ? x : y)
-TWO(atan2, atan2(x, y))
-TWO(fmod, fmod(x, y))
-TWO(remainder, remainder_of(x, y))
-TWO(floor_divide, floor(x / y))
-TWO(pow, pow(x, y))
-TWO(masked_fill, y != 0 ? p : x)
-TWO(silu_backward, x *silu_slope(y))
-TWO(mish_backward, x *mish_slope(y))
-TWO(softplus_backward, y *p > q ? x : x * sigmoid(y * p))
-TWO(leaky_relu_backward, y > 0 ? x : x * p)
-TWO(elu_backward, y > 0 ? x : x * p * exp(y))
-TWO(clamp_backward, y >= p && y <= q ? x : 0)
-TWO(hardswish_backward, x *hardswish_slope(y))
-TWO(hardsigmoid_backward, y > -3 && y < 3 ? x / 6 : 0)
-TWO(logsigmoid_backward, x *sigmoid(-y))
-TWO(threshold_backward, y > p ? x : 0)
-TWO(gelu_tanh_backward, x *gelu_tanh_slope(y))
-TWO(smooth_l1, smooth_l1(x - y, p))
-TWO(huber, huber(x - y, p))
-TWO(l1, fabs(x - y))
-TWO(bce, -(y *bounded_log(x) + (1 - y) * bounded_log(1 - x)))
-
-/* ---- three operands ----------------------------------------------------- */
-
-#define THREE(name, result)                                                    \
-    static double name##_three(double x, double y, double z, double p,         \
-                               double q)                                       \
-    {                                                                          \
-        (void)p;                                                               \
-        (void)q;                                                               \
-        return (result);                                                       \
-    }
-
-THREE(where, x != 0 ? y : z)
-THREE(lerp, x + z * (y - x))
-THREE(addcmul, x + p * y * z)
-THREE(addcdiv, x + p * y / z)
-/* x: the gradient, y and z: the input and the target */
-THREE(smooth_l1_backward, x *clamped((y - z) / p, -1, 1))
-THREE(huber_backward, x *clamped(y - z, -p, p))
-THREE(l1_backward, x *sign_of(y - z))
-THREE(bce_backward, x *(y - z) / fmax((1 - y) * y, 1e-12))
-/* y: the divisor of a norm; z: the norm; p: its order */
-THREE(norm_backward, z == 0 ? 0 : x * sign_of(y) * pow(fabs(y) / z, p - 1))
-
 /* ---- the table ---------------------------------------------------------- */
 
-#define ONE_OP(name, result) {#name, 1, result, name##_one, NULL, NULL, false},
-#define TWO_OP(name, result) {#name, 2, result, NULL, name##_two, NULL, false},
-#define THREE_OP(name, result, skips)                                          \
-    {#name, 3, result, NULL, NULL, name##_three, skips},
+/* Name, operands, result, and the function of the operands x, y and z and the
+ * numbers p and q. */
+#define MAP_OPS(OP)                                                            \
+    /* one operand */                                                          \
+    OP(abs, 1, SAME, fabs(x))                                                  \
+    OP(sign, 1, SAME, sign_of(x))                                              \
+    OP(floor, 1, SAME, floor(x))                                               \
+    OP(ceil, 1, SAME, ceil(x))                                                 \
+    OP(round, 1, SAME, rint(x))                                                \
+    OP(trunc, 1, SAME, trunc(x))                                               \
+    OP(sin, 1, FLOAT, sin(x))                                                  \
+    OP(cos, 1, FLOAT, cos(x))                                                  \
+    OP(tan, 1, FLOAT, tan(x))                                                  \
+    OP(asin, 1, FLOAT, asin(x))                                                \
+    OP(acos, 1, FLOAT, acos(x))                                                \
+    OP(atan, 1, FLOAT, atan(x))                                                \
+    OP(sinh, 1, FLOAT, sinh(x))                                                \
+    OP(cosh, 1, FLOAT, cosh(x))                                                \
+    OP(erf, 1, FLOAT, erf(x))                                                  \
+    OP(exp2, 1, FLOAT, exp2(x))                                                \
+    OP(expm1, 1, FLOAT, expm1(x))                                              \
+    OP(log1p, 1, FLOAT, log1p(x))                                              \
+    OP(log2, 1, FLOAT, log2(x))                                                \
+    OP(log10, 1, FLOAT, log10(x))                                              \
+    OP(rsqrt, 1, FLOAT, 1 / sqrt(x))                                           \
+    OP(reciprocal, 1, FLOAT, 1 / x)                                            \
+    OP(clamp, 1, SAME, clamped(x, p, q))                                       \
+    OP(silu, 1, FLOAT, sigmoid(x) * x)                                         \
+    OP(mish, 1, FLOAT, tanh(softplus(x, 1, 20)) * x)                           \
+    OP(softplus, 1, FLOAT, softplus(x, p, q))                                  \
+    OP(leaky_relu, 1, FLOAT, x > 0 ? x : x * p)                                \
+    OP(elu, 1, FLOAT, x > 0 ? x : p * expm1(x))                                \
+    OP(hardswish, 1, FLOAT, clamped(x + 3, 0, 6) * x / 6)                      \
+    OP(hardsigmoid, 1, FLOAT, clamped(x + 3, 0, 6) / 6)                        \
+    OP(logsigmoid, 1, FLOAT, log_sigmoid(x))                                   \
+    OP(threshold, 1, SAME, x > p ? x : q)                                      \
+    OP(gelu_tanh, 1, FLOAT,                                                    \
+       0.5 * x * (1 + tanh(ROOT_2_BY_PI * (x + CUBIC * x * x * x))))           \
+    OP(logical_not, 1, BOOL, x == 0)                                           \
+    OP(bitwise_not, 1, SAME, -1 - x)                                           \
+    OP(isnan, 1, BOOL, isnan(x))                                               \
+    OP(isinf, 1, BOOL, isinf(x))                                               \
+    OP(isfinite, 1, BOOL, isfinite(x))                                         \
+    OP(rpow, 1, SAME, pow(p, x))                                               \
+    OP(below, 1, BOOL, x < p)                                                  \
+    /* two operands */                                                         \
+    OP(lt, 2, BOOL, x < y)                                                     \
+    OP(le, 2, BOOL, x <= y)                                                    \
+    OP(gt, 2, BOOL, x > y)                                                     \
+    OP(ge, 2, BOOL, x >= y)                                                    \
+    OP(eq, 2, BOOL, x == y)                                                    \
+    OP(ne, 2, BOOL, x != y)                                                    \
+    OP(logical_and, 2, BOOL, x != 0 && y != 0)                                 \
+    OP(logical_or, 2, BOOL, x != 0 || y != 0)                                  \
+    OP(logical_xor, 2, BOOL, (x != 0) != (y != 0))                             \
+    OP(bitwise_and, 2, SAME, (double)(bits_of(x) & bits_of(y)))                \
+    OP(bitwise_or, 2, SAME, (double)(bits_of(x) | bits_of(y)))                 \
+    OP(bitwise_xor, 2, SAME, (double)(bits_of(x) ^ bits_of(y)))                \
+    OP(maximum, 2, SAME, isnan(x) || x > y ? x : y)                            \
+    OP(minimum, 2, SAME, isnan(x) || x < y ? x : y)                            \
+    OP(atan2, 2, FLOAT, atan2(x, y))                                           \
+    OP(fmod, 2, SAME, fmod(x, y))                                              \
+    OP(remainder, 2, SAME, remainder_of(x, y))                                 \
+    OP(floor_divide, 2, SAME, floor(x / y))                                    \
+    OP(pow, 2, SAME, pow(x, y))                                                \
+    OP(masked_fill, 2, SAME, y != 0 ? p : x)                                   \
+    OP(silu_backward, 2, SAME, silu_slope(y) * x)                              \
+    OP(mish_backward, 2, SAME, mish_slope(y) * x)                              \
+    OP(softplus_backward, 2, SAME, q < y * p ? x : x * sigmoid(y * p))         \
+    OP(leaky_relu_backward, 2, SAME, y > 0 ? x : x * p)                        \
+    OP(elu_backward, 2, SAME, y > 0 ? x : x * p * exp(y))                      \
+    OP(clamp_backward, 2, SAME, y >= p && y <= q ? x : 0)                      \
+    OP(hardswish_backward, 2, SAME, hardswish_slope(y) * x)                    \
+    OP(hardsigmoid_backward, 2, SAME, y > -3 && y < 3 ? x / 6 : 0)             \
+    OP(logsigmoid_backward, 2, SAME, sigmoid(-y) * x)                          \
+    OP(threshold_backward, 2, SAME, y > p ? x : 0)                             \
+    OP(gelu_tanh_backward, 2, SAME, gelu_tanh_slope(y) * x)                    \
+    OP(smooth_l1, 2, FLOAT, smooth_l1(x - y, p))                               \
+    OP(huber, 2, FLOAT, huber(x - y, p))                                       \
+    OP(l1, 2, FLOAT, fabs(x - y))                                              \
+    OP(bce, 2, FLOAT, -(y * bounded_log(x) + (1 - y) * bounded_log(1 - x)))    \
+    /* three operands */                                                       \
+    OP(where, 3, CHOICE, x != 0 ? y : z)                                       \
+    OP(lerp, 3, SAME, x + z * (y - x))                                         \
+    OP(addcmul, 3, SAME, x + p * y * z)                                        \
+    OP(addcdiv, 3, SAME, x + p * y / z)                                        \
+    /* x: the gradient, y and z: the input and the target */                   \
+    OP(smooth_l1_backward, 3, SAME, clamped((y - z) / p, -1, 1) * x)           \
+    OP(huber_backward, 3, SAME, clamped(y - z, -p, p) * x)                     \
+    OP(l1_backward, 3, SAME, sign_of(y - z) * x)                               \
+    OP(bce_backward, 3, SAME, (y - z) * x / fmax((1 - y) * y, 1e-12))          \
+    /* y: the divisor of a norm; z: the norm; p: its order */                  \
+    OP(norm_backward, 3, SAME,                                                 \
+       z == 0 ? 0 : x * sign_of(y) * pow(fabs(y) / z, p - 1))
+
+#define FUNCTION(name, arity, result, expression)                              \
+    static double name##_op(double x, double y, double z, double p, double q)  \
+    {                                                                          \
+        (void)x, (void)y, (void)z, (void)p, (void)q;                           \
+        return (expression);                                                   \
+    }
+MAP_OPS(FUNCTION)
 
 static const struct lab__map_op ops[] = {
-    ONE_OP(abs, LAB__MAP_SAME) ONE_OP(sign, LAB__MAP_SAME) ONE_OP(
-        floor, LAB__MAP_SAME) ONE_OP(ceil, LAB__MAP_SAME)
-        ONE_OP(round, LAB__MAP_SAME) ONE_OP(trunc, LAB__MAP_SAME) ONE_OP(
-            sin, LAB__MAP_FLOAT) ONE_OP(cos, LAB__MAP_FLOAT)
-            ONE_OP(tan, LAB__MAP_FLOAT) ONE_OP(asin, LAB__MAP_FLOAT) ONE_OP(
-                acos, LAB__MAP_FLOAT) ONE_OP(atan, LAB__MAP_FLOAT)
-                ONE_OP(sinh, LAB__MAP_FLOAT) ONE_OP(cosh, LAB__MAP_FLOAT)
-                    ONE_OP(erf, LAB__MAP_FLOAT) ONE_OP(exp2, LAB__MAP_FLOAT)
-                        ONE_OP(expm1, LAB__MAP_FLOAT) ONE_OP(
-                            log1p, LAB__MAP_FLOAT) ONE_OP(log2, LAB__MAP_FLOAT)
-                            ONE_OP(log10, LAB__MAP_FLOAT) ONE_OP(rsqrt,
-                                                                 LAB__MAP_FLOAT)
-                                ONE_OP(reciprocal, LAB__MAP_FLOAT)
-                                    ONE_OP(clamp, LAB__MAP_SAME)
-                                        ONE_OP(silu, LAB__MAP_FLOAT)
-                                            ONE_OP(mish, LAB__MAP_FLOAT) ONE_OP(
-                                                softplus,
-                                                LAB__MAP_FLOAT) ONE_OP(leaky_relu, LAB__MAP_FLOAT) ONE_OP(elu, LAB__MAP_FLOAT) ONE_OP(hardswish, LAB__MAP_FLOAT) ONE_OP(hardsigmoid, LAB__MAP_FLOAT) ONE_OP(logsigmoid, LAB__MAP_FLOAT) ONE_OP(threshold, LAB__MAP_SAME) ONE_OP(gelu_tanh, LAB__MAP_FLOAT) ONE_OP(logical_not,
-                                                                                                                                                                                                                                                                                                                  LAB__MAP_BOOL) ONE_OP(bitwise_not,
-                                                                                                                                                                                                                                                                                                                                        LAB__MAP_SAME) ONE_OP(isnan,
-                                                                                                                                                                                                                                                                                                                                                              LAB__MAP_BOOL) ONE_OP(isinf,
-                                                                                                                                                                                                                                                                                                                                                                                    LAB__MAP_BOOL) ONE_OP(isfinite,
-                                                                                                                                                                                                                                                                                                                                                                                                          LAB__MAP_BOOL) ONE_OP(rpow,
-                                                                                                                                                                                                                                                                                                                                                                                                                                LAB__MAP_SAME) ONE_OP(below,
-                                                                                                                                                                                                                                                                                                                                                                                                                                                      LAB__MAP_BOOL) TWO_OP(lt,
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                            LAB__MAP_BOOL) TWO_OP(le,
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                  LAB__MAP_BOOL) TWO_OP(gt,
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                        LAB__MAP_BOOL) TWO_OP(ge, LAB__MAP_BOOL) TWO_OP(eq, LAB__MAP_BOOL) TWO_OP(ne, LAB__MAP_BOOL) TWO_OP(logical_and, LAB__MAP_BOOL) TWO_OP(logical_or, LAB__MAP_BOOL) TWO_OP(logical_xor, LAB__MAP_BOOL) TWO_OP(bitwise_and, LAB__MAP_SAME) TWO_OP(bitwise_or, LAB__MAP_SAME) TWO_OP(bitwise_xor,
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                         LAB__MAP_SAME) TWO_OP(maximum,
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                               LAB__MAP_SAME) TWO_OP(minimum, LAB__MAP_SAME) TWO_OP(atan2,
-                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                                    LAB__MAP_FLOAT)
-                                                TWO_OP(
-                                                    fmod,
-                                                    LAB__MAP_SAME) TWO_OP(remainder, LAB__MAP_SAME)
-                                                    TWO_OP(
-                                                        floor_divide,
-                                                        LAB__MAP_SAME) TWO_OP(pow, LAB__MAP_SAME)
-                                                        TWO_OP(masked_fill, LAB__MAP_SAME) TWO_OP(silu_backward, LAB__MAP_SAME) TWO_OP(
-                                                            mish_backward,
-                                                            LAB__MAP_SAME) TWO_OP(softplus_backward,
-                                                                                  LAB__MAP_SAME)
-                                                            TWO_OP(leaky_relu_backward, LAB__MAP_SAME) TWO_OP(
-                                                                elu_backward,
-                                                                LAB__MAP_SAME) TWO_OP(clamp_backward,
-                                                                                      LAB__MAP_SAME)
-                                                                TWO_OP(hardswish_backward, LAB__MAP_SAME) TWO_OP(
-                                                                    hardsigmoid_backward,
-                                                                    LAB__MAP_SAME) TWO_OP(logsigmoid_backward,
-                                                                                          LAB__MAP_SAME)
-                                                                    TWO_OP(threshold_backward, LAB__MAP_SAME) TWO_OP(
-                                                                        gelu_tanh_backward,
-                                                                        LAB__MAP_SAME) TWO_OP(smooth_l1,
-                                                                                              LAB__MAP_FLOAT)
-                                                                        TWO_OP(huber, LAB__MAP_FLOAT) TWO_OP(
-                                                                            l1,
-                                                                            LAB__MAP_FLOAT) TWO_OP(bce, LAB__MAP_FLOAT)
-                                                                            THREE_OP(
-                                                                                where,
-                                                                                LAB__MAP_SAME,
-                                                                                true) THREE_OP(lerp,
-                                                                                               LAB__MAP_SAME,
-                                                                                               false)
-                                                                                THREE_OP(
-                                                                                    addcmul,
-                                                                                    LAB__MAP_SAME,
-                                                                                    false) THREE_OP(addcdiv,
-                                                                                                    LAB__MAP_SAME,
-                                                                                                    false)
-                                                                                    THREE_OP(
-                                                                                        smooth_l1_backward,
-                                                                                        LAB__MAP_SAME,
-                                                                                        false) THREE_OP(huber_backward,
-                                                                                                        LAB__MAP_SAME,
-                                                                                                        false)
-                                                                                        THREE_OP(
-                                                                                            l1_backward,
-                                                                                            LAB__MAP_SAME,
-                                                                                            false)
-                                                                                            THREE_OP(
-                                                                                                bce_backward,
-                                                                                                LAB__MAP_SAME,
-                                                                                                false)
-                                                                                                THREE_OP(
-                                                                                                    norm_backward,
-                                                                                                    LAB__MAP_SAME,
-                                                                                                    false)};
+#define ROW(name, arity, result, expression)                                   \
+    {#name, arity, LAB__MAP_##result, name##_op},
+    MAP_OPS(ROW)
+#undef ROW
+};
 
 enum { OPS = sizeof ops / sizeof ops[0] };
 
@@ -365,17 +262,6 @@ static inline void store(char *at, unsigned char kind, double x)
         *(unsigned char *)at = x != 0;
 }
 
-static double result_of(const struct run *run, const double x[3])
-{
-    const struct lab__map_op *op = run->op;
-
-    if (op->arity == 1)
-        return op->one(x[0], run->p, run->q);
-    if (op->arity == 2)
-        return op->two(x[0], x[1], run->p, run->q);
-    return op->three(x[0], x[1], x[2], run->p, run->q);
-}
-
 static int64_t step_bytes(const struct run *run, const int64_t *step, int k)
 {
     return step[k] * (int64_t)lab__dtype_bytes((lab_dtype)run->kind[k]);
@@ -396,7 +282,8 @@ static void map_row(const void *context, int64_t n, char *const *at,
 
         for (int k = 0; k < count; k++)
             x[k] = load(at[k + 1] + i * steps[k], run->kind[k + 1]);
-        store(at[0] + i * result_step, run->kind[0], result_of(run, x));
+        store(at[0] + i * result_step, run->kind[0],
+              run->op->of(x[0], x[1], x[2], run->p, run->q));
     }
 }
 

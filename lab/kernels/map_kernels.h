@@ -5,21 +5,20 @@
 
 #include "tensor/tensor.h"
 
-/* The type of a result: that of the operands, at least float32, or bool. */
+/* The type of a result: that of the operands, at least float32, bool, or that of
+ * the operands but the first, a condition. */
 typedef enum lab__map_result {
     LAB__MAP_SAME,
     LAB__MAP_FLOAT,
-    LAB__MAP_BOOL
+    LAB__MAP_BOOL,
+    LAB__MAP_CHOICE
 } lab__map_result;
 
 struct lab__map_op {
     const char *name;
     int arity;
     lab__map_result result;
-    double (*one)(double x, double p, double q);
-    double (*two)(double x, double y, double p, double q);
-    double (*three)(double x, double y, double z, double p, double q);
-    bool skips_first; /* the first operand does not affect the type */
+    double (*of)(double x, double y, double z, double p, double q);
 };
 
 /* NULL: no such number. */

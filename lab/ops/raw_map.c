@@ -70,11 +70,12 @@ static larder_result sizes_meet(const struct lab__map_op *op,
 static lab_dtype dtype_for(const struct lab__map_op *op,
                            lab_tensor *const *operands)
 {
-    lab_tensor so_far = *operands[op->skips_first];
+    int first = op->result == LAB__MAP_CHOICE;
+    lab_tensor so_far = *operands[first];
 
     if (op->result == LAB__MAP_BOOL)
         return LAB_BOOL;
-    for (int i = op->skips_first + 1; i < op->arity; i++) {
+    for (int i = first + 1; i < op->arity; i++) {
         lab_dtype both = lab__dtype_of_both(&so_far, operands[i]);
 
         if (operands[i]->ndim > so_far.ndim)

@@ -74,6 +74,8 @@
     X(cuLibraryUnload, (void *))                                               \
     X(cuLibraryGetKernel, (void **, void *, const char *))                     \
     X(cuLibraryGetModule, (void **, void *))                                   \
+    X(cuLibraryGetGlobal, (cud_addr *, size_t *, void *, const char *))        \
+    X(cuLibraryGetManaged, (cud_addr *, size_t *, void *, const char *))       \
     X(cuKernelGetFunction, (void **, void *))                                  \
     X(cuKernelGetAttribute, (int *, int, void *, cud_device))                  \
     X(cuKernelSetAttribute, (int, int, void *, cud_device))                    \

@@ -1,27 +1,15 @@
 /* fake_module.c - modules, their functions, and launches: all are accepted and
  * counted, and do nothing. */
-#include "driver/fake_state.h"
+#include "driver/fake_module.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAME_BYTES = 256 };
-
-struct fake_function {
-    struct fake_handle handle;
-    struct fake_function *next;
-    struct fake_module *module;
-    char name[NAME_BYTES];
-};
-
-struct fake_module {
-    struct fake_handle handle;
-    struct fake_function *functions;
-};
-
 /* ---- modules ------------------------------------------------------------------ */
 
-static cud_result module_make(const char *symbol, void **out, const void *image)
+/* Of an image in memory, or of a file, which is not read. */
+static cud_result module_make(const char *symbol, void **out, const void *image,
+                              bool is_read)
 {
     cud_result answer = fake_begin_bare(symbol);
     struct fake_module *m;
@@ -32,8 +20,12 @@ static cud_result module_make(const char *symbol, void **out, const void *image)
         return fake_end(
             fake_broken(symbol, CUD_INVALID_VALUE, "there is no image"));
     m = calloc(1, sizeof *m);
-    if (m == NULL)
+    if (m == NULL || (is_read && !fake_image_read(&m->image, image))) {
+        if (m != NULL)
+            fake_image_free(&m->image);
+        free(m);
         return fake_end(CUD_OUT_OF_MEMORY);
+    }
     *out = fake_handle_make(&m->handle, FAKE_MODULE);
     return fake_end(CUD_SUCCESS);
 }
@@ -46,6 +38,8 @@ static cud_result module_drop(const char *symbol, void *module)
     if (answer != CUD_SUCCESS)
         return answer;
     fake_handle_drop(&gone->handle);
+    fake_variables_release(gone);
+    fake_image_free(&gone->image);
     while (gone->functions != NULL) {
         struct fake_function *f = gone->functions;
 
@@ -81,11 +75,11 @@ static cud_result function_find(const char *symbol, void **out, void *module,
         return fake_end(
             fake_broken(symbol, CUD_INVALID_VALUE, "the name is NULL"));
     f = m->functions;
-    while (f != NULL && strncmp(f->name, name, NAME_BYTES - 1) != 0)
+    while (f != NULL && strncmp(f->name, name, sizeof f->name - 1) != 0)
         f = f->next;
     if (f == NULL && (f = calloc(1, sizeof *f)) != NULL) {
         f->module = m;
-        strncpy(f->name, name, NAME_BYTES - 1);
+        strncpy(f->name, name, sizeof f->name - 1);
         f->next = m->functions;
         m->functions = f;
         (void)fake_handle_make(&f->handle, FAKE_FUNCTION);
@@ -98,12 +92,12 @@ static cud_result function_find(const char *symbol, void **out, void *module,
 
 cud_result cuModuleLoad(void **out, const char *path)
 {
-    return module_make(__func__, out, path);
+    return module_make(__func__, out, path, false);
 }
 
 cud_result cuModuleLoadData(void **out, const void *image)
 {
-    return module_make(__func__, out, image);
+    return module_make(__func__, out, image, true);
 }
 
 cud_result cuModuleLoadDataEx(void **out, const void *image, unsigned count,
@@ -112,12 +106,12 @@ cud_result cuModuleLoadDataEx(void **out, const void *image, unsigned count,
     (void)count;
     (void)options;
     (void)values;
-    return module_make(__func__, out, image);
+    return module_make(__func__, out, image, true);
 }
 
 cud_result cuModuleLoadFatBinary(void **out, const void *image)
 {
-    return module_make(__func__, out, image);
+    return module_make(__func__, out, image, true);
 }
 
 cud_result cuModuleUnload(void *module)
@@ -128,17 +122,6 @@ cud_result cuModuleUnload(void *module)
 cud_result cuModuleGetFunction(void **out, void *module, const char *name)
 {
     return function_find(__func__, out, module, name);
-}
-
-cud_result cuModuleGetGlobal_v2(cud_addr *out, size_t *bytes, void *module,
-                                const char *name)
-{
-    cud_result answer = check(__func__, FAKE_MODULE, module);
-
-    (void)out;
-    (void)bytes;
-    (void)name;
-    return answer != CUD_SUCCESS ? answer : CUD_NOT_FOUND;
 }
 
 cud_result cuModuleGetLoadingMode(int *out)
@@ -159,7 +142,7 @@ cud_result cuLibraryLoadData(void **out, const void *image, int *jit,
     (void)options;
     (void)values;
     (void)count;
-    return module_make(__func__, out, image);
+    return module_make(__func__, out, image, true);
 }
 
 cud_result cuLibraryLoadFromFile(void **out, const char *path, int *jit,
@@ -172,7 +155,7 @@ cud_result cuLibraryLoadFromFile(void **out, const char *path, int *jit,
     (void)options;
     (void)values;
     (void)count;
-    return module_make(__func__, out, path);
+    return module_make(__func__, out, path, false);
 }
 
 cud_result cuLibraryUnload(void *library)

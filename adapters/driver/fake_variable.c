@@ -1,0 +1,112 @@
+/* fake_variable.c - the memory of device code's variables: one of each GPU's
+ * own, allocated when it is asked for, with the values that the code says.
+ * Managed ones are the host's, as no kernel uses them. */
+#include "driver/fake_module.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static larder_result place(struct fake_device *d, struct fake_variable *v)
+{
+    cud_addr *at = &v->addr[fake_number(d)];
+    larder_addr addr = 0;
+    larder_result r;
+
+    if (*at != 0)
+        return LARDER_OK;
+    r = larder__device_mem_alloc(d->dev, v->bytes, &addr);
+    if (r != LARDER_OK)
+        return r;
+    *at = addr;
+    if (!d->sim->backing.is_real)
+        return LARDER_OK;
+    if (v->values != NULL)
+        memcpy((void *)(uintptr_t)addr, v->values, v->bytes);
+    else
+        memset((void *)(uintptr_t)addr, 0, v->bytes);
+    return LARDER_OK;
+}
+
+void fake_variables_release(struct fake_module *m)
+{
+    for (struct fake_variable *v = m->image.variables; v != NULL; v = v->next) {
+        for (int i = 0; i < FAKE_DEVICES; i++) {
+            struct fake_device *d = fake_device_get(i);
+
+            if (v->addr[i] != 0 && d != NULL)
+                (void)larder__device_mem_free(d->dev, v->addr[i]);
+        }
+    }
+}
+
+/* Begin a call about a variable, which is written to *v. */
+static cud_result begin(const char *symbol, void *module, const char *name,
+                        bool is_sure, struct fake_variable **v)
+{
+    struct fake_module *m;
+    cud_result answer = fake_begin_handle(symbol, FAKE_MODULE, module, &m);
+
+    if (answer != CUD_SUCCESS)
+        return answer;
+    if (name == NULL)
+        return fake_end(
+            fake_broken(symbol, CUD_INVALID_VALUE, "the name is NULL"));
+    *v = fake_image_find(&m->image, name, is_sure);
+    return *v != NULL ? CUD_SUCCESS : fake_end(CUD_NOT_FOUND);
+}
+
+static cud_result end(const struct fake_variable *v, uint64_t addr,
+                      cud_addr *out, size_t *bytes)
+{
+    if (out != NULL)
+        *out = addr;
+    if (bytes != NULL)
+        *bytes = v->bytes;
+    return fake_end(CUD_SUCCESS);
+}
+
+static cud_result get(const char *symbol, cud_addr *out, size_t *bytes,
+                      void *module, const char *name, bool is_sure)
+{
+    struct fake_variable *v;
+    cud_result answer = begin(symbol, module, name, is_sure, &v);
+    struct fake_device *d = fake_current();
+    larder_result r;
+
+    if (answer != CUD_SUCCESS)
+        return answer;
+    if (d == NULL)
+        return fake_end(fake_broken(symbol, CUD_INVALID_CONTEXT,
+                                    "no context is current in this thread"));
+    r = place(d, v);
+    return r == LARDER_OK ? end(v, v->addr[fake_number(d)], out, bytes)
+                          : fake_end_sim(symbol, d, r);
+}
+
+cud_result cuModuleGetGlobal_v2(cud_addr *out, size_t *bytes, void *module,
+                                const char *name)
+{
+    return get(__func__, out, bytes, module, name, false);
+}
+
+/* A runtime asks for what the program has registered. */
+cud_result cuLibraryGetGlobal(cud_addr *out, size_t *bytes, void *library,
+                              const char *name)
+{
+    return get(__func__, out, bytes, library, name, true);
+}
+
+cud_result cuLibraryGetManaged(cud_addr *out, size_t *bytes, void *library,
+                               const char *name)
+{
+    struct fake_variable *v;
+    cud_result answer = begin(__func__, library, name, true, &v);
+
+    if (answer != CUD_SUCCESS)
+        return answer;
+    if (v->managed == NULL && (v->managed = calloc(1, v->bytes)) != NULL &&
+        v->values != NULL)
+        memcpy(v->managed, v->values, v->bytes);
+    return v->managed != NULL ? end(v, (uintptr_t)v->managed, out, bytes)
+                              : fake_end(CUD_OUT_OF_MEMORY);
+}

@@ -539,6 +539,20 @@ cud_result cuStreamGetCaptureInfo_v3(cud_stream stream, cud_capture_status *out,
     return fake_end(c->graph == NULL ? CUD_OUT_OF_MEMORY : CUD_SUCCESS);
 }
 
+cud_result cuStreamGetCaptureInfo_v2(cud_stream stream, cud_capture_status *out,
+                                     unsigned long long *id, void **graph,
+                                     const void **nodes, size_t *count)
+{
+    return cuStreamGetCaptureInfo_v3(stream, out, id, graph, nodes, NULL,
+                                     count);
+}
+
+cud_result cuStreamGetCaptureInfo(cud_stream stream, cud_capture_status *out,
+                                  unsigned long long *id)
+{
+    return cuStreamGetCaptureInfo_v2(stream, out, id, NULL, NULL, NULL);
+}
+
 cud_result cuStreamUpdateCaptureDependencies_v2(cud_stream stream, void *nodes,
                                                 const void *edges, size_t count,
                                                 unsigned flags)

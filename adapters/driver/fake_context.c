@@ -142,6 +142,13 @@ cud_result cuDeviceCanAccessPeer(int *out, cud_device device, cud_device peer)
     return fake_end(CUD_SUCCESS);
 }
 
+cud_result cuDeviceGetP2PAttribute(int *out, int which, cud_device device,
+                                   cud_device peer)
+{
+    (void)which;
+    return cuDeviceCanAccessPeer(out, device, peer);
+}
+
 /* ---- contexts ------------------------------------------------------------- */
 
 /* A thread's contexts, the current one last; NULL may be pushed. */
@@ -217,12 +224,15 @@ cud_result cuDevicePrimaryCtxRelease_v2(cud_device device)
     return fake_end(CUD_SUCCESS);
 }
 
+/* Nothing is released: programs reset a device when they end. */
 cud_result cuDevicePrimaryCtxReset_v2(cud_device device)
 {
     struct fake_device *d;
     cud_result answer = fake_begin_device(__func__, device, &d);
 
-    return answer != CUD_SUCCESS ? answer : fake_end(CUD_NOT_SUPPORTED);
+    return answer != CUD_SUCCESS
+               ? answer
+               : fake_end_sim(__func__, d, fake_complete_all(d));
 }
 
 cud_result cuDevicePrimaryCtxSetFlags_v2(cud_device device, unsigned flags)
@@ -338,13 +348,17 @@ cud_result cuCtxPopCurrent_v2(cud_context *out)
     return fake_end(CUD_SUCCESS);
 }
 
+/* Runtimes ask for it to learn whether there is one: no rule is broken then. */
 cud_result cuCtxGetDevice(cud_device *out)
 {
-    struct fake_device *d;
-    cud_result answer = fake_begin(__func__, &d);
+    cud_result answer = fake_begin_bare(__func__);
+    const struct fake_device *d;
 
     if (answer != CUD_SUCCESS)
         return answer;
+    d = fake_current();
+    if (d == NULL)
+        return fake_end(CUD_INVALID_CONTEXT);
     *out = fake_number(d);
     return fake_end(CUD_SUCCESS);
 }

@@ -236,9 +236,8 @@ static cud_result copy_on_host(const char *symbol, cud_addr dst, cud_addr src,
     return answer;
 }
 
-/* The addresses determine the direction. */
-static cud_result copy_any(const char *symbol, cud_addr dst, cud_addr src,
-                           size_t bytes, cud_stream stream, bool waits)
+cud_result fake_copy_any(const char *symbol, cud_addr dst, cud_addr src,
+                         size_t bytes, cud_stream stream, bool waits)
 {
     larder_copy_kind kind = LARDER_COPY_ON_DEVICE;
     bool from_host;
@@ -261,28 +260,40 @@ static cud_result copy_any(const char *symbol, cud_addr dst, cud_addr src,
 
 cud_result cuMemcpy(cud_addr dst, cud_addr src, size_t bytes)
 {
-    return copy_any(__func__, dst, src, bytes, NULL, true);
+    return fake_copy_any(__func__, dst, src, bytes, NULL, true);
 }
 
 cud_result cuMemcpyAsync(cud_addr dst, cud_addr src, size_t bytes,
                          cud_stream stream)
 {
-    return copy_any(__func__, dst, src, bytes, stream, false);
+    return fake_copy_any(__func__, dst, src, bytes, stream, false);
+}
+
+static cud_result copy_peer(const char *symbol, cud_addr dst, cud_context to,
+                            cud_addr src, cud_context from, size_t bytes,
+                            cud_stream stream, bool waits)
+{
+    cud_result answer = fake_begin_bare(symbol);
+
+    if (answer != CUD_SUCCESS)
+        return answer;
+    if (!fake_context_is_live(to) || !fake_context_is_live(from))
+        return fake_end(fake_broken(symbol, CUD_INVALID_CONTEXT,
+                                    "a context is not there any more"));
+    fake_unlock();
+    return copy(symbol, dst, src, bytes, LARDER_COPY_ON_DEVICE, stream, waits);
 }
 
 cud_result cuMemcpyPeerAsync(cud_addr dst, cud_context to, cud_addr src,
                              cud_context from, size_t bytes, cud_stream stream)
 {
-    cud_result answer = fake_begin_bare(__func__);
+    return copy_peer(__func__, dst, to, src, from, bytes, stream, false);
+}
 
-    if (answer != CUD_SUCCESS)
-        return answer;
-    if (!fake_context_is_live(to) || !fake_context_is_live(from))
-        return fake_end(fake_broken(__func__, CUD_INVALID_CONTEXT,
-                                    "a context is not there any more"));
-    fake_unlock();
-    return copy(__func__, dst, src, bytes, LARDER_COPY_ON_DEVICE, stream,
-                false);
+cud_result cuMemcpyPeer(cud_addr dst, cud_context to, cud_addr src,
+                        cud_context from, size_t bytes)
+{
+    return copy_peer(__func__, dst, to, src, from, bytes, NULL, true);
 }
 
 cud_result cuMemsetD8Async(cud_addr dst, unsigned char value, size_t bytes,

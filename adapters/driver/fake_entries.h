@@ -161,6 +161,44 @@
     X(cuLaunchKernel,                                                          \
       (void *, unsigned, unsigned, unsigned, unsigned, unsigned, unsigned,     \
        unsigned, cud_stream, void **, void **))                                \
+    X(cuMemcpyPeer, (cud_addr, cud_context, cud_addr, cud_context, size_t))    \
+    X(cuMemcpy2D_v2, (const void *))                                           \
+    X(cuMemcpy2DUnaligned_v2, (const void *))                                  \
+    X(cuMemcpy2DAsync_v2, (const void *, cud_stream))                          \
+    X(cuMemcpy3D_v2, (const void *))                                           \
+    X(cuMemcpy3DAsync_v2, (const void *, cud_stream))                          \
+    X(cuMemcpy3DPeer, (const void *))                                          \
+    X(cuMemcpy3DPeerAsync, (const void *, cud_stream))                         \
+    X(cuMemsetD2D8_v2, (cud_addr, size_t, unsigned char, size_t, size_t))      \
+    X(cuMemsetD2D8Async,                                                       \
+      (cud_addr, size_t, unsigned char, size_t, size_t, cud_stream))           \
+    X(cuProfilerStart, (void))                                                 \
+    X(cuProfilerStop, (void))                                                  \
+    X(cuCtxResetPersistingL2Cache, (void))                                     \
+    X(cuCtxGetSharedMemConfig, (int *))                                        \
+    X(cuCtxSetSharedMemConfig, (int))                                          \
+    X(cuFlushGPUDirectRDMAWrites, (int, int))                                  \
+    X(cuMemAdvise_v2, (cud_addr, size_t, int, cud_location))                   \
+    X(cuMemAdvise, (cud_addr, size_t, int, cud_device))                        \
+    X(cuMemPrefetchAsync_v2,                                                   \
+      (cud_addr, size_t, cud_location, unsigned, cud_stream))                  \
+    X(cuMemPrefetchAsync, (cud_addr, size_t, cud_device, cud_stream))          \
+    X(cuStreamAttachMemAsync, (cud_stream, cud_addr, size_t, unsigned))        \
+    X(cuStreamGetAttribute, (cud_stream, int, void *))                         \
+    X(cuStreamSetAttribute, (cud_stream, int, const void *))                   \
+    X(cuStreamCopyAttributes, (cud_stream, cud_stream))                        \
+    X(cuStreamGetDevice, (cud_stream, cud_device *))                           \
+    X(cuDeviceGetP2PAttribute, (int *, int, cud_device, cud_device))           \
+    X(cuKernelSetCacheConfig, (void *, int, cud_device))                       \
+    X(cuKernelGetName, (const char **, void *))                                \
+    X(cuOccupancyAvailableDynamicSMemPerBlock, (size_t *, void *, int, int))   \
+    X(cuGraphInstantiateWithParams, (void *, void *, void *))                  \
+    X(cuGraphGetRootNodes, (void *, void **, size_t *))                        \
+    X(cuStreamGetCaptureInfo_v2,                                               \
+      (cud_stream, cud_capture_status *, unsigned long long *, void **,        \
+       const void **, size_t *))                                               \
+    X(cuStreamGetCaptureInfo,                                                  \
+      (cud_stream, cud_capture_status *, unsigned long long *))                \
     X(cuGetProcAddress_v2,                                                     \
       (const char *, void **, int, unsigned long long, int *))                 \
     X(cuGetProcAddress, (const char *, void **, int, unsigned long long))      \

@@ -199,6 +199,13 @@ cud_result cuGraphInstantiateWithFlags(void **out, void *graph,
     return fake_end(CUD_SUCCESS);
 }
 
+cud_result cuGraphInstantiateWithParams(void *out, void *graph,
+                                        void *parameters)
+{
+    (void)parameters;
+    return cuGraphInstantiateWithFlags(out, graph, 0);
+}
+
 /* There are no nodes, so nothing can differ. */
 cud_result cuGraphExecUpdate_v2(void *exec, void *graph, void *info)
 {
@@ -274,4 +281,9 @@ cud_result cuGraphGetNodes(void *graph, void **nodes, size_t *count)
         nodes[i] = NULL;
     *count = g->nodes;
     return fake_end(CUD_SUCCESS);
+}
+
+cud_result cuGraphGetRootNodes(void *graph, void **nodes, size_t *count)
+{
+    return cuGraphGetNodes(graph, nodes, count);
 }

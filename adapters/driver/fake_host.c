@@ -220,10 +220,15 @@ enum {
     POINTER_KIND = 2,
     POINTER_ON_DEVICE = 3,
     POINTER_ON_HOST = 4,
+    POINTER_SYNC = 6,
     POINTER_IS_MANAGED = 8,
     POINTER_DEVICE = 9,
+    POINTER_OLD_IPC = 10,
     POINTER_RANGE_START = 11,
-    POINTER_RANGE_SIZE = 12
+    POINTER_RANGE_SIZE = 12,
+    POINTER_MAPPED = 13,
+    POINTER_DIRECT = 15,
+    POINTER_ACCESS = 16
 };
 
 enum { KIND_HOST = 1, KIND_DEVICE = 2 };
@@ -263,7 +268,7 @@ static cud_result pointer_attribute(void *out, int which, cud_addr addr,
         return CUD_SUCCESS;
     case POINTER_ON_HOST:
         memcpy(out, &addr, sizeof addr);
-        return d == NULL ? CUD_SUCCESS : CUD_INVALID_VALUE;
+        return d == NULL || is_managed ? CUD_SUCCESS : CUD_INVALID_VALUE;
     case POINTER_IS_MANAGED:
         memcpy(out, &is_managed, sizeof is_managed);
         return CUD_SUCCESS;
@@ -275,6 +280,24 @@ static cud_result pointer_attribute(void *out, int which, cud_addr addr,
         return allocation_attribute(out, which, addr);
     default:
         return CUD_NOT_SUPPORTED;
+    }
+}
+
+/* Of a value: an int, or a pointer or a size. */
+static size_t attribute_bytes(int which)
+{
+    switch (which) {
+    case POINTER_KIND:
+    case POINTER_SYNC:
+    case POINTER_IS_MANAGED:
+    case POINTER_DEVICE:
+    case POINTER_OLD_IPC:
+    case POINTER_MAPPED:
+    case POINTER_DIRECT:
+    case POINTER_ACCESS:
+        return sizeof(int);
+    default:
+        return sizeof(cud_addr);
     }
 }
 
@@ -291,13 +314,27 @@ cud_result cuPointerGetAttribute(void *out, int which, cud_addr addr)
     return fake_end(pointer_attribute(out, which, addr, d));
 }
 
+/* Of an address that is nobody's, and of what is not known, zeros. */
+static cud_result attribute_or_none(void *out, int which, cud_addr addr)
+{
+    enum { INVALID_DEVICE = -2 };
+    cud_result answer = cuPointerGetAttribute(out, which, addr);
+
+    if (answer != CUD_INVALID_VALUE && answer != CUD_NOT_SUPPORTED)
+        return answer;
+    memset(out, 0, attribute_bytes(which));
+    if (which == POINTER_DEVICE)
+        memcpy(out, &(int){INVALID_DEVICE}, sizeof(int));
+    return CUD_SUCCESS;
+}
+
 cud_result cuPointerGetAttributes(unsigned count, int *which, void **out,
                                   cud_addr addr)
 {
     cud_result answer = CUD_SUCCESS;
 
     for (unsigned i = 0; i < count && answer == CUD_SUCCESS; i++)
-        answer = cuPointerGetAttribute(out[i], which[i], addr);
+        answer = attribute_or_none(out[i], which[i], addr);
     return answer;
 }
 

@@ -236,6 +236,12 @@ cud_result cuFuncSetCacheConfig(void *function, int config)
     return check(__func__, FAKE_FUNCTION, function);
 }
 
+cud_result cuKernelSetCacheConfig(void *kernel, int config, cud_device device)
+{
+    (void)device;
+    return cuFuncSetCacheConfig(kernel, config);
+}
+
 cud_result cuFuncSetSharedMemConfig(void *function, int config)
 {
     (void)config;
@@ -252,6 +258,11 @@ cud_result cuFuncGetName(const char **out, void *function)
         return answer;
     *out = f->name;
     return fake_end(CUD_SUCCESS);
+}
+
+cud_result cuKernelGetName(const char **out, void *kernel)
+{
+    return cuFuncGetName(out, kernel);
 }
 
 cud_result cuFuncGetModule(void **out, void *function)
@@ -304,6 +315,20 @@ cud_result cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
     (void)flags;
     return cuOccupancyMaxActiveBlocksPerMultiprocessor(out, function, threads,
                                                        shared);
+}
+
+/* An equal share of a multiprocessor's. */
+cud_result cuOccupancyAvailableDynamicSMemPerBlock(size_t *out, void *function,
+                                                   int blocks, int threads)
+{
+    cud_result answer = check(__func__, FAKE_FUNCTION, function);
+
+    (void)threads;
+    if (answer == CUD_SUCCESS && blocks <= 0)
+        answer = CUD_INVALID_VALUE;
+    if (answer == CUD_SUCCESS)
+        *out = (size_t)fake_shared_bytes() / (size_t)blocks;
+    return answer;
 }
 
 /* The largest block, as often as it fits on every multiprocessor. */

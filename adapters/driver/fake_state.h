@@ -213,6 +213,12 @@ struct fake_device *fake_owner_of(cud_addr addr);
  * hands out. */
 bool fake_is_on_host(cud_addr addr, size_t bytes);
 
+/* ---- fake_copy.c -------------------------------------------------------- */
+
+/* The addresses determine the direction. */
+cud_result fake_copy_any(const char *symbol, cud_addr dst, cud_addr src,
+                         size_t bytes, cud_stream stream, bool waits);
+
 /* ---- fake_memory.c ------------------------------------------------------ */
 
 bool fake_is_managed(cud_addr addr, size_t bytes);

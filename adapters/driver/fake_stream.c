@@ -202,6 +202,20 @@ cud_result cuStreamGetCtx(cud_stream stream, cud_context *out)
     return fake_end(answer);
 }
 
+cud_result cuStreamGetDevice(cud_stream stream, cud_device *out)
+{
+    struct fake_device *d;
+    larder_stream number;
+    cud_result answer = begin_stream(__func__, stream, &d, &number);
+    const struct fake_stream *s;
+
+    if (answer != CUD_SUCCESS)
+        return answer;
+    s = stream_find(stream);
+    *out = s == NULL ? fake_number(d) : s->device;
+    return fake_end(CUD_SUCCESS);
+}
+
 /* ---- waiting --------------------------------------------------------------- */
 
 /* Work queued so far has been waited for, whether or not a manual stream has

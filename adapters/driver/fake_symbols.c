@@ -91,11 +91,37 @@ static bool is_named(const char *symbol, const char *name)
     return *rest == '\0' || (rest[0] == '_' && rest[1] == 'v');
 }
 
-static cud_result find(const char *name, void **out)
+/* Names by which programs of older releases mean a variant with other
+ * arguments. */
+static const struct {
+    const char *name;
+    int before;
+    const char *symbol;
+} older[] = {
+    {"cuGetProcAddress", 12000, "cuGetProcAddress"},
+    {"cuMemAdvise", 12020, "cuMemAdvise"},
+    {"cuMemPrefetchAsync", 12020, "cuMemPrefetchAsync"},
+    {"cuStreamGetCaptureInfo", 11030, "cuStreamGetCaptureInfo"},
+    {"cuStreamGetCaptureInfo", 12030, "cuStreamGetCaptureInfo_v2"},
+};
+
+static const char *variant_of(const char *name, int release)
 {
+    for (size_t i = 0; i < sizeof older / sizeof older[0]; i++) {
+        if (release < older[i].before && is_named(older[i].name, name))
+            return older[i].symbol;
+    }
+    return NULL;
+}
+
+static cud_result find(const char *name, int release, void **out)
+{
+    const char *variant = variant_of(name, release);
+
     *out = NULL;
     for (size_t i = 0; i < sizeof entries / sizeof entries[0]; i++) {
-        if (is_named(entries[i].symbol, name)) {
+        if (variant != NULL ? strcmp(entries[i].symbol, variant) == 0
+                            : is_named(entries[i].symbol, name)) {
             memcpy(out, &entries[i].call, sizeof *out);
             return CUD_SUCCESS;
         }
@@ -110,7 +136,8 @@ cud_result cuGetProcAddress_v2(const char *name, void **out, int version,
 
     (void)flags;
     if (name != NULL && out != NULL)
-        answer = find(version >= FAKE_TOMORROW ? "cuOfTomorrow" : name, out);
+        answer = find(version >= FAKE_TOMORROW ? "cuOfTomorrow" : name, version,
+                      out);
     if (status != NULL)
         *status = answer != CUD_SUCCESS;
     /* As in the driver, the status reports it, if there is one. */

@@ -1,5 +1,6 @@
 /* test_fakecuda_programs.c - what a program that has NVIDIA's runtime within it
- * finds in the stand-in: the variables of its code. */
+ * finds in the stand-in: the variables of its code, copies of rectangles, calls
+ * by release. */
 #include "cuda_rig.h"
 
 #include <elf.h>
@@ -205,6 +206,165 @@ static void code_that_is_not_read_has_what_was_registered(void **state)
     assert_int_equal(DRIVER(cuLibraryUnload)(library), 0);
 }
 
+/* ---- rectangles -------------------------------------------------------------------- */
+
+/* CUDA_MEMCPY3D's source or target. */
+struct side {
+    size_t x_bytes;
+    size_t y;
+    size_t z;
+    size_t lod;
+    int memory; /* 1: host, 2: device, 3: array */
+    void *host;
+    cud_addr device;
+    void *array;
+    void *reserved;
+    size_t pitch;
+    size_t height;
+};
+
+struct box {
+    struct side from;
+    struct side to;
+    size_t width;
+    size_t height;
+    size_t depth;
+};
+
+static void boxes_are_copied_by_rows(void **state)
+{
+    char bytes[4][4][8];
+    char got[2][2][4];
+    struct box box = {.width = 4, .height = 2, .depth = 2};
+    cud_addr addr;
+
+    (void)state;
+    memset(bytes, 1, sizeof bytes);
+    memset(bytes[1][1], 2, 8);
+    memset(bytes[2][2], 3, 8);
+    bytes[1][1][1] = bytes[2][2][1] = 9; /* left of the box */
+    assert_int_equal(DRIVER(cuMemAlloc_v2)(&addr, sizeof bytes), 0);
+    assert_int_equal(DRIVER(cuMemcpyHtoD_v2)(addr, bytes, sizeof bytes), 0);
+    box.from = (struct side){.x_bytes = 2,
+                             .y = 1,
+                             .z = 1,
+                             .memory = 2,
+                             .device = addr,
+                             .pitch = 8,
+                             .height = 4};
+    box.to = (struct side){.memory = 1, .host = got, .pitch = 4, .height = 2};
+    assert_int_equal(DRIVER(cuMemcpy3D_v2)(&box), 0);
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(got[0][0][i], 2);
+        assert_int_equal(got[0][1][i], 1);
+        assert_int_equal(got[1][0][i], 1);
+        assert_int_equal(got[1][1][i], 3);
+    }
+    box.to.pitch = 3;
+    assert_int_equal(DRIVER(cuMemcpy3D_v2)(&box), CUD_INVALID_VALUE);
+    box.to.memory = 3;
+    assert_int_equal(DRIVER(cuMemcpy3D_v2)(&box), CUD_NOT_SUPPORTED);
+    assert_int_equal(DRIVER(cuMemFree_v2)(addr), 0);
+}
+
+static void rectangles_are_filled_by_rows(void **state)
+{
+    char got[32];
+    cud_addr addr;
+
+    (void)state;
+    assert_int_equal(DRIVER(cuMemAlloc_v2)(&addr, sizeof got), 0);
+    assert_int_equal(DRIVER(cuMemsetD8_v2)(addr, 0, sizeof got), 0);
+    assert_int_equal(DRIVER(cuMemsetD2D8_v2)(addr, 8, 7, 5, 3), 0);
+    assert_int_equal(DRIVER(cuMemcpyDtoH_v2)(got, addr, sizeof got), 0);
+    for (int i = 0; i < 32; i++)
+        assert_int_equal(got[i], i % 8 < 5 && i / 8 < 3 ? 7 : 0);
+    assert_int_equal(DRIVER(cuMemsetD2D8_v2)(addr, 4, 7, 5, 3),
+                     CUD_INVALID_VALUE);
+    assert_int_equal(DRIVER(cuMemFree_v2)(addr), 0);
+}
+
+/* ---- calls ------------------------------------------------------------------------- */
+
+static void assert_means(const char *name, int release, const char *symbol)
+{
+    void *found = NULL;
+
+    assert_int_equal(
+        DRIVER(cuGetProcAddress_v2)(name, &found, release, 0, NULL), 0);
+    assert_ptr_equal(found, fake_symbol(symbol));
+}
+
+static void a_name_means_what_it_did_in_the_program_s_release(void **state)
+{
+    const char *name = "cuStreamGetCaptureInfo";
+
+    (void)state;
+    assert_means(name, 10010, "cuStreamGetCaptureInfo");
+    assert_means(name, 11030, "cuStreamGetCaptureInfo_v2");
+    assert_means(name, 12030, "cuStreamGetCaptureInfo_v3");
+    assert_means("cuStreamGetCaptureInfo_ptsz", 11030,
+                 "cuStreamGetCaptureInfo_v2");
+    assert_means("cuMemAdvise", 8000, "cuMemAdvise");
+    assert_means("cuMemAdvise", 12020, "cuMemAdvise_v2");
+    assert_means("cuGetProcAddress", 11030, "cuGetProcAddress");
+    assert_means("cuGetProcAddress", 12000, "cuGetProcAddress_v2");
+}
+
+static void an_address_of_nobody_s_has_no_attributes(void **state)
+{
+    enum { KIND = 2, POINTER = 3, SYNC = 6, DEVICE = 9 };
+    int which[] = {KIND, POINTER, SYNC, DEVICE};
+    int kind = 9;
+    void *pointer = &kind;
+    int sync[2] = {9, 9};
+    int device = 9;
+    void *out[] = {&kind, &pointer, &sync, &device};
+
+    (void)state;
+    assert_int_equal(
+        DRIVER(cuPointerGetAttributes)(4, which, out, (uintptr_t)&kind), 0);
+    assert_int_equal(kind, 0);
+    assert_null(pointer);
+    assert_int_equal(sync[0], 0);
+    assert_int_equal(sync[1], 9); /* it is an int */
+    assert_int_equal(device, -2);
+    assert_int_equal(
+        DRIVER(cuPointerGetAttribute)(&kind, KIND, (uintptr_t)&kind),
+        CUD_INVALID_VALUE);
+}
+
+static void advice_is_about_managed_memory(void **state)
+{
+    const cud_location here = {.type = CUD_ON_DEVICE, .id = 0};
+    cud_addr addr;
+
+    (void)state;
+    assert_int_equal(DRIVER(cuMemAllocManaged)(&addr, 4096, 1), 0);
+    assert_int_equal(DRIVER(cuMemAdvise)(addr, 4096, 1, 0), 0);
+    assert_int_equal(DRIVER(cuMemPrefetchAsync_v2)(addr, 4096, here, 0, NULL),
+                     0);
+    assert_int_equal(DRIVER(cuMemAdvise_v2)(addr, 4097, 1, here),
+                     CUD_INVALID_VALUE);
+    assert_int_equal(DRIVER(cuMemFree_v2)(addr), 0);
+    assert_int_equal(DRIVER(cuMemPrefetchAsync)(addr, 4096, 0, NULL),
+                     CUD_INVALID_VALUE);
+}
+
+static void a_thread_may_ask_whether_it_has_a_context(void **state)
+{
+    cud_device device = 9;
+    cud_context own;
+
+    (void)state;
+    assert_int_equal(DRIVER(cuCtxGetDevice)(&device), 0);
+    assert_int_equal(device, 0);
+    assert_int_equal(DRIVER(cuCtxPopCurrent_v2)(&own), 0);
+    assert_int_equal(DRIVER(cuCtxGetDevice)(&device), CUD_INVALID_CONTEXT);
+    assert_int_equal(fake()->broken(), 0);
+    assert_int_equal(DRIVER(cuCtxPushCurrent_v2)(own), 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -214,6 +374,12 @@ int main(void)
         TEST(each_device_has_variables_of_its_own),
         TEST(managed_variables_are_the_host_s),
         TEST(code_that_is_not_read_has_what_was_registered),
+        TEST(boxes_are_copied_by_rows),
+        TEST(rectangles_are_filled_by_rows),
+        TEST(a_name_means_what_it_did_in_the_program_s_release),
+        TEST(an_address_of_nobody_s_has_no_attributes),
+        TEST(advice_is_about_managed_memory),
+        TEST(a_thread_may_ask_whether_it_has_a_context),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -29,11 +29,11 @@ if [ -z "$torch" ]; then
         fi
     fi
 fi
-# The last release that does not link NVIDIA's runtime statically.
+# It has NVIDIA's runtime within it.
 if [ -z "$cupy" ]; then
     cupy=$(venv "$build/exec-cupy") || exit 1
     if [ -z "$("$cupy" -m pip show cupy-cuda12x 2>/dev/null)" ]; then
-        "$cupy" -m pip install --quiet 'cupy-cuda12x<13' 'numpy<1.27' ||
+        "$cupy" -m pip install --quiet cupy-cuda12x ||
             {
                 echo "check-exec: CuPy cannot be installed;" \
                     "LARDER_CUPY_PYTHON names a Python that has it" >&2

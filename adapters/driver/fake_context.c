@@ -1,6 +1,6 @@
 /* fake_context.c - devices as the driver's callers see them, and contexts: each
  * thread has a stack of them. */
-#include "driver/fake_state.h"
+#include "driver/fake_tables.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -257,8 +257,30 @@ cud_result cuDevicePrimaryCtxGetState(cud_device device, unsigned *flags,
     return fake_end(CUD_SUCCESS);
 }
 
+/* Once a primary context that a runtime was lent is current, the runtime uses
+ * it, until it releases it at its end. */
+static larder_result lent_use(cud_context c)
+{
+    for (int i = 0; i < FAKE_DEVICES; i++) {
+        struct fake_context *primary = &fake_devices[i].primary;
+        larder_result r;
+
+        if (c != primary || !primary->is_lent)
+            continue;
+        r = charge(&fake_devices[i]);
+        if (r == LARDER_OK) {
+            primary->is_lent = false;
+            primary->uses++;
+        }
+        return r;
+    }
+    return LARDER_OK;
+}
+
 static cud_result push(const char *symbol, cud_context c)
 {
+    if (lent_use(c) != LARDER_OK)
+        return CUD_OUT_OF_MEMORY;
     if (c != NULL && !fake_context_is_live(c))
         return fake_broken(symbol, CUD_INVALID_CONTEXT,
                            "the context is not there any more");
@@ -302,7 +324,9 @@ cud_result cuCtxDestroy_v2(cud_context context)
     if (depth > 0 && stack[depth - 1] == context)
         depth--;
     free(gone);
-    return fake_end(CUD_SUCCESS);
+    fake_unlock();
+    fake_locals_end(context);
+    return CUD_SUCCESS;
 }
 
 cud_result cuCtxGetCurrent(cud_context *out)

@@ -67,7 +67,6 @@ larder_result fake_device_open(struct fake_device *d, const char *spec,
     }
     d->ordinal = ordinal;
     d->primary.device = fake_number(d);
-    d->primary.is_primary = true;
     return LARDER_OK;
 }
 

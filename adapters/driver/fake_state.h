@@ -46,7 +46,8 @@ struct fake_context {
     struct fake_handle handle; /* of those that cuCtxCreate() made */
     int device;
     unsigned uses; /* 0: gone */
-    bool is_primary;
+    /* A runtime has the handle, and uses it from when it makes it current. */
+    bool is_lent;
 };
 
 struct fake_device {

@@ -1,8 +1,6 @@
 /* fake_symbols.c - error texts, calls by name, and calls that are missing. */
 #include "driver/fake_state.h"
 
-#include <stdatomic.h>
-#include <stdio.h>
 #include <string.h>
 
 /* ---- errors ---------------------------------------------------------------- */
@@ -158,24 +156,6 @@ cud_result cuOfTomorrow(uint64_t a, uint64_t b, uint64_t c, uint64_t d,
     *out =
         a + 2 * b + 3 * c + 5 * d + 7 * e + 11 * f + 13 * g + 17 * (uint64_t)x;
     return CUD_SUCCESS;
-}
-
-/* ---- a runtime within ---------------------------------------------------------- */
-
-/* Undocumented tables of the driver, without which NVIDIA's runtime, of which a
- * program may have its own copy, does nothing. */
-cud_result cuGetExportTable(const void **out, const void *which)
-{
-    static atomic_flag is_told = ATOMIC_FLAG_INIT;
-
-    (void)which;
-    *out = NULL;
-    if (!atomic_flag_test_and_set(&is_told))
-        fputs("larder: this program has NVIDIA's CUDA runtime within it, which "
-              "needs NVIDIA's driver; link it with the shared one: nvcc "
-              "-cudart shared\n",
-              stderr);
-    return CUD_NOT_FOUND;
 }
 
 /* ---- what is not simulated --------------------------------------------------- */

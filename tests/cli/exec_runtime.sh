@@ -49,9 +49,36 @@ stdout_has '^capability 9.0, '
 LARDER_FAKECUDA_CAPABILITY=x run 99 --sim 64MiB "$tmp/shared"
 stderr_has "LARDER_FAKECUDA_CAPABILITY: 'x' is not MAJOR.MINOR"
 
-# With the runtime linked statically: one line with the remedy.
-"$nvcc" -cudart static -o "$tmp/static" "$source" >"$tmp/out" 2>&1 ||
+# With the runtime within it, as nvcc links by default: the same.
+"$nvcc" -o "$tmp/static" "$source" >"$tmp/out" 2>&1 ||
     say_failed "nvcc: $(cat "$tmp/out")"
-run 99 "$tmp/static"
-stderr_has "NVIDIA's CUDA runtime within it.*nvcc -cudart shared"
+run 0 --sim 64MiB "$tmp/static" 0x10000000
+stdout_has '^capability 8.0, 64 MiB$'
+stdout_has '^more: cudaErrorMemoryAllocation$'
+stderr_has '^  memory       12.0 MiB at most, of 64.0 MiB$'
+stderr_has '^  launches     3, of kernels and graphs: none ran$'
+LARDER_FAKECUDA_CAPABILITY=9.0 run 0 --sim 64MiB "$tmp/static"
+stdout_has '^capability 9.0, '
+run 99 --sim none "$tmp/static"
+last='run static'
+"$larder" run "$tmp/static" >"$tmp/out" 2>"$tmp/err" </dev/null
+is 'exit status' "$?" 0
+stdout_has '^    12.00 MiB  held from the driver$'
+
+# All that programs ask of it; two parts, whose device code is linked.
+folder=tests/cudart/subject
+library=
+if [ -e "$(dirname "$(readlink -f "$nvcc")")/../lib64/libcublas.so" ]; then
+    library='-DWITH_CUBLAS -lcublas'
+fi
+# shellcheck disable=SC2086  # words
+"$nvcc" -std=c++17 -rdc=true -o "$tmp/within" "$folder/within.cu" \
+    "$folder/within_part.cu" $library >"$tmp/out" 2>&1 ||
+    say_failed "nvcc: $(cat "$tmp/out")"
+for words in '' '--preload cache'; do
+    # shellcheck disable=SC2086  # words
+    run 0 --sim 256MiB,count=2 $words "$tmp/within"
+    stdout_has '^all done$'
+    is 'words on the standard error' "$(grep -c '^larder: ' "$tmp/err")" 0
+done
 finish

@@ -1,6 +1,6 @@
 /* test_fakecuda_programs.c - what a program that has NVIDIA's runtime within it
  * finds in the stand-in: the variables of its code, copies of rectangles, calls
- * by release. */
+ * by release, and the tables that are not published. */
 #include "cuda_rig.h"
 
 #include <elf.h>
@@ -365,6 +365,131 @@ static void a_thread_may_ask_whether_it_has_a_context(void **state)
     assert_int_equal(DRIVER(cuCtxPushCurrent_v2)(own), 0);
 }
 
+/* ---- tables ------------------------------------------------------------------------ */
+
+static const unsigned char interface_number[16] = {
+    0x6b, 0xd5, 0xfb, 0x6c, 0x5b, 0xf4, 0xe7, 0x4a,
+    0x89, 0x87, 0xd9, 0x39, 0x12, 0xfd, 0x9d, 0xf9};
+static const unsigned char locals_number[16] = {
+    0xc6, 0x93, 0x33, 0x6e, 0x11, 0x21, 0xdf, 0x11,
+    0xa8, 0xc3, 0x68, 0xf3, 0x55, 0xd8, 0x95, 0x93};
+
+typedef cud_result primary_fn(cud_context *, cud_device);
+typedef cud_result put_fn(cud_context, void *, void *,
+                          void (*)(cud_context, void *, void *));
+typedef cud_result drop_fn(cud_context, void *);
+typedef cud_result get_fn(void **, cud_context, void *);
+typedef cud_result any_fn(void);
+
+/* The function of a slot, as a pointer that the caller knows the kind of. */
+static void *slot(const unsigned char number[16], int which)
+{
+    const void *table = NULL;
+
+    assert_int_equal(DRIVER(cuGetExportTable)(&table, number), 0);
+    return ((void *const *)table)[which];
+}
+
+#define SLOT(kind, number, which) (*(kind **)(void *[1]){slot(number, which)})
+
+static void a_table_that_is_not_known_is_refused(void **state)
+{
+    static const unsigned char unknown[16] = {1, 2, 3};
+    const void *table = &table;
+
+    (void)state;
+    assert_int_equal(DRIVER(cuGetExportTable)(&table, unknown), CUD_NOT_FOUND);
+    assert_null(table);
+    assert_int_equal(DRIVER(cuGetExportTable)(NULL, unknown),
+                     CUD_INVALID_VALUE);
+    assert_int_equal((uintptr_t)slot(interface_number, 0), 13 * sizeof(void *));
+    assert_int_equal(SLOT(any_fn, interface_number, 12)(), CUD_NOT_SUPPORTED);
+}
+
+static void assert_active(int wanted)
+{
+    unsigned flags;
+    int is_active = 9;
+
+    assert_int_equal(DRIVER(cuDevicePrimaryCtxGetState)(1, &flags, &is_active),
+                     0);
+    assert_int_equal(is_active, wanted);
+}
+
+static void a_lent_context_is_in_use_once_it_is_current(void **state)
+{
+    primary_fn *lend = SLOT(primary_fn, interface_number, 2);
+    cud_context lent = NULL;
+    cud_context own = NULL;
+    cud_addr addr;
+
+    (void)state;
+    assert_int_equal(DRIVER(cuCtxPushCurrent_v2)(NULL), 0);
+    assert_int_equal(lend(&lent, 1), 0);
+    assert_active(0);
+    assert_int_equal(DRIVER(cuCtxSetCurrent)(lent), 0);
+    assert_active(1);
+    assert_int_equal(DRIVER(cuCtxSetCurrent)(lent), 0); /* still one use */
+    assert_int_equal(DRIVER(cuDevicePrimaryCtxRelease_v2)(1), 0);
+    assert_active(0);
+    /* Besides the program itself. */
+    assert_int_equal(lend(&lent, 1), 0);
+    assert_int_equal(DRIVER(cuDevicePrimaryCtxRetain)(&own, 1), 0);
+    assert_ptr_equal(own, lent);
+    assert_int_equal(DRIVER(cuCtxSetCurrent)(lent), 0);
+    assert_int_equal(DRIVER(cuDevicePrimaryCtxRelease_v2)(1), 0);
+    assert_int_equal(DRIVER(cuMemAlloc_v2)(&addr, 512), 0);
+    assert_int_equal(DRIVER(cuMemFree_v2)(addr), 0);
+    assert_int_equal(DRIVER(cuDevicePrimaryCtxRelease_v2)(1), 0);
+    assert_active(0);
+    assert_int_equal(DRIVER(cuCtxPopCurrent_v2)(&own), 0);
+    assert_int_equal(fake()->broken(), 0);
+}
+
+static int ended;
+static cud_context ended_of;
+
+static void end_of(cud_context context, void *key, void *value)
+{
+    ended += *(int *)key + *(int *)value;
+    ended_of = context;
+}
+
+static void values_are_kept_with_a_context(void **state)
+{
+    put_fn *put = SLOT(put_fn, locals_number, 0);
+    drop_fn *drop = SLOT(drop_fn, locals_number, 1);
+    get_fn *get = SLOT(get_fn, locals_number, 2);
+    int keys[2] = {1, 2};
+    int values[2] = {10, 20};
+    void *got = NULL;
+    cud_context own;
+    cud_context other;
+
+    (void)state;
+    assert_int_equal(DRIVER(cuCtxGetCurrent)(&own), 0);
+    assert_int_equal(DRIVER(cuCtxCreate_v2)(&other, 0, 0), 0);
+    assert_int_equal(put(NULL, &keys[0], &values[0], end_of), 0);
+    assert_int_equal(put(other, &keys[1], &values[1], end_of), 0);
+    assert_int_equal(get(&got, other, &keys[0]), 0);
+    assert_ptr_equal(got, &values[0]);
+    assert_int_equal(put(other, &keys[0], &values[1], end_of), 0);
+    assert_int_equal(get(&got, NULL, &keys[0]), 0);
+    assert_ptr_equal(got, &values[1]);
+    assert_int_equal(get(&got, own, &keys[0]), CUD_INVALID_HANDLE);
+    assert_int_equal(drop(other, &keys[0]), 0);
+    assert_int_equal(get(&got, other, &keys[0]), CUD_INVALID_HANDLE);
+    assert_int_equal(DRIVER(cuCtxDestroy_v2)(other), 0);
+    assert_int_equal(ended, 22);
+    assert_ptr_equal(ended_of, other);
+    assert_int_equal(get(&got, other, &keys[1]), CUD_INVALID_HANDLE);
+    /* Nothing is kept with no context. */
+    assert_int_equal(DRIVER(cuCtxPushCurrent_v2)(NULL), 0);
+    assert_int_equal(put(NULL, &keys[0], &values[0], NULL),
+                     CUD_INVALID_CONTEXT);
+    assert_int_equal(DRIVER(cuCtxPopCurrent_v2)(&other), 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -380,6 +505,9 @@ int main(void)
         TEST(an_address_of_nobody_s_has_no_attributes),
         TEST(advice_is_about_managed_memory),
         TEST(a_thread_may_ask_whether_it_has_a_context),
+        TEST(a_table_that_is_not_known_is_refused),
+        TEST(a_lent_context_is_in_use_once_it_is_current),
+        TEST(values_are_kept_with_a_context),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -158,6 +158,20 @@ static cud_result copy(const char *symbol, uint64_t dst, uint64_t src,
     return fake_end_sim(symbol, d, r);
 }
 
+/* At once, after the stream's earlier work. */
+static larder_result fill_host(struct fake_device *d, larder_stream number,
+                               const struct transfer *t)
+{
+    larder_result r;
+
+    if (fake_is_captured(d, number))
+        return LARDER_OK;
+    r = larder_sim_complete(d->dev, number);
+    if (r == LARDER_OK)
+        memset((void *)(uintptr_t)t->dst, t->value, t->bytes);
+    return r;
+}
+
 static cud_result fill(const char *symbol, cud_addr dst, unsigned char value,
                        size_t bytes, cud_stream stream, bool waits)
 {
@@ -176,46 +190,10 @@ static cud_result fill(const char *symbol, cud_addr dst, unsigned char value,
     if (answer != CUD_SUCCESS)
         return fake_end(answer);
     of = side_of(d, dst);
+    if (of == NULL && fake_is_locked(dst, bytes))
+        return fake_end_sim(symbol, d, fill_host(d, number, &t));
     t.by = of != NULL ? of : d; /* which refuses it */
     return fake_end_sim(symbol, d, transfer_do(d, number, &t, waits));
-}
-
-cud_result cuMemcpyHtoDAsync_v2(cud_addr dst, const void *src, size_t bytes,
-                                cud_stream stream)
-{
-    return copy(__func__, dst, (uintptr_t)src, bytes, LARDER_COPY_TO_DEVICE,
-                stream, false);
-}
-
-cud_result cuMemcpyDtoHAsync_v2(void *dst, cud_addr src, size_t bytes,
-                                cud_stream stream)
-{
-    return copy(__func__, (uintptr_t)dst, src, bytes, LARDER_COPY_TO_HOST,
-                stream, false);
-}
-
-cud_result cuMemcpyDtoDAsync_v2(cud_addr dst, cud_addr src, size_t bytes,
-                                cud_stream stream)
-{
-    return copy(__func__, dst, src, bytes, LARDER_COPY_ON_DEVICE, stream,
-                false);
-}
-
-cud_result cuMemcpyHtoD_v2(cud_addr dst, const void *src, size_t bytes)
-{
-    return copy(__func__, dst, (uintptr_t)src, bytes, LARDER_COPY_TO_DEVICE,
-                NULL, true);
-}
-
-cud_result cuMemcpyDtoH_v2(void *dst, cud_addr src, size_t bytes)
-{
-    return copy(__func__, (uintptr_t)dst, src, bytes, LARDER_COPY_TO_HOST, NULL,
-                true);
-}
-
-cud_result cuMemcpyDtoD_v2(cud_addr dst, cud_addr src, size_t bytes)
-{
-    return copy(__func__, dst, src, bytes, LARDER_COPY_ON_DEVICE, NULL, true);
 }
 
 /* After the stream's work. */
@@ -234,6 +212,68 @@ static cud_result copy_on_host(const char *symbol, cud_addr dst, cud_addr src,
     if (answer == CUD_SUCCESS)
         memmove((void *)(uintptr_t)dst, (const void *)(uintptr_t)src, bytes);
     return answer;
+}
+
+/* What stands for a device may be page-locked memory of the host. */
+static cud_result copy_unified(const char *symbol, uint64_t dst, uint64_t src,
+                               size_t bytes, larder_copy_kind kind,
+                               cud_stream stream, bool waits)
+{
+    bool from_host;
+    bool to_host;
+
+    if (fake_is_child())
+        return CUD_NOT_INITIALIZED;
+    fake_lock();
+    from_host = kind == LARDER_COPY_TO_DEVICE || fake_is_locked(src, bytes);
+    to_host = kind == LARDER_COPY_TO_HOST || fake_is_locked(dst, bytes);
+    fake_unlock();
+    if (from_host && to_host)
+        return copy_on_host(symbol, dst, src, bytes, stream);
+    if (from_host)
+        kind = LARDER_COPY_TO_DEVICE;
+    else if (to_host)
+        kind = LARDER_COPY_TO_HOST;
+    return copy(symbol, dst, src, bytes, kind, stream, waits);
+}
+
+cud_result cuMemcpyHtoDAsync_v2(cud_addr dst, const void *src, size_t bytes,
+                                cud_stream stream)
+{
+    return copy_unified(__func__, dst, (uintptr_t)src, bytes,
+                        LARDER_COPY_TO_DEVICE, stream, false);
+}
+
+cud_result cuMemcpyDtoHAsync_v2(void *dst, cud_addr src, size_t bytes,
+                                cud_stream stream)
+{
+    return copy_unified(__func__, (uintptr_t)dst, src, bytes,
+                        LARDER_COPY_TO_HOST, stream, false);
+}
+
+cud_result cuMemcpyDtoDAsync_v2(cud_addr dst, cud_addr src, size_t bytes,
+                                cud_stream stream)
+{
+    return copy_unified(__func__, dst, src, bytes, LARDER_COPY_ON_DEVICE,
+                        stream, false);
+}
+
+cud_result cuMemcpyHtoD_v2(cud_addr dst, const void *src, size_t bytes)
+{
+    return copy_unified(__func__, dst, (uintptr_t)src, bytes,
+                        LARDER_COPY_TO_DEVICE, NULL, true);
+}
+
+cud_result cuMemcpyDtoH_v2(void *dst, cud_addr src, size_t bytes)
+{
+    return copy_unified(__func__, (uintptr_t)dst, src, bytes,
+                        LARDER_COPY_TO_HOST, NULL, true);
+}
+
+cud_result cuMemcpyDtoD_v2(cud_addr dst, cud_addr src, size_t bytes)
+{
+    return copy_unified(__func__, dst, src, bytes, LARDER_COPY_ON_DEVICE, NULL,
+                        true);
 }
 
 cud_result fake_copy_any(const char *symbol, cud_addr dst, cud_addr src,

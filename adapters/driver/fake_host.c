@@ -34,6 +34,13 @@ static const struct host_piece *piece_around(cud_addr addr)
     return p;
 }
 
+bool fake_is_locked(cud_addr addr, size_t bytes)
+{
+    const struct host_piece *p = piece_around(addr);
+
+    return p != NULL && bytes <= p->bytes - (addr - (uintptr_t)p->ptr);
+}
+
 static cud_result piece_keep(void *ptr, size_t bytes, bool is_theirs)
 {
     struct host_piece *p = calloc(1, sizeof *p);

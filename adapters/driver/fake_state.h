@@ -214,6 +214,9 @@ struct fake_device *fake_owner_of(cud_addr addr);
  * hands out. */
 bool fake_is_on_host(cud_addr addr, size_t bytes);
 
+/* Whether all of it is page-locked memory of the host. */
+bool fake_is_locked(cud_addr addr, size_t bytes);
+
 /* ---- fake_copy.c -------------------------------------------------------- */
 
 /* The addresses determine the direction. */

@@ -311,6 +311,41 @@ static void a_name_means_what_it_did_in_the_program_s_release(void **state)
     assert_means("cuGetProcAddress", 12000, "cuGetProcAddress_v2");
 }
 
+/* As the driver's own addresses mean host and device alike. */
+static void locked_memory_of_the_host_may_stand_for_a_device_s(void **state)
+{
+    enum { BYTES = 64 };
+    const cud_addr nobody_s = (uintptr_t)&state;
+    char got[BYTES] = {0};
+    void *ptr = NULL;
+    cud_addr locked;
+    cud_addr addr;
+
+    (void)state;
+    assert_int_equal(DRIVER(cuMemHostAlloc)(&ptr, BYTES, 0), 0);
+    locked = (uintptr_t)ptr;
+    assert_int_equal(DRIVER(cuMemAlloc_v2)(&addr, BYTES), 0);
+    assert_int_equal(DRIVER(cuMemsetD8_v2)(locked, 3, BYTES), 0);
+    assert_int_equal(((char *)ptr)[BYTES - 1], 3);
+    assert_int_equal(DRIVER(cuMemcpyDtoD_v2)(addr, locked, BYTES), 0);
+    assert_int_equal(DRIVER(cuMemsetD8_v2)(locked, 0, BYTES), 0);
+    assert_int_equal(DRIVER(cuMemcpyDtoD_v2)(locked, addr, BYTES), 0);
+    assert_int_equal(((char *)ptr)[BYTES - 1], 3);
+    assert_int_equal(DRIVER(cuMemcpyDtoH_v2)(got, locked, BYTES), 0);
+    assert_int_equal(got[BYTES - 1], 3);
+    got[0] = 4;
+    assert_int_equal(DRIVER(cuMemcpyHtoD_v2)(locked, got, BYTES), 0);
+    assert_int_equal(((char *)ptr)[0], 4);
+    assert_int_equal(fake()->broken(), 0);
+    /* All of it, and none that is not locked. */
+    assert_int_equal(DRIVER(cuMemsetD8_v2)(locked + 1, 0, BYTES),
+                     CUD_INVALID_VALUE);
+    assert_int_equal(DRIVER(cuMemcpyDtoH_v2)(got, nobody_s, 1),
+                     CUD_INVALID_VALUE);
+    assert_int_equal(DRIVER(cuMemFreeHost)(ptr), 0);
+    assert_int_equal(DRIVER(cuMemFree_v2)(addr), 0);
+}
+
 static void an_address_of_nobody_s_has_no_attributes(void **state)
 {
     enum { KIND = 2, POINTER = 3, SYNC = 6, DEVICE = 9 };
@@ -502,6 +537,7 @@ int main(void)
         TEST(boxes_are_copied_by_rows),
         TEST(rectangles_are_filled_by_rows),
         TEST(a_name_means_what_it_did_in_the_program_s_release),
+        TEST(locked_memory_of_the_host_may_stand_for_a_device_s),
         TEST(an_address_of_nobody_s_has_no_attributes),
         TEST(advice_is_about_managed_memory),
         TEST(a_thread_may_ask_whether_it_has_a_context),

@@ -17,6 +17,18 @@ INFO [gpu_worker.py] Available KV cache memory: 64.50 GiB
 INFO [kv_cache_utils.py] GPU KV cache size: 604,672 tokens
 INFO [kv_cache_utils.py] Maximum concurrency for 16,000 tokens per request: 37.79x
 """.splitlines()
+NEWER = """
+INFO [model_runner.py] Model loading took 1.12 GiB memory and 10.673599 seconds
+DEBUG [gpu_worker.py] Memory profiling takes 3.63 seconds. Total non KV cache memory: \
+4.01GiB; torch peak memory increase: 2.07GiB; total consumed (from mem_get_info): \
+1.95GiB; weights memory: 1.12GiB.
+INFO [gpu_worker.py] Available KV cache memory: 67.25 GiB
+INFO [kv_cache_utils.py] GPU KV cache size: 629,504 tokens, Maximum concurrency for \
+16,000 tokens per request: 39.34x
+INFO [model_runner.py] Graph capturing finished in 12 secs, took 0.52 GiB
+INFO [core.py] init engine (profile, create kv cache, warmup model) took 7.18 s \
+(compilation: 3.10 s)
+""".splitlines()
 STARTED = "INFO init engine (profile, create kv cache, warmup model) took 5.1 seconds"
 LACKS = (
     "ValueError: To serve at least one request with the models's max seq len (40000), "
@@ -43,6 +55,19 @@ class Serving(unittest.TestCase):
         self.assertEqual(told["kv_cache_tokens"], 604672)
         self.assertEqual(told["max_concurrency"], 37.79)
         self.assertIsNone(told["graph_bytes"])
+
+    def test_a_newer_one_tells_what_it_keeps_besides_weights(self):
+        plan = plan_of(NEWER)
+        told = plan.told()
+        self.assertTrue(plan.is_ready)
+        self.assertEqual(told["weights_bytes"], round(1.12 * GIB))
+        self.assertEqual(told["activation_bytes"], round(2.07 * GIB))
+        self.assertEqual(told["kept_bytes"], round(1.95 * GIB) - round(1.12 * GIB))
+        self.assertEqual(told["kv_cache_tokens"], 629504)
+        self.assertEqual(told["max_concurrency"], 39.34)
+        self.assertEqual(told["graph_bytes"], round(0.52 * GIB))
+        self.assertIsNone(told["nontorch_bytes"])
+        self.assertIsNone(plan_of(LOG).told()["kept_bytes"])
 
     def test_graphs_count_where_they_are_captured(self):
         line = "INFO Graph capturing finished in 12 secs, took 0.52 GiB"

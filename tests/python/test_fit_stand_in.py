@@ -253,21 +253,27 @@ class Programs(Case):
 
 VLLM_LOGGER = """
     import logging
-    logging.getLogger("vllm").setLevel(logging.DEBUG)
+    from logging.config import dictConfig
+
+    def configure_logging():
+        of_vllm = {"level": "INFO", "handlers": [], "propagate": False}
+        dictConfig({"version": 1, "disable_existing_loggers": False,
+                    "loggers": {"vllm": of_vllm}})
+
+    configure_logging()
 """
 
 VLLM_ARGUMENTS = """
     class EngineArgs:
-        def __init__(self, model, max_model_len):
+        def __init__(self, model, max_model_len=9, utilization=0.5):
             self.model, self.max_model_len = model, max_model_len
-            self.gpu_memory_utilization = 0.9
+            self.gpu_memory_utilization = utilization
             self.tensor_parallel_size = 1
             self.load_format, self.tokenizer = "auto", None
             self.skip_tokenizer_init = False
-            self.__post_init__()
 
-        def __post_init__(self):
-            pass
+        def create_engine_config(self):
+            return vars(self)
 """
 
 SERVE = """
@@ -276,10 +282,13 @@ SERVE = """
     from vllm.engine.arg_utils import EngineArgs
 
     def serve(arguments):
+        vllm.logger.configure_logging()
         log = vllm.logger.logging.getLogger("vllm.worker")
         print(arguments.load_format, arguments.skip_tokenizer_init, file=sys.stderr)
+        print(f"ranks are <{os.environ['LARDER_NCCL']}>", file=sys.stderr)
         tokens = 1000 * arguments.tensor_parallel_size
         x = torch.Tensor(5 << 20)
+        log.debug("torch peak memory increase: %.2fGiB", 0.5)
         log.info("Available KV cache memory: %.2f GiB", 1)
         if arguments.max_model_len > tokens:
             raise ValueError(
@@ -292,7 +301,10 @@ SERVE = """
         print("served")
 
     try:
-        serve(EngineArgs(os.path.dirname(__file__), int(sys.argv[1])))
+        arguments = EngineArgs(os.path.dirname(__file__), int(sys.argv[1]), 0.9)
+        arguments.create_engine_config()
+        EngineArgs(arguments.model)  # to tell what is not as usual
+        serve(arguments)
     except ValueError as error:
         vllm.logger.logging.getLogger("vllm").exception("failed to start")
         raise
@@ -321,6 +333,7 @@ class Serving(Case):
         told = self.serve(900)
         self.assertEqual((told["verdict"], told["how"]), ("fits", "ready"))
         self.assertEqual(told["serving"]["kv_cache_tokens"], 1000)
+        self.assertEqual(told["serving"]["activation_bytes"], 512 * MIB)
         self.assertEqual(told["peak_requested_bytes"], 5 * MIB)
         self.assertNotIn("served", self.said)
 
@@ -333,6 +346,12 @@ class Serving(Case):
             [("max_model_len", 1000, True), ("gpu_memory_utilization", 0.97, False),
              ("tensor_parallel_size", 2, True)],
         )
+
+    def test_the_ranks_of_an_engine_meet(self):
+        self.serve(900)
+        self.assertIn("ranks are <>", self.complained)
+        self.serve(900, LARDER_NCCL="alone")
+        self.assertIn("ranks are <alone>", self.complained)
 
     def test_the_longest_request_is_searched(self):
         told = self.serve(1, "--max", "max-model-len=1..9000")

@@ -1,5 +1,7 @@
-"""vLLM's engine starts on a simulated H100 as on the real one of two published runs
-(vLLM 0.11.0; llm-d's empirical-vllm-memory-results): python3 serving.py BUILD"""
+"""vLLM's engine starts on one simulated H100 and on two, with its own all-reduce, as on
+the real ones of three published runs (vLLM 0.11.0; llm-d's
+empirical-vllm-memory-results).  Of other versions the weights are the same, and the
+parts make up what the engine may use: python3 serving.py BUILD"""
 
 import json
 import os
@@ -13,10 +15,15 @@ GIB = 1 << 30
 PROGRAM = """
 import sys
 from vllm import LLM
-LLM(sys.argv[1], enforce_eager=True, block_size=128, enable_prefix_caching=True,
-    max_model_len=16000, gpu_memory_utilization=0.9)
-print("requests would follow")
+if __name__ == "__main__":
+    LLM(sys.argv[1], enforce_eager=True, block_size=128, enable_prefix_caching=True,
+        max_model_len=16000, gpu_memory_utilization=0.9,
+        tensor_parallel_size=int(sys.argv[2]))
+    print("requests would follow")
 """
+PUBLISHED = "0.11.0"
+# Of a card of 81 080 MiB.
+USABLE = 0.9 * 81080 / 1024
 
 QWEN3 = {
     "architectures": ["Qwen3ForCausalLM"],
@@ -32,22 +39,25 @@ QWEN3 = {
     "torch_dtype": "bfloat16",
 }
 
-# The shape, and what was measured: weights, peak activation, KV cache in GiB.
+SMALL = {
+    "hidden_size": 1024, "intermediate_size": 3072, "num_hidden_layers": 28,
+    "num_attention_heads": 16, "tie_word_embeddings": True,
+}
+LARGE = {
+    "hidden_size": 5120, "intermediate_size": 25600, "num_hidden_layers": 64,
+    "num_attention_heads": 64, "tie_word_embeddings": False,
+}
+
+# Shape, cards, and what was measured of each card: weights, peak activation, KV cache
+# in GiB.
 RUNS = {
-    "Qwen3-0.6B": (
-        {"hidden_size": 1024, "intermediate_size": 3072, "num_hidden_layers": 28,
-         "num_attention_heads": 16, "tie_word_embeddings": True},
-        (1.12, 5.56, 64.45),
-    ),
-    "Qwen3-32B": (
-        {"hidden_size": 5120, "intermediate_size": 25600, "num_hidden_layers": 64,
-         "num_attention_heads": 64, "tie_word_embeddings": False},
-        (61.03, 5.64, 4.45),
-    ),
+    "Qwen3-0.6B": (SMALL, 1, (1.12, 5.56, 64.45)),
+    "Qwen3-32B": (LARGE, 1, (61.03, 5.64, 4.45)),
+    "Qwen3-32B on two": (LARGE, 2, (30.59, 5.64, 34.49)),
 }
 
 
-def start(build, shape):
+def start(build, shape, cards):
     """What `larder run` tells of an engine of this shape, and all it printed."""
     with tempfile.TemporaryDirectory() as folder:
         with open(os.path.join(folder, "config.json"), "w", encoding="utf-8") as file:
@@ -56,8 +66,8 @@ def start(build, shape):
         with open(script, "w", encoding="utf-8") as file:
             file.write(PROGRAM)
         ran = subprocess.run(
-            [os.path.join(build, "larder"), "run", "--gpu", "h100", f"--json={report}",
-             script, folder],
+            [os.path.join(build, "larder"), "run", "--device", f"sim:h100,count={cards}",
+             f"--json={report}", script, folder, str(cards)],
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
             env={**os.environ, "LARDER_PYTHON": sys.executable},
         )
@@ -76,6 +86,23 @@ def is_near(told, measured):
     )
 
 
+def is_whole(told, measured):
+    """Rounded by vLLM to hundredths, as it logs them."""
+    parts = ("weights_bytes", "activation_bytes", "kept_bytes", "kv_cache_bytes")
+    return (
+        abs(told["weights_bytes"] / GIB - measured[0]) <= 0.02
+        and abs(sum(told[part] or 0 for part in parts) / GIB - USABLE) <= 0.05
+    )
+
+
+def meets_others(log):
+    """vLLM's own all-reduce is wanted, and nothing says that it cannot be."""
+    return (
+        "disable_custom_all_reduce=False" in log
+        and "Custom allreduce is disabled" not in log
+    )
+
+
 def main(build):
     try:
         import importlib.metadata
@@ -84,12 +111,16 @@ def main(build):
     except importlib.metadata.PackageNotFoundError:
         print("no vLLM")
         return 77
+    is_right = is_near if version == PUBLISHED else is_whole
     said = []
-    for name, (shape, measured) in RUNS.items():
+    for name, (shape, cards, measured) in RUNS.items():
         began = time.monotonic()
-        report, log = start(build, shape)
+        report, log = start(build, shape, cards)
         told = report and report["serving"]
-        if not told or not is_near(told, measured) or "requests would follow" in log:
+        if (
+            not told or not is_right(told, measured) or not meets_others(log)
+            or "requests would follow" in log
+        ):
             print(log)
             print(f"{name}: measured {measured}, told {told}")
             return 1

@@ -128,6 +128,7 @@ class Runner:
             "numbers": dict(numbers),
             "engine_arguments": dict(engine_arguments),
             "serving_bytes": self._serving_bytes,
+            "ranks_given": "LARDER_NCCL" in os.environ,
             "snapshot": snapshot,
             "pipe": self.file("pipe"),
             "pickle": self.file("pickle"),

@@ -14,6 +14,7 @@ _NEEDS = (
     ("weights_bytes", max, r"Model loading took " + _SIZE),
     ("activation_bytes", max, r"torch peak memory increase: " + _SIZE),
     ("nontorch_bytes", max, r"non-torch forward increase memory: " + _SIZE),
+    ("consumed_bytes", max, r"total consumed \(from mem_get_info\): " + _SIZE),
     ("graph_bytes", max, r"Graph capturing finished .* took " + _SIZE),
     ("kv_cache_bytes", min, r"Available KV cache memory: " + _SIZE),
 )
@@ -45,6 +46,7 @@ _NAMES = {
     "weights_bytes": "weights",
     "activation_bytes": "peak activation",
     "nontorch_bytes": "beyond PyTorch",
+    "kept_bytes": "kept besides weights",
     "graph_bytes": "graphs",
     "kv_cache_bytes": "KV cache",
 }
@@ -131,8 +133,12 @@ class Plan:
         """The numbers by name; what was not said is None.  None without a cache."""
         if self._told.get("kv_cache_bytes", -1) < 0:
             return None
-        keys = [key for key, _, _ in _NEEDS] + ["kv_cache_tokens", "max_concurrency"]
-        return {key: self._told.get(key) for key in keys}
+        keys = [*_NAMES, "kv_cache_tokens", "max_concurrency"]
+        told = {key: self._told.get(key) for key in keys}
+        if "consumed_bytes" in self._told:
+            weights = self._told.get("weights_bytes", 0)
+            told["kept_bytes"] = max(0, self._told["consumed_bytes"] - weights)
+        return told
 
     def write(self, out):
         """The plan in words: out() takes a line."""

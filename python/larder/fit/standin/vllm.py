@@ -56,6 +56,15 @@ class _Log(logging.Handler):
         self._tell(told)
 
 
+def _attach(log):
+    """Sizes are told for those who debug: what is shown is the handlers' choice."""
+    logger = logging.getLogger("vllm")
+    if log not in logger.handlers:
+        logger.addHandler(log)
+    if not logger.propagate:
+        logger.setLevel(logging.DEBUG)
+
+
 class Engine:
     def __init__(self, options, write):
         """`write`: writes this process's results."""
@@ -78,31 +87,40 @@ class Engine:
             os.write(self._pipe, line)
 
     def _follow_log(self):
-        logging.getLogger("vllm").addHandler(_Log(self._tell))
+        from vllm import logger
+
+        log, configure = _Log(self._tell), logger.dictConfig
+
+        def dictConfig(config):
+            configure(config)
+            _attach(log)
+
+        logger.dictConfig = dictConfig
+        _attach(log)
 
     # ---- arguments ---------------------------------------------------------
 
     def _follow_arguments(self):
         from vllm.engine.arg_utils import EngineArgs
 
-        begin = EngineArgs.__post_init__
+        # Of several, the one that an engine is made of.
+        make = EngineArgs.create_engine_config
 
-        def __post_init__(arguments):
+        def create_engine_config(arguments, *rest, **named):
             self._change(arguments)
-            begin(arguments)
             self._tell({"arguments": serving.arguments_of(arguments)})
+            return make(arguments, *rest, **named)
 
-        EngineArgs.__post_init__ = __post_init__
+        EngineArgs.create_engine_config = create_engine_config
 
     def _change(self, arguments):
         for name, value in self._options.engine_arguments.items():
             if not hasattr(arguments, name):
                 raise ValueError(f"vLLM's engine has no argument {name}")
             setattr(arguments, name, value)
-        # It opens memory of the other ranks, which are not there: one process
-        # stands for all.  Without it each card needs some 16 MiB less.
-        if arguments.tensor_parallel_size > 1:
-            arguments.disable_custom_all_reduce = True
+        # An engine's ranks are all here, until it is ready.
+        if not self._options.ranks_given:
+            os.environ["LARDER_NCCL"] = ""
         folders = _folders(arguments.model)
         if arguments.load_format == "auto" and not any(
             _have(folder, _WEIGHTS) for folder in folders

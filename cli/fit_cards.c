@@ -147,11 +147,10 @@ bool fit_cards_print(struct fit_cards *f, const struct tune *last)
         return false;
     printf(tune_ended(last)
                ? "\nfits: on a card that nothing else uses; or with: the "
-                 "cheapest setting with which it\ndoes, where it does not as "
-                 "it is\n"
-               : "\npast it: gets past the request that failed, on a card that "
-                 "nothing else uses; or\nwith: the cheapest setting with which "
-                 "it does, where it does not as it is\n");
+                 "cheapest setting with which it\ndoes, if it does not now\n"
+               : "\npast it: gets past the failed request, on a card that "
+                 "nothing else uses; or with: the\ncheapest setting with which "
+                 "it does, if it does not now\n");
     fit_report_scope(last);
     return true;
 }

@@ -20,12 +20,12 @@ static void print_device(const struct replay_refused *r)
     char c[UNITS_MAX];
 
     if (!r->on_card) {
-        printf("  tried on a device of %s, as asked\n",
+        printf("  tried on a device of %s, as given\n",
                bytes(r->device_bytes, a));
         return;
     }
-    printf("  tried on the recorded card, of which this process could have "
-           "%s: %s that it\n  held and %s that the driver had left\n",
+    printf("  tried on the recorded card, of which %s was available to this "
+           "process: %s that it\n  held and %s that the driver had left\n",
            bytes(r->device_bytes, a), bytes(r->card.reserved, b),
            bytes(r->card.driver_free, c));
 }
@@ -55,17 +55,17 @@ static bool same_key(const struct replay_setting *a,
 static void print_cures(const struct replay_refused *r)
 {
     if (r->cure_count == 0) {
-        printf("; none of %zu other settings would have served it\n", r->tried);
+        printf("; it fails under all of %zu other settings\n", r->tried);
         return;
     }
-    printf("; with these it would have been served: ");
+    printf("; it would succeed under: ");
     for (size_t i = 0; i < r->cure_count; i++) {
         if (i > 0 && same_key(&r->cures[i], &r->cures[i - 1]))
             continue;
         printf("%s", i > 0 ? "; " : "");
         print_setting(&r->cures[i]);
     }
-    printf(" (larder tune says which is best)\n");
+    printf(" (`larder tune` says which is best)\n");
 }
 
 static void print_verdict(const struct replay_refused *r)
@@ -73,22 +73,21 @@ static void print_verdict(const struct replay_refused *r)
     char a[UNITS_MAX];
 
     if (r->fits && r->by_beginning)
-        printf("it is served here, but so it is under the recorded settings: "
-               "what lay where before\nthe recording began made it fail, and "
-               "that is not known to an empty device\n");
+        printf("it succeeds here, but also under the recorded settings: it "
+               "failed because of how memory\nwas laid out before the "
+               "recording began, which an empty device does not show\n");
     else if (r->fits && r->min_bytes < r->device_bytes)
-        printf("it would now have been served, with %s to spare\n",
+        printf("it would now succeed, with %s to spare\n",
                bytes(r->device_bytes - r->min_bytes, a));
     else if (r->fits)
-        printf("it would now have been served, with nothing to spare\n");
+        printf("it would now succeed, with nothing to spare\n");
     else if (r->by_beginning)
-        printf("it fails by %s, for what lay where before the recording "
-               "began: on an empty\ndevice these settings have room, so that "
-               "other settings cannot be judged\n",
+        printf("it fails by %s, because of how memory was laid out before the "
+               "recording began: on an\nempty device it succeeds under these "
+               "settings, so other settings cannot be judged\n",
                bytes(r->short_bytes, a));
     else {
-        printf("it is refused again: %s more would be needed",
-               bytes(r->short_bytes, a));
+        printf("it fails again: %s more is needed", bytes(r->short_bytes, a));
         print_cures(r);
     }
 }
@@ -102,8 +101,8 @@ void refused_report_print(const char *path, const struct replay_snapshot *s)
         return;
     printf("\n");
     plain_text_put(stdout, path);
-    printf(", device %zu: the recording ran out of memory when %s was asked "
-           "for (event %" PRIu32 ")\n",
+    printf(", device %zu: the recording ran out of memory on a request for %s "
+           "(event %" PRIu32 ")\n",
            s->device, bytes(r->card.asked, a), r->card.event);
     print_device(r);
     print_verdict(r);

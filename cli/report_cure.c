@@ -46,14 +46,14 @@ static void add_need(const struct tune *t, const struct tune_candidate *best,
     units_bytes(saves, c);
     if (in->card.found)
         snprintf(text + length, WORDS_MAX - length,
-                 ": replayed so, it gets past this request, with at least %s "
-                 "of the card's %s (%s less than as it is)",
+                 ".  Replayed this way, the run gets past this request and "
+                 "needs at least %s of the card's %s (%s less than now)",
                  a, units_bytes(in->card.bytes, b), c);
     else
-        snprintf(text + length, WORDS_MAX - length,
-                 ": replayed so, the recording needs %s (%s less than as it "
-                 "is)",
-                 a, c);
+        snprintf(
+            text + length, WORDS_MAX - length,
+            ".  Replayed this way, the recording needs %s (%s less than now)",
+            a, c);
 }
 
 static void add_price(const struct tune *t, const struct tune_candidate *best,
@@ -65,8 +65,8 @@ static void add_price(const struct tune *t, const struct tune_candidate *best,
     char b[UNITS_MAX];
 
     snprintf(text + length, WORDS_MAX - length,
-             ", as %s.  Its price: %" PRIu64 " driver calls (%" PRIu64
-             " as it is); on a large card it reserves %s (%s).",
+             ", because %s.  It makes %" PRIu64 " driver calls (now %" PRIu64
+             ") and reserves %s on a large card (now %s).",
              tune_reason(&best->setting), best->worst.driver_calls,
              now->driver_calls, units_bytes(best->worst.peak_reserved_bytes, a),
              units_bytes(now->peak_reserved_bytes, b));
@@ -103,14 +103,14 @@ static void set_why(const struct tune *t, const struct tune_input *in,
 {
     if (t->by_beginning)
         snprintf(why, REPORT_CURE_WHY,
-                 "No setting can be judged: replayed from an empty device its "
-                 "own do not fail, so that what decided is not in the "
-                 "recording.");
+                 "No setting can be judged: replayed on an empty device, the "
+                 "run does not fail under its own settings, so the cause is "
+                 "older than the recording.");
     else
-        snprintf(why, REPORT_CURE_WHY, "Of %zu settings that were replayed %s.",
+        snprintf(why, REPORT_CURE_WHY, "None of the %zu settings replayed %s.",
                  t->count - 1,
-                 in->card.found ? "none gets past this request"
-                                : "none needs a hundredth less");
+                 in->card.found ? "gets past this request"
+                                : "needs at least 1 % less");
 }
 
 /* Without the option of another command, and the list of all keys. */
@@ -186,8 +186,8 @@ static char *report_cure_find(void *ctx, const struct snapshot *s,
 
     if (count > EVENTS_MAX)
         snprintf(ctx, REPORT_CURE_WHY,
-                 NOT_REPLAYED ", as a report does not take the time for %zu "
-                              "events: `larder tune` does.",
+                 NOT_REPLAYED ": with %zu events that takes too long for a "
+                              "report.  `larder tune` does it.",
                  count);
     else if (tune_inputs_add_device(&inputs, s, device, "", &base, &error))
         words = find(&inputs, saves, ctx);

@@ -131,15 +131,15 @@ static bool print_table(const struct tune *t)
     }
     ok = table_print(&table);
     if (t->count - 1 > shown)
-        printf("and %zu more, none of them better (--json has all)\n",
+        printf("and %zu more, none better (--json has all)\n",
                t->count - 1 - shown);
     table_free(&table);
     free(order);
-    printf("\n%s; smallest: device on which nothing fails;\nreserved: peak on "
-           "a large card; calls, driver: of the driver in a first pass, and "
-           "their\nestimated time\n",
-           tune_ended(t) ? "fits: the recording, on what it is to fit on"
-                         : "past it: gets past the request that failed");
+    printf("\n%s; smallest: the smallest device on which\nnothing fails; "
+           "reserved: peak on a large card; calls, driver: driver calls in a "
+           "first\npass and their estimated time\n",
+           tune_ended(t) ? "fits: whether the recording fits"
+                         : "past it: whether it gets past the failed request");
     return ok;
 }
 
@@ -155,9 +155,10 @@ static void print_capacity(const struct tune *t, const char *card,
     char text[UNITS_MAX];
 
     if (card[0] != '\0')
-        printf("the %s's %s, %s", card, units_bytes(t->options->capacity, text),
-               t->options->context_bytes > 0 ? "the context counted"
-                                             : "without a context");
+        printf("the %s's %s (%s)", card,
+               units_bytes(t->options->capacity, text),
+               t->options->context_bytes > 0 ? "net of the context"
+                                             : "no context");
     else if (t->options->capacity != 0)
         printf("%s", bytes(t->options->capacity, text));
     else if (t->inputs->count == 1)
@@ -175,27 +176,26 @@ static void print_scope(const struct tune *t)
     char b[UNITS_MAX];
 
     if (!tune_ended(t) && scope.after > 0)
-        printf("The program went on after that request failed; what it needs "
-               "where it does not was not\nrecorded.\n");
+        printf("The program continued after that request failed; what it needs "
+               "if the request succeeds\nwas not recorded.\n");
     else if (!tune_ended(t) && scope.steps > 0)
-        printf("What follows that request was not recorded; the %" PRIu64
-               " whole pass%s before it %s, and %s part\nof this.\n",
+        printf("Nothing after that request was recorded; the %" PRIu64
+               " complete pass%s before it %s\nincluded.\n",
                scope.steps, scope.steps == 1 ? "" : "es",
-               scope.steps == 1 ? "was" : "were",
                scope.steps == 1 ? "is" : "are");
     else if (!tune_ended(t))
-        printf("What follows that request was not recorded, and no whole pass "
+        printf("Nothing after that request was recorded, nor a complete pass "
                "before it: the job may need\nmore.\n");
     else if (scope.next_bytes > 0)
-        printf("Only the first step was recorded: the next begins with %s of "
-               "optimizer state more, and may\nneed %s.\n",
+        printf("Only the first step was recorded: the next one starts with "
+               "another %s of optimizer state\nand may need %s.\n",
                units_bytes(scope.next_bytes, a),
                units_bytes_up(
                    now(t)->worst.min_capacity_bytes + scope.next_bytes, b));
     if (scope.grows_bytes_per_step > 0)
-        printf("It grows: each pass begins with at least %s more than the one "
-               "before, and later ones that\ndo the same need that much more "
-               "each.\n",
+        printf("Memory use grows: each pass starts with at least %s more than "
+               "the one before, and later\npasses that do the same each need "
+               "that much more.\n",
                units_bytes(scope.grows_bytes_per_step, a));
 }
 
@@ -237,21 +237,22 @@ static void print_gain(const struct tune *t, const struct tune_candidate *c,
     char b[UNITS_MAX];
 
     if (!tune_fits_now(t)) {
-        printf(tune_ended(t) ? "With it the recording fits on "
-                             : "With it the job gets past the request that "
-                               "failed, on ");
+        printf(
+            tune_ended(t)
+                ? "With this setting the recording fits on "
+                : "With this setting the job gets past the failed request on ");
         print_capacity(t, card, units_bytes_up);
         printf(": it needs ");
     } else {
-        printf("With it the recording needs ");
+        printf("With this setting the recording needs ");
     }
     printf("%s%s", least, units_bytes_up(c->worst.min_capacity_bytes, a));
     if (now(t)->worst.min_capacity_bytes != 0)
-        printf(", and %s as it is",
+        printf(" (now %s)",
                units_bytes_up(now(t)->worst.min_capacity_bytes, b));
-    printf(": %s.\n", tune_reason(&c->setting));
-    printf("Its price: %" PRIu64 " driver calls in a first pass (%" PRIu64
-           " as it is); on a large card it\nreserves %s (%s).\n",
+    printf(", because %s.\n", tune_reason(&c->setting));
+    printf("It makes %" PRIu64 " driver calls in a first pass (now %" PRIu64
+           ") and reserves %s on a large card\n(now %s).\n",
            c->worst.driver_calls, now(t)->worst.driver_calls,
            units_bytes(c->worst.peak_reserved_bytes, a),
            units_bytes(now(t)->worst.peak_reserved_bytes, b));
@@ -287,7 +288,7 @@ static bool print_holders(const struct tune *t)
         return false;
     ok = report_holders(s, in->device, HOLDERS, holders, &count, &error);
     if (ok && count > 0) {
-        printf("These hold most at the peak:\n");
+        printf("Largest holders at the peak:\n");
         for (size_t i = 0; i < count; i++)
             printf("  %10s in %" PRIu64 "  %s\n",
                    units_bytes(holders[i].bytes, text), holders[i].count,
@@ -314,8 +315,8 @@ static uint64_t least_short(const struct tune *t)
 static void print_kept(const struct tune *t)
 {
     if (strstr(t->inputs->items[0].conf, "per_process_memory_fraction") != NULL)
-        printf("All keep the job's per_process_memory_fraction; --conf gives "
-               "another.\n");
+        printf("All settings keep the job's per_process_memory_fraction; "
+               "--conf changes it.\n");
 }
 
 static bool print_no_cure(const struct tune *t, const char *card)
@@ -325,7 +326,7 @@ static bool print_no_cure(const struct tune *t, const char *card)
 
     printf("\nNo setting helps");
     if (bytes != TUNE_ENDLESS) {
-        printf(": at best %s (%" PRIu64 " bytes) too much for ",
+        printf(": the best still needs %s (%" PRIu64 " bytes) more than ",
                units_bytes(bytes, text), bytes);
         print_capacity(t, card, units_bytes);
     }
@@ -336,10 +337,10 @@ static bool print_no_cure(const struct tune *t, const char *card)
 
 static void print_by_beginning(void)
 {
-    printf("\nIt ran out of memory for what lay where before the recording "
-           "began: from an empty\ndevice the same settings do not fail, so "
-           "that no setting can be judged.  Record from\nthe program's "
-           "beginning, with more max_entries.\n");
+    printf("\nIt ran out of memory because of how memory was laid out before "
+           "the recording began: on\nan empty device the same settings do not "
+           "fail, so no setting can be judged.  Record from\nthe start of the "
+           "program, with more max_entries.\n");
 }
 
 static bool print_advice(const struct tune *t, const char *card)
@@ -353,7 +354,8 @@ static bool print_advice(const struct tune *t, const char *card)
         print_versions(best);
         print_gain(t, best, card);
     } else if (tune_fits_now(t)) {
-        printf("\nNo setting needs a hundredth less than those it has.\n");
+        printf(
+            "\nNo setting needs at least 1 %% less than the current ones.\n");
     } else {
         return print_no_cure(t, card);
     }
@@ -407,9 +409,9 @@ static bool print_spread(const struct tune *t)
         sizes[i] = now(t)->cells[i].min_capacity_bytes;
     qsort(sizes, count, sizeof *sizes, compare_sizes);
     middle = sizes[count / 2];
-    printf("\nWorst: %s.  From %s to %s, the middle %s.\n",
-           worst_input(t)->name, units_bytes(sizes[0], a),
-           units_bytes(sizes[count - 1], b), units_bytes(middle, c));
+    printf("\nWorst: %s.  From %s to %s, median %s.\n", worst_input(t)->name,
+           units_bytes(sizes[0], a), units_bytes(sizes[count - 1], b),
+           units_bytes(middle, c));
     for (size_t i = 0; i < count; i++) {
         uint64_t n = now(t)->cells[i].min_capacity_bytes;
 
@@ -444,12 +446,12 @@ bool tune_report_print(const struct tune *t, const char *card)
     bool ok;
 
     if (t->inputs->count > 1)
-        printf("%zu ranks, the worst of which counts; calls and times are "
+        printf("%zu ranks: sizes are those of the worst; calls and times are "
                "sums\n\n",
                t->inputs->count);
     ok = print_table(t);
     if (t->inputs->count > 1) {
-        printf("\nEach rank as it is\n");
+        printf("\nEach rank with its current settings\n");
         ok = print_ranks(t) && ok;
     }
     ok = print_advice(t, card) && ok;
@@ -469,15 +471,13 @@ static void print_no_fit(const struct tune *t, const char *card)
     printf("It does not fit on ");
     print_capacity(t, card, units_bytes);
     if (missing == TUNE_ENDLESS)
-        printf(", nor on any other size");
+        printf(", nor on a device of any other size");
     else
-        printf(": %s is missing%s", units_bytes_up(missing, a),
-               tune_ended(t) ? "" : " for the request that failed");
+        printf(": it is %s short%s", units_bytes_up(missing, a),
+               tune_ended(t) ? "" : " at the failed request");
     if (need != 0 && !t->by_beginning)
-        printf(", %s%s", tune_ended(t) ? "" : "at least ",
+        printf(" and needs %s%s", tune_ended(t) ? "" : "at least ",
                units_bytes_up(need, a));
-    if (need != 0 && !t->by_beginning)
-        printf(tune_ended(t) ? " would do" : " is needed");
     printf(".\n");
 }
 
@@ -490,7 +490,7 @@ static void print_fits(const struct tune *t, const char *card)
         return;
     }
     if (!tune_ended(t))
-        printf("It gets past the request that failed, on ");
+        printf("It gets past the failed request on ");
     else if (tune_verdict(t, now(t)) == TUNE_NO_VERDICT)
         printf("No verdict: the first step fits on ");
     else
@@ -498,9 +498,9 @@ static void print_fits(const struct tune *t, const char *card)
     print_capacity(t, card, units_bytes_up);
     units_bytes_up(now(t)->worst.min_capacity_bytes, a);
     if (tune_ended(t))
-        printf(": %s would do.\n", a);
+        printf(": it needs %s.\n", a);
     else
-        printf(": at least %s is needed.\n", a);
+        printf(": it needs at least %s.\n", a);
 }
 
 bool fit_report_print(const struct tune *t, const char *card)

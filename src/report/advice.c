@@ -34,11 +34,12 @@ static bool has_max_split(const struct run_summary *r)
 
 void advice_to_record(FILE *out)
 {
-    fputs("Record one: torch.cuda.memory._record_memory_history("
-          "max_entries=1000000) before the work, "
-          "torch.cuda.memory._dump_snapshot(\"snapshot.pickle\") after it or "
-          "where it runs out of memory.",
-          out);
+    fputs(
+        "Record one: call "
+        "torch.cuda.memory._record_memory_history(max_entries=1000000) before "
+        "the work and torch.cuda.memory._dump_snapshot(\"snapshot.pickle\") "
+        "after it, or where it runs out of memory.",
+        out);
 }
 
 /* ---- advice after a failure --------------------------------------------- */
@@ -87,13 +88,13 @@ static bool advise_call(const struct run_summary *r, const struct shortage *s,
 
     if (softmax >= missing && softmax >= loss)
         fprintf(out,
-                "  Fused attention (scaled_dot_product_attention) would: %s of "
-                "it is of a softmax.",
+                "  Fused attention (scaled_dot_product_attention) is enough: a "
+                "softmax takes %s of it.",
                 report_bytes(softmax, a));
     else if (loss >= missing)
         fprintf(out,
-                "  Computing the loss in pieces would: in eight of them it "
-                "takes %s less.",
+                "  Computing the loss in pieces is enough: with eight pieces "
+                "it takes %s less.",
                 report_bytes(loss, a));
     return softmax >= missing || loss >= missing;
 }
@@ -119,21 +120,22 @@ static uint64_t advise_less(const struct run_summary *r,
     char b[REPORT_WORD];
     char frame[REPORT_FRAME];
 
-    fprintf(out, "Hold %s less at that moment%s.", report_bytes(missing, a),
+    fprintf(out, "Reduce the memory in use at that moment by %s%s.",
+            report_bytes(missing, a),
             shortage_of_all(s) ? "; no setting does that" : "");
     if (advise_call(r, s, missing, out))
         return missing;
     if (missing < passing)
-        fprintf(out,
-                "  A batch or sequence smaller by %" PRIu64
-                " %% would (activations, "
-                "temporaries and the request are %s)",
-                rounded_up(missing, passing), report_bytes(passing, b));
+        fprintf(
+            out,
+            "  Make the batch or sequence %" PRIu64
+            " %% smaller (activations, temporaries and the request take %s)",
+            rounded_up(missing, passing), report_bytes(passing, b));
     else
-        fputs("  Quantising, sharding or offloading what stays would", out);
+        fputs("  Quantise, shard or offload what stays allocated", out);
     if (missing < passing && activations != UINT32_MAX)
         fprintf(
-            out, ", or recomputing activations, first those of %s",
+            out, ", or recompute activations, starting with those of %s",
             report_frame(r->lifetimes->snapshot, activations, false, frame));
     fputs(".", out);
     return missing;
@@ -145,14 +147,14 @@ static uint64_t advise_pieces(const struct run_summary *r,
                               FILE *out)
 {
     const char *rest = replayed ? ", or allocate it first."
-                                : ", or find a setting that can use it: "
+                                : ", or find a setting that makes it usable: "
                                   "`larder tune` replays them.";
     char a[REPORT_WORD];
 
-    fprintf(out, "Free what pins %s of free memory earlier%s",
+    fprintf(out, "Free earlier what pins %s of free memory%s",
             report_bytes(s->free_bytes, a),
             is_expandable(r)
-                ? ", or allocate it first: segments can grow already."
+                ? ", or allocate it first: segments are expandable already."
                 : rest);
     return s->free_bytes;
 }
@@ -163,7 +165,7 @@ static uint64_t advise_waiting(const struct shortage *s, FILE *out)
 
     fprintf(out,
             "Let the other stream catch up before this request, or use "
-            "record_stream less: %s was freed but still in use by it.",
+            "record_stream less: %s was freed, but that stream still used it.",
             report_bytes(s->moment.pending, a));
     return s->moment.pending;
 }
@@ -184,25 +186,25 @@ static uint64_t advise_cause(const struct run_summary *r,
     case SHORTAGE_STREAMS:
         fprintf(out,
                 "Allocate on the stream that owns the memory, or on fewer "
-                "streams: a free block of %s belonged to another.",
+                "streams: a free block of %s belonged to another stream.",
                 report_bytes(s->stream_largest, a));
         return s->stream_largest;
     case SHORTAGE_POOLS:
         fprintf(out,
-                "Release the captured graph or memory pool that holds a free "
-                "block of %s before this request.",
+                "Before this request, release the captured graph or memory "
+                "pool that holds a free block of %s.",
                 report_bytes(s->pool_largest, a));
         return s->pool_largest;
     case SHORTAGE_LIMIT:
         fprintf(out,
-                "Raise the process's own limit "
+                "Raise the process's memory limit "
                 "(set_per_process_memory_fraction): the driver had %s left.",
                 report_bytes(s->driver_free, a));
         return s->driver_free;
     case SHORTAGE_REFUSED:
         fprintf(out,
-                "Raise the limit%s: a free block of %s was not used.  Which "
-                "rule kept it back was not recorded.",
+                "Raise the limit%s: a free block of %s was not used.  The "
+                "recording does not say which rule prevented it.",
                 has_max_split(r) ? " or max_split_size_mb" : "",
                 report_bytes(s->own_largest, a));
         return s->own_largest;
@@ -240,11 +242,12 @@ static void write_limits(const struct run_summary *r, const struct shortage *s,
     char a[REPORT_WORD];
 
     if (worst > saves)
-        fprintf(out, "  An earlier failure lacked %s.", report_bytes(worst, a));
+        fprintf(out, "  An earlier failure was %s short.",
+                report_bytes(worst, a));
     if (report_allocations_after(r, s->event) == 0)
-        fputs("  What follows that request was not recorded.", out);
+        fputs("  Nothing after that request was recorded.", out);
     else
-        fputs("  That is for this request alone.", out);
+        fputs("  This applies to that request only.", out);
 }
 
 bool advice_for_failure(const struct run_summary *r, const struct shortage *s,
@@ -324,13 +327,13 @@ static void advise_leak(const struct run_summary *r,
     char frame[REPORT_FRAME];
 
     fprintf(out,
-            "Free what each iteration leaves behind, %s each time from %s: "
+            "Free what each iteration leaves behind (%s each time, from %s): "
             "that saves about %s.",
             report_bytes(finding_leak(r, &largest), a), line_of(r, w, frame),
             report_bytes(w->bytes, b));
 }
 
-#define NO_PATHS "  No call path says whose."
+#define NO_PATHS "  No call path shows the origin."
 
 /* A mark of the program is none. */
 static bool has_path(const struct run_summary *r, uint32_t line)
@@ -352,19 +355,19 @@ static void advise_temporaries(const struct run_summary *r,
     report_frame(r->lifetimes->snapshot, r->main_temporaries, false, frame);
     if (!has_path(r, r->main_temporaries))
         fprintf(out,
-                "Halve the temporaries: they are %s of the peak, and half of "
-                "them %s less." NO_PATHS,
+                "Halve the temporaries: they take %s at the peak, and halving "
+                "them lowers it by %s." NO_PATHS,
                 a, b);
     else if (remedy_has_line(r))
         fprintf(out,
-                "Do the step at %s in place or in parts: its temporaries are "
-                "%s of the peak, and half of them %s less.",
+                "Do the step at %s in place or in parts: its temporaries take "
+                "%s at the peak, and halving them lowers it by %s.",
                 frame, a, b);
     else
         fprintf(out,
-                "Halve the batch, or fuse what the backward pass takes apart: "
-                "its temporaries are %s of the peak (most of them from %s), "
-                "and half of them %s less.",
+                "Halve the batch, or fuse operations of the backward pass: its "
+                "temporaries take %s at the peak (most of them from %s), and "
+                "halving them lowers it by %s.",
                 a, frame, b);
 }
 
@@ -379,7 +382,7 @@ static void advise_activations(const struct run_summary *r,
     report_frame(r->lifetimes->snapshot, r->main_activations, false, frame);
     if (!has_path(r, r->main_activations))
         fprintf(out,
-                "Hold half of what is kept for a while: that saves about "
+                "Halve the memory that is held for a while: that saves about "
                 "%s." NO_PATHS,
                 a);
     else if (r->activations_known)
@@ -390,9 +393,9 @@ static void advise_activations(const struct run_summary *r,
                 a, frame);
     else
         fprintf(out,
-                "Hold half of what is kept for a while, most of it from %s: "
-                "that saves about %s.  Half the batch does that if the "
-                "batch sets its size.",
+                "Halve the memory that is held for a while, most of it from "
+                "%s: that saves about %s.  Halving the batch does that if its "
+                "size depends on the batch.",
                 frame, a);
 }
 
@@ -430,12 +433,12 @@ static void advise_remedy(const struct run_summary *r, enum remedy remedy,
     case REMEDY_ATTENTION:
         fprintf(out,
                 "Use fused attention (scaled_dot_product_attention) at %s: "
-                "without what its softmax allocates the peak is %s lower.",
+                "without the allocations of its softmax the peak is %s lower.",
                 line_of(r, w, frame), a);
         break;
     case REMEDY_LOSS:
         fprintf(out,
-                "Compute the loss at %s in pieces: in eight of them the peak "
+                "Compute the loss at %s in pieces: with eight pieces the peak "
                 "is %s lower.",
                 line_of(r, w, frame), a);
         break;
@@ -447,26 +450,26 @@ static void advise_remedy(const struct run_summary *r, enum remedy remedy,
         break;
     case REMEDY_OPTIMIZER:
         fprintf(out,
-                "An optimizer with state of 8 bits, or sharded or offloaded "
-                "state, saves about %s.  That is of state in 32 bits.",
+                "Use an optimizer with 8-bit state, or shard or offload its "
+                "state: that saves about %s if the state is 32-bit now.",
                 a);
         break;
     case REMEDY_WEIGHTS:
         fprintf(out,
                 are_older(r)
-                    ? "Keep what is older than the recording, weights most "
-                      "likely, in half as many bits (quantised), or part of it "
-                      "elsewhere: %s less of the peak."
-                    : "Keep the weights in half as many bits (quantised), or "
-                      "part of them elsewhere: %s less of the peak.",
+                    ? "Quantise what is older than the recording (most likely "
+                      "weights) to half its size, or offload half of it: that "
+                      "lowers the peak by %s."
+                    : "Quantise the weights to half their size, or offload "
+                      "half of them: that lowers the peak by %s.",
                 a);
         break;
     case REMEDY_LEAK:
         advise_leak(r, w, out);
         break;
     default:
-        fputs("Nothing stands out: memory that is held is in use, and none of "
-              "it for longer than needed.",
+        fputs("Nothing stands out: the memory that is held is in use, and none "
+              "of it longer than needed.",
               out);
     }
 }
@@ -516,8 +519,8 @@ bool advice_for_peak(const struct run_summary *r,
     } else {
         advise_remedy(r, best, &w, out);
         if (setting != NULL)
-            fprintf(out, "  %s%s",
-                    saves > 0 ? "Without a change of code: " : "", setting);
+            fprintf(out, "  %s%s", saves > 0 ? "Without changing code: " : "",
+                    setting);
     }
     free(setting);
     return true;

@@ -61,31 +61,32 @@ static void write_failure(const struct run_summary *r, const struct shortage *s,
     char b[REPORT_WORD];
     char frame[REPORT_REQUESTER];
 
-    fprintf(out, "It ran out of memory when %s was asked for",
+    fprintf(out, "It ran out of memory on a request for %s",
             report_bytes(s->asked, a));
     if (stack != 0)
         fprintf(out, " %s", report_requester(l->snapshot, stack, frame));
     if (r->counts[SNAPSHOT_OOM] > 1)
-        fprintf(out, " (the last of %" PRIu64 " times)",
+        fprintf(out, " (the last of %" PRIu64 " failures)",
                 r->counts[SNAPSHOT_OOM]);
     if (s->cause == SHORTAGE_LIMIT)
-        fprintf(out, ": %s were in use", report_bytes(s->moment.allocated, b));
+        fprintf(out, ": %s was in use", report_bytes(s->moment.allocated, b));
     else
-        fprintf(out, ": of the %s that it could have, %s were in use",
-                report_bytes(s->attainable, a),
-                report_bytes(s->moment.allocated, b));
+        fprintf(out, ": %s of the %s available to it was in use",
+                report_bytes(s->moment.allocated, b),
+                report_bytes(s->attainable, a));
     if (s->cause == SHORTAGE_PIECES)
-        fprintf(out, ", but the rest lay in pieces of at most %s",
+        fprintf(out, ", and the rest was in fragments of at most %s",
                 report_bytes(s->would_fit, a));
     else if (s->cause == SHORTAGE_LIMIT)
         fprintf(out,
-                ", and the driver had %s left: a limit of its own, most "
-                "likely",
+                ", and the driver had %s left: most likely a limit of the "
+                "process refused it",
                 report_bytes(s->driver_free, a));
     fputs(".", out);
     if (after > 0)
-        fprintf(out, "  It went on: %" PRIu64 " allocation%s followed.", after,
-                report_plural(after));
+        fprintf(out,
+                "  The program continued: %" PRIu64 " allocation%s followed.",
+                after, report_plural(after));
 }
 
 static void write_time(const struct run_summary *r, int64_t us, FILE *out)
@@ -94,7 +95,7 @@ static void write_time(const struct run_summary *r, int64_t us, FILE *out)
     char b[REPORT_WORD];
 
     if (r->duration_us > 0)
-        fprintf(out, ", %s into %s", report_time(us, a),
+        fprintf(out, ", at %s of %s", report_time(us, a),
                 report_time(r->duration_us, b));
 }
 
@@ -106,8 +107,8 @@ static void write_peak(const struct run_summary *r, FILE *out)
     char b[REPORT_WORD];
 
     fprintf(out,
-            "It did not run out of memory while it was recorded: at most %s "
-            "were in use",
+            "It did not run out of memory during the recording: at most %s was "
+            "in use",
             report_bytes(r->peak_allocated, a));
     if (two_times)
         write_time(r, r->peak_us, out);
@@ -118,8 +119,8 @@ static void write_peak(const struct run_summary *r, FILE *out)
     fputs(".", out);
     if (next > 0)
         fprintf(out,
-                "  That is the first step alone: the next begins with %s of "
-                "optimizer state more.",
+                "  Only the first step was recorded: the next one starts with "
+                "another %s of optimizer state.",
                 report_bytes(next, a));
 }
 
@@ -129,8 +130,8 @@ static void write_state(const struct run_summary *r, FILE *out)
     char b[REPORT_WORD];
 
     fprintf(out,
-            "No history was recorded: this is only what there was when the "
-            "snapshot was taken, %s in use of %s reserved.",
+            "No history was recorded, only the state when the snapshot was "
+            "taken: %s in use, %s reserved.",
             report_bytes(r->peak_allocated, a),
             report_bytes(r->peak_reserved, b));
 }

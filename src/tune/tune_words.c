@@ -6,23 +6,22 @@
 const char *tune_reason(const struct replay_setting *s)
 {
     if (s->policy == LARDER_POLICY_LARDER)
-        return "pages move to where they are needed, so that next to nothing "
-               "is lost to pieces";
+        return "pages move to where they are needed, so next to nothing is "
+               "lost to fragmentation";
     if (s->expandable)
-        return "segments grow and release page by page, so that free memory "
-               "serves wherever it lies";
+        return "segments grow and shrink page by page, so free memory is "
+               "usable wherever it is";
     if (s->max_split_mb != 0)
-        return "larger blocks are no longer split, so that a small tensor "
-               "cannot keep the rest of one from use";
+        return "larger blocks are no longer split, so a small tensor cannot "
+               "make the rest unusable";
     if (s->roundup != 0)
-        return "sizes that are nearly alike become the same, and take each "
-               "other's blocks";
+        return "similar sizes are rounded to the same one, so they can reuse "
+               "each other's blocks";
     if (s->segment_mb != 0)
-        return "small requests share larger segments, so that fewer rests are "
-               "left";
+        return "small requests share larger segments, so less is left over";
     if (s->gc_percent != 0)
-        return "idle segments go back to the driver before it runs out";
-    return "its own settings cost memory";
+        return "unused segments are returned to the driver before it runs out";
+    return "the current settings cost memory";
 }
 
 const char *tune_conditions(const struct replay_setting *s,
@@ -34,7 +33,7 @@ const char *tune_conditions(const struct replay_setting *s,
     snprintf(out, TUNE_CONDITIONS_MAX, "%s%s%s",
              segment ? "large_segment_size_mb needs PyTorch 2.11." : "",
              segment && gc ? "  " : "",
-             gc ? "PyTorch collects only under "
+             gc ? "garbage_collection_threshold takes effect only with "
                   "torch.cuda.set_per_process_memory_fraction()."
                 : "");
     return out;

@@ -22,9 +22,9 @@ stdout_has '"by_beginning":false'
 stdout_has '"cures":\["expandable_segments:True","max_split_size_mb:21",.*"larder_fits":true'
 short=$(field short_bytes)
 expect 0 replay --repeat 0 "$tmp/oom.json"
-stdout_has 'the recording ran out of memory when 530 MiB was asked for'
-stdout_has 'of which this process could have 16.0* GiB'
-stdout_has 'it is refused again: .* more would be needed; with these it would have been served: expandable_segments:True; max_split_size_mb:21'
+stdout_has 'the recording ran out of memory on a request for 530 MiB'
+stdout_has 'of which 16.0* GiB was available to this process'
+stdout_has 'it fails again: .* more is needed; it would succeed under: expandable_segments:True; max_split_size_mb:21'
 
 # The reported missing memory is sufficient, and one step less is not.
 more=$((17179869184 + short))
@@ -42,7 +42,7 @@ for conf in expandable_segments:True max_split_size_mb:21; do
     is "oom_count with $conf" "$(field oom_count)" 0
     stdout_has '"fits":true'
     expect 0 replay --repeat 0 --policy pytorch --conf "$conf" "$tmp/oom.json"
-    stdout_has 'it would now have been served, with .* to spare'
+    stdout_has 'it would now succeed, with .* to spare'
 done
 
 # A failure that no setting avoids.
@@ -52,7 +52,7 @@ expect 0 replay --repeat 0 --policy pytorch --device sim:16GiB \
 expect 0 replay --repeat 0 --json "$tmp/much.json"
 stdout_has '"fits":false,.*"cures":\[\]'
 expect 0 replay --repeat 0 "$tmp/much.json"
-stdout_has 'none of [0-9]* other settings would have served it'
+stdout_has 'it fails under all of [0-9]* other settings'
 
 # If memory was fragmented before the recording, an empty device is not
 # representative: 32 half-free segments, and a request of 40 MiB.
@@ -70,7 +70,7 @@ stdout_has '"fits":false,"short_bytes":39845888,.*"by_beginning":true,"cures":\[
 expect 0 replay --repeat 0 "$tmp/pieces.json"
 stdout_has 'other settings cannot be judged'
 expect 0 replay --repeat 0 --policy larder "$tmp/pieces.json"
-stdout_has 'it is served here, but so it is under the recorded settings'
+stdout_has 'it succeeds here, but also under the recorded settings'
 
 # The last pass is reported in addition to the first.
 printf 'a 0 30000000\nf 0\ne\n' >"$tmp/again.trace"

@@ -20,14 +20,14 @@ says() {
 }
 
 mlp=data/traces/mlp_sgd.trace.zst
-says 'saves about 774 MiB. No call path says whose. Without a change of code: Set PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:21: replayed so, the recording needs 2.97 GiB (164 MiB less than as it is), as .* Its price: 46 driver calls (34 as it is); on a large card it reserves 4.06 GiB (3.66 GiB)\.' \
+says 'saves about 774 MiB. No call path shows the origin. Without changing code: Set PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:21. Replayed this way, the recording needs 2.97 GiB (164 MiB less than now), because .* It makes 46 driver calls (now 34) and reserves 4.06 GiB on a large card (now 3.66 GiB)\.' \
     "$mlp"
 
 # It is what `larder tune` finds.
 expect 0 tune --no-cache --json "$mlp"
 stdout_has '"best":{"policy":"pytorch","conf":"max_split_size_mb:21"'
 
-says 'says whose. Of [0-9]* settings that were replayed none needs a hundredth less\.' \
+says 'shows the origin. None of the [0-9]* settings replayed needs at least 1 % less\.' \
     tests/data/traces/e2_preallocated.trace.zst
 
 # Of settings that cost memory, of pools, of a limit, and of a program that went on.
@@ -93,21 +93,21 @@ write('kept', [event('segment_alloc', 1024), event('alloc', 1024),
                event('alloc', 1010, 4096)],
       **conf('per_process_memory_fraction:0.9'))
 PYTHON
-says 'state in 32 bits. No setting was replayed: recorded under settings that cannot be replayed: [^;(]*no_such_key\.' \
+says 'the state is 32-bit now. No setting was replayed: recorded under settings that cannot be replayed: [^;(]*no_such_key\.' \
     "$tmp/unknown.json"
-says 'state in 32 bits. Of [0-9]* settings that were replayed none needs' \
+says 'the state is 32-bit now. None of the [0-9]* settings replayed needs' \
     "$tmp/expandable.json"
-says 'state in 32 bits. No setting was replayed, as a report does not take the time for 500002 events: .larder tune. does\.' \
+says 'the state is 32-bit now. No setting was replayed: with 500002 events that takes too long for a report. .larder tune. does it\.' \
     "$tmp/long.json"
 
-says 'Unset PYTORCH_CUDA_ALLOC_CONF: replayed so, it gets past this request' \
+says 'Unset PYTORCH_CUDA_ALLOC_CONF. Replayed this way, the run gets past this request' \
     "$tmp/worse.json"
 expect 0 tune --no-cache "$tmp/worse.json"
 stdout_has '^unset PYTORCH_CUDA_ALLOC_CONF$'
 
 # A fraction belongs to the job: the line to paste has it, as it was replayed.
 expect 0 tune --no-cache "$tmp/limit.json"
-stdout_has '^All keep the job.s per_process_memory_fraction; --conf gives another\.$'
+stdout_has '^All settings keep the job.s per_process_memory_fraction; --conf changes it\.$'
 expect 0 tune --no-cache "$tmp/kept.json"
 stdout_has '^export PYTORCH_CUDA_ALLOC_CONF=..*,per_process_memory_fraction:0.9$'
 
@@ -118,9 +118,9 @@ expect 0 tune --no-cache --conf pytorch:2.5 "$tmp/kept.json"
 stdout_has '^export PYTORCH_CUDA_ALLOC_CONF=[a-z_0-9:.]*$'
 
 expect 0 tune --no-cache "$tmp/on.json"
-stdout_has '^The program went on after that request failed; what it needs where it does not was not$'
+stdout_has '^The program continued after that request failed; what it needs if the request succeeds$'
 
 # Before 2.6 only the final state has a segment's pool.
-says 'Release the captured graph or memory pool that holds a free block of 2.00 GiB' \
+says 'Before this request, release the captured graph or memory pool that holds a free block of 2.00 GiB' \
     "$tmp/pool.json"
 finish

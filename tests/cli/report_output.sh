@@ -50,10 +50,10 @@ is 'the first lines' "$(sed -n '2p;4p;5p' "$tmp/out" | cut -c 1-15)" \
     'What happened  
 Who holds it   
 What to do     '
-stdout_has 'It ran out of memory when 64.0 MiB was asked for by model.py:7 forward:$'
-stdout_has 'Hold 50.0 MiB less at that moment; no setting does that'
+stdout_has 'It ran out of memory on a request for 64.0 MiB by model.py:7 forward:'
+stdout_has 'Reduce the memory in use at that moment by 50.0 MiB; no setting does'
 expect 0 report --json "$tmp/run.json"
-stdout_has '"verdict":{"what":"It ran out of memory when 64.0 MiB'
+stdout_has '"verdict":{"what":"It ran out of memory on a request for 64.0 MiB'
 stdout_has '"has_history":true'
 stdout_has '"categories_recorded_bytes":0[,}]'
 sed 's/"action": *"alloc",/&"user_metadata":"weights",/' "$tmp/run.json" \
@@ -81,9 +81,9 @@ awk 'BEGIN { for (i = 0; i < 8; i++)
 expect 0 replay --repeat 0 --policy pytorch --device sim:3GiB \
     --snapshot-on-oom "$tmp/load.json" "$tmp/load.trace"
 expect 0 report "$tmp/load.json"
-stdout_has "^What to do     Set PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:21: replayed so, it gets"
-stdout_has '  Its price: [0-9]* driver$'
-stdout_has '^ *calls ([0-9]* as it is); on a large card it reserves .* GiB (.* GiB)\.$'
+stdout_has "^What to do     Set PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:21.  Replayed this way,"
+stdout_has '  It makes [0-9]* driver calls$'
+stdout_has '^ *(now [0-9]*) and reserves .* GiB on a large card (now .* GiB)\.$'
 if grep -q ' fits ' "$tmp/out"; then
     say_failed 'a recording that ends at a failure fits'
 fi

@@ -57,7 +57,7 @@ expect 2 view "$tmp/ranks" -o "$tmp/ranks/r1.trace"
 cp tests/data/snapshots/v2.8.pickle "$tmp/ranks/oom.pickle"
 expect 0 report "$tmp/ranks"
 stdout_has "^Worst          $tmp/ranks/oom.pickle\$"
-stdout_has '^What happened  It ran out of memory when 3.00 GiB was asked for'
+stdout_has '^What happened  It ran out of memory on a request for 3.00 GiB'
 is 'the first row' "$(sed -n '/^rank /{n;s/.*ranks.\([a-z0-9]*\).*/\1/p}' "$tmp/out")" oom
 stdout_has '^In common      1 of 6 ran out of memory: not enough memory, asked for by layers.py:847 softmax$'
 cp "$tmp/ranks/oom.pickle" "$tmp/ranks/oom2.pickle"

@@ -59,8 +59,8 @@ for file; do
     esac
     # What is printed is rounded, and enough all the same.
     "$larder" fit --no-cache --capacity "$need" "$file" >"$tmp/out"
-    size=$(printed ': ' ' would do')
-    [ -n "$size" ] || size=$(printed 'at least ' ' is needed')
+    size=$(printed 'it needs ' '\.')
+    [ -n "$size" ] || size=$(printed 'it needs at least ' '\.')
     [ -n "$size" ] && holds "$policy" "$conf" "$size" "$file"
     # After a failure nothing is said to fit.
     if "$larder" report --json "$file" | grep -q '"oom_events":[1-9]' &&

@@ -33,9 +33,9 @@ cured=$(best min_capacity_bytes)
 expect 0 tune --capacity 16GiB "$tmp/load.trace"
 stdout_has '^export PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:21$'
 stdout_has 'From PyTorch 2.9 on the name is PYTORCH_ALLOC_CONF'
-stdout_has 'With it the recording fits on 16.0 GiB: it needs 1[01].* GiB, and 20.8 GiB as it is: larger blocks are no longer split'
-stdout_has '^Its price: [0-9]* driver calls in a first pass ([0-9]* as it is); on a large card it$'
-stdout_has '^reserves .* GiB (20.7 GiB).$'
+stdout_has 'With this setting the recording fits on 16.0 GiB: it needs 1[01].* GiB (now 20.8 GiB), because larger blocks are no longer split'
+stdout_has '^It makes [0-9]* driver calls in a first pass (now [0-9]*) and reserves .* GiB on a large card$'
+stdout_has '^(now 20.7 GiB).$'
 stdout_has '^expandable_segments:True  *yes '
 
 # The reported need is what a replay under these settings needs.
@@ -49,20 +49,20 @@ expect 0 replay --repeat 0 --policy pytorch --device sim:16GiB \
 expect 0 tune --json "$tmp/oom.json"
 is 'the cure of a snapshot' "$(best conf)" '"max_split_size_mb:21"'
 expect 0 tune "$tmp/oom.json"
-stdout_has "With it the job gets past the request that failed, on the recorded card's 16.0 GiB: it needs at least [0-9.]* GiB, and"
-stdout_has '^What follows that request was not recorded; the 29 whole passes before it were'
-stdout_has '^It grows: each pass begins with at least 270 MiB more than the one before'
+stdout_has "With this setting the job gets past the failed request on the recorded card's 16.0 GiB: it needs at least [0-9.]* GiB (now"
+stdout_has '^Nothing after that request was recorded; the 29 complete passes before it are'
+stdout_has '^Memory use grows: each pass starts with at least 270 MiB more than the one before'
 if grep -q fits "$tmp/out"; then
     say_failed 'a recording that ends at a failure fits'
 fi
 # The rest of the run needs more than the part up to the failure: what was said
 # is at least that, and no verdict of the whole.
 expect 0 fit --capacity 24GiB "$tmp/oom.json"
-stdout_has '^It gets past the request that failed, on 24.0 GiB: at least 1[67].* GiB is needed.$'
+stdout_has '^It gets past the failed request on 24.0 GiB: it needs at least 1[67].* GiB.$'
 expect 0 fit --json --capacity 24GiB "$tmp/oom.json"
 stdout_has '"verdict":"fits","fits":true,.*"scope":{"steps":29,"ended":false,"grows_bytes_per_step":283115520,"next_step_bytes":0}'
 expect 1 fit --capacity 12GiB "$tmp/oom.json"
-stdout_has '^It does not fit on 12.0 GiB: [0-9.]* GiB is missing for the request that failed, at least 1[67].* GiB is needed.$'
+stdout_has '^It does not fit on 12.0 GiB: it is [0-9.]* GiB short at the failed request and needs at least 1[67].* GiB.$'
 expect 0 tune --json "$tmp/oom.json"
 stdout_has '"scope":{"steps":29,"ended":false'
 
@@ -94,7 +94,7 @@ expect 0 replay --repeat 0 --json --min-capacity --policy pytorch \
     "$tmp/load.trace"
 need=$(field min_capacity_bytes)
 expect 0 fit --capacity "$need" "$tmp/load.trace"
-stdout_has '^The recording fits on 20.8 GiB: 20.8 GiB would do.$'
+stdout_has '^The recording fits on 20.8 GiB: it needs 20.8 GiB.$'
 expect 1 fit --json --capacity $((need - 1)) "$tmp/load.trace"
 stdout_has '"fits":false,'
 is min_capacity_bytes "$(field min_capacity_bytes)" "$need"
@@ -102,7 +102,7 @@ is short_bytes "$(sed 's/,"cures".*//; s/.*"short_bytes":\([0-9]*\).*/\1/' \
     "$tmp/out")" 1
 stdout_has '"cures":\[{"policy":"pytorch","conf":"max_split_size_mb:21","verdict":"fits","fits":true,"min_capacity_bytes":[0-9]*'
 expect 1 fit --capacity 12GiB "$tmp/load.trace"
-stdout_has '^It does not fit on 12.0 GiB: 8.71 GiB is missing, 20.8 GiB would do.$'
+stdout_has '^It does not fit on 12.0 GiB: it is 8.71 GiB short and needs 20.8 GiB.$'
 stdout_has '^export PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:21$'
 expect 0 fit --capacity 12GiB --conf max_split_size_mb:64 "$tmp/load.trace"
 expect 0 fit --capacity 12.5GiB --policy larder "$tmp/load.trace"
@@ -112,12 +112,12 @@ expect 1 fit --json --capacity 10GiB --conf expandable_segments:True \
     "$tmp/load.trace"
 stdout_has '"cures":\[\]'
 expect 1 fit --capacity 10GiB "$tmp/load.trace"
-stdout_has '^No setting helps: at best [0-9.]* MiB ([0-9]* bytes) too much for 10.0 GiB.$'
+stdout_has '^No setting helps: the best still needs [0-9.]* MiB ([0-9]* bytes) more than 10.0 GiB.$'
 
 # A request larger than any device.
 echo 'a 0 1125899906842624' >"$tmp/vast.trace"
 expect 1 fit --capacity 80GiB "$tmp/vast.trace"
-stdout_has '^It does not fit on 80.0 GiB, nor on any other size.$'
+stdout_has '^It does not fit on 80.0 GiB, nor on a device of any other size.$'
 stdout_has '^No setting helps.$'
 expect 1 fit --json --capacity 80GiB "$tmp/vast.trace"
 is short_bytes "$(field short_bytes)" null
@@ -148,9 +148,9 @@ cat >"$tmp/held.json" <<END
    $frame "embed", "line": 9}]}]]}
 END
 expect 0 tune --capacity 10MiB "$tmp/held.json"
-stdout_has '^No setting helps: at best 6.00 MiB (6291456 bytes) too much for 10.0 MiB.$'
-is holders "$(sed -n '/^These hold/,$p' "$tmp/out")" \
-    'These hold most at the peak:
+stdout_has '^No setting helps: the best still needs 6.00 MiB (6291456 bytes) more than 10.0 MiB.$'
+is holders "$(sed -n '/^Largest holders/,$p' "$tmp/out")" \
+    'Largest holders at the peak:
     12.0 MiB in 1  model.py:9 embed
     4.00 MiB in 1  model.py:7 forward'
 
@@ -172,7 +172,7 @@ printf 'a 0 4194304\na 1 16777216\nf 0\nf 1\n' >"$tmp/plain.trace"
 expect 0 tune --json "$tmp/plain.trace"
 is 'nothing to gain' "$(best conf)" null
 expect 0 tune "$tmp/plain.trace"
-stdout_has 'No setting needs a hundredth less'
+stdout_has 'No setting needs at least 1 % less'
 
 # A folder of ranks: the worst rank, and the one that differs.
 mkdir "$tmp/ranks"
@@ -183,7 +183,7 @@ load 40 >"$tmp/ranks/rank3.trace"
 expect 1 fit --capacity 16GiB "$tmp/ranks"
 stdout_has 'rank0.trace  *yes  *10.4 GiB'
 stdout_has 'rank3.trace  *no  *20.8 GiB'
-stdout_has 'Worst: .*rank3.trace.  From 10.4 GiB to 20.7 GiB, the middle 10.4 GiB'
+stdout_has 'Worst: .*rank3.trace.  From 10.4 GiB to 20.7 GiB, median 10.4 GiB'
 stdout_has 'Unlike the others: .*rank3.trace (20.7 GiB)'
 expect 1 fit --json --capacity 16GiB "$tmp/ranks"
 is 'the worst rank' "$(field min_capacity_bytes)" "$need"
@@ -191,7 +191,7 @@ is ranks "$(grep -o '"file":' "$tmp/out" | wc -l)" 4
 expect 0 tune --json --capacity 16GiB "$tmp/ranks"
 is 'the cure of ranks' "$(best conf)" '"max_split_size_mb:21"'
 expect 0 tune --capacity 16GiB "$tmp/ranks"
-stdout_has '^Each rank as it is$'
+stdout_has '^Each rank with its current settings$'
 stdout_has 'rank3.trace *no '
 stdout_has 'rank1.trace *yes '
 stdout_has '^Worst: .*/rank3.trace\.  From '
@@ -213,7 +213,7 @@ expect 2 tune "$tmp/none.json"
 
 # A card by its name: what the driver takes for a process is counted.
 expect 0 fit --gpu rtx4090 "$tmp/load.trace"
-stdout_has "^The recording fits on the NVIDIA GeForce RTX 4090's 23.6 GiB, the context counted: 21.1 GiB would do.$"
+stdout_has "^The recording fits on the NVIDIA GeForce RTX 4090's 23.6 GiB (net of the context): it needs 21.1 GiB.$"
 expect 0 fit --json --gpu 4090 "$tmp/load.trace"
 is 'a card with its context' "$(field min_capacity_bytes)" \
     $((need + 398 * 1048576))
@@ -221,7 +221,7 @@ stdout_has '"capacity_bytes":25382879232,"context_bytes":416284672,'
 expect 1 fit --json --no-cache --gpu t4 "$tmp/load.trace"
 stdout_has '"verdict":"does not fit"'
 expect 0 tune --gpu T4 "$tmp/load.trace"
-stdout_has "fits on the Tesla T4's 14.6 GiB, the context counted: it needs 11.0 GiB"
+stdout_has "fits on the Tesla T4's 14.6 GiB (net of the context): it needs 11.0 GiB"
 expect 2 fit --gpu rtx4900 "$tmp/load.trace"
 stderr_has "gpu: 'rtx4900' is not in the table of cards; did you mean rtx4090?$"
 expect 2 fit --gpu 24GiB "$tmp/load.trace"
@@ -284,8 +284,8 @@ state() {
 }
 state one | sed 's/optimizer_step/Optimizer.step/g' >"$tmp/state.json"
 expect 1 fit --capacity 256MiB "$tmp/state.json"
-stdout_has '^No verdict: the first step fits on 256 MiB: 22[0-9] MiB would do.$'
-stdout_has '^Only the first step was recorded: the next begins with 90.0 MiB of optimizer state more, and may$'
+stdout_has '^No verdict: the first step fits on 256 MiB: it needs 22[0-9] MiB.$'
+stdout_has '^Only the first step was recorded: the next one starts with another 90.0 MiB of optimizer state$'
 expect 1 fit --json --capacity 256MiB "$tmp/state.json"
 stdout_has '"verdict":"no verdict","fits":null,'
 stdout_has '"next_step_bytes":94371840}'

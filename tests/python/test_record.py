@@ -123,7 +123,7 @@ class Record(RunCase):
         self.assertTrue(lines[1].startswith("What happened  It ran out"))
         self.assertIn("Who holds it   attention.py:565", run.stderr)
         self.assertTrue(lines[-1].startswith(" "), lines)
-        self.assertIn("What to do     Hold 2.25 GiB less", run.stderr)
+        self.assertIn("What to do     Reduce the memory in use at that moment by 2.25 GiB", run.stderr)
 
     def test_a_module_runs_by_its_name(self):
         self.write(BEGIN + "print(__name__, sys.argv[1:])", "train.py")

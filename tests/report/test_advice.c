@@ -61,14 +61,14 @@ static void a_smaller_batch_is_given_in_percent(void **state)
     advice_is("segment_alloc 0 100MiB\nalloc 0 60MiB 0 m.py:1:__init__\n"
               "alloc 60 40MiB 0 /home/m.py:2:forward\noom 0 20MiB\n",
               NULL,
-              "Hold 20.0 MiB less at that moment; no setting does that.  A "
-              "batch or sequence smaller by 34 % would (activations, "
-              "temporaries and the request are 60.0 MiB), or recomputing "
-              "activations, first those of m.py:2 forward.",
+              "Reduce the memory in use at that moment by 20.0 MiB; no setting "
+              "does that.  Make the batch or sequence 34 % smaller "
+              "(activations, temporaries and the request take 60.0 MiB), or "
+              "recompute activations, starting with those of m.py:2 forward.",
               MIB(20));
     advice_is("segment_alloc 0 100MiB\nalloc 0 40MiB 0 m.py:1:__init__\n"
               "alloc 40 60MiB 0 m.py:2:forward\noom 0 20MiB\n",
-              NULL, "smaller by 25 % would", MIB(20));
+              NULL, "25 % smaller", MIB(20));
 }
 
 static void where_nothing_scales_what_stays_has_to_shrink(void **state)
@@ -80,14 +80,14 @@ static void where_nothing_scales_what_stays_has_to_shrink(void **state)
     (void)state;
     snprintf(lines, sizeof lines, "%soom 0 20MiB\n", weights);
     advice_is(lines, NULL,
-              "Hold 20.0 MiB less at that moment; no setting does that.  "
-              "Quantising, sharding or offloading what stays would.",
+              "Reduce the memory in use at that moment by 20.0 MiB; no setting "
+              "does that.  Quantise, shard or offload what stays allocated.",
               MIB(20));
     /* The driver had a byte. */
     snprintf(lines, sizeof lines, "%soom 1 20MiB\n", weights);
     advice_is(lines, NULL,
-              "smaller by 100 % would (activations, temporaries and the "
-              "request are 20.0 MiB).",
+              "100 % smaller (activations, temporaries and the request take "
+              "20.0 MiB).",
               MIB(20) - 1);
 }
 
@@ -99,7 +99,7 @@ static void what_was_freed_does_not_scale(void **state)
               "alloc 70 10MiB 0 m.py:2:forward\nalloc 80 20MiB 0 "
               "m.py:2:forward\nfree_requested 80 20MiB 0 "
               "??:0:MmBackward0::apply()\noom 0 40MiB\n",
-              NULL, "temporaries and the request are 50.0 MiB)", MIB(40));
+              NULL, "temporaries and the request take 50.0 MiB)", MIB(40));
 }
 
 static void each_cause_has_its_remedy(void **state)
@@ -109,32 +109,31 @@ static void each_cause_has_its_remedy(void **state)
 
     (void)state;
     snprintf(lines, sizeof lines, "%soom 0 11MiB 7\n", half);
-    advice_is(lines, NULL, "a free block of 11.0 MiB belonged to another.",
-              MIB(11));
+    advice_is(lines, NULL,
+              "a free block of 11.0 MiB belonged to another stream.", MIB(11));
     snprintf(lines, sizeof lines, "%soom 0 1MiB\n", half);
-    advice_is(lines, NULL, "holds a free block of 11.0 MiB before", MIB(11));
+    advice_is(lines, NULL, "that holds a free block of 11.0 MiB.", MIB(11));
     snprintf(lines, sizeof lines, "%soom 30MiB 20MiB\n", half);
     advice_is(lines, NULL, "the driver had 30.0 MiB left.", MIB(30));
     snprintf(lines, sizeof lines, "%soom 0 11MiB\n", half);
     advice_is(lines, NULL,
-              "Raise the limit: a free block of 11.0 MiB was not used.  Which "
-              "rule kept it back was not recorded.",
+              "Raise the limit: a free block of 11.0 MiB was not used.  The "
+              "recording does not say which rule prevented it.",
               MIB(11));
     advice_is(lines, "\"max_split_size\": 67108864",
               "Raise the limit or max_split_size_mb: a free block", MIB(11));
     advice_is(lines, "\"max_split_size\": -1", "Raise the limit: ", MIB(11));
     advice_is(lines, "\"max_split_size\": 0", "Raise the limit: ", MIB(11));
     snprintf(lines, sizeof lines, "%soom 1MiB 12MiB\n", half);
-    advice_is(
-        lines, NULL,
-        "Free what pins 11.0 MiB of free memory earlier, or find a setting "
-        "that can use it: `larder tune` replays them.",
-        MIB(11));
+    advice_is(lines, NULL,
+              "Free earlier what pins 11.0 MiB of free memory, or find a "
+              "setting that makes it usable: `larder tune` replays them.",
+              MIB(11));
     advice_is(lines, "\"expandable_segments\": true",
-              "Free what pins 11.0 MiB of free memory", MIB(11));
+              "Free earlier what pins 11.0 MiB of free memory", MIB(11));
     snprintf(lines, sizeof lines,
              "%salloc 12 3MiB\nfree_requested 12 3MiB\noom 0 10MiB\n", half);
-    advice_is(lines, NULL, "3.00 MiB was freed but still in use", MIB(3));
+    advice_is(lines, NULL, "3.00 MiB was freed, but that stream still", MIB(3));
 }
 
 /* ---- at a peak ------------------------------------------------------------- */
@@ -182,14 +181,13 @@ static void a_setting_stands_beside_a_change_of_code(void **state)
     const struct report_cure cure = {.find = found, .ctx = &asked};
 
     (void)state;
-    cured_advice_is(
-        "segment_alloc 0 80MiB\n"
-        "alloc 0 40MiB 0 torch/optim/adam.py:1:step\n"
-        "alloc 40 9MiB " MAIN,
-        NULL, &cure,
-        "saves about 30.0 MiB.  That is of state in 32 bits.  Without a change "
-        "of code: Set this.",
-        MIB(30));
+    cured_advice_is("segment_alloc 0 80MiB\n"
+                    "alloc 0 40MiB 0 torch/optim/adam.py:1:step\n"
+                    "alloc 40 9MiB " MAIN,
+                    NULL, &cure,
+                    "saves about 30.0 MiB if the state is 32-bit now.  Without "
+                    "changing code: Set this.",
+                    MIB(30));
     assert_int_equal(asked, 1);
 }
 
@@ -223,12 +221,12 @@ static void every_change_of_code_has_its_setting(void **state)
 
     (void)state;
     cured_advice_is(state_of_adam, NULL, &cure,
-                    "Without a change of code: Set this.", MIB(30));
+                    "Without changing code: Set this.", MIB(30));
     cured_advice_is(state_of_adam, "\"expandable_segments\": true", &cure,
-                    "Without a change of code: Set this.", MIB(30));
+                    "Without changing code: Set this.", MIB(30));
     cured_advice_is(state_of_adam, NULL, &no_cure,
-                    "of state in 32 bits.  None of nine does.", MIB(30));
-    cured_advice_is(state_of_adam, NULL, &silent, "of state in 32 bits.",
+                    "the state is 32-bit now.  None of nine does.", MIB(30));
+    cured_advice_is(state_of_adam, NULL, &silent, "the state is 32-bit now.",
                     MIB(30));
     assert_int_equal(asked, 4);
     cured_advice_is("segment_alloc 0 42MiB\nalloc 0 40MiB " MAIN, NULL,
@@ -266,10 +264,10 @@ static void only_what_fits_under_no_setting_is_said_not_to(void **state)
 
     (void)state;
     cured_advice_is(rounded, rounds, &cure, "Set this.", MIB(7));
-    cured_advice_is(rounded, rounds, &no_cure,
-                    "Hold 1.00 MiB less at that "
-                    "moment.  Quantising",
-                    MIB(1));
+    cured_advice_is(
+        rounded, rounds, &no_cure,
+        "Reduce the memory in use at that moment by 1.00 MiB.  Quantise",
+        MIB(1));
     cured_advice_is(rounded, rounds, &no_cure, "None of nine does.", MIB(1));
     assert_int_equal(asked, 3);
     cause_says(rounded, rounds, "is missing.\n");
@@ -277,7 +275,8 @@ static void only_what_fits_under_no_setting_is_said_not_to(void **state)
                "is missing.  No setting changes that.\n");
     cured_advice_is("segment_alloc 0 8MiB\nalloc 0 8MiB 0 m.py:1:__init__\n"
                     "oom 0 2MiB\n",
-                    rounds, &cure, "less at that moment; no setting does that.",
+                    rounds, &cure,
+                    "at that moment by 2.00 MiB; no setting does that.",
                     MIB(2));
     assert_int_equal(asked, 3);
 }
@@ -296,10 +295,10 @@ static void after_the_replay_nobody_is_sent_to_replay(void **state)
 
     (void)state;
     cured_advice_is(pieces, NULL, &no_cure,
-                    "earlier, or allocate it first.  None of nine does.  What "
-                    "follows that request was not recorded.",
+                    "or allocate it first.  None of nine does.  Nothing after "
+                    "that request was recorded.",
                     MIB(40));
-    advice_is(pieces, NULL, "`larder tune` replays them.  What follows",
+    advice_is(pieces, NULL, "`larder tune` replays them.  Nothing after",
               MIB(40));
 }
 
@@ -310,19 +309,20 @@ static void advice_is_about_one_request(void **state)
     (void)state;
     advice_is("segment_alloc 0 40MiB\nalloc 0 40MiB\noom 0 90MiB\n"
               "oom 0 20MiB\n",
-              NULL, "An earlier failure lacked 90.0 MiB.  What follows",
+              NULL, "An earlier failure was 90.0 MiB short.  Nothing after",
               MIB(20));
     advice_is("segment_alloc 0 40MiB\nalloc 0 40MiB\noom 0 20MiB\n"
               "oom 0 20MiB\n",
-              NULL, "stays would.  What follows", MIB(20));
+              NULL, "stays allocated.  Nothing after", MIB(20));
     advice_is("segment_alloc 0 20MiB\nalloc 0 9MiB\noom 30MiB 20MiB\n", NULL,
-              "had 30.0 MiB left.  What follows that request was not recorded.",
+              "had 30.0 MiB left.  Nothing after that request was recorded.",
               MIB(30));
     snprintf(lines, sizeof lines,
              "segment_alloc 0 20MiB\nalloc 0 9MiB\n"
              "oom 30MiB 20MiB\nalloc 9 1MiB\n");
     advice_is(lines, NULL,
-              "had 30.0 MiB left.  That is for this request alone.", MIB(30));
+              "had 30.0 MiB left.  This applies to that request only.",
+              MIB(30));
 }
 
 /* Segments that grow do so by pages, each stream's own: what fills a part of one
@@ -361,8 +361,8 @@ static void three_quarters_of_an_optimizers_state_can_go(void **state)
     (void)state;
     advice_is("alloc 0 40MiB 0 torch/optim/adam.py:1:step\nalloc 40 9MiB " MAIN,
               NULL,
-              "An optimizer with state of 8 bits, or sharded or offloaded "
-              "state, saves about 30.0 MiB.",
+              "Use an optimizer with 8-bit state, or shard or offload its "
+              "state: that saves about 30.0 MiB",
               MIB(30));
 }
 
@@ -371,8 +371,8 @@ static void half_of_the_weights_can_go(void **state)
 {
     (void)state;
     advice_is("alloc 0 20MiB 0 m.py:1:__init__\nalloc 20 20MiB " MAIN, NULL,
-              "Keep the weights in half as many bits (quantised), or part of "
-              "them elsewhere: 10.0 MiB less of the peak.",
+              "Quantise the weights to half their size, or offload half of "
+              "them: that lowers the peak by 10.0 MiB.",
               MIB(10));
     advice_is("alloc 0 20971008 0 m.py:1:__init__\nalloc 20 20MiB " MAIN, NULL,
               NOTHING, 0);
@@ -387,15 +387,15 @@ static void what_is_older_is_weights_most_likely(void **state)
     advice_is("segment_alloc 60 2MiB\nalloc 60 1KiB " MAIN
               "segment 0 40MiB\nblock 40MiB active_allocated\n",
               NULL,
-              "Keep what is older than the recording, weights most likely, in "
-              "half as many bits (quantised), or part of it elsewhere: 20.0 "
-              "MiB less of the peak.",
+              "Quantise what is older than the recording (most likely weights) "
+              "to half its size, or offload half of it: that lowers the peak "
+              "by 20.0 MiB.",
               MIB(20));
     /* Half of them are seen to be made. */
     advice_is("segment_alloc 0 40MiB\nalloc 20 20MiB 0 m.py:1:__init__\n"
               "segment 0 40MiB\nblock 20MiB active_allocated\n"
               "block 20MiB active_allocated m.py:1:__init__\n",
-              NULL, "Keep the weights in half as many bits", MIB(20));
+              NULL, "Quantise the weights to half their size", MIB(20));
 }
 
 /* Recomputing them helps where a backward pass needs them. */
@@ -428,9 +428,9 @@ static void what_only_lives_long_is_not_said_to_scale(void **state)
         strcat(lines,
                i == 40 ? "free_requested 0 40MiB\n" : "segment_alloc + 2MiB\n");
     advice_is(lines, "\"expandable_segments\": true",
-              "Hold half of what is kept for a while, most of it from m.py:2 "
-              "copy_of_weights: that saves about 20.0 MiB.  Half the batch "
-              "does that if the batch sets its size.",
+              "Halve the memory that is held for a while, most of it from "
+              "m.py:2 copy_of_weights: that saves about 20.0 MiB.  Halving the "
+              "batch does that if its size depends on the batch.",
               MIB(20));
 }
 
@@ -458,8 +458,8 @@ static void a_leak_is_what_all_iterations_have_left(void **state)
                "mark step START\nalloc + 3MiB 0 /home/train.py:9:forward\n"
                "alloc 0 20MiB\nfree_requested 0 20MiB\n");
     advice_is(lines, NULL,
-              "Free what each iteration leaves behind, 3.00 MiB each time "
-              "from train.py:9 forward: that saves about 12.0 MiB.",
+              "Free what each iteration leaves behind (3.00 MiB each time, "
+              "from train.py:9 forward): that saves about 12.0 MiB.",
               MIB(12));
 }
 
@@ -472,21 +472,22 @@ static void temporaries_are_those_of_a_line_or_of_the_backward_pass(
         "alloc 0 20MiB 0 /home/me/m.py:2:f\nfree_requested 0 20MiB\n"
         "alloc 0 1MiB " MAIN,
         NULL,
-        "Do the step at m.py:2 f in place or in parts: its temporaries are "
-        "20.0 MiB of the peak, and half of them 10.0 MiB less.",
+        "Do the step at m.py:2 f in place or in parts: its temporaries take "
+        "20.0 MiB at the peak, and halving them lowers it by 10.0 MiB.",
         MIB(10));
-    advice_is("alloc 0 20MiB 0 ??:0:torch::autograd::MmBackward0::apply(x)\n"
-              "free_requested 0 20MiB\nalloc 0 1MiB " MAIN,
-              NULL,
-              "Halve the batch, or fuse what the backward pass takes apart: "
-              "its temporaries are 20.0 MiB of the peak (most of them from "
-              "MmBackward0 of the backward pass), and half of them 10.0 MiB "
-              "less.",
-              MIB(10));
-    advice_is("alloc 0 20MiB\nfree_requested 0 20MiB\nalloc 0 1MiB " MAIN, NULL,
-              "Halve the temporaries: they are 20.0 MiB of the peak, and half "
-              "of them 10.0 MiB less.  No call path says whose.",
-              MIB(10));
+    advice_is(
+        "alloc 0 20MiB 0 ??:0:torch::autograd::MmBackward0::apply(x)\n"
+        "free_requested 0 20MiB\nalloc 0 1MiB " MAIN,
+        NULL,
+        "Halve the batch, or fuse operations of the backward pass: its "
+        "temporaries take 20.0 MiB at the peak (most of them from MmBackward0 "
+        "of the backward pass), and halving them lowers it by 10.0 MiB.",
+        MIB(10));
+    advice_is(
+        "alloc 0 20MiB\nfree_requested 0 20MiB\nalloc 0 1MiB " MAIN, NULL,
+        "Halve the temporaries: they take 20.0 MiB at the peak, and halving "
+        "them lowers it by 10.0 MiB.  No call path shows the origin.",
+        MIB(10));
 }
 
 /* Behind the peak stands another, which the change leaves as it is: what is
@@ -499,7 +500,7 @@ static void a_second_peak_limits_what_is_saved(void **state)
         "alloc 0 40MiB 0 torch/optim/adam.py:1:step\n"};
     static const char *const expected[] = {
         "Halve the batch or the sequence: that saves about 5.00 MiB",
-        "state, saves about 5.00 MiB.", NOTHING};
+        "state: that saves about 5.00 MiB if", NOTHING};
 
     (void)state;
     for (int k = 0; k < 3; k++) {
@@ -520,14 +521,15 @@ static void a_second_peak_limits_what_is_saved(void **state)
 static void other_lines_temporaries_are_not_the_lines(void **state)
 {
     (void)state;
-    advice_is("alloc 0 20MiB 0 /home/me/m.py:2:f\n"
-              "alloc 40 16MiB 0 /home/me/m.py:3:g\n"
-              "free_requested 40 16MiB\nfree_requested 0 20MiB\n"
-              "alloc 0 1MiB " MAIN,
-              NULL,
-              "Do the step at m.py:2 f in place or in parts: its temporaries "
-              "are 20.0 MiB of the peak, and half of them 10.0 MiB less.",
-              MIB(10));
+    advice_is(
+        "alloc 0 20MiB 0 /home/me/m.py:2:f\n"
+        "alloc 40 16MiB 0 /home/me/m.py:3:g\n"
+        "free_requested 40 16MiB\nfree_requested 0 20MiB\n"
+        "alloc 0 1MiB " MAIN,
+        NULL,
+        "Do the step at m.py:2 f in place or in parts: its temporaries take "
+        "20.0 MiB at the peak, and halving them lowers it by 10.0 MiB.",
+        MIB(10));
 }
 
 static void plain_attention_can_be_fused(void **state)
@@ -540,11 +542,12 @@ static void plain_attention_can_be_fused(void **state)
         strcat(lines, i == 40   ? "free_requested 0 30MiB\n"
                       : i == 41 ? "free_requested 30 20MiB\n"
                                 : "segment_alloc + 2MiB\n");
-    advice_is(lines, "\"expandable_segments\": true",
-              "Use fused attention (scaled_dot_product_attention) at gpt.py:9 "
-              "softmax: without what its softmax allocates the peak is 30.0 "
-              "MiB lower.",
-              MIB(30));
+    advice_is(
+        lines, "\"expandable_segments\": true",
+        "Use fused attention (scaled_dot_product_attention) at gpt.py:9 "
+        "softmax: without the allocations of its softmax the peak is 30.0 "
+        "MiB lower.",
+        MIB(30));
 }
 
 static void one_call_may_be_what_is_too_much(void **state)
@@ -553,20 +556,20 @@ static void one_call_may_be_what_is_too_much(void **state)
     advice_is("segment_alloc 0 100MiB\nalloc 0 90MiB 0 m.py:1:__init__\n"
               "oom 0 20MiB 0 m.py:2:softmax\n",
               NULL,
-              "Hold 10.0 MiB less at that moment; no setting does that.  Fused "
-              "attention (scaled_dot_product_attention) would: 20.0 MiB of it "
-              "is of a softmax.",
+              "Reduce the memory in use at that moment by 10.0 MiB; no setting "
+              "does that.  Fused attention (scaled_dot_product_attention) is "
+              "enough: a softmax takes 20.0 MiB of it.",
               MIB(10));
     advice_is("segment_alloc 0 100MiB\nalloc 0 50MiB 0 m.py:1:__init__\n"
               "alloc 50 40MiB 0 m.py:3:cross_entropy\noom 0 40MiB\n",
               NULL,
-              "Hold 30.0 MiB less at that moment; no setting does that.  "
-              "Computing the loss in pieces would: in eight of them it takes "
-              "35.0 MiB less.",
+              "Reduce the memory in use at that moment by 30.0 MiB; no setting "
+              "does that.  Computing the loss in pieces is enough: with eight "
+              "pieces it takes 35.0 MiB less.",
               MIB(30));
     advice_is("segment_alloc 0 100MiB\nalloc 0 95MiB 0 m.py:1:__init__\n"
               "alloc 95 5MiB 0 m.py:3:softmax\noom 0 10MiB\n",
-              NULL, "does that.  Quantising, sharding or offloading", MIB(10));
+              NULL, "does that.  Quantise, shard or offload", MIB(10));
 }
 
 static void a_loss_can_be_computed_in_pieces(void **state)
@@ -575,9 +578,8 @@ static void a_loss_can_be_computed_in_pieces(void **state)
     advice_is("alloc 0 40MiB 0 /home/train.py:3:cross_entropy\n"
               "free_requested 0 40MiB\nalloc 0 1MiB " MAIN,
               NULL,
-              "Compute the loss at train.py:3 cross_entropy in pieces: in "
-              "eight of them "
-              "the peak is 35.0 MiB lower.",
+              "Compute the loss at train.py:3 cross_entropy in pieces: with "
+              "eight pieces the peak is 35.0 MiB lower.",
               MIB(35));
     /* Its softmax is no attention. */
     advice_is("alloc 0 40MiB 0 /home/train.py:3:log_softmax\n"

@@ -82,8 +82,9 @@ static void maxima_of_two_moments_have_two_times(void **state)
         "  when     after event 1 of 5, 10 µs into 40 µs\n"
         "           reserved after event 3 of 5, 30 µs into 40 µs\n");
     has(two, &usual,
-        "at most 4.00 MiB were\n               in use, 10 µs into 40 µs, and "
-        "12.0 MiB reserved from the driver, 30 µs\n               into 40 µs.");
+        "at most 4.00 MiB was\n               in use, at 10 µs of 40 µs, and "
+        "12.0 MiB reserved from the driver, at 30\n               µs of 40 "
+        "µs.");
     has_not("segment_alloc 0 4MiB\nalloc 0 4MiB\n", &usual, "  reserved after");
 }
 

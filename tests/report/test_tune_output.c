@@ -70,7 +70,7 @@ static void assert_whole_or_failed(const struct cli_command *command)
     int fine = run(command, 0, &calls, whole);
 
     assert_true(fine == CLI_EXIT_OK || fine == CLI_EXIT_NO);
-    assert_non_null(strstr(whole, "These hold most"));
+    assert_non_null(strstr(whole, "Largest holders"));
     for (unsigned long n = calls > LAST ? calls - LAST : 1; n <= calls; n++) {
         if (run(command, n, &ignored, part) == fine && strcmp(whole, part) != 0)
             fail_msg("request %lu of %lu: %s", n, calls, part);

@@ -45,12 +45,12 @@ static void a_shortage_says_how_much_is_missing(void **state)
                "alloc 80 20MiB 0 model.py:2:head\n"
                "oom 30MiB 64MiB 0 model.py:3:loss\n",
                NULL, NULL,
-               "ran out of memory when 64.0 MiB was asked for by model.py:3 "
-               "loss: of the 130 MiB that it could have, 100 MiB were in use.",
+               "ran out of memory on a request for 64.0 MiB by model.py:3 "
+               "loss: 100 MiB of the 130 MiB available to it was in use.",
                "model.py:1 forward 80.0 MiB (80 %); model.py:2 head 20.0 MiB "
                "(20 %).",
-               "Hold 34.0 MiB less at that moment; no setting does that.  A "
-               "batch or sequence smaller by 24 % would");
+               "Reduce the memory in use at that moment by 34.0 MiB; no "
+               "setting does that.  Make the batch or sequence 24 % smaller");
 }
 
 static const char pieces[] = "segment_alloc 0 60MiB\n"
@@ -79,16 +79,17 @@ static void fragmentation_gets_a_cure_or_a_setting_that_is_off(void **state)
     struct report_cure cure = {.find = found, .ctx = &asked};
 
     (void)state;
-    verdict_is(pieces, NULL, NULL, "the rest lay in pieces of at most 20.0 MiB",
+    verdict_is(pieces, NULL, NULL,
+               "the rest was in fragments of at most 20.0 MiB",
                "b.py:2 two 20.0 MiB (100 %).",
-               "Free what pins 40.0 MiB of free memory earlier, or find");
-    verdict_is(pieces, "\"expandable_segments\": true", NULL, "pieces", "b.py",
-               "segments can grow already");
-    verdict_is(pieces, NULL, &cure, "pieces", "b.py", "Set this.");
+               "Free earlier what pins 40.0 MiB of free memory, or find");
+    verdict_is(pieces, "\"expandable_segments\": true", NULL, "fragments",
+               "b.py", "segments are expandable already");
+    verdict_is(pieces, NULL, &cure, "fragments", "b.py", "Set this.");
     assert_int_equal(asked, 1);
     /* If the memory is simply too small, no cure is searched for. */
     verdict_is("segment_alloc 0 60MiB\nalloc 0 60MiB\noom 0 30MiB\n", NULL,
-               &cure, "ran out", "60.0 MiB", "Hold 30.0 MiB less");
+               &cure, "ran out", "60.0 MiB", "moment by 30.0 MiB");
     assert_int_equal(asked, 1);
 }
 
@@ -100,12 +101,13 @@ static void a_run_that_recovers_is_told_of(void **state)
     char lines[256];
 
     (void)state;
-    verdict_is(failed, NULL, NULL, "60.0 MiB were in use.", "60.0 MiB",
-               "What follows that request was not recorded.");
+    verdict_is(failed, NULL, NULL,
+               "60.0 MiB of the 60.0 MiB available to it was in use.",
+               "60.0 MiB", "Nothing after that request was recorded.");
     snprintf(lines, sizeof lines, "%salloc 0 20MiB\n", failed);
     verdict_is(lines, NULL, NULL,
-               "60.0 MiB were in use.  It went on: 1 allocation followed.",
-               "60.0 MiB", "That is for this request alone.");
+               "was in use.  The program continued: 1 allocation followed.",
+               "60.0 MiB", "This applies to that request only.");
     /* Those before do not count, and the last failure does. */
     snprintf(lines, sizeof lines,
              "%salloc 0 20MiB\nalloc 20 9MiB\noom 0 40MiB\n"
@@ -113,35 +115,36 @@ static void a_run_that_recovers_is_told_of(void **state)
              failed);
     verdict_is(
         lines, NULL, NULL,
-        "(the last of 2 times): of the 89.0 MiB that it could have, 29.0 "
-        "MiB were in use.  It went on: 2 allocations followed.",
-        "29.0 MiB", "That is for this request alone.");
+        "(the last of 2 failures): 29.0 MiB of the 89.0 MiB available to it "
+        "was in use.  The program continued: 2 allocations followed.",
+        "29.0 MiB", "This applies to that request only.");
 }
 
 /* What the limit was is not recorded: the driver may have had no such block. */
 static void a_limit_is_most_likely(void **state)
 {
     (void)state;
-    verdict_is("segment_alloc 0 20MiB\nalloc 0 20MiB 0 a.py:1:f\n"
-               "oom 60MiB 30MiB\n",
-               NULL, NULL,
-               "was asked for: 20.0 MiB were in use, and the driver had 60.0 "
-               "MiB left: a limit of its own, most likely.",
-               "a.py:1 f", "Raise the process's own limit");
+    verdict_is(
+        "segment_alloc 0 20MiB\nalloc 0 20MiB 0 a.py:1:f\n"
+        "oom 60MiB 30MiB\n",
+        NULL, NULL,
+        "a request for 30.0 MiB: 20.0 MiB was in use, and the driver had 60.0 "
+        "MiB left: most likely a limit of the process refused it.",
+        "a.py:1 f", "Raise the process's memory limit");
 }
 
 static void nobody_holds_memory_where_none_was_in_use(void **state)
 {
     (void)state;
     verdict_is("segment_alloc 0 2MiB\noom 0 4MiB\n", NULL, NULL,
-               "ran out of memory when 4.00 MiB was asked for: of the 2.00 MiB "
-               "that it could have, 0 B were in use.",
-               "Nobody: nothing was in use.", "Hold 2.00 MiB less");
+               "ran out of memory on a request for 4.00 MiB: 0 B of the 2.00 "
+               "MiB available to it was in use.",
+               "Nobody: nothing was in use.", "moment by 2.00 MiB");
     verdict_is("alloc 0 3MiB\nfree_requested 0 3MiB\n", NULL, NULL,
-               "at most 3.00 MiB were in use, 0 µs into 10 µs.", "3.00 MiB",
+               "at most 3.00 MiB was in use, at 0 µs of 10 µs.", "3.00 MiB",
                "");
     verdict_is("free_requested 0 3MiB\n", NULL, NULL,
-               "at most 3.00 MiB were in use.",
+               "at most 3.00 MiB was in use.",
                "older than the recording 3.00 MiB (100 %).", "");
 }
 
@@ -176,7 +179,7 @@ static void the_advice_is_what_lowers_a_peak_most(void **state)
                "Recompute activations (checkpointing), or halve the batch: "
                "that saves about 40.0 MiB; the largest are from m.py:2");
     /* Temporaries do not. */
-    verdict_is(forward, NULL, NULL, "at most 90.0 MiB were in use",
+    verdict_is(forward, NULL, NULL, "at most 90.0 MiB was in use",
                "m.py:2 forward 80.0 MiB (89 %)",
                "Do the step at m.py:2 forward in place or in parts");
     verdict_is("segment_alloc 0 100MiB\nalloc 0 99MiB 0 m.py:1:__init__\n"
@@ -195,7 +198,7 @@ static void the_line_that_holds_most_in_all_is_named(void **state)
                "alloc 50 10MiB 0 ??:0:MmBackward0::apply()\n"
                "free_requested 0 20MiB\nfree_requested 20 15MiB\n"
                "free_requested 35 15MiB\nfree_requested 50 10MiB\n",
-               NULL, NULL, "60.0 MiB were in use", "m.py:2 often 30.0 MiB",
+               NULL, NULL, "60.0 MiB was in use", "m.py:2 often 30.0 MiB",
                "Do the step at m.py:2 often in place or in parts");
 }
 
@@ -218,15 +221,16 @@ static void inference_gets_no_advice_about_training(void **state)
     verdict_is("segment_alloc 0 100MiB\nalloc 0 80MiB 0 m.py:1:__init__\n"
                "alloc 90 1MiB 0 m.py:2:forward\n",
                NULL, NULL, "did not", "m.py:1",
-               "Keep the weights in half as many bits (quantised), or part of "
-               "them elsewhere: 40.0 MiB less");
+               "Quantise the weights to half their size, or offload half of "
+               "them: that lowers the peak by 40.0 MiB");
     /* The weights' line is not one of activations. */
-    verdict_is("segment_alloc 0 100MiB\n"
-               "alloc 0 80MiB 0 model.py:1:__init__\n"
-               "alloc 80 20MiB 0 model.py:2:forward\n"
-               "oom 30MiB 64MiB 0 model.py:3:loss\n",
-               NULL, NULL, "ran out", "model.py:1 __init__ 80.0 MiB",
-               "or recomputing activations, first those of model.py:2 forward");
+    verdict_is(
+        "segment_alloc 0 100MiB\n"
+        "alloc 0 80MiB 0 model.py:1:__init__\n"
+        "alloc 80 20MiB 0 model.py:2:forward\n"
+        "oom 30MiB 64MiB 0 model.py:3:loss\n",
+        NULL, NULL, "ran out", "model.py:1 __init__ 80.0 MiB",
+        "or recompute activations, starting with those of model.py:2 forward");
 }
 
 int main(void)

@@ -72,7 +72,7 @@ def main():
     print(said)
     expected = (
         f"r{77:03}.pickle",
-        "What happened  It ran out of memory when 3.00 GiB was asked for by layers.py:847",
+        "What happened  It ran out of memory on a request for 3.00 GiB by layers.py:847",
         f"{RANKS} of {RANKS} ran out of memory, {RANKS - 1} of them for one reason",
         "r077.pickle: 73.5 MiB more than the median",
         f"and {RANKS - 16} more (--all has all)",

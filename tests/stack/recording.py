@@ -107,7 +107,7 @@ def main():
             done = run(folder, FAILS, *record, "--on-oom", "oom.pickle", "train.py", word)
             expect(done.returncode == status, f"status {status}", done)
             expect(done.stdout == "caught 4\n", "the program's own output", done)
-            expect("1.00 GiB was asked for by train.py:6" in " ".join(done.stderr.split()), "who asked", done)
+            expect("a request for 1.00 GiB by train.py:6" in " ".join(done.stderr.split()), "who asked", done)
             path = os.path.join(folder, "oom.pickle")
             expect(len(events(path, "oom")) == 1, "one failure", done)
             expect(not events(path, "free_completed"), "the moment it failed", done)

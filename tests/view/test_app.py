@@ -165,7 +165,7 @@ class App(looks.Looks):
         page = self.app()
         page.press('#example')
         self.wait_shown(page)
-        self.assertIn('It ran out of memory when 733 MiB', self.in_frame(
+        self.assertIn('It ran out of memory on a request for 733 MiB', self.in_frame(
             page, 'getElementById("verdict").innerText'))
         self.show(page, 'fit')
         self.assertIn('larder fit --gpu rtx4090 oom.pickle',

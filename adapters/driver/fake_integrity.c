@@ -69,10 +69,16 @@ static void md2_block(struct md2 *m)
 
 static void md2_add(struct md2 *m, const void *bytes, size_t count)
 {
-    const unsigned char *from = bytes;
+    const char *from = bytes;
 
-    for (size_t i = 0; i < count; i++) {
-        m->block[m->filled++] = from[i];
+    while (count > 0) {
+        size_t room = BLOCK - m->filled;
+        size_t taken = count < room ? count : room;
+
+        memcpy(m->block + m->filled, from, taken);
+        m->filled += taken;
+        from += taken;
+        count -= taken;
         if (m->filled == BLOCK)
             md2_block(m);
     }

@@ -39,20 +39,26 @@ void fake_variables_release(struct fake_module *m)
     }
 }
 
-/* Begin a call about a variable, which is written to *v. */
-static cud_result begin(const char *symbol, void *module, const char *name,
-                        bool is_sure, struct fake_variable **v)
+/* Begin a call about a variable.  NULL: the call ends with *answer. */
+static struct fake_variable *begin(const char *symbol, void *module,
+                                   const char *name, bool is_sure,
+                                   cud_result *answer)
 {
     struct fake_module *m;
-    cud_result answer = fake_begin_handle(symbol, FAKE_MODULE, module, &m);
+    struct fake_variable *v;
 
-    if (answer != CUD_SUCCESS)
-        return answer;
-    if (name == NULL)
-        return fake_end(
+    *answer = fake_begin_handle(symbol, FAKE_MODULE, module, &m);
+    if (*answer != CUD_SUCCESS)
+        return NULL;
+    if (name == NULL) {
+        *answer = fake_end(
             fake_broken(symbol, CUD_INVALID_VALUE, "the name is NULL"));
-    *v = fake_image_find(&m->image, name, is_sure);
-    return *v != NULL ? CUD_SUCCESS : fake_end(CUD_NOT_FOUND);
+        return NULL;
+    }
+    v = fake_image_find(&m->image, name, is_sure);
+    if (v == NULL)
+        *answer = fake_end(CUD_NOT_FOUND);
+    return v;
 }
 
 static cud_result end(const struct fake_variable *v, uint64_t addr,
@@ -68,13 +74,14 @@ static cud_result end(const struct fake_variable *v, uint64_t addr,
 static cud_result get(const char *symbol, cud_addr *out, size_t *bytes,
                       void *module, const char *name, bool is_sure)
 {
-    struct fake_variable *v;
-    cud_result answer = begin(symbol, module, name, is_sure, &v);
-    struct fake_device *d = fake_current();
+    cud_result answer;
+    struct fake_variable *v = begin(symbol, module, name, is_sure, &answer);
+    struct fake_device *d;
     larder_result r;
 
-    if (answer != CUD_SUCCESS)
+    if (v == NULL)
         return answer;
+    d = fake_current();
     if (d == NULL)
         return fake_end(fake_broken(symbol, CUD_INVALID_CONTEXT,
                                     "no context is current in this thread"));
@@ -99,10 +106,10 @@ cud_result cuLibraryGetGlobal(cud_addr *out, size_t *bytes, void *library,
 cud_result cuLibraryGetManaged(cud_addr *out, size_t *bytes, void *library,
                                const char *name)
 {
-    struct fake_variable *v;
-    cud_result answer = begin(__func__, library, name, true, &v);
+    cud_result answer;
+    struct fake_variable *v = begin(__func__, library, name, true, &answer);
 
-    if (answer != CUD_SUCCESS)
+    if (v == NULL)
         return answer;
     if (v->managed == NULL && (v->managed = calloc(1, v->bytes)) != NULL &&
         v->values != NULL)

@@ -44,7 +44,7 @@ class Case(unittest.TestCase):
 
     def run_it(self, *words):
         return subprocess.run(
-            [os.path.join(BUILD, "larder"), "run", *words],
+            [os.path.join(BUILD, "larder"), "run", "--engine", "fake", *words],
             env={
                 **os.environ,
                 "LARDER_PYTHON": PYTHON,

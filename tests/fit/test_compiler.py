@@ -73,6 +73,7 @@ class Compiler(Case):
 
             assert torch._dynamo.source.LocalSource("x").name
             assert torch._dynamo.optimize is not None
+            torch.zeros(4, device="cuda")
             """
         )
 

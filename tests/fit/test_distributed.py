@@ -59,7 +59,7 @@ class Distributed(Case):
             """
         )
         run = self.run_it("--world-size", "2", script)
-        self.assertEqual(run.returncode, 1)
+        self.assertEqual(run.returncode, 2)
         self.assertIn("the other processes are not there", run.stderr)
 
     def test_what_is_gathered_is_what_this_process_holds(self):

@@ -1,5 +1,7 @@
 """Detects the program's phases: modules, backward, optimizers, steps."""
 
+import weakref
+
 import torch
 from torch.nn.modules import module as modules
 
@@ -17,7 +19,8 @@ class Phases:
         self._watcher = watcher
         self._before_backward = before_backward
         self._known = set()
-        self._optimizer = None
+        self._first = None  # a weak reference to the first optimizer
+        self._name = ""  # of its class
 
     # ---- modules -----------------------------------------------------------
 
@@ -46,7 +49,7 @@ class Phases:
             self._storages.say(tensor, kind)
 
     def optimizer_name(self):
-        return type(self._optimizer).__name__ if self._optimizer else ""
+        return self._name
 
     # ---- backward ----------------------------------------------------------
 
@@ -76,9 +79,10 @@ class Phases:
         for state in optimizer.state.values():
             for value in state.values():
                 self._say(value, ledger.STATE)
-        if self._optimizer is None:
-            self._optimizer = optimizer
-        if self._optimizer is optimizer:
+        if self._first is None or self._first() is None:
+            self._first = weakref.ref(optimizer)
+            self._name = self._name or type(optimizer).__name__
+        if self._first() is optimizer:
             self._end_step()
 
     def _end_step(self):

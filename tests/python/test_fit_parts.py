@@ -189,14 +189,19 @@ class Engines(unittest.TestCase):
         with self.assertRaisesRegex(engines.EngineError, "ROCm"):
             self.build("__version__ = '2.8.0'\ncuda = None\nhip: str = '6.2'\n")
 
-    def chosen(self, build, **given):
+    def chosen(self, build, kind="script", **given):
         options = types.SimpleNamespace(
-            **{"engine": None, "real_cpu": False, "on_item": None, **given}
+            **{
+                "engine": None, "real_cpu": False, "on_item": None, "module": False,
+                "script": "train.py", **given,
+            }
         )
         with mock.patch.object(engines, "torch_build", lambda: build), mock.patch.object(
             engines, "_is_here", lambda library: True
         ):
-            return engines.of(options, "script")
+            engine = engines.of(options, kind)
+            engines.check(options, engine)
+            return engine
 
     def test_the_engine_is_that_of_the_build_unless_one_is_named(self):
         self.assertEqual(self.chosen(("2.8", "12.8")), "stand-in")
@@ -207,6 +212,16 @@ class Engines(unittest.TestCase):
             self.chosen(("2.8", None), engine="stand-in")
         with self.assertRaisesRegex(engines.EngineError, "pip install torch"):
             self.chosen(None)
+
+
+    def test_a_launcher_needs_the_other_engine(self):
+        run = {"kind": "command", "script": "/usr/bin/torchrun"}
+        self.assertEqual(self.chosen(("2.8", "12.8"), **run), "stand-in")
+        self.assertEqual(self.chosen(None, engine="stand-in", **run), "stand-in")
+        module = {"kind": "module", "module": True, "script": "torch.distributed.run"}
+        for words in (run, module):
+            with self.assertRaisesRegex(engines.EngineError, "--world-size N SCRIPT"):
+                self.chosen(("2.8", None), **words)
 
 
 class Script(unittest.TestCase):

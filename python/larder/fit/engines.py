@@ -59,6 +59,29 @@ def _has_no_torch():
     return EngineError(f"this Python has no PyTorch; {_ADVICE}")
 
 
+# What starts programs of PyTorch in other processes.
+_LAUNCHERS = ("torchrun", "accelerate", "deepspeed")
+_LAUNCHER_MODULES = (
+    "torch.distributed.run", "torch.distributed.launch", "accelerate.commands.launch",
+)
+
+
+def _refuse_launcher(name):
+    raise EngineError(
+        f"{name} starts other processes, which --engine fake does not follow: larder "
+        "run --world-size N SCRIPT runs the first of N; --engine stand-in runs all "
+        "(pip install torch, which has CUDA)"
+    )
+
+
+def _check_command(options):
+    """What launchers start has no GPU with a CPU-only PyTorch."""
+    name = os.path.basename(options.script)
+    build = torch_build() if name in _LAUNCHERS and options.engine is None else None
+    if build is not None and build[1] is None:
+        _refuse_launcher(name)
+
+
 def of(options, kind):
     """The engine.  Raises EngineError."""
     asked = options.engine
@@ -68,6 +91,7 @@ def of(options, kind):
                 "--engine fake runs scripts, modules and notebooks; a command "
                 "needs --engine stand-in"
             )
+        _check_command(options)
         return STAND_IN
     build = torch_build()
     if build is None and asked != STAND_IN:
@@ -90,6 +114,8 @@ def of(options, kind):
 def check(options, engine):
     """Raises EngineError for options that the engine does not have."""
     if engine != STAND_IN:
+        if options.module and options.script in _LAUNCHER_MODULES:
+            _refuse_launcher(options.script)
         return
     for name in ("real_cpu", "on_item"):
         if getattr(options, name):

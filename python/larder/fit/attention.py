@@ -108,10 +108,10 @@ def _has_much_shared_memory(capability):
     )
 
 
-def _tile(query, dropout, gpu):
+def _tile(query, size, dropout, gpu):
     """Queries and keys per block, and whether gradients of keys and values are
-    accumulated in memory: those of the first kernel in the list that fits."""
-    size = query.shape[-1]
+    accumulated in memory: those of the first kernel in the list that fits.
+    `size`: the larger head size, of the queries or of the values."""
     roomy = _has_much_shared_memory(gpu.capability)
     if size <= 64:
         return 64, 64, False
@@ -139,7 +139,8 @@ def _workspace(query, key, value, dropout, gpu):
     """The queries' gradients in tiles, each with 16 bytes of locks, and those
     of keys and values."""
     batch, heads, length, size, _, keys = _lengths(query, key)
-    height, width, adds_up = _tile(query, dropout, gpu)
+    widest = max(size, value.shape[-1])
+    height, width, adds_up = _tile(query, widest, dropout, gpu)
     tiles = _div_up(length, height) * _div_up(size, width)
     each = tiles * (16 + height * width * 4)
     if adds_up:
@@ -180,3 +181,16 @@ def efficient_backward(taker, args, kwargs, gpu):
             taker.drop(sums)
         taker.drop(product)
     taker.take(_workspace(query, key, value, dropout, gpu))
+
+
+# ---- cuDNN ------------------------------------------------------------------
+
+
+def cudnn_copies(args, kwargs):
+    return _copy(args[0])
+
+
+def cudnn_backward(taker, args, kwargs, gpu):
+    """The queries' gradients and row sums in 32 bits.  Only cuDNN knows."""
+    batch, heads, length, size, _, _ = _lengths(*args[1:3])
+    taker.take(batch * heads * length * (size + 1) * 4)

@@ -53,7 +53,9 @@ class Run:
         guard.install()
         self.mode.adding.try_engine()
         tensors.install()
-        torch_cuda.install(self.mode.storages, options)
+        torch_cuda.install(
+            self.mode.storages, options, self.mode.unsupported.check_device
+        )
         composites.install(options)
         recurrent.install()
         saving.install()
@@ -88,6 +90,7 @@ class Run:
             import torch
 
             text = "".join(_program_lines(error))
+            self.mode.unsupported.note(error)
             memory = isinstance(error, torch.cuda.OutOfMemoryError)
             return ("out of memory" if memory else "failed"), text
         return "ended", None
@@ -152,6 +155,8 @@ def main():
     parent = os.getpid()
     began = time.monotonic()
     how, why = run.program()
+    if run.mode.unsupported.why and how != "out of memory":
+        how = "failed"
     if os.getpid() != parent:
         return 0  # a worker process of the program that has ended
     from larder.fit import outcome

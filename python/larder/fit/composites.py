@@ -1,58 +1,150 @@
 """Operators that PyTorch composes depending on the GPU, composed here in the
 same way."""
 
+import functools
 import math
 
 import torch
 
 aten = torch.ops.aten
 
-FLASH, EFFICIENT, MATH = "flash", "efficient", "math"
+FLASH, EFFICIENT, MATH, CUDNN = "flash", "efficient", "math", "cuDNN"
+
+_HALF = (torch.float16, torch.bfloat16)
+
+# Those of no gradient formula whose parts make memory of their own: fake
+# tensors would show the result alone.
+_OF_PARTS = {
+    aten._euclidean_dist.default,
+    aten._safe_softmax.default,
+    aten.binary_cross_entropy_with_logits.default,
+    aten.celu.default,
+    aten.logsumexp.default,
+    aten.mvlgamma.default,
+    aten.soft_margin_loss.default,
+}
+
+# What is composed here: operator -> function.
+OWN = {}
 
 _library = None
 
 
-def _flash_fits(q, k, v, mask, dropout, capability):
+@functools.cache
+def _parts(func):
+    if func in _OF_PARTS:
+        key = torch._C.DispatchKey.CompositeExplicitAutograd
+        return functools.partial(func._op_dk, key)
+    return None
+
+
+def parts_of(func):
+    """The operator as a composition of others, or None.  Where nothing can have
+    a gradient, operators come here before PyTorch composes them."""
+    if torch.is_inference_mode_enabled():
+        if func in OWN:
+            return OWN[func]
+        if func.namespace == "aten" and func._can_decompose():
+            return func.decompose
+    return _parts(func)
+
+
+# ---- attention --------------------------------------------------------------
+
+
+def _alike(q, k, v, groups):
+    """Whether batches are the same, and heads, unless keys have fewer."""
+    heads = groups or q.shape[1] == k.shape[1] == v.shape[1]
+    return q.dim() == 4 and q.shape[0] == k.shape[0] == v.shape[0] and heads
+
+
+def _wants_gradient(*tensors):
+    return torch.is_grad_enabled() and any(t.requires_grad for t in tensors)
+
+
+def _is_too_wide(q, k, v, dropout, capability):
+    """For backward in the shared memory of these."""
+    size = q.shape[-1]
+    return (
+        capability in ((8, 6), (8, 9), (12, 0), (12, 1))
+        and (192 < size <= 224 or (size > 224 and dropout > 0))
+        and _wants_gradient(q, k, v)
+    )
+
+
+def _flash_fits(q, k, v, mask, dropout, causal, enable_gqa, capability):
     return (
         mask is None
         and torch.backends.cuda.flash_sdp_enabled()
         and capability >= (8, 0)
-        and q.dtype in (torch.float16, torch.bfloat16)
-        and q.dim() == 4
+        and q.dtype in _HALF
+        and _alike(q, k, v, enable_gqa)
         and q.shape[-1] == k.shape[-1] == v.shape[-1] <= 256
         and min(q.shape[-2], k.shape[-2]) > 0
+        and not (causal and q.shape[-2] != k.shape[-2])
+        and not _is_too_wide(q, k, v, dropout, capability)
     )
 
 
 # Whether memory-efficient attention accepts fewer key heads than query heads:
-# seen in 2.15, and not in 2.6.  The version in which this changed was not
+# seen in 2.15, and not in 2.6 and 2.8.  The version in which this changed was not
 # determined.
 _EFFICIENT_GROUPS = tuple(
     int(n) for n in torch.__version__.split(".")[:2]
 ) >= (2, 12)
 
 
-def _efficient_fits(q, k, v, mask, enable_gqa):
+def _alignment(q, capability):
+    """Of a head's size, in elements: 16 bytes where there are tensor cores."""
+    is_half = q.dtype in _HALF
+    if capability >= (8, 0) or (capability >= (7, 0) and is_half):
+        return 8 if is_half else 4
+    return 1
+
+
+def _efficient_fits(q, k, v, mask, dropout, causal, enable_gqa, capability):
+    alignment = _alignment(q, capability)
     groups = enable_gqa and _EFFICIENT_GROUPS
     return (
         torch.backends.cuda.mem_efficient_sdp_enabled()
         and (groups or not enable_gqa)
-        and q.dtype in (torch.float16, torch.bfloat16, torch.float32)
-        and q.dim() == 4
-        and q.shape[-1] == k.shape[-1]
+        and q.dtype in (*_HALF, torch.float32)
+        and _alike(q, k, v, groups)
+        and q.shape[-1] == k.shape[-1] > 0
         and k.shape[1] == v.shape[1]
-        and (groups or q.shape[1] == k.shape[1])
-        and not (mask is not None and mask.requires_grad)
+        and min(q.shape[-2], k.shape[-2]) > 0
+        and q.shape[-1] % alignment == 0
+        and v.shape[-1] % alignment == 0
     )
 
 
-def choice(q, k, v, mask, dropout, enable_gqa, capability):
+def _cudnn_fits(q, k, v, mask, dropout, causal, enable_gqa, capability):
+    return (
+        torch.backends.cuda.cudnn_sdp_enabled()
+        and capability >= (8, 0)
+        and q.dtype in _HALF
+        and _alike(q, k, v, enable_gqa)
+        and max(q.shape[-1], v.shape[-1]) <= 128
+        and q.shape[-1] % 8 == v.shape[-1] % 8 == 0
+        and min(q.shape[-2], k.shape[-2]) > 1
+    )
+
+
+# By PyTorch's numbers; mathematics is always possible.
+_WAYS = {1: (FLASH, _flash_fits), 2: (EFFICIENT, _efficient_fits), 3: (CUDNN, _cudnn_fits)}
+
+
+def choice(*call):
     """The implementation of attention that PyTorch would choose, in its order."""
-    if _flash_fits(q, k, v, mask, dropout, capability):
-        return FLASH
-    if _efficient_fits(q, k, v, mask, enable_gqa):
-        return EFFICIENT
-    return MATH
+    for number in torch._C._get_sdp_priority_order():
+        way, fits = _WAYS.get(number, (MATH, _math_fits))
+        if fits(*call):
+            return way
+    raise RuntimeError("No available kernel. Aborting execution.")
+
+
+def _math_fits(*call):
+    return torch.backends.cuda.math_sdp_enabled()
 
 
 def _padded(tensor):
@@ -70,13 +162,19 @@ def _flash(q, k, v, dropout, causal, scale):
     return out[..., :size] if out.shape[-1] != size else out
 
 
+def _numbers(mask, q):
+    """The mask as numbers that are added."""
+    if mask is None or mask.dtype != torch.bool:
+        return mask
+    never = torch.full((), -math.inf, dtype=q.dtype, device=mask.device)
+    return torch.where(mask, 0.0, never)
+
+
 def _bias_of(mask, q, k):
     """The bias as numbers, expanded, with rows aligned as the kernel requires."""
+    mask = _numbers(mask, q)
     if mask is None:
         return None
-    if mask.dtype == torch.bool:
-        numbers = torch.zeros_like(mask, dtype=q.dtype)
-        mask = numbers.masked_fill_(mask.logical_not(), float("-inf"))
     rest = mask.shape[-1] % 8
     if rest:
         length = mask.shape[-1]
@@ -85,11 +183,23 @@ def _bias_of(mask, q, k):
 
 
 def _efficient(q, k, v, mask, dropout, causal, scale):
-    needs = torch.is_grad_enabled() and any(
-        t.requires_grad for t in (q, k, v)
-    )
     return aten._scaled_dot_product_efficient_attention(
-        q, k, v, _bias_of(mask, q, k), needs, dropout, causal, scale=scale
+        q, k, v, _bias_of(mask, q, k), _wants_gradient(q, k, v), dropout, causal,
+        scale=scale,
+    )[0]
+
+
+def _cudnn(q, k, v, mask, dropout, causal, scale):
+    return aten._scaled_dot_product_cudnn_attention(
+        q, k, v, _bias_of(mask, q, k), _wants_gradient(q, k, v), dropout, causal,
+        False, scale=scale,
+    )[0]
+
+
+def _math(q, k, v, mask, dropout, causal, scale, enable_gqa):
+    return aten._scaled_dot_product_attention_math(
+        q, k, v, _numbers(mask, q), dropout, causal, None, scale=scale,
+        enable_gqa=enable_gqa,
     )[0]
 
 
@@ -98,18 +208,14 @@ def _attention(capability):
         q, k, v, mask=None, dropout=0.0, causal=False, *, scale=None,
         enable_gqa=False,
     ):
-        way = choice(q, k, v, mask, dropout, enable_gqa, capability)
+        way = choice(q, k, v, mask, dropout, causal, enable_gqa, capability)
         if way == FLASH:
             return _flash(q, k, v, dropout, causal, scale)
         if way == EFFICIENT:
             return _efficient(q, k, v, mask, dropout, causal, scale)
-        if mask is not None and mask.dtype == torch.bool:
-            numbers = torch.zeros_like(mask, dtype=q.dtype)
-            mask = numbers.masked_fill_(mask.logical_not(), float("-inf"))
-        return aten._scaled_dot_product_attention_math(
-            q, k, v, mask, dropout, causal, None, scale=scale,
-            enable_gqa=enable_gqa,
-        )[0]
+        if way == CUDNN:
+            return _cudnn(q, k, v, mask, dropout, causal, scale)
+        return _math(q, k, v, mask, dropout, causal, scale, enable_gqa)
 
     return attention
 
@@ -123,11 +229,16 @@ def _linear(data, weight, bias=None):
     return torch.matmul(data, weight.t()).add_(bias)
 
 
+def put(library, name, function):
+    """Compose an operator here, with gradients and without."""
+    for key in ("AutogradCUDA", "CUDA"):
+        library.impl(name, function, key)
+    packet, _, overload = name.partition(".")
+    OWN[getattr(getattr(aten, packet), overload or "default")] = function
+
+
 def install(options):
     global _library
     _library = torch.library.Library("aten", "IMPL")
-    for key in ("AutogradCUDA", "CUDA"):
-        _library.impl(
-            "scaled_dot_product_attention", _attention(options.capability), key
-        )
-        _library.impl("linear", _linear, key)
+    put(_library, "scaled_dot_product_attention", _attention(options.capability))
+    put(_library, "linear", _linear)

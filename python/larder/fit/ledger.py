@@ -5,6 +5,7 @@ the indices of their fields.
 """
 
 import sys
+import threading
 
 from larder._files import NewFile
 
@@ -41,23 +42,25 @@ class Ledger:
     and a pair (allocation, stream) for record_stream()."""
 
     def __init__(self):
+        self.lock = threading.RLock()
         self.records = []
         self.events = []
         self.live = 0
         self.peak = 0
 
     def add(self, record):
-        number = len(self.records)
-        self.records.append(record)
-        self.events.append(number)
-        self.live += record[BYTES]
-        if self.live > self.peak:
-            self.peak = self.live
-        return number
+        with self.lock:
+            number = len(self.records)
+            self.records.append(record)
+            self.events.append(number)
+            self.live += record[BYTES]
+            self.peak = max(self.peak, self.live)
+            return number
 
     def drop(self, number):
-        self.events.append(~number)
-        self.live -= self.records[number][BYTES]
+        with self.lock:
+            self.events.append(~number)
+            self.live -= self.records[number][BYTES]
 
     def mark(self, text):
         self.events.append(text)

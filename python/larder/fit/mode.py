@@ -9,10 +9,14 @@ values (values.py).
 import functools
 
 import torch
+from torch._subclasses import fake_tensor
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from larder.fit import formulas, ledger, real, recurrent, temporaries, unread, values
+from larder.fit import (
+    composites, formulas, known, ledger, real, recurrent, temporaries, unread,
+    unsupported, values,
+)
 from larder.fit.adding import Adding
 from larder.fit.scopes import scopes
 from larder.fit.storages import Storages
@@ -23,6 +27,12 @@ _FAKE = torch._C._TorchDispatchModeKey.FAKE
 
 # Operators whose kernels allocate their results from the last to the first.
 _LAST_FIRST = {aten.native_dropout.default}
+
+# Of whose results the last stay on the host: attention's seed and its offset.
+_LAST_ON_HOST = {
+    aten._scaled_dot_product_cudnn_attention.default: 3,
+    aten._scaled_dot_product_efficient_attention.default: 2,
+}
 
 # Operators that reduce into what they wrote.
 _LOSSES = (aten.mse_loss.default, aten.smooth_l1_loss.default)
@@ -75,6 +85,7 @@ class GpuMode(TorchDispatchMode):
         super().__init__()
         self.fake = FakeTensorMode(allow_non_fake_inputs=True)
         self.storages = Storages(book)
+        self.unsupported = unsupported.Unsupported()
         self.adding = Adding()
         self.real = real.Real() if options.real_cpu else None
         # What is computed for real reads everything that comes from the host.
@@ -115,8 +126,19 @@ class GpuMode(TorchDispatchMode):
             first = _first_fake(kwargs.values())
         if self._is_of_another_mode(first):
             return func(*args, **kwargs)
-        if first is None and not _names_gpu(kwargs.get("device")):
+        device = kwargs.get("device")
+        self.unsupported.check_device(device)
+        if first is None and not _names_gpu(device):
             return self._on_host(func, args, kwargs)
+        # Fake tensors are of one thread at a time.
+        with self.storages.book.lock:
+            return self._on_gpu(func, args, kwargs)
+
+    def _on_gpu(self, func, args, kwargs):
+        composed = composites.parts_of(func)
+        if composed is not None:
+            with self:
+                return composed(*args, **kwargs)
         if self.unread is not None and not self._is_upload(func, args):
             self.unread.before(func, args, kwargs)
         special = self._special.get(func)
@@ -148,7 +170,7 @@ class GpuMode(TorchDispatchMode):
             source = args[1]
         else:
             return False
-        return source.numel() > values.REMEMBERED
+        return not known.is_small(source)
 
     def _on_host(self, func, args, kwargs):
         if func is aten.is_pinned.default:
@@ -172,37 +194,49 @@ class GpuMode(TorchDispatchMode):
                 kwargs = {k: v for k, v in kwargs.items() if k != name}
         before = self.temporaries.before(func, args, kwargs)
         try:
-            with self.fake:
-                result = func(*args, **kwargs)
+            try:
+                with self.fake:
+                    result = func(*args, **kwargs)
+            except fake_tensor.DynamicOutputShapeException:
+                return self._data_dependent(func, args, kwargs)
+            except Exception as error:
+                if not unsupported.has_no_fake(error):
+                    raise
+                return self._by_its_kernel(func, args, kwargs)
             name = func._opname if hasattr(func, "_opname") else str(func)
-            made = values.tensors(result)
+            on_gpu = result
+            if func in _LAST_ON_HOST:
+                on_gpu = result[: -_LAST_ON_HOST[func]]
+            made = known.flat(on_gpu)
             if func in _LAST_FIRST:
                 made = reversed(list(made))
             for tensor in made:
                 if isinstance(tensor, FakeTensor):
                     self.storages.watch(tensor, name)
             self.temporaries.after(func, args, kwargs)
-            if self.real is not None:
-                self.real.follow(func, args, kwargs, result)
-            if func._schema.is_mutable:
-                self._forget_values(func, args)
+            self.values.follow(func, args, kwargs, result)
         finally:
             before.end()
         return result
+
+    def _by_its_kernel(self, func, args, kwargs):
+        """An operator of the program's own without a fake: what it runs on the GPU
+        may be made of others."""
+        for key in ("CUDA", "CompositeExplicitAutograd"):
+            if not torch._C._dispatch_has_kernel_for_dispatch_key(func.name(), key):
+                continue
+            try:
+                with self:
+                    return func._op_dk(getattr(torch._C.DispatchKey, key), *args, **kwargs)
+            except RuntimeError as error:
+                raise self.unsupported.operator(func, error) from error
+        raise self.unsupported.operator(func)
 
     def take(self, name, *tensors):
         """Allocate memory for tensors that were created in another way."""
         for tensor in tensors:
             if tensor is not None:
                 self.storages.watch(tensor, name)
-
-    def _forget_values(self, func, args):
-        for arg, known in zip(args, func._schema.arguments):
-            if known.alias_info is None or not known.alias_info.is_write:
-                continue
-            for tensor in arg if isinstance(arg, (list, tuple)) else (arg,):
-                if isinstance(tensor, FakeTensor):
-                    self.values.forget(tensor)
 
     def _same(self, func, args, kwargs):
         return NotImplemented
@@ -211,16 +245,13 @@ class GpuMode(TorchDispatchMode):
         return self.values.number(args[0])
 
     def _equal(self, func, args, kwargs):
-        known = [self.values.known(tensor) for tensor in args]
-        if all(tensor is not None for tensor in known):
-            return torch.equal(*known)
-        return self.values.answer("equal", True)
+        return self.values.equal(args)
 
     def _pin(self, func, args, kwargs):
         return args[0]
 
     def _data_dependent(self, func, args, kwargs):
-        return self.values.stand_in(self, func, args, kwargs)
+        return self.values.sized(self, func, args, kwargs)
 
     def _to_copy(self, func, args, kwargs):
         source = args[0]
@@ -230,11 +261,17 @@ class GpuMode(TorchDispatchMode):
                 return NotImplemented
             return self.values.on_host(source, kwargs.get("dtype"))
         if not _is_gpu(source):
-            return self._upload(source, kwargs)
+            return self._upload(source, kwargs["device"], kwargs.get("dtype"))
         return NotImplemented
 
-    def _upload(self, source, kwargs):
-        dtype = kwargs.get("dtype") or source.dtype
+    def upload(self, source, assumed):
+        """A host tensor's copy on the GPU; anything else as it is."""
+        if not isinstance(source, torch.Tensor):
+            return source
+        return self._upload(source, "cuda:0", None, assumed)
+
+    def _upload(self, source, device, dtype, assumed=frozenset()):
+        dtype = dtype or source.dtype
         layout = source
         if not (
             source.is_contiguous()
@@ -244,9 +281,9 @@ class GpuMode(TorchDispatchMode):
         result = self.run(
             aten.empty_strided.default,
             (list(source.shape), list(layout.stride())),
-            {"dtype": dtype, "device": kwargs["device"]},
+            {"dtype": dtype, "device": device},
         )
-        self.values.remember(result, source)
+        self.values.hold(result, source, assumed)
         if scopes.phase == ledger.OTHER and dtype != source.dtype:
             # The copy is made first, and converted on the GPU.
             self.temporaries.passing(source.untyped_storage().nbytes())
@@ -263,11 +300,9 @@ class GpuMode(TorchDispatchMode):
             if source.dtype != target.dtype:
                 # Copied unchanged, and converted on the GPU.
                 self.temporaries.passing(source.numel() * source.element_size())
-            self.values.replace(target, source)
+            self.values.follow(func, args, kwargs, target)
             return target
-        self.run(func, args, kwargs)
-        self.values.take_over(target, source)
-        return target
+        return self.run(func, args, kwargs)
 
     def _write_into(self, func, args, kwargs):
         into = formulas.in_place(func)
@@ -293,4 +328,7 @@ class GpuMode(TorchDispatchMode):
         if not (_is_gpu(first) and _is_gpu(second)) or kwargs:
             return NotImplemented
         kept = self.adding.in_place(first, second)
-        return NotImplemented if kept is None else kept
+        if kept is None:
+            return NotImplemented
+        known.forget(kept)
+        return kept

@@ -18,6 +18,7 @@ def write(run, how, seconds):
             print(f"larder run: {options.snapshot}: {error}", file=sys.stderr)
     told = {
         "how": how,
+        "unsupported": run.mode.unsupported.why,
         "seconds": seconds,
         "steps": run.watcher.steps,
         "repeats": run.watcher.repeats,
@@ -29,6 +30,7 @@ def write(run, how, seconds):
         "optimizer": run.phases.optimizer_name(),
         "changes_made": run.changes.made,
         "made_up": [[f"{p[0]}:{p[1]}", w] for p, w in run.mode.values.places.items()],
+        "assumed": run.mode.values.told(),
         **summary.of_book(book),
     }
     with NewFile(options.result, encoding="utf-8") as file:

@@ -8,6 +8,8 @@ layer must keep: gates, states, and the layer's output.
 import torch
 from torch._subclasses.fake_tensor import FakeTensor
 
+from larder.fit import composites
+
 aten = torch.ops.aten
 
 _RELU, _TANH, _LSTM, _GRU = range(4)
@@ -211,7 +213,6 @@ def install():
     _library = torch.library.Library("aten", "IMPL")
     names = {"lstm": _LSTM, "gru": _GRU, "rnn_tanh": _TANH, "rnn_relu": _RELU}
     for name, mode in names.items():
-        for key in ("AutogradCUDA", "CUDA"):
-            _library.impl(f"{name}.input", _dense(mode), key)
-            _library.impl(f"{name}.data", _packed(mode), key)
+        composites.put(_library, f"{name}.input", _dense(mode))
+        composites.put(_library, f"{name}.data", _packed(mode))
     torch.nn.RNNBase.flatten_parameters = _flatten

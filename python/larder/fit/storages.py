@@ -81,7 +81,11 @@ class Storages:
         self.release(number)
 
     def number_of(self, tensor):
-        return self.numbers.get(tensor.untyped_storage()._cdata)
+        """None for a tensor without memory, or one around others (vmap's)."""
+        try:
+            return self.numbers.get(tensor.untyped_storage()._cdata)
+        except (RuntimeError, NotImplementedError):
+            return None
 
     def say(self, tensor, kind):
         """Record the purpose of the tensor's memory."""

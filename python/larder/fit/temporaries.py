@@ -4,12 +4,13 @@ docs/FIT.md has the table with its sources.
 """
 
 import collections
+import itertools
 import math
+import threading
 
 import torch
 
 from larder.fit import attention, ledger, reductions, sorting
-from larder.fit.scopes import scopes
 
 aten = torch.ops.aten
 
@@ -103,6 +104,11 @@ def _upsample_backward(args, kwargs):
     return [] if args[0].is_contiguous() else [_size(args[0])]
 
 
+def _softmax_backward(args, kwargs):
+    """The gradient times the result."""
+    return [_size(args[0])]
+
+
 def _norm(args, kwargs):
     """A partial sum for each chunk of 65 536 elements of each tensor."""
     tensors = args[0]
@@ -119,10 +125,12 @@ _TABLE = {
     aten._scaled_dot_product_efficient_attention_backward.default: (
         attention.efficient_copies
     ),
+    aten._scaled_dot_product_cudnn_attention_backward.default: attention.cudnn_copies,
 }
 
 # The same, after the results exist.
 _AFTER = {
+    aten._softmax_backward_data.default: _softmax_backward,
     aten.upsample_nearest2d_backward.default: _upsample_backward,
     aten.upsample_bilinear2d_backward.default: _upsample_backward,
 }
@@ -143,6 +151,7 @@ _IN_STEPS = {
     aten._scaled_dot_product_efficient_attention_backward.default: (
         attention.efficient_backward
     ),
+    aten._scaled_dot_product_cudnn_attention_backward.default: attention.cudnn_backward,
 }
 
 # The same, before the results, until the operator ends.
@@ -188,6 +197,17 @@ class _Taker:
             self._storages.release(number)
 
 
+class _Handle:
+    """cuBLAS's, which a thread takes over from one that has ended."""
+
+    def __init__(self, free, made):
+        self._free = free
+        self.number = free.pop() if free else next(made)
+
+    def __del__(self):
+        self._free.append(self.number)
+
+
 class Temporaries:
     def __init__(self, storages, options):
         self._storages = storages
@@ -199,6 +219,8 @@ class Temporaries:
         self._cublas = (
             CUBLAS_FROM_9 if options.capability >= (9, 0) else CUBLAS_BEFORE_9
         )
+        self._thread = threading.local()
+        self._handles = [], itertools.count()
         self._with_workspace = set()
 
     def passing(self, size):
@@ -261,9 +283,11 @@ class Temporaries:
         ]
 
     def _need_cublas(self):
-        """The workspace of cuBLAS, kept to the end for each stream and thread:
-        backward runs on another thread, with a handle of its own."""
-        key = (self._storages.stream, scopes.phase == ledger.BACKWARD)
+        """The workspace of cuBLAS, kept to the end for each stream and handle, of
+        which each thread has its own: backward runs on another."""
+        if not hasattr(self._thread, "handle"):
+            self._thread.handle = _Handle(*self._handles)
+        key = (self._storages.stream, self._thread.handle.number)
         if key not in self._with_workspace:
             self._with_workspace.add(key)
             self._storages.allocate(self._cublas, "cublas", ledger.WORKSPACE)

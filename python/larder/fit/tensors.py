@@ -1,16 +1,48 @@
 """Hides from programs that their tensors have another type."""
 
+import functools
+
 import torch
 from torch._subclasses import fake_tensor
 from torch._subclasses.fake_tensor import FakeTensor
 
 
+@functools.cache
+def _own_names():
+    """Attributes of every fake tensor."""
+    with fake_tensor.FakeTensorMode():
+        return {*vars(torch.empty(0)), "_is_param"}
+
+
+@functools.cache
+def _fake_kind(kind):
+    """The class on the GPU of tensors that are of this class on the host."""
+    if issubclass(kind, FakeTensor) or kind in (torch.Tensor, torch.nn.Parameter):
+        return FakeTensor
+    return type(kind.__name__, (FakeTensor, kind), {"_larder_host_kind": kind})
+
+
 def _become(tensor, other):
     """Turn the object into what `other` was, like torch.utils.swap_tensors(),
-    which fails if PyTorch itself holds weak references."""
-    tensor.__class__, other.__class__ = other.__class__, tensor.__class__
-    tensor.__dict__, other.__dict__ = other.__dict__, tensor.__dict__
+    which fails if PyTorch itself holds weak references.  It keeps the class and
+    the attributes that the program gave it."""
+    kind, mine = type(tensor), tensor.__dict__
+    if isinstance(other, FakeTensor):
+        tensor.__class__ = _fake_kind(kind)
+    else:
+        tensor.__class__ = getattr(kind, "_larder_host_kind", type(other))
+    given = mine
+    if isinstance(tensor, FakeTensor) or issubclass(kind, FakeTensor):
+        given = {name: mine[name] for name in mine if name not in _own_names()}
+    tensor.__dict__ = {**other.__dict__, **given}
+    other.__class__, other.__dict__ = kind, mine
     torch._C._swap_tensor_impl(tensor, other)
+
+
+def _is_compatible(tensor, value):
+    return isinstance(tensor, FakeTensor) == isinstance(value, FakeTensor) and (
+        tensor.device.type == value.device.type
+    )
 
 
 def _set_data(inherited):
@@ -18,7 +50,7 @@ def _set_data(inherited):
     and tied weights refer to."""
 
     def set_data(self, value):
-        if isinstance(self, FakeTensor) == isinstance(value, FakeTensor):
+        if _is_compatible(self, value):
             inherited.__set__(self, value)
             return
         is_parameter = isinstance(self, torch.nn.Parameter)
@@ -96,7 +128,25 @@ def _allow_foreach():
             kinds.append(FakeTensor)
 
 
+def _make_subclass(made):
+    """Of host tensors: a class of tensors on the GPU is one of fake tensors too."""
+
+    def make_subclass(*args, **kwargs):
+        kind, data, *rest = args
+        if not isinstance(data, FakeTensor):
+            return made(*args, **kwargs)
+        tensor = data.detach()
+        tensor.requires_grad_(rest[0] if rest else kwargs.get("require_grad", False))
+        tensor.__class__ = _fake_kind(kind)
+        tensor._is_param = issubclass(kind, torch.nn.Parameter)
+        return tensor
+
+    return staticmethod(make_subclass)
+
+
 def install():
+    _own_names()
+    torch.Tensor._make_subclass = _make_subclass(torch.Tensor._make_subclass)
     inherited = torch._C.TensorBase.data
     torch.Tensor.data = property(
         inherited.__get__, _set_data(inherited), inherited.__delete__

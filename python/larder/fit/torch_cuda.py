@@ -15,7 +15,10 @@ _CPU_GENERATOR = torch.Generator  # before it is replaced
 class Device:
     """torch.cuda.device with one GPU, which is always current."""
 
+    check = None  # refuses others: f(device)
+
     def __init__(self, device=None):
+        self.check(device)
         self.idx = 0
 
     def __enter__(self):
@@ -90,7 +93,7 @@ def _answers(options):
         "_lazy_call": lambda call, **kwargs: call(),
         "device_count": lambda: 1,
         "current_device": lambda: 0,
-        "set_device": _nothing(),
+        "set_device": lambda device: Device.check(device),
         "_exchange_device": lambda device: 0,
         "_maybe_exchange_device": lambda device: 0,
         "get_device_name": lambda device=None: properties.name,
@@ -199,7 +202,8 @@ def _resize(storages):
     return resize_
 
 
-def install(storages, options):
+def install(storages, options, check_device):
+    Device.check = staticmethod(check_device)
     streams.current = streams.Current(storages)
     answers = _answers(options)
     for owner in (torch.cuda, torch.cuda.memory, torch.cuda.random, torch.cuda.streams):

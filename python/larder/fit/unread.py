@@ -16,12 +16,12 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils import _python_dispatch
 
-from larder.fit import values
+from larder.fit import known
 from larder.torch._plugin import library, plugin_must
 
 aten = torch.ops.aten
 
-LEAST = values.REMEMBERED  # smaller ones may be read
+LEAST = 1 << 16  # elements: smaller ones may be read
 
 # Draw from a generator: all at once, in blocks, and the rest of the last block.
 _NORMAL, _UNIFORM = aten.normal_.default, aten.uniform_.default
@@ -126,7 +126,7 @@ class Unread:
         """Fill the operator's arguments, which it may read."""
         if not self._fills or func.is_view:
             return
-        for tensor in values.tensors((*args, *kwargs.values())):
+        for tensor in known.flat((*args, *kwargs.values())):
             self.make(tensor)
 
     def on_host(self, func, args, kwargs):

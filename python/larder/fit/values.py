@@ -1,17 +1,17 @@
 """Values that a program reads from a GPU that computes nothing.
 
-Small tensors copied from the host keep their values.  Others are made up: 1
-for numbers, False for booleans.  Each place in the program that reads a
+Small tensors are computed on the host, as far as what they are computed of is
+known (known.py); for some of the others something is assumed.  The rest is made
+up: 1 for numbers, False for booleans.  Each place in the program that reads a
 made-up value is reported once.
 """
 
 import sys
-import weakref
 
 import torch
 from torch._subclasses.fake_tensor import FakeTensor
 
-from larder.fit import ledger
+from larder.fit import assumptions, known, ledger
 
 aten = torch.ops.aten
 
@@ -27,76 +27,63 @@ DATA_DEPENDENT = (
     aten.bincount.default,
     aten.index.Tensor,
 )
+# What they choose from does not decide how much.
+_SELECTING = (aten.masked_select.default, aten.index.Tensor)
 
-REMEMBERED = 1 << 16  # elements of a tensor that came from the host
 _SAID = 8  # places that are reported
 
-
-def tensors(value):
-    """The tensors in an operator's argument or result."""
-    if isinstance(value, torch.Tensor):
-        yield value
-    elif isinstance(value, (list, tuple)):
-        for item in value:
-            yield from tensors(item)
+known.PLAIN.append(FakeTensor)
 
 
 class HostValueError(RuntimeError):
     """A value is needed that is unknown."""
 
 
-class Values:
+class Values(known.Known):
     def __init__(self, on_item, real):
         """`real`: the source of all values (real.py), or None."""
+        super().__init__()
         self._on_item = on_item
         self._real = real
-        self._known = weakref.WeakKeyDictionary()
         self.places = {}
 
-    def remember(self, tensor, source):
-        """Record the values of a tensor whose whole storage was copied from
-        the host."""
+    def host_of(self, tensor):
+        return self._real.of(tensor) if self._real else known.host_of(tensor)
+
+    def follow(self, func, args, kwargs, made):
+        """After an operator."""
+        if self._real is not None:
+            self._real.follow(func, args, kwargs, made)
+        elif func._schema.is_mutable:
+            self.write(func, args, kwargs)
+        elif not func.is_view:
+            self.learn(func, made, args, kwargs)
+
+    def hold(self, tensor, source, assumed=frozenset()):
+        """Of a new tensor, which a host tensor was copied to."""
         if self._real is not None:
             self._real.put(tensor, source)
-        elif source.numel() <= REMEMBERED and not isinstance(source, FakeTensor):
-            held = torch.empty_strided(
-                tensor.size(), tensor.stride(), dtype=tensor.dtype
-            )
-            self._known[tensor.untyped_storage()] = held.copy_(source)
-
-    def replace(self, tensor, source):
-        """Replace the values that the tensor shows by those of a host tensor."""
-        if self._real is not None:
-            self._real.put(tensor, source)
-            return
-        self.forget(tensor)
-        size = tensor.numel() * tensor.element_size()
-        if size == tensor.untyped_storage().nbytes() and tensor.is_contiguous():
-            self.remember(tensor, source)
-
-    def take_over(self, tensor, other):
-        """Copy the known values of another GPU tensor."""
-        if self._real is not None:
-            return
-        known = self.known(other)
-        if known is not None:
-            self.replace(tensor, known)
-        else:
-            self.forget(tensor)
-
-    def forget(self, tensor):
-        self._known.pop(tensor.untyped_storage(), None)
+        elif known.is_small(tensor):
+            known.keep(tensor, source, set(assumed))
 
     def known(self, tensor):
-        """The tensor's values, if it is unchanged since it was copied."""
-        if self._real is not None:
-            return self._real.of(tensor)
-        held = self._known.get(tensor.untyped_storage())
-        if held is None or held.dtype != tensor.dtype:
+        """The tensor's values, or None."""
+        try:
+            return self.host_of(tensor)
+        except known.Unknown:
             return None
-        return held.as_strided(
-            tensor.size(), tensor.stride(), tensor.storage_offset()
-        )
+
+    def _read(self, tensor):
+        """The same, for the program to go by."""
+        values = self.known(tensor)
+        if values is not None:
+            self.go_by(known.assumed_of(tensor))
+        return values
+
+    def go_by(self, assumed):
+        if assumed and self._on_item == "error":
+            self._tell("what is assumed: " + ", ".join(sorted(assumed)))
+        super().go_by(assumed)
 
     def _tell(self, what):
         place = ledger.caller()
@@ -123,53 +110,70 @@ class Values:
             return float(number)
         return 0 if number != number else number
 
-    def answer(self, what, value):
-        self._tell(f"the answer of {what}")
-        return value
+    def equal(self, args):
+        both = [self._read(tensor) for tensor in args]
+        if all(one is not None for one in both):
+            return torch.equal(*both)
+        self._tell("the answer of equal")
+        return True
 
     def number(self, tensor):
         """item()"""
-        known = self.known(tensor)
-        if known is not None:
-            return known.item()
+        values = self._read(tensor)
+        if values is not None:
+            return values.item()
         self._tell("a value of the GPU")
         return self._made_up(tensor.dtype)
 
     def on_host(self, tensor, dtype=None):
         """cpu(): a host tensor of the right shape."""
         dtype = dtype or tensor.dtype
-        known = self.known(tensor)
-        if known is not None:
-            return known.to(dtype, copy=True)
+        values = self._read(tensor)
+        if values is not None:
+            return values.to(dtype, copy=True)
         if tensor.numel() > 0:
             self._tell("a copy to the host")
-        if self._made_up(dtype) == 0:
-            return torch.zeros(tensor.shape, dtype=dtype)
-        if tensor.numel() > REMEMBERED:
+        if self._made_up(dtype) == 0 or not known.is_small(tensor):
             # Pages that are never read are never mapped.
             return torch.zeros(tensor.shape, dtype=dtype)
         return torch.full(tensor.shape, self._made_up(dtype), dtype=dtype)
 
-    def stand_in(self, mode, func, args, kwargs):
-        """A result for an operator whose result size depends on values."""
+    def sized(self, mode, func, args, kwargs):
+        """A result for an operator whose result's size depends on values."""
         if func is aten.index.Tensor and not _has_mask(args[1]):
             return NotImplemented
-        host = [_map(a, self._host_argument) for a in args]
-        result = func(*host, **{k: self._host_argument(v) for k, v in kwargs.items()})
-        return _map(result, lambda t: _upload(mode, t))
+        try:
+            host, assumed = self.compute(func, args, kwargs)
+        except known.Unknown:
+            host, assumed = self._all_of(func, args, kwargs)
+        self.go_by(assumed)
+        result = _map(host, lambda one: mode.upload(one, assumed))
+        if func in _SELECTING and self.known(args[0]) is None:
+            known.forget(result)
+        return result
 
-    def _host_argument(self, value):
-        if not isinstance(value, FakeTensor):
-            return value
-        known = self.known(value)
-        if known is not None:
-            return known
-        self._tell("a size that depends on values")
-        if value.dtype == torch.bool:
-            return torch.ones(value.shape, dtype=torch.bool)
-        if value.dtype.is_floating_point:
-            return torch.ones(1, dtype=value.dtype).expand(value.shape)
-        return torch.arange(value.numel(), dtype=value.dtype).reshape(value.shape)
+    def _all_of(self, func, args, kwargs):
+        """The host's result if all counts of what is unknown, and whether that was
+        assumed."""
+        name = func._schema.name.partition("::")[2]
+        assumed = set()
+
+        def host_of(value, decides=True):
+            if not isinstance(value, FakeTensor):
+                return value
+            held = self.known(value)
+            if held is not None:
+                assumed.update(known.assumed_of(value))
+                return held
+            if decides:
+                assumed.add(assumptions.ALL_COUNT)
+            return assumptions.counting(name, value)
+
+        first = host_of(args[0], func not in _SELECTING)
+        rest = [_map(one, host_of) for one in args[1:]]
+        run = assumptions.ALL_CHOSEN.get(name, func)
+        host = run(first, *rest, **{n: host_of(one) for n, one in kwargs.items()})
+        return host, assumed
 
 
 def _has_mask(indices):
@@ -182,9 +186,3 @@ def _map(value, function):
     if isinstance(value, (list, tuple)):
         return type(value)(_map(v, function) for v in value)
     return function(value)
-
-
-def _upload(mode, tensor):
-    if not isinstance(tensor, torch.Tensor):
-        return tensor
-    return mode._upload(tensor, {"device": "cuda:0"})

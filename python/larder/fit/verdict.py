@@ -134,6 +134,8 @@ def _stopped(told):
 def _verdict(out, told, needs, card):
     need = needs[0][1]
     _first_line(out, told, need, card)
+    if told.get("unsupported"):
+        out(told["unsupported"])
     if told["how"] == "failed" and told.get("error"):
         out(f"it ended with {told['error']}")
     _growth(out, told, need, card)

@@ -22,18 +22,6 @@ def _outside_bytes(options):
     return max(0, taken - options.context_bytes)
 
 
-def _assumed(values):
-    """[what, where the program first goes by it, the bound it makes of the need]"""
-    if values is None:
-        return []
-    from larder.fit.standin.assumptions import BOUNDS
-
-    return [
-        [what, f"{place[0]}:{place[1]}", BOUNDS.get(what)]
-        for what, place in sorted(values.assumed.items())
-    ]
-
-
 def write(options, watch, how, error, seconds):
     if not torch.cuda.is_initialized():
         return
@@ -62,7 +50,7 @@ def write(options, watch, how, error, seconds):
         "optimizer": watch.phases.optimizer_name(),
         "changes_made": watch.changes.made,
         "made_up": [[f"{p[0]}:{p[1]}", w] for p, w in watch.reads.places.items()],
-        "assumed": _assumed(watch.values),
+        "assumed": watch.values.told() if watch.values else [],
         "pytorch": torch.__version__,
         "pid": os.getpid(),
         "trace": path,

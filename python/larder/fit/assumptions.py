@@ -1,5 +1,7 @@
 """What is assumed of values that are not known, as a person would choose."""
 
+import math
+
 import torch
 
 NO_INFINITY = "no infinity, no NaN is found"
@@ -20,6 +22,23 @@ def _zeros(args, made):
 
 def _holds(args, made):
     return [torch.ones((), dtype=made.dtype).expand(made.shape)], NO_INFINITY
+
+
+def _equal(args, made):
+    """`x == x`, `x == inf`: how PyTorch asks whether all is finite."""
+    if args[0] is args[1]:
+        return _holds(args, made)
+    return _zeros(args, made) if _is_infinity(args[1]) else ([None], None)
+
+
+def _differs(args, made):
+    if args[0] is args[1]:
+        return _zeros(args, made)
+    return _holds(args, made) if _is_infinity(args[1]) else ([None], None)
+
+
+def _is_infinity(value):
+    return isinstance(value, float) and math.isinf(value)
 
 
 def _choice(indices, count):
@@ -60,10 +79,23 @@ def _multinomial(args, made):
 
 # operator -> f(its arguments, its results) -> (their values or None, what for)
 RULES = {
-    "isinf": _zeros, "isnan": _zeros, "any": _zeros, "all": _holds,
+    "eq": _equal, "ne": _differs, "isinf": _zeros, "isnan": _zeros, "any": _zeros, "all": _holds,
     "argmax": _argmax, "argmin": _argmax, "topk": _topk, "max": _max, "min": _max,
     "multinomial": _multinomial,
 }
 
 # operator -> the arguments that it leaves as they are, if it finds no infinity
 KEPT = {"_amp_foreach_non_finite_check_and_unscale_": (1, 2)}
+
+
+def counting(name, tensor):
+    """An unknown tensor in the place of which all is counted."""
+    if tensor.dtype == torch.bool or name == "repeat_interleave":
+        return torch.ones(tensor.shape, dtype=tensor.dtype)
+    if tensor.dtype.is_floating_point:
+        return torch.ones(1, dtype=tensor.dtype).expand(tensor.shape)
+    return torch.arange(tensor.numel(), dtype=tensor.dtype).reshape(tensor.shape)
+
+
+# Operators that choose among what they are given: all of it is chosen.
+ALL_CHOSEN = {"nms": lambda boxes, *rest: torch.arange(len(boxes))}

@@ -1,0 +1,259 @@
+"""Values of small tensors, computed on the host beside a GPU that computes
+nothing.  Both engines follow the operators of a program with this.
+
+Known is a storage as a whole: one whose Python object has the values.  What is
+not seen to be written by operators is not known: results of kernels that are
+launched without them, of graphs, of large tensors.
+"""
+
+import functools
+
+import torch
+
+from larder.fit import assumptions, ledger
+
+FLOAT_BYTES = 64 << 10
+INDEX_BYTES = 4 << 20  # of what has no fraction: masks, indices
+
+_VALUES, _ASSUMED = "_larder_values", "_larder_assumed"
+
+# Types of tensors that wrap no others.
+PLAIN = [torch.Tensor, torch.nn.Parameter]
+NUMBERS = (int, float, bool, complex)
+
+# What they make has no values.
+WITHOUT_VALUES = (
+    "empty", "new_empty", "empty_like", "empty_strided", "new_empty_strided",
+)
+# Their result is all of what they write.
+_OVERWRITE = ("zero_", "fill_", "copy_", "normal_", "uniform_", "random_")
+
+
+class Unknown(Exception):
+    """A value is not known."""
+
+
+def is_small(tensor):
+    if tensor.is_complex():
+        return False
+    most = FLOAT_BYTES if tensor.is_floating_point() else INDEX_BYTES
+    return tensor.numel() * tensor.element_size() <= most
+
+
+def flat(value):
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, (list, tuple)):
+        for one in value:
+            yield from flat(one)
+
+
+def is_known(tensor):
+    return getattr(tensor.untyped_storage(), _VALUES, None) is not None
+
+
+def forget(value):
+    """Of tensors that something else traits."""
+    for tensor in flat(value):
+        if type(tensor) in PLAIN and tensor.is_cuda:
+            storage = tensor.untyped_storage()
+            if getattr(storage, _VALUES, None) is not None:
+                setattr(storage, _VALUES, None)
+
+
+def host_of(tensor):
+    """The tensor's values, as a view of all that its storage has."""
+    storage = tensor.untyped_storage()
+    held = getattr(storage, _VALUES, None)
+    if held is None or held.nbytes() != storage.nbytes() or tensor.is_complex():
+        raise Unknown
+    view = torch.empty(0, dtype=tensor.dtype)
+    return view.set_(held, tensor.storage_offset(), tensor.size(), tensor.stride())
+
+
+def assumed_of(tensor):
+    """What the tensor's values hang on."""
+    return getattr(tensor.untyped_storage(), _ASSUMED, set())
+
+
+def covers(tensor):
+    """Whether the tensor is all of its storage."""
+    size = tensor.numel() * tensor.element_size()
+    return size == tensor.untyped_storage().nbytes()
+
+
+def keep(tensor, host, assumed):
+    storage = tensor.untyped_storage()
+    held = torch.zeros(storage.nbytes(), dtype=torch.uint8).untyped_storage()
+    setattr(storage, _VALUES, held)
+    setattr(storage, _ASSUMED, assumed)
+    host_of(tensor).copy_(host)
+
+
+class Traits:
+    """What is known of an operator.  `keeps`: what it leaves as it is of its
+    arguments, if what is assumed holds."""
+
+    def __init__(self, op):
+        arguments = op._schema.arguments
+        self._places = [
+            at
+            for at, one in enumerate(arguments)
+            if one.alias_info is not None and one.alias_info.is_write
+        ]
+        self._names = [arguments[at].name for at in self._places]
+        self.name = op._schema.name.partition("::")[2]
+        # `out=` is overwritten too.
+        self.overwrites = self.name in _OVERWRITE or not self.name.endswith("_")
+        self.keeps = assumptions.KEPT.get(self.name, ())
+        self.rule = assumptions.RULES.get(self.name)
+
+    def written(self, args, kwargs):
+        """The arguments that it writes to."""
+        found = [args[at] for at in self._places if at < len(args)]
+        return found + [kwargs[one] for one in self._names if one in kwargs]
+
+
+traits_of = functools.cache(Traits)
+
+
+class Known:
+    def __init__(self):
+        self.assumed = {}  # assumption -> the first place that goes by it
+        self._random = torch.Generator().manual_seed(0).get_state()
+
+    # ---- what engines differ in ----------------------------------------------
+
+    def can(self):
+        """Whether anything may be computed now."""
+        return True
+
+    def quietly(self, function, *args, **kwargs):
+        """Something of this module's own, which is not followed."""
+        return function(*args, **kwargs)
+
+    def host_of(self, tensor):
+        return host_of(tensor)
+
+    # ---- the host's computation ----------------------------------------------
+
+    def _map(self, value, assumed):
+        """An argument as the host has it.  Raises Unknown."""
+        kind = type(value)
+        if isinstance(value, torch.Tensor):
+            if kind not in PLAIN:
+                raise Unknown
+            if not value.is_cuda:
+                return value
+            host = self.host_of(value)
+            assumed |= assumed_of(value)
+            return host
+        if kind in (list, tuple):
+            return kind(self._map(one, assumed) for one in value)
+        if kind is torch.device:
+            return torch.device("cpu")
+        if kind is torch.Generator:
+            return None
+        return value
+
+    def compute(self, op, args, kwargs):
+        """(the host's result, what was assumed).  Raises Unknown."""
+        if not self.can():
+            raise Unknown
+        assumed = set()
+        if any(type(one) in NUMBERS for one in args[1:2]):
+            op = op.overloadpacket
+        args = [self._map(one, assumed) for one in args]
+        kwargs = {name: self._map(one, assumed) for name, one in kwargs.items()}
+        return self._on_host(op, args, kwargs), assumed
+
+    def _on_host(self, op, args, kwargs):
+        """The program's random numbers of the host stay as they are."""
+        is_random = torch.Tag.nondeterministic_seeded in getattr(op, "tags", ())
+        before = torch.get_rng_state() if is_random else None
+        if is_random:
+            torch.set_rng_state(self._random)
+        try:
+            return self.quietly(op, *args, **kwargs)
+        except (RuntimeError, NotImplementedError, IndexError, ValueError):
+            raise Unknown from None  # the host has no such kernel
+        finally:
+            if is_random:
+                self._random = torch.get_rng_state()
+                torch.set_rng_state(before)
+
+    def store(self, made, host, assumed):
+        for one, values in zip(flat(made), flat(host)):
+            if one.is_cuda and one.shape == values.shape and is_small(one):
+                keep(one, values, assumed)
+
+    def go_by(self, assumed):
+        """The program goes by what is assumed."""
+        for one in assumed:
+            self.assumed.setdefault(one, ledger.caller())
+
+    def told(self):
+        """[what, where the program first goes by it, the bound it makes of the
+        need] of each assumption."""
+        return [
+            [what, f"{place[0]}:{place[1]}", assumptions.BOUNDS.get(what)]
+            for what, place in sorted(self.assumed.items())
+        ]
+
+    # ---- operators -----------------------------------------------------------
+
+    def learn(self, op, made, args, kwargs):
+        """Of one that makes new tensors."""
+        traits = traits_of(op)
+        if traits.name in WITHOUT_VALUES or not any(
+            type(one) in PLAIN and one.is_cuda and is_small(one)
+            for one in flat(made)
+        ):
+            return
+        try:
+            host, assumed = self.compute(op, args, kwargs)
+            self.quietly(self.store, made, host, assumed)
+        except Unknown:
+            forget(made)
+            if traits.rule is not None and self.can():
+                self.quietly(self._assume, traits.rule, made, args)
+
+    def _assume(self, rule, made, args):
+        host, what = rule(args, *flat(made))
+        for one, values in zip(flat(made), host):
+            if values is not None and is_small(one):
+                keep(one, values, {what} if what else set())
+
+    def write(self, op, args, kwargs):
+        """Of one that writes to its arguments."""
+        traits = traits_of(op)
+        written = traits.written(args, kwargs)
+        if traits.keeps:
+            for at in set(range(len(args))) - set(traits.keeps):
+                forget(args[at])
+            return
+        try:
+            if not self.can():
+                raise Unknown
+            if traits.overwrites:
+                for one in flat(written):
+                    self._begin(one)
+            self.compute(op, args, kwargs)
+        except Unknown:
+            forget(written)
+            return
+        assumed = set()
+        for one in flat([*args, *kwargs.values()]):
+            if one.is_cuda:
+                assumed |= assumed_of(one)
+        for one in flat(written):
+            if one.is_cuda:
+                setattr(one.untyped_storage(), _ASSUMED, assumed)
+
+    def _begin(self, tensor):
+        """Make one known that is about to be written as a whole."""
+        if not tensor.is_cuda or is_known(tensor) or not is_small(tensor):
+            return
+        if covers(tensor):
+            zeros = torch.zeros((), dtype=tensor.dtype)
+            self.quietly(keep, tensor, zeros, set())

@@ -1,0 +1,212 @@
+"""Values of a GPU that computes nothing: what is known, assumed, made up; and what
+this engine cannot run."""
+
+import unittest
+
+from fit_case import Case
+
+ALL = ("--steps", "all", "--advise", "never")
+
+
+class Values(Case):
+    def told_of(self, text, status=0):
+        return self.told(*ALL, self.script(text), status=status)
+
+    def test_a_scaler_finds_no_infinity_and_skips_no_step(self):
+        told = self.told_of(
+            """
+            import torch
+            layer = torch.nn.Linear(512, 512).cuda()
+            optimizer = torch.optim.Adam(layer.parameters())
+            scaler = torch.amp.GradScaler("cuda")
+            with torch.autocast("cuda", dtype=torch.float16):
+                loss = layer(torch.randn(8, 512, device="cuda")).sum()
+            assert torch.isfinite(loss) and not torch.isnan(loss).any()
+            scaler.scale(loss).backward()
+            scaler.unscale_(optimizer)
+            torch.nn.utils.clip_grad_norm_(
+                layer.parameters(), 1.0, error_if_nonfinite=True)
+            scaler.step(optimizer)
+            assert optimizer.state
+            scaler.update()
+            assert scaler.get_scale() == 65536
+            """
+        )
+        self.assertGreater(dict(told["kinds"])["optimizer state"], 2 << 20)
+        self.assertEqual(
+            [one[0] for one in told["assumed"]], ["no infinity, no NaN is found"]
+        )
+        self.assertEqual(told["made_up"], [])
+
+    def test_small_values_are_computed(self):
+        told = self.told_of(
+            """
+            import torch
+            x = torch.arange(6, device="cuda").reshape(2, 3) * 2
+            x += 1
+            x[0].zero_()
+            assert x.sum().item() == 27
+            assert x[x > 0].tolist() == [7, 9, 11]
+            with torch.inference_mode():
+                assert (x.argmax(1) == torch.tensor([0, 2], device="cuda")).all().item()
+            """
+        )
+        self.assertEqual((told["made_up"], told["assumed"]), ([], []))
+
+    def test_a_copy_of_the_unknown_is_unknown(self):
+        told = self.told_of(
+            """
+            import torch
+            x = torch.zeros(4, device="cuda")
+            x.copy_(torch.randn(1 << 20, device="cuda")[:4])
+            assert x.sum().item() == 1
+            """
+        )
+        self.assertEqual(len(told["made_up"]), 1)
+
+    def test_of_an_unknown_mask_all_counts_and_the_bound_is_told(self):
+        told = self.told_of(
+            """
+            import torch
+            x = torch.randn(1 << 20, device="cuda")
+            assert x[x > 0].shape == x.shape
+            """
+        )
+        self.assertEqual(told["bound"], "at most")
+
+    def test_experts_are_chosen_in_turn(self):
+        told = self.told_of(
+            """
+            import torch
+            x = torch.randn(1 << 20, 8, device="cuda").softmax(-1)
+            chosen = x[:64].topk(2).indices
+            assert torch.bincount(chosen.flatten()).tolist() == [16] * 8
+            """
+        )
+        self.assertEqual(told["bound"], "at least")
+
+
+class Tensors(Case):
+    def runs(self, text):
+        self.told(*ALL, self.script(text))
+
+    def test_a_parameter_of_another_class_stays_one(self):
+        self.runs(
+            """
+            import torch
+            class Packed(torch.nn.Parameter):
+                def __new__(cls, data, note="none"):
+                    self = torch.Tensor._make_subclass(cls, data, False)
+                    self.note = note
+                    return self
+            layer = torch.nn.Linear(8, 8)
+            layer.weight = Packed(torch.zeros(8, 8), "mine")
+            layer.cuda()
+            for weight in (layer.weight, Packed(torch.zeros(8, device="cuda"), "mine")):
+                assert isinstance(weight, Packed) and weight.note == "mine"
+                assert isinstance(weight, torch.nn.Parameter) and weight.is_cuda
+            layer.cpu()
+            assert type(layer.weight) is Packed and layer.weight.note == "mine"
+            """
+        )
+
+    def test_threads_use_the_gpu_at_once(self):
+        self.runs(
+            """
+            import sys, torch
+            from concurrent.futures import ThreadPoolExecutor
+            sys.setswitchinterval(1e-6)
+            def load(number):
+                return sum(torch.randn(n, 64).to("cuda").mul(2).numel()
+                           for n in range(1, 40))
+            with ThreadPoolExecutor(8) as pool:
+                assert len(set(pool.map(load, range(32)))) == 1
+            assert torch.cuda.memory_allocated() == 0
+            """
+        )
+
+    def test_a_module_goes_to_meta(self):
+        self.runs(
+            """
+            import torch
+            layer = torch.nn.Linear(8, 8).cuda().to("meta")
+            assert layer.weight.device.type == "meta"
+            """
+        )
+
+    def test_boxes_are_suppressed(self):
+        self.runs(
+            """
+            import torch
+            try:
+                import torchvision
+            except ImportError:
+                raise SystemExit
+            boxes = torch.tensor([[0, 0, 9, 9], [0, 0, 9, 8], [20, 20, 30, 30.0]])
+            scores = torch.tensor([0.5, 0.9, 0.1])
+            kept = torchvision.ops.nms(boxes.cuda(), scores.cuda(), 0.5)
+            assert kept.tolist() == [1, 2]
+            boxes = torch.randn(1 << 16, 4, device="cuda")
+            kept = torchvision.ops.nms(boxes, boxes[:, 0], 0.5)
+            assert len(kept) == len(boxes)
+            """
+        )
+
+
+class Unsupported(Case):
+    """No verdict, in a line that names what it is and the other engine."""
+
+    def refused(self, text):
+        run = self.run_it(*ALL, self.script(text))
+        self.assertEqual(run.returncode, 2, run.stdout)
+        first, line = run.stdout.splitlines()[:2]
+        self.assertIn("no verdict", first)
+        self.assertIn("--engine stand-in", line)
+        return line
+
+    def test_an_operator_without_a_fake_even_if_the_program_goes_on(self):
+        line = self.refused(
+            """
+            import torch
+            @torch.library.custom_op("mine::twice", mutates_args=())
+            def twice(x: torch.Tensor) -> torch.Tensor:
+                return torch.from_numpy(2 * x.numpy())
+            try:
+                twice(torch.zeros(8, device="cuda"))
+            except RuntimeError:
+                pass
+            """
+        )
+        self.assertIn("mine::twice", line)
+
+    def test_one_that_is_made_of_others_runs(self):
+        told = self.told(
+            self.script(
+                """
+                import torch
+                @torch.library.custom_op("mine::twice", mutates_args=())
+                def twice(x: torch.Tensor) -> torch.Tensor:
+                    return x.exp() * 2
+                twice(torch.zeros(1 << 20, device="cuda"))
+                """
+            )
+        )
+        self.assertEqual(told["peak_requested_bytes"], 12 << 20)
+
+    def test_flex_attention(self):
+        line = self.refused(
+            """
+            import torch
+            from torch.nn.attention.flex_attention import flex_attention
+            flex_attention(*torch.zeros(3, 1, 1, 128, 16, device="cuda").unbind())
+            """
+        )
+        self.assertIn("flex_attention", line)
+
+    def test_a_second_gpu(self):
+        for line in ("torch.zeros(8, device='cuda:1')", "torch.cuda.set_device(1)"):
+            self.assertIn("cuda:1", self.refused(f"import torch\n{line}\n"))
+
+
+if __name__ == "__main__":
+    unittest.main()

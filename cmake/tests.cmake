@@ -90,7 +90,7 @@ foreach(kind unit golden model fault stress storm snapshot report)
     larder_programs(tests/${kind} test_ test_support_${kind})
     foreach(program ${programs})
         larder_test(${program} ${kind} ${program})
-        larder_second_test(${program} ${kind})
+        larder_second_test(${program})
     endforeach()
 endforeach()
 

@@ -78,7 +78,7 @@ static bool read_size(const struct cli_command *self,
     if (larder_parse_size(args->value, &out->bytes) == LARDER_OK &&
         out->bytes > 0)
         return true;
-    cli_bad_usage(self, "--%s '%s' is no size: expected one such as 8GiB",
+    cli_bad_usage(self, "--%s '%s' is not a size: expected one such as 8GiB",
                   self->options[row].name, args->value);
     return false;
 }

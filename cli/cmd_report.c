@@ -323,9 +323,9 @@ const struct cli_command cli_command_report = {
         "JSON, plain or compressed with zstd; '-' is the standard input.  A "
         "trace works, too:\n"
         "it is replayed under PyTorch's policy and defaults.\n"
-        "Several, or a FOLDER of them, are the ranks of one job: which is "
-        "worst, how far apart\n"
-        "they lie, which stand out, what they share, and a table.\n",
+        "Several, or a FOLDER of them, are the ranks of one job: the worst "
+        "one, the spread, the\n"
+        "outliers, what they have in common, and a table.\n",
     .options = report_table,
     .run = run_report,
 };

@@ -19,7 +19,7 @@ static const struct cli_option run_table[] = {
     [ROW_CONF] = {"conf", "K:V,...", "settings in PyTorch's grammar"},
     {"steps", "N",
      "optimizer steps to run, or all; without this,\n"
-     "until two ask for the same"},
+     "until two request the same"},
     {"engine", "stand-in|fake",
      "the program's own PyTorch on a simulated\n"
      "driver, or fake tensors; without this, what\n"

@@ -38,9 +38,9 @@ enum row {
                  "the card to fit on, as rtx4090: its memory less what the\n"  \
                  "driver takes for a process" all},                            \
     [ROW_POLICY] = {"policy", "pytorch|larder|direct",                         \
-                    "the present policy (pytorch)"},                           \
+                    "the current policy (pytorch)"},                           \
     [ROW_CONF] = {"conf", "K:V,...",                                           \
-                  "the present settings (default: those recorded in a\n"       \
+                  "the current settings (default: those recorded in a\n"       \
                   "snapshot)"},                                                \
     [ROW_JSON] = {"json", NULL, "print one object, for programs"},             \
     [ROW_JOBS] = {"jobs", "N",                                                 \

@@ -84,9 +84,8 @@ static void print_range(const char *label, struct report_spread s)
     char b[UNITS_MAX];
     char c[UNITS_MAX];
 
-    printf("%-*s%s to %s, the median %s\n", INDENT, label,
-           units_bytes(s.min, a), units_bytes(s.max, b),
-           units_bytes(s.median, c));
+    printf("%-*s%s to %s, median %s\n", INDENT, label, units_bytes(s.min, a),
+           units_bytes(s.max, b), units_bytes(s.median, c));
 }
 
 static void print_outlier(const struct report_ranks *ranks,
@@ -131,14 +130,14 @@ static void print_cause(const struct report_ranks *ranks)
 
     printf("%zu of %zu ran out of memory", failures, ranks->count);
     if (cause.count == 1 && failures > 1) {
-        puts(", each for a reason of its own");
+        puts(", each for a different reason");
         return;
     }
     if (cause.count < failures)
-        printf(", %zu of them for one reason", cause.count);
+        printf(", %zu of them for the same reason", cause.count);
     printf(": %s", rank->cause);
     if (rank->requester[0] != '\0')
-        printf(", asked for %s", rank->requester);
+        printf(", requested %s", rank->requester);
     putchar('\n');
 }
 
@@ -155,7 +154,7 @@ static void print_common(const struct report_ranks *ranks)
                holder.count, ranks->count,
                ranks->items[holder.rank].holders[0].frame);
     else if (!failed)
-        puts("nothing: each holds most from a line of its own");
+        puts("nothing: each holds most from a different line");
 }
 
 /* ---- the table ---------------------------------------------------------- */

@@ -35,7 +35,7 @@ void recorded_report_notes(FILE *out, const struct snap_trace_notes *n)
 
 static void print_first(const struct recorded_difference *d)
 {
-    printf("  the first elsewhere: event %" PRIu32 ", %" PRIu64
+    printf("  first difference: event %" PRIu32 ", %" PRIu64
            " bytes, recorded at 0x%" PRIx64,
            d->event, d->bytes, d->expected);
     if (d->got != 0)
@@ -83,7 +83,8 @@ void recorded_report_print(const char *path, const struct replay_snapshot *s)
         return;
     /* The run in the table begins with an empty device, this one with the
      * recorded state. */
-    printf("  again from the recorded beginning, under the recorded settings "
+    printf("  replayed from the recorded initial state, under the recorded "
+           "settings "
            "(%s):\n",
            s->conf[0] != '\0' ? s->conf : "PyTorch's defaults");
     print_compared(&s->recorded);

@@ -229,7 +229,7 @@ bool top_recorded_view(int64_t pid, FILE *out, struct tool_error *error)
     bool ok;
 
     if (fd < 0)
-        return fail(error, "the process does not record any more");
+        return fail(error, "the process no longer records");
     memory = memfd_create("larder-live", MFD_CLOEXEC);
     ok = memory >= 0 && copy(fd, memory);
     close(fd);

@@ -101,8 +101,7 @@ static void arrange(struct screen *s, const char *filter)
 
     top_data_arrange(&s->data, s->order, filter);
     if (!top_pick_find(&s->pick, &s->data))
-        snprintf(s->message, sizeof s->message, "%lld is not shown any more",
-                 pid);
+        snprintf(s->message, sizeof s->message, "%lld is no longer shown", pid);
 }
 
 static void look(struct screen *s)
@@ -331,7 +330,7 @@ static bool is_ours(struct screen *s)
                  "%lld does not use Larder, or another's ledger",
                  (long long)s->pick.process->p.pid);
     else if (!s->pick.process->p.is_own)
-        snprintf(s->message, sizeof s->message, "%lld is another user's",
+        snprintf(s->message, sizeof s->message, "%lld belongs to another user",
                  (long long)s->pick.process->p.pid);
     else
         return true;
@@ -365,7 +364,7 @@ static void trim(struct screen *s)
         show_result(
             s,
             larder_ledger_trim(s->pick.device->d.id, p->p.pid, top_cached(p)),
-            "gives back at its next request");
+            "releases it at its next request");
 }
 
 /* For the process that was selected at the beginning: nothing is updated until
@@ -385,12 +384,12 @@ static void set_limit(struct screen *s)
         return;
     if (larder_parse_size(text, &bytes) != LARDER_OK)
         snprintf(s->message, sizeof s->message,
-                 "'%s' is no size: expected one such as 8GiB", text);
+                 "'%s' is not a size: expected one such as 8GiB", text);
     else
         show_result(s,
                     larder_ledger_limit(s->pick.device->d.id,
                                         s->pick.process->p.pid, bytes),
-                    "keeps to that from its next request on");
+                    "keeps to that limit from its next request on");
 }
 
 static void set_filter(struct screen *s)
@@ -475,8 +474,8 @@ int top_screen_run(enum top_order order, const char *words, unsigned period_ms)
         delscreen(terminal);
     } else {
         fprintf(stderr,
-                "larder top: the terminal '%s' (TERM) is not known: expected "
-                "one of terminfo's, or --once\n",
+                "larder top: unknown terminal '%s' (TERM): expected one of "
+                "terminfo's, or --once\n",
                 getenv("TERM"));
     }
     top_data_free(&s->data);

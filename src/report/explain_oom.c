@@ -335,9 +335,9 @@ static void suggest_less(const struct explanation *t)
             report_bytes(missing, a));
     if (missing < activations)
         fprintf(t->out,
-                "  - Activations, temporaries and this request are %s: a batch "
-                "or sequence smaller by a little more than %s would do, "
-                "if they grow with it; so would recomputing them "
+                "  - Activations, temporaries and this request take %s: a "
+                "batch or sequence smaller by a little more than %s would be "
+                "enough if they scale with it; so would recomputing them "
                 "(activation checkpointing).\n",
                 report_bytes(activations, a), percent(missing, activations, b));
 }
@@ -361,10 +361,11 @@ static void suggest_for_fragments(const struct explanation *t)
             report_bytes(s->moment.allocated + s->moment.pending + s->asked, a),
             report_bytes(s->attainable, b));
     else
-        fputs("  - Segments could grow already (expandable_segments:True), but "
+        fputs("  - Segments were expandable already "
+              "(expandable_segments:True), but "
               "pages in the middle of one are released only when the blocks "
               "around them are entirely free:\n    free the allocations named "
-              "above earlier, or make them first.\n",
+              "above earlier, or allocate them first.\n",
               t->out);
     fprintf(t->out,
             "  - A request of at most %s, or several of that size instead of "

@@ -125,7 +125,7 @@ void find_temporaries(const struct run_summary *f, struct finding_list *list)
     if (!worth(bytes, f->peak.allocated) || !finding_begin(list, &title, &text))
         return;
     a = &f->lifetimes->allocs[largest];
-    fprintf(title.out, "Temporaries make %s of the peak",
+    fprintf(title.out, "Temporaries take %s of the peak",
             report_bytes(bytes, word));
     fprintf(text.out, "The largest is %s from %s",
             report_bytes(a->requested, word),

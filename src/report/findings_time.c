@@ -97,8 +97,8 @@ void find_leaks(const struct run_summary *f, struct finding_list *list)
         return;
     fprintf(title.out, "Each iteration leaves %s behind", report_bytes(min, a));
     fprintf(text.out,
-            "At least that much of each of %zu iterations is never freed; the "
-            "largest allocation of the last: %s from %s.  %s\n",
+            "In each of %zu iterations at least that much is never freed; the "
+            "largest such allocation of the last one: %s from %s.  %s\n",
             f->iterations.count - 3,
             report_bytes(f->lifetimes->allocs[largest].requested, a),
             report_frame(
@@ -107,8 +107,8 @@ void find_leaks(const struct run_summary *f, struct finding_list *list)
             f->are_iterations
                 ? "Something keeps a reference, usually a list of losses or "
                   "outputs."
-                : "If they are layers they keep it for later (keys and "
-                  "values, say); if not, something keeps a reference, "
+                : "If these are layers, they keep it for later (keys and "
+                  "values, say); otherwise something keeps a reference, "
                   "usually a list of losses or outputs.");
     finding_end(list, &title, &text);
 }
@@ -259,10 +259,10 @@ void find_late_frees(const struct run_summary *f, struct finding_list *list)
     if (bytes == 0 || bytes < f->peak.allocated / 20 ||
         !finding_begin(list, &title, &text))
         return;
-    fprintf(title.out,
-            "%s at the peak was freed later than an iteration after "
-            "it was made",
-            report_bytes(bytes, a));
+    fprintf(
+        title.out,
+        "%s at the peak was freed more than an iteration after its allocation",
+        report_bytes(bytes, a));
     fprintf(
         text.out,
         "The largest is %s from %s: if it is not needed in the next "

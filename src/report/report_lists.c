@@ -45,8 +45,8 @@ static const char *told_words(const struct report_writing *w)
     uint64_t told = report_told_bytes(w->r);
 
     if (told == 0)
-        return ": guesses";
-    return told < w->r->peak.allocated / 20 * 19 ? ", part of it guesses"
+        return ", inferred";
+    return told < w->r->peak.allocated / 20 * 19 ? ", partly inferred"
                                                  : ", as recorded";
 }
 
@@ -55,8 +55,7 @@ static void write_kinds(const struct report_writing *w)
     size_t i;
 
     fprintf(w->out,
-            "\nAlive at the peak, by what it is%s (bytes, share, "
-            "allocations)\n",
+            "\nAlive at the peak, by category%s (bytes, share, allocations)\n",
             told_words(w));
     for (i = 0; i < w->r->kind_count; i++) {
         write_share(w, &w->r->kinds[i]);
@@ -107,8 +106,8 @@ static bool write_tree(const struct report_writing *w, struct tool_error *error)
         return true;
     if (!call_tree_make(w->s, w->r->paths, w->r->path_count, &tree, error))
         return false;
-    fputs("\nBy call tree, from the outside in (C++, PyTorch and Python's own "
-          "library left out)\n",
+    fputs("\nBy call tree, outermost first (without C++, PyTorch and Python's "
+          "own library)\n",
           w->out);
     call_tree_write(&tree, w->s, w->top, w->opt->paths, w->out);
     call_tree_free(&tree);

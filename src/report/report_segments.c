@@ -82,7 +82,8 @@ static void write_rows(const struct report_writing *w,
             continue;
         }
         if (alike > 0)
-            fprintf(w->out, "  and %zu more of that size, as free\n", alike);
+            fprintf(w->out, "  and %zu more of that size, equally free\n",
+                    alike);
         alike = 0;
         fprintf(w->out, "  %10s, %10s free  ", report_bytes(order[i]->size, a),
                 report_bytes(area_free(order[i]), b));
@@ -91,7 +92,7 @@ static void write_rows(const struct report_writing *w,
         shown++;
     }
     if (alike > 0)
-        fprintf(w->out, "  and %zu more of that size, as free\n", alike);
+        fprintf(w->out, "  and %zu more of that size, equally free\n", alike);
     if (i < count)
         fprintf(w->out, "  and %zu more\n", count - i);
 }
@@ -109,8 +110,8 @@ bool report_write_segments(const struct report_writing *w,
     for (i = 0; i < m->area_count; i++)
         order[i] = &m->areas[i];
     qsort(order, m->area_count, sizeof(const struct moment_area *), by_free);
-    fprintf(w->out, "\nSegments at the peak, those with most free first "
-                    "(# in use, + partly, . free)\n");
+    fprintf(w->out, "\nSegments at the peak, most free first (# in use, + "
+                    "partly, . free)\n");
     write_rows(w, order, m->area_count);
     free(order);
     return true;

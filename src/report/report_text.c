@@ -33,7 +33,7 @@ static void write_when(const struct report_writing *w, const char *what,
         fprintf(w->out, "after event %" PRIu32 " of %" PRIu32, state - 1,
                 r->lifetimes->event_count);
     if (r->duration_us > 0)
-        fprintf(w->out, ", %s into %s", report_time(us, a),
+        fprintf(w->out, ", at %s of %s", report_time(us, a),
                 report_time(r->duration_us, b));
     fputs("\n", w->out);
 }
@@ -93,7 +93,7 @@ static void write_iterations(const struct report_writing *w)
     if (it->layers > 0)
         fprintf(w->out,
                 "  pattern  %zu times about %" PRIu32
-                " events alike within one pass, as its layers are\n",
+                " events within one pass, most likely its layers\n",
                 it->layers, it->events_per_layer);
     if (it->count == 0 || (!is_regular(w->r) && !w->opt->all))
         return;
@@ -106,7 +106,7 @@ static void write_iterations(const struct report_writing *w)
     else
         fprintf(w->out,
                 "  %s  %zu times about %" PRIu32
-                " events alike: layers, or iterations\n",
+                " similar events: layers or iterations\n",
                 w->r->steady ? "repeats" : "pattern", it->count, each);
 }
 
@@ -449,8 +449,8 @@ static void write_balance(FILE *out, const struct share *shares, size_t count)
         return;
     fprintf(out,
             "\nAcross devices\n  * Device %zu held up to %s, and no other more "
-            "than %s (device %zu).\n    If they share one piece of work, it is "
-            "not divided evenly.\n",
+            "than %s (device %zu).\n    If they share one job, it is not "
+            "divided evenly.\n",
             first.device, report_bytes(first.peak, a),
             report_bytes(second.peak, b), second.device);
 }
@@ -546,6 +546,6 @@ bool report_write_text(FILE *out, const char *name, const struct snapshot *s,
     }
     write_balance(out, shares, devices.count);
     if (devices.count > 1 && !opt->all)
-        fputs("\n--all has all lists of every device.\n", out);
+        fputs("\n--all prints all lists of every device.\n", out);
     return true;
 }

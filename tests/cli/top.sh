@@ -161,9 +161,9 @@ if script -qec true /dev/null >/dev/null 2>&1 </dev/null; then
     printf 's/%s\nl' "$subject" >&6
     until_is yes shows "limit of $subject (8GiB, 0 for none)"
     printf '2GiB\n' >&6
-    until_is yes shows 'keeps to that from its next'
+    until_is yes shows 'keeps to that limit from its'
     printf t >&6
-    until_is yes shows 'gives back at its next'
+    until_is yes shows 'releases it at its next'
     live_end
     printf 'd = zeros(1, device=cuda)\n' >&3
     tenths=300
@@ -220,7 +220,7 @@ if script -qec true /dev/null >/dev/null 2>&1 </dev/null; then
     wait "$less"
     until_is '' of "$less" pid
     printf '1GiB\n' >&6
-    until_is yes shows 'not shown any more'
+    until_is yes shows 'no longer shown'
     is 'the limit of its neighbour' "$(of "$more" limit_bytes)" 3221225472
     # Print the selected process.
     printf 'l2GiB\n' >&6
@@ -238,5 +238,5 @@ sys.exit(os.WEXITSTATUS(pty.spawn(sys.argv[1:])))' "$larder" top \
 status=$?
 last='top, a terminal that is not known'
 is status $status 2
-stdout_has "the terminal 'nonsense' (TERM) is not known"
+stdout_has "unknown terminal 'nonsense' (TERM)"
 finish

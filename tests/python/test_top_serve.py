@@ -319,7 +319,7 @@ class Served(unittest.TestCase):
         self.assertNotIn(pid, [r["pid"] for r in self.data()["recorded"]])
         status, body = self.get(f"recorded/{pid}")
         self.assertEqual(status, 503)
-        self.assertIn(b"does not record any more", body)
+        self.assertIn(b"no longer records", body)
 
 
 class Refused(unittest.TestCase):

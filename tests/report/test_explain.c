@@ -89,7 +89,7 @@ static void memory_lies_in_pieces(void **state)
     explain(lines, NULL, SHORTAGE_PIECES, MIB(20),
             "expandable_segments:True: free pages could have been used");
     explain(lines, "\"expandable_segments\": true", SHORTAGE_PIECES, MIB(20),
-            "Segments could grow already");
+            "Segments were expandable already");
 }
 
 /* At most five, and only segments of which some is free; pages that grew

@@ -123,7 +123,7 @@ static void rounding_is_reported_from_a_twentieth_on(void **state)
 
 /* ---- temporaries ----------------------------------------------------------- */
 
-#define TEMPORARIES "Temporaries make"
+#define TEMPORARIES "Temporaries take"
 
 static void temporaries_are_reported_from_a_twentieth_on(void **state)
 {

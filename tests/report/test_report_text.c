@@ -63,9 +63,9 @@ static void the_peak_says_when_it_was(void **state)
         "  when     before the first event\n");
     has("alloc 0 4MiB\n", &usual, "  when     after event 0 of 1\n");
     has("alloc 0 4MiB\nfree_requested 0 4MiB\n", &usual,
-        "  when     after event 0 of 2, 0 µs into 10 µs\n");
+        "  when     after event 0 of 2, at 0 µs of 10 µs\n");
     has("alloc 0 4MiB\nalloc 4 4MiB\n", &usual,
-        "  when     after event 1 of 2, 10 µs into 10 µs\n");
+        "  when     after event 1 of 2, at 10 µs of 10 µs\n");
     has_not("segment 0 4MiB\nblock 4MiB active_allocated a.py:1:f\n", &usual,
             "  when  ");
 }
@@ -79,8 +79,8 @@ static void maxima_of_two_moments_have_two_times(void **state)
 
     (void)state;
     has(two, &usual,
-        "  when     after event 1 of 5, 10 µs into 40 µs\n"
-        "           reserved after event 3 of 5, 30 µs into 40 µs\n");
+        "  when     after event 1 of 5, at 10 µs of 40 µs\n"
+        "           reserved after event 3 of 5, at 30 µs of 40 µs\n");
     has(two, &usual,
         "at most 4.00 MiB was\n               in use, at 10 µs of 40 µs, and "
         "12.0 MiB reserved from the driver, at 30\n               µs of 40 "
@@ -193,11 +193,11 @@ static void a_pattern_is_distinguished_from_iterations(void **state)
     has(peaks_of("555"), &usual,
         "  repeats  3 marked iterations of about 2 events\n");
     has(alike, &usual,
-        "  repeats  4 times about 4 events alike: layers, or iterations\n");
+        "  repeats  4 times about 4 similar events: layers or iterations\n");
     has_not(layers, &usual, "  repeats ");
     has_not(layers, &usual, "  pattern ");
     has(layers, &whole,
-        "  pattern  4 times about 2 events alike: layers, or iterations\n");
+        "  pattern  4 times about 2 similar events: layers or iterations\n");
     has_not("alloc 0 4MiB\n", &whole, "  repeats ");
 }
 
@@ -309,17 +309,17 @@ static void segments_that_are_alike_are_counted(void **state)
 {
     (void)state;
     has(segments_of("aab"), &usual,
-        ".\n  and 1 more of that size, as free\n    50.0 MiB,   50.0 MiB");
-    has(segments_of("aaab"), &usual, "and 2 more of that size, as free\n");
+        ".\n  and 1 more of that size, equally free\n    50.0 MiB,   50.0 MiB");
+    has(segments_of("aaab"), &usual, "and 2 more of that size, equally free\n");
     has_not(segments_of("aaab"), &whole, "of that size");
     has(segments_of("abcdefghijkkl"), &usual,
-        ".\n  and 1 more of that size, as free\n");
+        ".\n  and 1 more of that size, equally free\n");
     /* Behind the last that is shown they are counted with the others. */
     has(segments_of("abcdefghijkll"), &usual, ".\n  and 2 more\n");
     has(segments_of("z"), &usual, "2.00 MiB,   2.00 MiB free  ....");
     /* The last ones of all. */
     has("segment_alloc 0 2MiB\nsegment_alloc 4 2MiB\nalloc 9 512\n", &usual,
-        ".\n  and 1 more of that size, as free\n");
+        ".\n  and 1 more of that size, equally free\n");
 }
 
 /* The most free first, of equally free ones the larger, then by address. */
@@ -404,7 +404,8 @@ static void only_the_first_device_has_all_lists(void **state)
     (void)state;
     assert_non_null(list);
     assert_null(strstr(list + 1, "By line"));
-    assert_non_null(strstr(text, "\n--all has all lists of every device.\n"));
+    assert_non_null(
+        strstr(text, "\n--all prints all lists of every device.\n"));
     free(text);
     text = text_of(two, &whole);
     list = strstr(text, "By line");

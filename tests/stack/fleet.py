@@ -73,7 +73,7 @@ def main():
     expected = (
         f"r{77:03}.pickle",
         "What happened  It ran out of memory on a request for 3.00 GiB by layers.py:847",
-        f"{RANKS} of {RANKS} ran out of memory, {RANKS - 1} of them for one reason",
+        f"{RANKS} of {RANKS} ran out of memory, {RANKS - 1} of them for the same reason",
         "r077.pickle: 73.5 MiB more than the median",
         f"and {RANKS - 16} more (--all has all)",
     )

@@ -137,7 +137,7 @@ class LivePage(page_case.PageCase):
         page.wait(f'{EVENTS} !== ""')
         program.communicate()
         page.wait('document.getElementById("live-why").textContent'
-                  '.includes("does not record any more")')
+                  '.includes("no longer records")')
         self.assertNotEqual(page.run(EVENTS), '')
         self.assertFalse([c for c in page.complaints() if 'Policy' in c])
 

@@ -366,6 +366,16 @@ class Serving(Case):
         self.assertIn("auto True", self.complained)
 
 
+class OtherEngines(Case):
+    def test_one_that_is_not_followed_is_named(self):
+        os.makedirs(os.path.join(self.folder, "sglang", "srt"))
+        for name in ("__init__", "srt/__init__", "srt/server_args"):
+            self.script("", f"sglang/{name}.py")
+        script = self.script("import torch, sglang.srt.server_args\ntorch.Tensor(9)\n")
+        self.told(script)
+        self.assertIn("SGLang runs until it ends by itself", self.complained)
+
+
 class Words(Case):
     def refused(self, *words, saying):
         run = self.run_it(*words)

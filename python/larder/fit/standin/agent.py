@@ -18,6 +18,18 @@ def _settings(path):
     return options
 
 
+def _note_sglang():
+    """Once: its workers are children."""
+    import multiprocessing
+
+    if multiprocessing.parent_process() is None:
+        print(
+            "larder run: of serving engines only vLLM is followed until it is ready; "
+            "SGLang runs until it ends by itself, and has no plan",
+            file=sys.stderr,
+        )
+
+
 class Agent:
     def __init__(self, options):
         self._options = options
@@ -27,6 +39,7 @@ class Agent:
         self._error = ""
         self._watch = None
         after_import("torch", self._torch_is_here)
+        after_import("sglang.srt.server_args", _note_sglang)
         if options.pipe:
             from larder.fit.standin.vllm import Engine
 

@@ -90,6 +90,20 @@ class Tensors(Case):
     def runs(self, text):
         self.told(*ALL, self.script(text))
 
+    def test_a_moving_average_is_kept(self):
+        self.runs(
+            """
+            import torch
+            from torch.optim import swa_utils
+            layer = torch.nn.Linear(8, 8).cuda()
+            average = swa_utils.get_ema_multi_avg_fn(0.99)
+            kept = swa_utils.AveragedModel(layer, multi_avg_fn=average)
+            for _ in range(2):
+                kept.update_parameters(layer)
+            assert kept.n_averaged.item() == 2
+            """
+        )
+
     def test_a_parameter_of_another_class_stays_one(self):
         self.runs(
             """
@@ -202,6 +216,9 @@ class Unsupported(Case):
             """
         )
         self.assertIn("flex_attention", line)
+
+    def test_a_graph(self):
+        self.assertIn("CUDA graph", self.refused("import torch; torch.cuda.CUDAGraph()"))
 
     def test_a_second_gpu(self):
         for line in ("torch.zeros(8, device='cuda:1')", "torch.cuda.set_device(1)"):

@@ -53,9 +53,7 @@ class Run:
         guard.install()
         self.mode.adding.try_engine()
         tensors.install()
-        torch_cuda.install(
-            self.mode.storages, options, self.mode.unsupported.check_device
-        )
+        torch_cuda.install(self.mode.storages, options, self.mode.unsupported)
         composites.install(options)
         recurrent.install()
         saving.install()

@@ -31,22 +31,17 @@ _library = None
 
 
 @functools.cache
-def _parts(func):
-    if func in _OF_PARTS:
-        key = torch._C.DispatchKey.CompositeExplicitAutograd
-        return functools.partial(func._op_dk, key)
-    return None
-
-
 def parts_of(func):
     """The operator as a composition of others, or None.  Where nothing can have
     a gradient, operators come here before PyTorch composes them."""
-    if torch.is_inference_mode_enabled():
-        if func in OWN:
-            return OWN[func]
-        if func.namespace == "aten" and func._can_decompose():
-            return func.decompose
-    return _parts(func)
+    if func in OWN:
+        return OWN[func]
+    if func in _OF_PARTS:
+        key = torch._C.DispatchKey.CompositeExplicitAutograd
+        return functools.partial(func._op_dk, key)
+    if func.namespace == "aten" and func._can_decompose():
+        return func.decompose
+    return None
 
 
 # ---- attention --------------------------------------------------------------

@@ -202,8 +202,9 @@ def _resize(storages):
     return resize_
 
 
-def install(storages, options, check_device):
-    Device.check = staticmethod(check_device)
+def install(storages, options, unsupported):
+    Device.check = staticmethod(unsupported.check_device)
+    torch.cuda.CUDAGraph = torch.cuda.graphs.CUDAGraph = unsupported.refuse_graph
     streams.current = streams.Current(storages)
     answers = _answers(options)
     for owner in (torch.cuda, torch.cuda.memory, torch.cuda.random, torch.cuda.streams):

@@ -47,6 +47,9 @@ class Unsupported:
         why = f", and its kernel failed ({lines[0]})" if lines else ""
         return self._error(f"{func.name()} has no fake{why}: {_OTHER}")
 
+    def refuse_graph(self, *args, **kwargs):
+        raise self._error(f"a CUDA graph cannot be captured here: {_OTHER}")
+
     def check_device(self, device):
         """Raises an error for a GPU that is not there."""
         if device is None:

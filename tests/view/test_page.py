@@ -220,7 +220,7 @@ class Page(page_case.PageCase):
         self.assertFalse(page.run('$("tip").hidden'))
         page.click(x + 20, y)
         self.assertGreaterEqual(self.state(page, 'selected'), 0)
-        self.assertIn('Size asked', page.text('#panel'))
+        self.assertIn('Requested size', page.text('#panel'))
 
     def test_a_legend_entry_hides_and_shows(self):
         page = self.run_out()

@@ -74,8 +74,8 @@ function showFrame(panel, device, tree, list, groups, act) {
 function showAllocation(panel, device, i) {
   const a = device.alloc, run = device.run;
   const table = element("table");
-  addRow(table, "Size asked for", bytesExact(a.size[i]));
-  addRow(table, "Size given", bytesExact(a.rounded[i]));
+  addRow(table, "Requested size", bytesExact(a.size[i]));
+  addRow(table, "Allocated size", bytesExact(a.rounded[i]));
   addRow(table, "Address", addressText(a.address[i]));
   addRow(table, "Stream", String(device.streams[a.stream[i]]));
   addRow(table, "Category", device.categories[a.category[i]]);
@@ -183,8 +183,8 @@ function showFailures(panel, device, here, onChoose) {
     return 0;
   }
   for (const oom of device.ooms) {
-    const title = element("button", `Out of memory: ${bytesText(oom.bytes)} ` +
-      `asked, ${momentText(device, oom.event)}`, "alarm");
+    const title = element("button", `Out of memory: ${bytesText(oom.bytes)}, ` +
+      momentText(device, oom.event), "alarm");
     title.addEventListener("click", () => onChoose(oom.event));
     panel.append(title, element("pre", oom.text));
     if (oom.event + 1 === here)

@@ -185,7 +185,7 @@ def policy_table(rows):
         ("median", lambda s: f"{statistics.median(over(rows, s, None)):.4f}"),
         ("mean", lambda s: f"{statistics.mean(over(rows, s, None)):.4f}"),
         ("worst, churn", lambda s: f"{max(over(rows, s, True)):.3f}"),
-        ("worst, but churn", lambda s: f"{max(over(rows, s, False)):.3f}"),
+        ("worst without churn", lambda s: f"{max(over(rows, s, False)):.3f}"),
         (
             "programs that need more than expandable segments, by 0.001",
             lambda s: "" if s == "expandable" else above(rows, s, "expandable"),

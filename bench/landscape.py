@@ -203,11 +203,11 @@ def summary_table(rows, fills):
     yield from heading(f"{count} programs, on {every} × their peak")
     yield line("first passes, all programs, s", lambda f, p:
                f"{sum(pick(rows, 'first_ms', fill=f, policy=p)) / 1e3:.1f}")
-    yield line("programs whose first pass is dearer than expandable's", lambda f, p:
+    yield line("programs whose first pass costs more than expandable's", lambda f, p:
                str(dearer(rows, "first_ms", f, p, 0)), ours)
     yield line("third passes, all programs, s", lambda f, p:
                f"{sum(pick(rows, 'later_ms', fill=f, policy=p)) / 1e3:.1f}")
-    yield line("programs whose third pass is dearer than expandable's, by 1 ms",
+    yield line("programs whose third pass costs more than expandable's, by 1 ms",
                lambda f, p: str(dearer(rows, "later_ms", f, p, MS_FREE)), ours)
     yield line("programs with a failed request", lambda f, p:
                str(sum(x > 0 for x in pick(rows, "oom", fill=f, policy=p))))

@@ -39,10 +39,10 @@
 #   policy_pytorch -> state, pools, segments, observe, request
 #   policy_larder  -> settings, state, history, entry, peers, pools, segments,
 #                     request, policy_pytorch
-#   region   -> state, history, entry, peers, pools, debug, segments,
-#               request, policy_pytorch, policy_larder
 #   trim     -> those of segments, entry, segments
 #   pause    -> those of segments, entry, segments, debug
+#   region   -> state, history, entry, peers, pools, debug, segments,
+#               request, policy_pytorch, policy_larder, pause
 #   share    -> state, entry, segments
 #   api      -> all of these but share
 #   pinned   -> state, entry, segments, request, policy_pytorch, api
@@ -100,9 +100,9 @@ includes() {
         room["policy_larder"] = "settings state history entry peers pools " \
                                 "segments request policy_pytorch"
         room["trim"] = "state history entry peers pools segments"
-        room["region"] = "state history entry peers pools debug " \
-                         "segments request policy_pytorch policy_larder"
         room["pause"] = "state history entry peers pools segments debug"
+        room["region"] = "state history entry peers pools debug " \
+                         "segments request policy_pytorch policy_larder pause"
         room["share"] = "state entry segments"
         room["api"] = "state history entry pools segments observe request " \
                       "policy_pytorch policy_larder region " \

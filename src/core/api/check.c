@@ -10,7 +10,6 @@
  *   N1 to N4 are in state/pool_index.h;
  *   P2  the parts of a piece lie within it, in order, without overlap;
  *   P3  is in pause.h;
- *   R1  is in region/region_pages.h;
  *   E1  as many events are queued as are counted as waiting; together with
  *       the holds they are what blocks count;
  *   H1  every header that the slab handed out is in a segment. */
@@ -188,9 +187,7 @@ static larder_result check_check_pages(const struct segment *s,
     struct page_span span = block_pages(b);
     bool mapped = b->state != BLOCK_UNMAPPED;
 
-    if (s->paused != NULL) /* the segment counts its pages */
-        return LARDER_OK;
-    if (s->is_asleep && b->state == BLOCK_LIVE)
+    if (segment_is_paused(s) && mapped)
         return LARDER_OK;
     if (!mapped && ((b->addr - s->addr) % s->page_bytes != 0 ||
                     b->bytes % s->page_bytes != 0))
@@ -215,9 +212,8 @@ static larder_result check_paged(const struct segment *s, struct sums *sums)
             return broken("G2", "the number of pages", s->addr);
         sums->paged += count;
     }
-    if (s->paused == NULL)
-        sums->reserved_bytes[s->heap->pool->stats] +=
-            (int64_t)(count * s->page_bytes);
+    sums->reserved_bytes[s->heap->pool->stats] +=
+        (int64_t)(count * s->page_bytes);
     sums->pages += count;
     return LARDER_OK;
 }
@@ -247,10 +243,8 @@ static larder_result check_segment(struct allocator *a, const struct segment *s,
         sums->segment[pool]++;
         sums->reserved_bytes[pool] += (int64_t)s->bytes;
     }
-    if (s->paused != NULL && !larder__paused_is_sound(s))
-        return broken("P3", "a page too many or too few", s->addr);
-    if (s->paused != NULL)
-        sums->reserved_bytes[pool] += (int64_t)larder__paused_held_bytes(s);
+    if (!larder__detached_is_sound(s))
+        return broken("P3", "pages without their memory", s->addr);
     return s->pages != NULL ? check_paged(s, sums) : LARDER_OK;
 }
 
@@ -392,9 +386,6 @@ static larder_result check_private(const struct allocator *a)
             return r;
         segments += p->segment_count;
         regions += p->region != NULL;
-        if (p->region != NULL && !larder__region_is_sound(p->region))
-            return broken("R1", "pages without their memory",
-                          p->region->segment->addr);
         if (p->tag != NULL || p->region != NULL)
             continue;
         users++;

@@ -121,7 +121,6 @@ static void allocator_free(struct allocator *a)
     larder__map_destroy(&a->map);
     larder__pools_destroy(a->pools);
     larder__private_destroy(a);
-    larder__pause_end(a);
     larder__tags_destroy(a);
     larder__host_free(a->orphans.list);
     larder__paged_unmake(a);
@@ -293,8 +292,7 @@ static larder_result release_everything(struct allocator *a)
     }
     for (const struct segment *s = a->segments; s != NULL; s = s->next)
         fail_keep_first(&r, sync_uses(a, s));
-    larder__pause_forget(a);
-    larder__regions_forget(a);
+    larder__pause_destroy(a);
     while (a->segments != NULL)
         fail_keep_first(&r, segment_destroy(a, a->segments));
     larder__paged_release_loose(a);

@@ -118,22 +118,16 @@ static void report_owner(const struct account_report *t,
 static void report_private(struct account_report *t,
                            const struct private_pool *p)
 {
-    larder_account_line line = {.kind = LARDER_OWNER_POOL, .pool = p->id};
+    larder_account_line line = {.kind = LARDER_OWNER_POOL,
+                                .pool = p->id,
+                                .name = p->name,
+                                .asleep_bytes = p->paused_bytes};
 
-    if (p->tag != NULL) {
-        line.kind = LARDER_OWNER_TAG;
+    if (p->name != NULL) {
+        line.kind = p->tag != NULL ? LARDER_OWNER_TAG : LARDER_OWNER_REGION;
         line.pool = (larder_pool_id){0};
-        line.name = p->tag->name;
-        line.asleep_bytes = p->tag->paused_bytes;
-        t->kept_on_host += p->tag->kept_bytes;
     }
-    if (p->region != NULL) {
-        line.kind = LARDER_OWNER_REGION;
-        line.pool = (larder_pool_id){0};
-        line.name = p->region->name;
-        line.asleep_bytes = p->asleep_bytes;
-        t->kept_on_host += p->region->kept.bytes;
-    }
+    t->kept_on_host += p->kept.bytes;
     line.used_bytes = used_by(t->a, p);
     report_owner(t, &p->holding, line);
 }

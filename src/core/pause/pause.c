@@ -1,109 +1,87 @@
-/* pause.c - releases the memory of a tag's allocations, and maps it again. */
+/* pause.c - releases the memory of a private pool, and maps it again. */
 #include "core/pause/pause.h"
 
-#include <string.h>
-
 #include "base/fail.h"
-#include "base/host.h"
-#include "core/debug/debug.h"
-#include "core/entry/capturing.h"
-#include "core/entry/handle.h"
-#include "core/peers/peers.h"
-#include "core/pools/private.h"
-#include "core/pools/tags.h"
-#include "core/segments/blocks.h"
+#include "core/pause/kept.h"
 #include "core/segments/cached.h"
 #include "core/segments/events.h"
-#include "core/segments/orphan.h"
 #include "core/segments/segment.h"
-#include "core/state/held.h"
+#include "core/state/paged.h"
 #include "core/state/zone.h"
 
-/* The first of the tag's segments from s on. */
-static struct segment *segment_from(const struct tag *tag, struct segment *s)
+/* ---- segments and runs of pages --------------------------------------------- */
+
+/* The first of the pool's segments from s on. */
+static struct segment *segment_from(const struct private_pool *p,
+                                    struct segment *s)
 {
-    while (s != NULL && s->heap->pool->owner != tag->pool)
+    while (s != NULL && s->heap->pool->owner != p)
         s = s->next;
     return s;
 }
 
-static struct segment *first_of(const struct allocator *a,
-                                const struct tag *tag)
-{
-    return segment_from(tag, a->segments);
-}
-
-static struct segment *next_of(const struct tag *tag, const struct segment *s)
-{
-    return segment_from(tag, s->next);
-}
-
-/* Take a step for each of the tag's segments, up to the first that fails. */
+/* Take a step for each of the pool's segments, up to the first that fails. */
 typedef larder_result step(struct allocator *a, struct segment *s);
 
-static larder_result each(struct allocator *a, const struct tag *tag,
+static larder_result each(struct allocator *a, const struct private_pool *p,
                           step *take)
 {
     larder_result r = LARDER_OK;
 
-    for (struct segment *s = first_of(a, tag); s != NULL; s = next_of(tag, s)) {
-        if (r == LARDER_OK)
-            r = take(a, s);
-    }
+    for (struct segment *s = segment_from(p, a->segments);
+         s != NULL && r == LARDER_OK; s = segment_from(p, s->next))
+        r = take(a, s);
     return r;
 }
 
-static larder_result step_make_keep(struct allocator *a, struct segment *s)
+static larder_addr run_addr(const struct segment *s, struct page_span run)
 {
-    return larder__paused_make(a, s, true);
+    return s->addr + run.begin * s->page_bytes;
 }
 
-static larder_result step_make_drop(struct allocator *a, struct segment *s)
+static uint64_t run_bytes(const struct segment *s, struct page_span run)
 {
-    return larder__paused_make(a, s, false);
+    return (run.end - run.begin) * s->page_bytes;
 }
 
-static larder_result step_copy_out(struct allocator *a, struct segment *s)
-{
-    return larder__paused_copy(a, s, LARDER_COPY_TO_HOST);
-}
+typedef bool block_test(const struct block *b);
 
-static larder_result step_copy_in(struct allocator *a, struct segment *s)
+/* The next run of pages that such blocks touch, from *b on, which moves on.
+ * False: none. */
+static bool next_run(struct allocator *a, const struct block **b,
+                     block_test *test, struct page_span *run)
 {
-    return larder__paused_copy(a, s, LARDER_COPY_TO_DEVICE);
-}
+    bool found = false;
 
-static void free_all(struct allocator *a, struct tag *tag)
-{
-    for (struct segment *s = first_of(a, tag); s != NULL; s = next_of(tag, s)) {
-        if (s->paused != NULL)
-            larder__paused_free(a, s);
+    for (; *b != NULL; *b = slab_get(&a->slab, (*b)->next)) {
+        struct page_span pages;
+
+        if (!test(*b))
+            continue;
+        pages = block_pages(*b);
+        if (found && pages.begin > run->end)
+            break;
+        run->begin = found ? run->begin : pages.begin;
+        run->end = pages.end;
+        found = true;
     }
-    tag->is_paused = false;
-    tag->is_dropped = false;
-    tag->paused_bytes = 0;
-    tag->kept_bytes = 0;
+    return found;
 }
 
-/* ---- preconditions -------------------------------------------------------- */
-
-static larder_result pause_check_pages(const struct allocator *a,
-                                       const struct tag *tag)
+static bool is_live(const struct block *b)
 {
-    if (!a->has_pages)
-        return larder__fail(LARDER_ERR_UNSUPPORTED,
-                            "device '%s' has no virtual memory: released "
-                            "memory could not be mapped at its addresses again",
-                            larder_device_name(a->device));
-    for (struct segment *s = first_of(a, tag); s != NULL; s = next_of(tag, s)) {
-        if (s->kind != SEGMENT_EXPANDABLE)
-            return larder__fail(LARDER_ERR_UNSUPPORTED,
-                                "the memory of tag '%s' does not lie in pages "
-                                "under this policy",
-                                tag->name);
-    }
-    return LARDER_OK;
+    return b->state == BLOCK_LIVE;
 }
+
+/* Whether its contents are kept.  What is freed meanwhile keeps its place
+ * there; nothing of a region is. */
+static bool has_contents(const struct block *b)
+{
+    return is_live(b) || (b->segment->kind == SEGMENT_EXPANDABLE &&
+                          b->state != BLOCK_UNMAPPED);
+}
+
+/* ---- waiting ---------------------------------------------------------------- */
 
 /* Wait for the streams recorded for live blocks.  A block that then still waits
  * is held by an export. */
@@ -113,348 +91,446 @@ static larder_result blocks_pass(struct allocator *a, struct segment *s)
 
     for (struct block *b = s->head; r == LARDER_OK && b != NULL;
          b = slab_get(&a->slab, b->next)) {
-        bool is_live = b->state == BLOCK_LIVE;
-
-        if (b->state == BLOCK_PENDING || (is_live && block_is_exported(b)))
+        if (b->state == BLOCK_PENDING || (is_live(b) && block_is_exported(b)))
             return larder__fail(LARDER_ERR_BUSY,
-                                "the allocation at 0x%llx is exported: close "
-                                "that first",
+                                "the memory at 0x%llx is exported: close that "
+                                "first",
                                 (unsigned long long)zone_user(b));
-        for (const struct use *use = is_live ? b->uses : NULL;
+        for (const struct use *use = is_live(b) ? b->uses : NULL;
              use != NULL && r == LARDER_OK; use = use->next)
             r = larder__events_pass(a, use->stream);
     }
     return r;
 }
 
-static larder_result pause_heaps_pass(struct allocator *a,
-                                      const struct pool *pool)
+static larder_result heaps_pass(struct allocator *a,
+                                const struct private_pool *p)
 {
     larder_result r = LARDER_OK;
 
-    for (uint32_t i = 0; r == LARDER_OK && i < pool->heap_count; i++)
-        r = larder__events_pass(a, pool->heaps[i]->stream);
+    for (int kind = 0; kind < POOL_KINDS; kind++) {
+        const struct pool *pool = &p->pools[kind];
+
+        for (uint32_t i = 0; r == LARDER_OK && i < pool->heap_count; i++)
+            r = larder__events_pass(a, pool->heaps[i]->stream);
+    }
     return r;
 }
 
-/* Wait until no queued work uses the tag's memory. */
-static larder_result quiesce(struct allocator *a, const struct tag *tag)
+larder_result larder__pause_settle(struct allocator *a,
+                                   const struct private_pool *p)
 {
-    larder_result r = larder__events_sync_owner(a, tag->pool);
+    larder_result r = larder__events_sync_owner(a, p);
 
-    for (int kind = 0; r == LARDER_OK && kind < POOL_KINDS; kind++)
-        r = pause_heaps_pass(a, &tag->pool->pools[kind]);
-    return r == LARDER_OK ? each(a, tag, blocks_pass) : r;
+    if (r == LARDER_OK)
+        r = heaps_pass(a, p);
+    return r == LARDER_OK ? each(a, p, blocks_pass) : r;
 }
 
-/* ---- pausing -------------------------------------------------------------- */
+/* ---- contents --------------------------------------------------------------- */
 
-/* Unmapping has failed on the way: map again what was unmapped. */
-static void pause_undo(struct allocator *a, struct tag *tag)
+static uint64_t contents_bytes(struct allocator *a,
+                               const struct private_pool *p)
+{
+    uint64_t bytes = 0;
+
+    for (struct segment *s = segment_from(p, a->segments); s != NULL;
+         s = segment_from(p, s->next)) {
+        const struct block *b = s->head;
+        struct page_span run;
+
+        while (next_run(a, &b, has_contents, &run))
+            bytes += run_bytes(s, run);
+    }
+    return bytes;
+}
+
+/* Copy between the run's pages and `host`, where each has its place, whether it
+ * still has memory or not. */
+static larder_result copy_run(struct allocator *a, const struct segment *s,
+                              struct page_span run, char *host,
+                              larder_copy_kind kind)
+{
+    struct page_span part = {.end = run.begin};
+    bool is_out = kind == LARDER_COPY_TO_HOST;
+    larder_result r = LARDER_OK;
+
+    while (r == LARDER_OK && page_next_held(s, run.end, &part)) {
+        uint64_t addr = run_addr(s, part);
+        uint64_t pointer =
+            (uint64_t)(uintptr_t)host + (addr - run_addr(s, run));
+
+        r = larder_device_copy(a->device, is_out ? pointer : addr,
+                               is_out ? addr : pointer, run_bytes(s, part),
+                               kind, s->heap->stream);
+    }
+    return r;
+}
+
+static larder_result copy_segment(struct allocator *a, const struct segment *s,
+                                  char **host, larder_copy_kind kind)
+{
+    struct kept *kept = &s->heap->pool->owner->kept;
+    const struct block *b = s->head;
+    struct page_span run;
+    larder_result r = LARDER_OK;
+
+    while (r == LARDER_OK && next_run(a, &b, has_contents, &run)) {
+        r = copy_run(a, s, run, *host, kind);
+        *host += run_bytes(s, run);
+    }
+    /* Even after a failure: copies may be queued. */
+    fail_keep_first(&r, larder__kept_wait(a, kept, s->heap->stream));
+    return r;
+}
+
+static larder_result copy_contents(struct allocator *a, struct private_pool *p,
+                                   larder_copy_kind kind)
+{
+    char *host = p->kept.host;
+    larder_result r = LARDER_OK;
+
+    if (host == NULL)
+        return LARDER_OK;
+    for (struct segment *s = segment_from(p, a->segments);
+         s != NULL && r == LARDER_OK; s = segment_from(p, s->next))
+        r = copy_segment(a, s, &host, kind);
+    if (r == LARDER_OK) /* all streams have passed */
+        p->kept.is_in_flight = false;
+    larder__assert(r != LARDER_OK || host == p->kept.host + p->kept.bytes);
+    return r;
+}
+
+larder_result larder__pause_forget(struct allocator *a, struct private_pool *p)
+{
+    larder_result r = LARDER_OK;
+
+    if (p->kept.is_in_flight) {
+        r = heaps_pass(a, p);
+        p->kept.is_in_flight = r != LARDER_OK;
+    }
+    if (r != LARDER_OK || larder__kept_free(a, &p->kept))
+        return r;
+    return larder__fail_plain(LARDER_ERR_DEVICE);
+}
+
+static const char *kind_of(const struct private_pool *p)
+{
+    return p->tag != NULL ? "tag" : "region";
+}
+
+static larder_result keep_contents(struct allocator *a, struct private_pool *p)
+{
+    uint64_t bytes = contents_bytes(a, p);
+    larder_result r;
+
+    if (bytes == 0)
+        return LARDER_OK;
+    if (!larder__kept_take(a, &p->kept, bytes))
+        return larder__fail(LARDER_ERR_NO_HOST_MEMORY,
+                            "not enough host memory to keep the contents of "
+                            "the %s '%s'",
+                            kind_of(p), p->name);
+    r = copy_contents(a, p, LARDER_COPY_TO_HOST);
+    if (r != LARDER_OK)
+        (void)larder__kept_free(a, &p->kept);
+    return r;
+}
+
+/* ---- detaching and attaching ------------------------------------------------ */
+
+static bool segment_is_detached(const struct segment *s)
+{
+    return s->detached.end != 0;
+}
+
+bool larder__detached_is_sound(const struct segment *s)
+{
+    const struct detached *d = &s->detached;
+
+    if (!segment_is_detached(s))
+        return d->begin == 0 && d->mapped == 0;
+    return segment_is_paused(s) && d->begin <= d->mapped &&
+           d->mapped <= d->end && d->end <= s->bytes / s->page_bytes;
+}
+
+static bool is_detached(const struct allocator *a, const struct private_pool *p)
+{
+    const struct segment *s = segment_from(p, a->segments);
+
+    while (s != NULL && !segment_is_detached(s))
+        s = segment_from(p, s->next);
+    return s != NULL;
+}
+
+static size_t count_handles(const struct segment *s, struct page_span run)
+{
+    size_t count = 0;
+
+    for (; run.begin < run.end; run.begin = page_handle_end(s, run.begin))
+        count++;
+    return count;
+}
+
+/* Unmap one run after another, up to the first failure. */
+static larder_result detach(struct allocator *a, struct segment *s)
+{
+    struct page_span run = {0};
+    larder_result r = LARDER_OK;
+
+    larder__assert(!segment_is_detached(s));
+    while (r == LARDER_OK &&
+           page_next_held(s, s->bytes / s->page_bytes, &run)) {
+        r = larder__device_unmap(a->device, run_addr(s, run), run_bytes(s, run),
+                                 count_handles(s, run));
+        if (r == LARDER_OK)
+            s->detached.end = run.end;
+    }
+    return r;
+}
+
+static larder_result map_handles(struct allocator *a, struct segment *s)
+{
+    struct detached *d = &s->detached;
+
+    while (d->mapped < d->end) {
+        struct page_span handle = {d->mapped, d->mapped + 1};
+        larder_result r = LARDER_OK;
+
+        if (s->pages[handle.begin] != 0) {
+            handle.end = page_handle_end(s, handle.begin);
+            r = larder__device_map(a->device, run_addr(s, handle),
+                                   run_bytes(s, handle),
+                                   s->pages[handle.begin]);
+        }
+        if (r != LARDER_OK)
+            return r;
+        d->mapped = handle.end;
+    }
+    return LARDER_OK;
+}
+
+/* Map what is detached.  If it fails it continues at the next call. */
+static larder_result attach(struct allocator *a, struct segment *s)
+{
+    struct detached *d = &s->detached;
+    struct page_span run = {.end = d->begin};
+    larder_result r = map_handles(a, s);
+
+    while (r == LARDER_OK && page_next_held(s, d->end, &run)) {
+        r = larder__device_set_access(a->device, run_addr(s, run),
+                                      run_bytes(s, run));
+        if (r == LARDER_OK)
+            d->begin = run.end;
+    }
+    if (r == LARDER_OK)
+        *d = (struct detached){0};
+    return r;
+}
+
+void larder__pause_reattach(struct allocator *a, struct private_pool *p)
 {
     char words[LARDER_FAIL_MAX - 256];
 
     larder__copy_error(words, sizeof words);
-    if (each(a, tag, larder__paused_map) == LARDER_OK) {
-        free_all(a, tag);
+    if (each(a, p, attach) == LARDER_OK) {
         larder__set_error("%s", words);
         return;
     }
-    tag->is_paused = true;
+    p->is_paused = true;
     larder__set_error("%s; what was unmapped could not be mapped again: the "
-                      "tag '%s' is paused with all of its memory, and "
-                      "larder_resume() tries again",
-                      words, tag->name);
+                      "%s '%s' is paused with all of its memory, and "
+                      "%s tries again",
+                      words, kind_of(p), p->name,
+                      p->tag != NULL ? "larder_resume()"
+                                     : "larder_region_resume()");
 }
 
-static void release_all(struct allocator *a, struct tag *tag)
+larder_result larder__pause_detach(struct allocator *a, struct private_pool *p)
 {
-    larder__assert(tag->is_paused && tag->paused_bytes == 0);
-    for (struct segment *s = first_of(a, tag); s != NULL; s = next_of(tag, s)) {
-        tag->paused_bytes += larder__paused_release(a, s, false);
-        tag->kept_bytes += s->paused->kept.bytes;
-    }
+    larder_result r = each(a, p, detach);
+
+    larder__assert(allocator_is_locked(a) && !p->is_paused);
+    if (r != LARDER_OK)
+        larder__pause_reattach(a, p);
+    return r;
 }
 
-static larder_result tag_pause(struct allocator *a, struct tag *tag,
-                               larder_pause_mode mode)
-{
-    bool keep = mode == LARDER_PAUSE_KEEP;
-    larder_result r;
+/* ---- releasing -------------------------------------------------------------- */
 
-    larder__assert(allocator_is_locked(a) && !tag->is_paused);
-    larder__assert(!allocator_is_capturing(a) && a->has_pages);
-    larder__paused_free_stale(a, tag);
-    (void)larder__private_release_cached(a, tag->pool);
-    r = each(a, tag, keep ? step_make_keep : step_make_drop);
-    if (r == LARDER_OK && keep)
-        r = each(a, tag, step_copy_out);
-    if (r != LARDER_OK) {
-        free_all(a, tag);
-        return r;
-    }
-    r = each(a, tag, larder__paused_unmap);
-    if (r != LARDER_OK) {
-        pause_undo(a, tag);
-        return r;
-    }
-    tag->is_paused = true;
-    tag->is_dropped = !keep;
-    release_all(a, tag);
+static larder_result let_go(struct allocator *a, struct segment *s)
+{
+    struct page_span span = {s->detached.mapped, s->detached.end};
+
+    if (s->kind == SEGMENT_PAGED)
+        larder__paged_let_go(a, s, span);
+    else
+        larder__expandable_drop(a, s, span);
+    s->detached = (struct detached){0};
     return LARDER_OK;
 }
 
-static larder_result pause_checked(struct allocator *a, const char *name,
-                                   larder_pause_mode mode)
+void larder__pause_let_go(struct allocator *a, const struct private_pool *p)
 {
-    struct tag *tag;
-    larder_result r = larder__tag_find(a, name, &tag);
-
-    if (r != LARDER_OK)
-        return r;
-    if (mode != LARDER_PAUSE_KEEP && mode != LARDER_PAUSE_DROP)
-        return larder__fail(LARDER_ERR_INVALID, "%d is not a pause mode",
-                            (int)mode);
-    if (tag->is_paused)
-        return larder__fail(LARDER_ERR_PAUSED, "the tag '%s' is paused already",
-                            name);
-    r = larder__capturing_forbids(a, "memory cannot be paused or resumed");
-    if (r == LARDER_OK)
-        r = pause_check_pages(a, tag);
-    if (r != LARDER_OK)
-        return r;
-    if (a->debug != NULL)
-        larder__debug_sleep(a, tag->pool, mode == LARDER_PAUSE_DROP);
-    if ((r = quiesce(a, tag)) != LARDER_OK)
-        return r;
-    return tag_pause(a, tag, mode);
+    (void)each(a, p, let_go);
 }
 
-larder_result larder_pause(larder_allocator *handle, const char *name,
-                           larder_pause_mode mode)
+/* The same, and to the device. */
+static void release(struct allocator *a, const struct private_pool *p)
 {
-    struct allocator *a;
-    larder_result r =
-        larder__handle_lock_for(handle, &a, __builtin_return_address(0));
+    uint64_t loose = larder__paged_loose_bytes(a);
 
+    larder__pause_let_go(a, p);
+    larder__paged_drop(a, larder__paged_loose_bytes(a) - loose);
+}
+
+larder_result larder__pause_begin(struct allocator *a, struct private_pool *p,
+                                  bool keep)
+{
+    uint64_t bytes = contents_bytes(a, p);
+    larder_result r = larder__pause_forget(a, p);
+
+    if (r == LARDER_OK && keep)
+        r = keep_contents(a, p);
     if (r != LARDER_OK)
         return r;
-    r = pause_checked(a, name, mode);
-    larder__handle_unlock(a);
-    return r;
-}
-
-/* ---- resuming ------------------------------------------------------------- */
-
-/* Pages without a block need not be restored. */
-static void drop_unmapped(const struct segment *s, const struct block *b)
-{
-    size_t begin = (b->addr - s->addr) / s->page_bytes;
-    size_t end = begin + b->bytes / s->page_bytes;
-
-    larder__assert(b->state == BLOCK_UNMAPPED && s->paused != NULL);
-    for (size_t i = begin; i < end && i < s->paused->end; i++)
-        s->paused->pages[i].state = PAGE_ABSENT;
-}
-
-/* Drop the memory of blocks that were freed during the pause.  Merging b keeps
- * the header of the next block that is not unmapped, so the walk continues
- * there. */
-static larder_result forget_freed(struct allocator *a, struct segment *s)
-{
-    struct block *b = s->head;
-    larder_result r = LARDER_OK;
-
-    while (b != NULL && r == LARDER_OK) {
-        struct block *next = slab_get(&a->slab, b->next);
-
-        if (next != NULL && next->state == BLOCK_UNMAPPED)
-            next = slab_get(&a->slab, next->next);
-        if (b->state == BLOCK_FREE)
-            r = larder__expandable_forget(a, b);
-        b = next;
+    r = larder__pause_detach(a, p);
+    if (r != LARDER_OK) {
+        if (!p->is_paused)
+            (void)larder__kept_free(a, &p->kept);
+        return r;
     }
-    for (b = s->head; b != NULL; b = slab_get(&a->slab, b->next)) {
-        if (b->state == BLOCK_UNMAPPED)
-            drop_unmapped(s, b);
-    }
-    return r;
+    release(a, p);
+    p->is_paused = true;
+    p->paused_bytes = bytes;
+    return LARDER_OK;
 }
 
-struct missing {
-    size_t pages;
-    uint64_t bytes;
-};
+/* ---- resuming --------------------------------------------------------------- */
 
-static struct missing pause_count_missing(const struct allocator *a,
-                                          const struct tag *tag)
+/* Live and pending blocks.  What is free by now has no pages or, where they could
+ * not be released, all. */
+static bool needs_pages(const struct block *b)
 {
-    struct missing m = {0};
+    if (b->state == BLOCK_FREE)
+        return b->segment->kind == SEGMENT_EXPANDABLE &&
+               larder__expandable_has_pages(b);
+    return b->state != BLOCK_UNMAPPED;
+}
 
-    for (struct segment *s = first_of(a, tag); s != NULL; s = next_of(tag, s)) {
-        for (size_t i = 0; i < s->paused->end; i++) {
-            struct paused_page *p = &s->paused->pages[i];
+uint64_t larder__pause_missing(struct allocator *a,
+                               const struct private_pool *p)
+{
+    uint64_t bytes = 0;
 
-            p->is_new = false;
-            m.pages += p->state == PAGE_GONE;
-            m.bytes += p->state == PAGE_GONE ? s->page_bytes : 0;
+    for (struct segment *s = segment_from(p, a->segments); s != NULL;
+         s = segment_from(p, s->next)) {
+        const struct block *b = s->head;
+        struct page_span run;
+
+        while (next_run(a, &b, needs_pages, &run)) {
+            for (size_t i = run.begin; i < run.end; i++)
+                bytes += s->pages[i] == 0 ? s->page_bytes : 0;
         }
     }
-    return m;
+    return bytes;
 }
 
-static larder_result pause_supply(struct allocator *a, const struct tag *tag)
+static larder_result fill_pool(struct allocator *a,
+                               const struct private_pool *p, pause_fill *fill)
 {
-    struct missing m = pause_count_missing(a, tag);
-    const struct holding *h = &tag->pool->holding;
-    larder_result r;
+    larder_result r = LARDER_OK;
 
-    if (!holding_is_within(h, m.bytes))
-        return larder__fail(LARDER_ERR_OUT_OF_MEMORY,
-                            "the tag '%s' may hold %llu bytes and needs %llu "
-                            "to resume: raise its limit, or free some of its "
-                            "allocations",
-                            tag->name, (unsigned long long)h->limit_bytes,
-                            (unsigned long long)(h->held_bytes + m.bytes));
+    for (struct segment *s = segment_from(p, a->segments);
+         s != NULL && r == LARDER_OK; s = segment_from(p, s->next)) {
+        const struct block *b = s->head;
+        struct page_span run;
 
-    if (!larder__orphans_make_room(a, m.pages))
-        return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
-    (void)larder__orphans_release(a); /* may free memory */
-    if (!held_allows_owner(a, h, m.bytes))
-        (void)larder__release_cached(a);
-    if (!held_allows_owner(a, h, m.bytes))
-        return larder__fail(LARDER_ERR_OUT_OF_MEMORY,
-                            "the tag '%s' needs %llu bytes to resume, more "
-                            "than the limit allows",
-                            tag->name, (unsigned long long)m.bytes);
-    r = each(a, tag, larder__paused_create);
-    if (r != LARDER_ERR_OUT_OF_MEMORY)
-        return r;
-    (void)larder__release_cached(a);
-    return each(a, tag, larder__paused_create);
+        while (r == LARDER_OK && next_run(a, &b, needs_pages, &run))
+            r = fill(a, s, run);
+    }
+    return r;
 }
 
-static void resume_undo(struct allocator *a, const struct tag *tag)
+/* The headers that marking what was freed as unmapped takes. */
+static bool ensure_headers(struct allocator *a, const struct private_pool *p)
+{
+    uint32_t headers = SLAB_SPARE;
+
+    for (struct segment *s = segment_from(p, a->segments); s != NULL;
+         s = segment_from(p, s->next)) {
+        for (const struct block *b = s->head; b != NULL;
+             b = slab_get(&a->slab, b->next))
+            headers += b->state == BLOCK_FREE ? 2 : 0;
+    }
+    return larder__slab_ensure(&a->slab, headers);
+}
+
+static larder_result supply(struct allocator *a, struct private_pool *p,
+                            pause_fill *fill)
+{
+    larder_result r = fill_pool(a, p, fill);
+
+    if (r == LARDER_ERR_OUT_OF_MEMORY && p->tag != NULL) {
+        (void)larder__release_cached(a); /* a region has tried all there is */
+        r = fill_pool(a, p, fill);
+    }
+    if (r == LARDER_OK && !ensure_headers(a, p))
+        r = larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+    return r == LARDER_OK ? copy_contents(a, p, LARDER_COPY_TO_DEVICE) : r;
+}
+
+/* All pages of live blocks are mapped. */
+static void awake(struct allocator *a, struct private_pool *p)
+{
+    struct segment *next;
+
+    p->is_paused = false;
+    p->paused_bytes = 0;
+    (void)larder__kept_free(a, &p->kept);
+    for (struct segment *s = segment_from(p, a->segments); s != NULL;
+         s = next) {
+        next = segment_from(p, s->next);
+        if (s->kind == SEGMENT_EXPANDABLE)
+            larder__expandable_forget(a, s);
+    }
+}
+
+/* Without pages again, as far as the device unmaps them, unless a copy may still
+ * write there. */
+static void resume_undo(struct allocator *a, const struct private_pool *p)
 {
     char words[LARDER_FAIL_MAX];
 
     larder__copy_error(words, sizeof words);
-    for (struct segment *s = first_of(a, tag); s != NULL; s = next_of(tag, s)) {
-        larder__paused_unmap_new(a, s);
-        (void)larder__paused_release(a, s, true);
-    }
+    for (struct segment *s = segment_from(p, a->segments);
+         s != NULL && !p->kept.is_in_flight; s = segment_from(p, s->next))
+        (void)detach(a, s);
+    release(a, p);
     larder__set_error("%s", words);
 }
 
-static void tidy(struct allocator *a, const struct tag *tag)
+larder_result larder__pause_end(struct allocator *a, struct private_pool *p,
+                                pause_fill *fill)
 {
-    struct segment *s = first_of(a, tag);
+    bool was_detached = is_detached(a, p); /* with its contents */
+    larder_result r = was_detached ? each(a, p, attach) : supply(a, p, fill);
 
-    while (s != NULL) {
-        struct segment *next = next_of(tag, s);
-
-        larder__expandable_tidy(a, s);
-        s = next;
-    }
-}
-
-static larder_result tag_resume(struct allocator *a, struct tag *tag)
-{
-    bool is_dropped = tag->is_dropped;
-    larder_result r = each(a, tag, forget_freed);
-
-    larder__assert(tag->is_paused && allocator_is_locked(a));
-    if (r != LARDER_OK)
-        return r;
-    r = pause_supply(a, tag);
+    larder__assert(allocator_is_locked(a) && p->is_paused);
     if (r == LARDER_OK)
-        r = each(a, tag, larder__paused_map);
-    if (r == LARDER_OK)
-        r = each(a, tag, step_copy_in);
-    if (r != LARDER_OK) {
-        resume_undo(a, tag);
-        return r;
-    }
-    free_all(a, tag);
-    tidy(a, tag);
-    if (a->debug != NULL && is_dropped)
-        larder__debug_wake(a, tag->pool);
-    return LARDER_OK;
-}
-
-static larder_result resume_checked(struct allocator *a, const char *name)
-{
-    struct tag *tag;
-    larder_result r = larder__tag_find(a, name, &tag);
-
-    if (r != LARDER_OK)
-        return r;
-    if (!tag->is_paused)
-        return larder__fail(LARDER_ERR_INVALID, "the tag '%s' is not paused",
-                            name);
-    r = larder__capturing_forbids(a, "memory cannot be paused or resumed");
-    return r == LARDER_OK ? tag_resume(a, tag) : r;
-}
-
-/* Bytes that are missing to resume the tag; 0: its limit forbids it. */
-static uint64_t resume_need(struct allocator *a, const char *name)
-{
-    struct tag *tag;
-    uint64_t need;
-
-    if (larder__tag_find(a, name, &tag) != LARDER_OK)
-        return 0;
-    need = pause_count_missing(a, tag).bytes;
-    return held_allows_owner(a, &tag->pool->holding, need) ? need : 0;
-}
-
-/* Ask other processes to release cached memory. */
-static bool others_help(struct allocator *a, const char *name,
-                        struct peers_search *search)
-{
-    uint64_t need = resume_need(a, name);
-
-    return need > 0 && larder__peers_help(a, search, need);
-}
-
-larder_result larder_resume(larder_allocator *handle, const char *name)
-{
-    struct peers_search search;
-    struct allocator *a;
-    larder_result r =
-        larder__handle_lock_for(handle, &a, __builtin_return_address(0));
-
-    if (r != LARDER_OK)
-        return r;
-    search = larder__peers_search(a);
-    r = resume_checked(a, name);
-    while (r == LARDER_ERR_OUT_OF_MEMORY && others_help(a, name, &search))
-        r = resume_checked(a, name);
-    larder__handle_unlock(a);
+        awake(a, p);
+    else if (!was_detached)
+        resume_undo(a, p);
     return r;
 }
 
-/* ---- cleanup -------------------------------------------------------------- */
-
-void larder__pause_forget(struct allocator *a)
+void larder__pause_destroy(struct allocator *a)
 {
-    for (struct segment *s = a->segments; s != NULL; s = s->next) {
-        if (s->paused == NULL)
-            continue;
-        (void)larder__paused_release(a, s, false);
-        larder__paused_free(a, s);
-    }
-}
-
-void larder__pause_end(struct allocator *a)
-{
-    for (struct tag *tag = a->tags; tag != NULL; tag = tag->next) {
-        larder__paused_free_stale(a, tag);
-        while (tag->stale != NULL) { /* the device keeps what these hold */
-            struct paused *p = tag->stale;
-
-            tag->stale = p->next;
-            larder__host_free(p);
-        }
+    for (struct private_pool *p = a->privates.first; p != NULL; p = p->next) {
+        if (p->is_paused)
+            larder__pause_let_go(a, p);
+        p->is_paused = false;
+        p->kept.is_in_flight = false;
+        (void)larder__kept_free(a, &p->kept);
     }
 }

@@ -1,76 +1,62 @@
-/* pause.h - segments whose memory is released for a while.  Private to core.
+/* pause.h - private pools, of tags and of regions, whose memory is released for
+ * a while.  Private to core.
  *
- * Blocks and addresses stay as they are.  Each mapped page goes through
+ * Blocks and addresses stay as they are: a paused pool has live blocks without
+ * pages.  Pausing copies their contents to the host, if they are to be kept, and
+ * unmaps all pages.  Until all are unmapped the handles stay with their pages,
+ * so that each can be mapped where it was, with its contents; releasing them
+ * then cannot fail.  Resuming maps memory at the pages of live blocks and copies
+ * the contents back.  If that fails what it mapped is released again; what the
+ * device does not unmap is used by the next attempt.
  *
- *   MAPPED --unmap--> HELD --release--> GONE --create--> HELD --map--> MAPPED
- *
- * and every state on the way is valid: after a step that failed, the next
- * attempt continues from where it stopped.  A page that was created again is
- * fresh until its contents are restored.
- *
- * Rule P3, checked by larder_check(): a page of a paused segment has a handle
- * if and only if it is held or mapped. */
+ * Rule P3, checked by larder_check(): only a paused pool has pages that are not
+ * mapped although they have handles. */
 #ifndef LARDER_CORE_PAUSE_PAUSE_H
 #define LARDER_CORE_PAUSE_PAUSE_H
 
-#include "core/segments/kept.h"
+#include "core/segments/page_span.h"
 
-enum page_state {
-    PAGE_ABSENT, /* there was no page */
-    PAGE_MAPPED,
-    PAGE_HELD, /* has a handle that is not mapped */
-    PAGE_GONE
-};
+/* Wait until no queued work uses the pool's memory.  ERR_BUSY: part of it is
+ * exported. */
+larder_result larder__pause_settle(struct allocator *a,
+                                   const struct private_pool *p);
 
-struct paused_page {
-    uint8_t state;    /* enum page_state */
-    uint8_t is_fresh; /* its old contents are not restored yet */
-    uint8_t is_new;   /* created by the current call */
-    uint32_t place;   /* of its contents in `kept`, in pages */
-};
-
-struct paused {
-    size_t end;          /* no page at or after this one */
-    struct kept kept;    /* the pages' contents, in order */
-    struct paused *next; /* in the tag's list of those to be freed later */
-    struct paused_page pages[];
-};
-
-/* Memory that segments of paused tags hold, and rule P3 for one segment. */
-uint64_t larder__paused_held_bytes(const struct segment *s);
-bool larder__paused_is_sound(const struct segment *s);
-
-/* Call it before all segments are destroyed: no tag is paused afterwards. */
-void larder__pause_forget(struct allocator *a);
-/* Call it after that and before tags are destroyed, when no work is queued. */
-void larder__pause_end(struct allocator *a);
-
-/* ---- steps over one segment (pause_pages.c) ------------------------------- */
-
-/* Make s->paused, with host memory for the contents if `keep`.  Changes nothing
- * else. */
-larder_result larder__paused_make(struct allocator *a, struct segment *s,
+/* Release the memory of the settled pool; its free memory was released before.
+ * After an error it is as before, or, if mapping again fails too, paused with
+ * all of its memory, which the error then says. */
+larder_result larder__pause_begin(struct allocator *a, struct private_pool *p,
                                   bool keep);
-void larder__paused_free(struct allocator *a, struct segment *s);
-/* Free those that had to wait for a copy; no copy is running any more. */
-void larder__paused_free_stale(struct allocator *a, struct tag *tag);
 
-/* Unmap all mapped pages. */
-larder_result larder__paused_unmap(struct allocator *a, struct segment *s);
-/* Map all held pages, and set access for all. */
-larder_result larder__paused_map(struct allocator *a, struct segment *s);
-/* Release the held pages; with `only_new`, only those that the current call
- * created. */
-uint64_t larder__paused_release(struct allocator *a, struct segment *s,
-                                bool only_new);
-/* Create the pages that are gone.  The caller has made room for orphans. */
-larder_result larder__paused_create(struct allocator *a, struct segment *s);
-/* After a failed attempt: unmap the pages that this call created, unless a copy
- * to them may still be running; then the next attempt uses them. */
-void larder__paused_unmap_new(struct allocator *a, struct segment *s);
+/* Map memory at all missing pages of the span, or at none.  The pool's blocks
+ * stay as they are. */
+typedef larder_result pause_fill(struct allocator *a, struct segment *s,
+                                 struct page_span span);
 
-/* Copy the contents to the host, or into the fresh pages, and wait. */
-larder_result larder__paused_copy(struct allocator *a, const struct segment *s,
-                                  larder_copy_kind kind);
+/* Map the paused pool's memory again, with its contents if they were kept.
+ * After an error it is still paused. */
+larder_result larder__pause_end(struct allocator *a, struct private_pool *p,
+                                pause_fill *fill);
+
+/* Bytes of the pages that resuming has to supply. */
+uint64_t larder__pause_missing(struct allocator *a,
+                               const struct private_pool *p);
+
+/* Unmap all pages of the settled pool, with the errors of larder__pause_begin(). */
+larder_result larder__pause_detach(struct allocator *a, struct private_pool *p);
+/* Map them again after a step that failed, whose error stays the last one. */
+void larder__pause_reattach(struct allocator *a, struct private_pool *p);
+/* Release the handles of what is detached, those of a region to the cache:
+ * cannot fail. */
+void larder__pause_let_go(struct allocator *a, const struct private_pool *p);
+
+/* Free what is left of kept contents, once no copy is running any more. */
+larder_result larder__pause_forget(struct allocator *a, struct private_pool *p);
+
+/* Before all segments are destroyed, when no work is queued: no pool is paused
+ * afterwards. */
+void larder__pause_destroy(struct allocator *a);
+
+/* Rule P3. */
+bool larder__detached_is_sound(const struct segment *s);
 
 #endif

@@ -145,7 +145,7 @@ static void carry_publish(struct allocator *a, struct block *first)
             s->pages[c->runs[i].begin + k] = c->runs[i].handle;
     }
     recount(a);
-    while (larder__pages_next_missing(s, c->end, &run)) {
+    while (page_next_missing(s, c->end, &run)) {
         b = larder__pages_unmapped(a, block_over(a, b, page_at(s, run.begin)),
                                    run);
         history_range(a, LARDER_ACTION_segment_unmap, s, page_at(s, run.begin),
@@ -287,7 +287,7 @@ larder_result larder__carry(struct allocator *a, struct segment *s,
     larder_result r;
 
     larder__assert(allocator_is_locked(a) && !allocator_is_capturing(a));
-    larder__assert(s->kind == SEGMENT_PAGED && s->paused == NULL);
+    larder__assert(s->kind == SEGMENT_PAGED && !segment_is_paused(s));
     if (used == 0 || unused == 0) /* nothing to gain */
         return LARDER_OK;
     if (a->orphans.count > 0 && larder__orphans_release(a) != LARDER_OK)

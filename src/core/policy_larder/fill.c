@@ -19,7 +19,7 @@ struct filling {
 
 static bool next_missing(const struct filling *f, struct page_span *run)
 {
-    return larder__pages_next_missing(f->segment, f->span.end, run);
+    return page_next_missing(f->segment, f->span.end, run);
 }
 
 /* ---- planning ------------------------------------------------------------- */

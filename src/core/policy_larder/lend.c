@@ -103,9 +103,7 @@ struct lending {
 
 static bool may_lend(const struct private_pool *p)
 {
-    if (p->region != NULL || (p->tag != NULL && p->tag->is_paused))
-        return false;
-    if (p->route != NULL)
+    if (p->region != NULL || p->is_paused || p->route != NULL)
         return false;
     return p->is_lent || (!p->is_captured && (p->lends || p->users == 0));
 }

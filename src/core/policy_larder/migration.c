@@ -122,8 +122,8 @@ static larder_result migration_find(struct allocator *a,
                                     struct candidates *all)
 {
     for (struct segment *s = a->segments; s != NULL; s = s->next) {
-        if (s->kind == SEGMENT_PAGED && s->page_count > 0 && !s->is_asleep &&
-            !find_in(a, s, except, all))
+        if (s->kind == SEGMENT_PAGED && s->page_count > 0 &&
+            !segment_is_paused(s) && !find_in(a, s, except, all))
             return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
     }
     return LARDER_OK;

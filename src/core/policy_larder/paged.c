@@ -135,6 +135,29 @@ void larder__paged_trim(struct allocator *a, uint64_t target)
     larder__handles_drop(a, pages);
 }
 
+/* A free block changes as a whole, so no header is needed. */
+void larder__paged_let_go(struct allocator *a, struct segment *s,
+                          struct page_span span)
+{
+    struct page_span run = {.end = span.begin};
+
+    while (page_next_held(s, span.end, &run))
+        larder__pages_let_go(a, s, run);
+    for (struct block *b = s->head; b != NULL;
+         b = slab_get(&a->slab, b->next)) {
+        struct page_span pages = block_pages(b);
+
+        if (b->state == BLOCK_FREE && s->pages[pages.begin] == 0)
+            b = larder__pages_unmapped(a, b, pages);
+    }
+}
+
+void larder__paged_drop(struct allocator *a, uint64_t bytes)
+{
+    if (bytes > 0)
+        larder__handles_drop(a, bytes / PAGE_BYTES);
+}
+
 larder_result larder__paged_settle(struct allocator *a)
 {
     return larder__carry_back(a);

@@ -9,20 +9,6 @@
 
 /* ---- handles --------------------------------------------------------------- */
 
-bool larder__pages_next_missing(const struct segment *s, size_t end,
-                                struct page_span *run)
-{
-    size_t i = run->end;
-
-    while (i < end && s->pages[i] != 0)
-        i++;
-    run->begin = i;
-    while (i < end && s->pages[i] == 0)
-        i++;
-    run->end = i;
-    return run->end > run->begin;
-}
-
 struct page_span larder__pages_movable(const struct block *b)
 {
     const struct segment *s = b->segment;

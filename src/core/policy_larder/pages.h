@@ -69,11 +69,6 @@ static inline struct block *block_over(struct allocator *a, struct block *b,
     return b;
 }
 
-/* Find the next run of missing pages from run->end on, before page `end`.
- * False: none. */
-bool larder__pages_next_missing(const struct segment *s, size_t end,
-                                struct page_span *run);
-
 /* The pages of a free block whose handles lie entirely within it. */
 struct page_span larder__pages_movable(const struct block *b);
 

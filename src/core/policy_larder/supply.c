@@ -199,7 +199,7 @@ static bool plan_target(struct allocator *a, const struct target *t)
     struct plan p = plan_begin(a);
     struct page_span run = {.end = t->span.begin};
 
-    while (larder__pages_next_missing(t->segment, t->span.end, &run)) {
+    while (page_next_missing(t->segment, t->span.end, &run)) {
         if (!plan_gap(&p, run.end - run.begin))
             return false;
     }

@@ -21,8 +21,8 @@ static inline larder_result pool_heap(struct allocator *a, struct pool *pool,
 {
     struct heap *last = pool->last_heap;
 
-    if ((pool->owner != NULL && private_is_paused(pool->owner)) ||
-        last == NULL || last->stream != stream)
+    if ((pool->owner != NULL && pool->owner->is_paused) || last == NULL ||
+        last->stream != stream)
         return larder__pool_find_heap(a, pool, stream, out);
     *out = last;
     return LARDER_OK;

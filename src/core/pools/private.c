@@ -288,7 +288,7 @@ uint64_t larder__private_cached_bytes(const struct allocator *a)
 
     for (const struct private_pool *p = a->privates.first; p != NULL;
          p = p->next) {
-        if (!private_is_paused(p))
+        if (!p->is_paused)
             bytes += pool_cached_bytes(&p->pools[POOL_SMALL]) +
                      pool_cached_bytes(&p->pools[POOL_LARGE]);
     }

@@ -127,6 +127,7 @@ static struct tag *tag_make(struct allocator *a, const char *name)
     }
     strcpy(tag->name, name);
     tag->pool->tag = tag;
+    tag->pool->name = tag->name;
     larder__private_append(a, tag->pool);
     larder__private_append_unused(a, tag->pool);
     return tag;
@@ -151,7 +152,7 @@ larder_result larder__tag_get(struct allocator *a, const char *name,
 
 larder_result larder__tag_check(const struct tag *tag)
 {
-    if (!tag->is_paused)
+    if (!tag->pool->is_paused)
         return LARDER_OK;
     return larder__fail(LARDER_ERR_PAUSED,
                         "the tag '%s' is paused: nothing can be allocated for "
@@ -163,13 +164,11 @@ uint64_t larder__tags_paused_bytes(const struct allocator *a)
 {
     uint64_t bytes = 0;
 
-    for (const struct tag *tag = a->tags; tag != NULL; tag = tag->next) {
-        if (tag->is_paused)
-            bytes += tag->pool->usage.allocated_bytes;
-    }
-    for (const struct private_pool *p = a->privates.first;
-         a->privates.regions > 0 && p != NULL; p = p->next)
-        bytes += p->asleep_bytes;
+    if (a->tags == NULL && a->privates.regions == 0)
+        return 0;
+    for (const struct private_pool *p = a->privates.first; p != NULL;
+         p = p->next)
+        bytes += p->is_paused ? p->usage.allocated_bytes : 0;
     return bytes;
 }
 

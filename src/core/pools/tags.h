@@ -12,11 +12,7 @@
 struct tag {
     char name[LARDER_TAG_MAX + 1];
     struct private_pool *pool;
-    bool is_paused;
-    bool is_dropped;       /* paused, and its contents discarded */
-    uint64_t paused_bytes; /* memory released */
-    uint64_t kept_bytes;   /* host memory that holds the contents */
-    struct paused *stale;  /* to be freed when no work is queued */
+    bool is_dropped; /* paused, and its contents discarded */
     struct tag *next;
 };
 
@@ -29,18 +25,12 @@ larder_result larder__tag_get(struct allocator *a, const char *name,
 /* The pool of the tag that this thread has begun, or NULL. */
 struct private_pool *larder__tag_pool(const struct allocator *a);
 
-static inline bool private_is_paused(const struct private_pool *p)
-{
-    return p->tag != NULL && p->tag->is_paused;
-}
-
 /* ERR_PAUSED while nothing can be allocated for the tag. */
 larder_result larder__tag_check(const struct tag *tag);
 
 /* Bytes that are allocated but paused, and so not among the reserved ones. */
 uint64_t larder__tags_paused_bytes(const struct allocator *a);
 
-/* Call it after larder__pause_end(). */
 void larder__tags_destroy(struct allocator *a);
 
 #endif

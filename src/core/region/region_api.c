@@ -11,6 +11,7 @@
 #include "core/entry/capturing.h"
 #include "core/entry/handle.h"
 #include "core/history/recording.h"
+#include "core/pause/pause.h"
 #include "core/peers/peers.h"
 #include "core/region/region_pages.h"
 #include "core/state/held.h"
@@ -120,7 +121,7 @@ static larder_result region_lock(larder_region *region, struct allocator **out)
 
 static larder_result check_awake(const struct region *g)
 {
-    if (!g->segment->is_asleep)
+    if (!g->pool->is_paused)
         return LARDER_OK;
     return larder__fail(LARDER_ERR_PAUSED,
                         "the region '%s' is paused: call "
@@ -322,6 +323,15 @@ larder_result larder_region_trim(larder_region *region, uint64_t *released)
 
 /* ---- pausing --------------------------------------------------------------- */
 
+static larder_result pause(struct allocator *a, struct region *g, bool keep)
+{
+    larder_result r = larder__pause_settle(a, g->pool);
+
+    if (r == LARDER_OK)
+        r = larder__region_trim(a, g);
+    return r == LARDER_OK ? larder__pause_begin(a, g->pool, keep) : r;
+}
+
 larder_result larder_region_pause(larder_region *region, larder_pause_mode mode)
 {
     struct allocator *a;
@@ -335,21 +345,22 @@ larder_result larder_region_pause(larder_region *region, larder_pause_mode mode)
     if (r == LARDER_OK)
         r = larder__capturing_forbids(a, "memory cannot be paused or resumed");
     if (r == LARDER_OK)
-        r = larder__region_sleep(a, region->region, mode == LARDER_PAUSE_KEEP);
+        r = pause(a, region->region, mode == LARDER_PAUSE_KEEP);
     larder__handle_unlock(a);
     return r;
 }
 
-static larder_result wake(struct allocator *a, struct region *g)
+static larder_result resume(struct allocator *a, struct region *g)
 {
     larder_result r = LARDER_OK;
 
-    if (!g->segment->is_asleep)
+    if (!g->pool->is_paused)
         r = larder__fail(LARDER_ERR_INVALID, "the region '%s' is not paused",
                          g->name);
     if (r == LARDER_OK)
         r = larder__capturing_forbids(a, "memory cannot be paused or resumed");
-    return r == LARDER_OK ? larder__region_wake(a, g) : r;
+    return r == LARDER_OK ? larder__pause_end(a, g->pool, larder__region_fill)
+                          : r;
 }
 
 larder_result larder_region_resume(larder_region *region)
@@ -364,10 +375,10 @@ larder_result larder_region_resume(larder_region *region)
     g = region->region;
     history_enter(a, __builtin_return_address(0));
     search = larder__peers_search(a);
-    r = wake(a, g);
+    r = resume(a, g);
     while (r == LARDER_ERR_OUT_OF_MEMORY &&
-           has_more(a, g, &search, g->pool->asleep_bytes))
-        r = wake(a, g);
+           has_more(a, g, &search, g->pool->paused_bytes))
+        r = resume(a, g);
     return region_api_end(a, r);
 }
 
@@ -408,8 +419,8 @@ static larder_region_info info_of(struct allocator *a, const struct region *g)
         .held_bytes = g->pool->holding.held_bytes,
         .minimum_bytes = g->pool->holding.minimum_bytes,
         .limit_bytes = g->pool->holding.limit_bytes,
-        .is_paused = g->segment->is_asleep,
-        .kept_bytes = g->kept.bytes,
+        .is_paused = g->pool->is_paused,
+        .kept_bytes = g->pool->kept.bytes,
     };
 
     for (const struct block *b = s->head; b != NULL;

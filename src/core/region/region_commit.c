@@ -168,9 +168,10 @@ static larder_result region_commit_supply(struct allocator *a, struct region *g,
                                          : r;
 }
 
-larder_result larder__region_fill(struct allocator *a, struct region *g,
+larder_result larder__region_fill(struct allocator *a, struct segment *s,
                                   struct page_span span)
 {
+    struct region *g = s->heap->pool->owner->region;
     size_t pages = count_lack(a, g, span).pages;
 
     return pages == 0 ? LARDER_OK : region_commit_supply(a, g, span, pages);

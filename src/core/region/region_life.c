@@ -7,6 +7,7 @@
 #include "core/segments/minimum.h"
 #include "core/debug/debug.h"
 #include "core/policy_larder/addresses.h"
+#include "core/pause/pause.h"
 #include "core/policy_larder/handles.h"
 #include "core/pools/pool.h"
 #include "core/pools/private.h"
@@ -54,6 +55,7 @@ static struct region *region_new(const struct allocator *a,
     if (a->debug != NULL && a->debug->level > 2)
         g->handle_pages = 1; /* any page can be released alone */
     g->pool->region = g;
+    g->pool->name = g->name;
     g->pool->holding.limit_bytes = opt->limit_bytes;
     return g;
 }
@@ -122,8 +124,8 @@ static larder_result region_life_settle(struct allocator *a, struct region *g)
     larder_result r = larder__region_check_unused(a, g);
 
     if (r == LARDER_OK)
-        r = larder__region_pass(a, g);
-    return r == LARDER_OK ? larder__region_forget(a, g) : r;
+        r = larder__pause_settle(a, g->pool);
+    return r == LARDER_OK ? larder__pause_forget(a, g->pool) : r;
 }
 
 /* Up to the last call that can fail everything stays as it is, or returns to
@@ -137,16 +139,18 @@ larder_result larder__region_destroy(struct allocator *a, struct region *g)
     if (r == LARDER_OK && a->orphans.count > 0) /* one may be mapped here */
         r = larder__orphans_release(a);
     if (r == LARDER_OK)
-        r = larder__region_detach(a, g);
+        r = larder__paged_settle(a);
+    if (r == LARDER_OK)
+        r = larder__pause_detach(a, g->pool);
     if (r != LARDER_OK)
         return r;
     r = larder__device_address_free(a->device, s->addr, s->bytes);
     if (r != LARDER_OK) {
-        larder__region_reattach(a, g);
+        larder__pause_reattach(a, g->pool);
         return r;
     }
     larder__region_free_all(a, g);
-    larder__region_let_go(a, g);
+    larder__pause_let_go(a, g->pool);
     larder__range_forget(a, s);
     larder__private_remove(a, g->pool);
     return LARDER_OK;

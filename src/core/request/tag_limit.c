@@ -55,9 +55,9 @@ static larder_result usage_copy(const struct private_pool *p,
         .peak_reserved_bytes = u->reserved_peak,
         .limit_bytes = p->holding.limit_bytes,
         .refused_count = u->refused,
-        .is_paused = p->tag->is_paused,
-        .paused_bytes = p->tag->paused_bytes,
-        .kept_bytes = p->tag->kept_bytes,
+        .is_paused = p->is_paused,
+        .paused_bytes = p->paused_bytes,
+        .kept_bytes = p->kept.bytes,
     };
 
     return sized_write(out, &all, sizeof all);

@@ -41,7 +41,7 @@ larder_result larder__private_release_unused(struct allocator *a)
         larder__assert(p->users == 0);
         unused = p->unused_next;
         p->unused_next = NULL;
-        if (!private_is_paused(p))
+        if (!p->is_paused)
             fail_keep_first(&r, larder__private_release_cached(a, p));
         if (private_is_over(p))
             larder__private_remove(a, p);

@@ -113,6 +113,17 @@ static larder_result pages_add(struct allocator *a, struct segment *s,
     return r;
 }
 
+/* Count pages [begin, end), which were added. */
+static void pages_count(struct allocator *a, const struct segment *s,
+                        size_t begin, size_t end)
+{
+    uint64_t bytes = (end - begin) * s->page_bytes;
+
+    held_add(a, s->heap->pool, bytes);
+    history_segment(a, s, page_addr(s, begin), bytes,
+                    LARDER_ACTION_segment_map);
+}
+
 /* Unmap and release pages from `begin` to `end`, or to the first that the
  * device fails to unmap or release; *done is where it stopped. */
 static larder_result pages_remove(struct allocator *a, struct segment *s,
@@ -201,7 +212,7 @@ static larder_result range_destroy(struct allocator *a, struct segment *s)
     larder_result r = larder__device_address_free(a->device, s->addr, s->bytes);
 
     larder__assert(s->head->addr == s->addr && s->head->bytes == s->bytes);
-    larder__assert(s->head->state == BLOCK_UNMAPPED && s->paused == NULL);
+    larder__assert(s->head->state == BLOCK_UNMAPPED && !segment_is_paused(s));
     if (r != LARDER_OK)
         return r;
     heap_remove_unmapped(s->head);
@@ -282,9 +293,7 @@ static larder_result map_block(struct allocator *a, struct block **b,
     (*b)->state = BLOCK_FREE;
     *b = larder__block_merge(a, *b, &merged);
     heap_insert(*b);
-    held_add(a, s->heap->pool, bytes);
-    history_segment(a, s, page_addr(s, begin), bytes,
-                    LARDER_ACTION_segment_map);
+    pages_count(a, s, begin, end);
     return LARDER_OK;
 }
 
@@ -322,9 +331,10 @@ larder_result larder__expandable_get(struct allocator *a, struct heap *heap,
 /* ---- shrinking ------------------------------------------------------------ */
 
 /* Make [first, first + bytes) of the free block b unmapped; what is left on
- * either side stays free. */
-static void unmap_middle(struct allocator *a, struct block *b,
-                         larder_addr first, uint64_t bytes)
+ * either side stays free.  Returns the unmapped block.  Two headers are
+ * ensured. */
+static struct block *unmap_middle(struct allocator *a, struct block *b,
+                                  larder_addr first, uint64_t bytes)
 {
     struct merged merged = {0};
 
@@ -340,20 +350,21 @@ static void unmap_middle(struct allocator *a, struct block *b,
     if (bytes < b->bytes)
         heap_insert(larder__block_split(a, b, bytes));
     b->state = BLOCK_UNMAPPED;
-    heap_insert_unmapped(larder__block_merge(a, b, &merged));
+    b = larder__block_merge(a, b, &merged);
+    heap_insert_unmapped(b);
+    return b;
 }
 
 larder_result larder__expandable_release(struct allocator *a, struct block *b)
 {
     struct segment *s = b->segment;
-    uint64_t offset = b->addr - s->addr;
-    size_t begin = (offset + s->page_bytes - 1) / s->page_bytes;
-    size_t end = (offset + b->bytes) / s->page_bytes;
+    size_t begin = block_whole_pages(b).begin;
+    size_t end = block_whole_pages(b).end;
     size_t done;
     larder_result r;
     larder_result dropped = LARDER_OK;
 
-    larder__assert(s->kind == SEGMENT_EXPANDABLE && s->paused == NULL);
+    larder__assert(s->kind == SEGMENT_EXPANDABLE && !segment_is_paused(s));
     larder__assert(b->state == BLOCK_FREE);
     if (begin >= end)
         return LARDER_OK;
@@ -362,7 +373,8 @@ larder_result larder__expandable_release(struct allocator *a, struct block *b)
     r = pages_remove(a, s, begin, end, &done);
     if (done == begin)
         return r;
-    unmap_middle(a, b, page_addr(s, begin), (done - begin) * s->page_bytes);
+    (void)unmap_middle(a, b, page_addr(s, begin),
+                       (done - begin) * s->page_bytes);
     held_sub(a, s->heap->pool, (done - begin) * s->page_bytes);
     history_range(a, LARDER_ACTION_segment_unmap, s, page_addr(s, begin),
                   (done - begin) * s->page_bytes);
@@ -384,9 +396,8 @@ static void lendable_run(const struct block *b, size_t max, size_t *begin,
                          size_t *end)
 {
     const struct segment *s = b->segment;
-    uint64_t offset = b->addr - s->addr;
-    size_t last = (offset + b->bytes) / s->page_bytes;
-    size_t i = (offset + s->page_bytes - 1) / s->page_bytes;
+    size_t last = block_whole_pages(b).end;
+    size_t i = block_whole_pages(b).begin;
 
     *begin = *end = i;
     while (i < last) {
@@ -426,31 +437,66 @@ larder_result larder__expandable_take(struct allocator *a, struct block *b,
         s->pages[i] = 0;
     }
     *count = end - begin;
-    unmap_middle(a, b, page_addr(s, begin), *count * s->page_bytes);
+    (void)unmap_middle(a, b, page_addr(s, begin), *count * s->page_bytes);
     history_range(a, LARDER_ACTION_segment_unmap, s, page_addr(s, begin),
                   *count * s->page_bytes);
     larder__expandable_tidy(a, s);
     return LARDER_OK;
 }
 
-larder_result larder__expandable_forget(struct allocator *a, struct block *b)
-{
-    struct segment *s = b->segment;
-    uint64_t offset = b->addr - s->addr;
-    size_t begin = (offset + s->page_bytes - 1) / s->page_bytes;
-    size_t end = (offset + b->bytes) / s->page_bytes;
+/* ---- pauses --------------------------------------------------------------- */
 
-    larder__assert(b->state == BLOCK_FREE && s->paused != NULL);
-    for (size_t i = begin; i < end; i++) {
-        if (s->pages[i] != 0)
-            return LARDER_OK;
+void larder__expandable_drop(struct allocator *a, struct segment *s,
+                             struct page_span span)
+{
+    struct page_span run = {.end = span.begin};
+
+    while (page_next_held(s, span.end, &run)) {
+        uint64_t bytes = (run.end - run.begin) * s->page_bytes;
+
+        for (size_t i = run.begin; i < run.end; i++)
+            page_drop(a, s, i, false);
+        held_sub(a, s->heap->pool, bytes);
+        history_range(a, LARDER_ACTION_segment_unmap, s,
+                      page_addr(s, run.begin), bytes);
     }
-    if (begin >= end)
-        return LARDER_OK;
-    if (!larder__slab_ensure(&a->slab, 2 + SLAB_SPARE))
-        return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
-    unmap_middle(a, b, page_addr(s, begin), (end - begin) * s->page_bytes);
-    return LARDER_OK;
+}
+
+larder_result larder__expandable_fill(struct allocator *a, struct segment *s,
+                                      struct page_span span)
+{
+    struct page_span run = {.end = span.begin};
+    larder_result r = LARDER_OK;
+
+    while (r == LARDER_OK && page_next_missing(s, span.end, &run)) {
+        r = pages_add(a, s, run.begin, run.end);
+        if (r == LARDER_OK)
+            pages_count(a, s, run.begin, run.end);
+    }
+    return r;
+}
+
+bool larder__expandable_has_pages(const struct block *b)
+{
+    struct page_span run = block_whole_pages(b);
+
+    larder__assert(b->segment->kind == SEGMENT_EXPANDABLE);
+    return page_next_held(b->segment, run.end,
+                          &(struct page_span){.end = run.begin});
+}
+
+void larder__expandable_forget(struct allocator *a, struct segment *s)
+{
+    for (struct block *b = s->head; b != NULL;
+         b = slab_get(&a->slab, b->next)) {
+        struct page_span span = block_whole_pages(b);
+
+        if (b->state == BLOCK_FREE && span.begin < span.end &&
+            s->pages[span.begin] == 0)
+            b = unmap_middle(a, b, page_addr(s, span.begin),
+                             (span.end - span.begin) * s->page_bytes);
+    }
+    larder__expandable_tidy(a, s);
 }
 
 void larder__expandable_tidy(struct allocator *a, struct segment *s)

@@ -28,6 +28,48 @@ static inline struct page_span block_pages(const struct block *b)
     };
 }
 
+/* The pages that lie entirely within it; none if end <= begin. */
+static inline struct page_span block_whole_pages(const struct block *b)
+{
+    const struct segment *s = b->segment;
+    uint64_t offset = b->addr - s->addr;
+
+    return (struct page_span){
+        .begin = (offset + s->page_bytes - 1) / s->page_bytes,
+        .end = (offset + b->bytes) / s->page_bytes,
+    };
+}
+
+/* The next run of pages with a handle, or without, from run->end on and before
+ * page `end`.  False: none. */
+static inline bool page_next_held(const struct segment *s, size_t end,
+                                  struct page_span *run)
+{
+    size_t i = run->end;
+
+    while (i < end && s->pages[i] == 0)
+        i++;
+    run->begin = i;
+    while (i < end && s->pages[i] != 0)
+        i++;
+    run->end = i;
+    return run->end > run->begin;
+}
+
+static inline bool page_next_missing(const struct segment *s, size_t end,
+                                     struct page_span *run)
+{
+    size_t i = run->end;
+
+    while (i < end && s->pages[i] != 0)
+        i++;
+    run->begin = i;
+    while (i < end && s->pages[i] == 0)
+        i++;
+    run->end = i;
+    return run->end > run->begin;
+}
+
 /* The first page of the handle that is mapped at page i, and the page behind
  * its last. */
 static inline size_t page_handle_begin(const struct segment *s, size_t i)

@@ -211,7 +211,7 @@ larder_result larder__segment_release(struct allocator *a, struct block *b)
     larder__assert(!block_is_split(b) && b->state == BLOCK_FREE);
     larder__assert(s->head == b && b->addr == s->addr);
     larder__assert(s->kind == SEGMENT_DRIVER || s->kind == SEGMENT_CARVED);
-    larder__assert(s->paused == NULL);
+    larder__assert(!segment_is_paused(s));
     r = s->kind == SEGMENT_CARVED ? segment_give_piece(a, s)
                                   : segment_give_driver(a, s);
     if (r != LARDER_OK)

@@ -3,7 +3,7 @@
 #ifndef LARDER_CORE_SEGMENTS_SEGMENT_H
 #define LARDER_CORE_SEGMENTS_SEGMENT_H
 
-#include "core/state/allocator.h"
+#include "core/segments/page_span.h"
 
 /* ---- segments of one driver allocation (segment.c) ------------------------ */
 
@@ -73,10 +73,19 @@ larder_result larder__expandable_take(struct allocator *a, struct block *b,
                                       size_t max, larder__page_fn *taken,
                                       size_t *count);
 
-/* Mark the whole pages within b, a free block of a paused segment, as unmapped
- * in the blocks: they have no memory. b may be gone afterwards.
- * ERR_NO_HOST_MEMORY. */
-larder_result larder__expandable_forget(struct allocator *a, struct block *b);
+/* For pauses: release the handles of the span's pages, which are not mapped;
+ * map memory at its missing pages, each run of them or nothing of it. */
+void larder__expandable_drop(struct allocator *a, struct segment *s,
+                             struct page_span span);
+larder_result larder__expandable_fill(struct allocator *a, struct segment *s,
+                                      struct page_span span);
+
+/* Whether any page that lies within the block has a handle. */
+bool larder__expandable_has_pages(const struct block *b);
+/* Mark whole pages within free blocks as unmapped where they have no memory: all
+ * of a block or none.  The segment may be gone afterwards.  Two headers for each
+ * free block are ensured. */
+void larder__expandable_forget(struct allocator *a, struct segment *s);
 
 /* Destroy a segment that has no pages left. */
 void larder__expandable_tidy(struct allocator *a, struct segment *s);

@@ -50,7 +50,6 @@ struct shard;
 struct history;
 struct larder;
 struct trimmer;
-struct paused;
 struct peers;
 struct tag;
 struct pool;
@@ -101,20 +100,31 @@ struct usage {
     uint64_t refused; /* requests refused because of a tag's limit */
 };
 
+/* Host memory with the contents of a paused pool (pause/kept.h). */
+struct kept {
+    char *host; /* NULL: empty */
+    uint64_t bytes;
+    bool is_pinned;    /* `host` was allocated by the device */
+    bool is_in_flight; /* a copy may still read or write it */
+};
+
 struct private_pool {
     larder_pool_id id;
-    int users; /* 0: its memory may be released, and the pool with it */
+    const char *name; /* of its tag or region; NULL: neither */
+    int users;        /* 0: its memory may be released, and the pool with it */
     struct pool pools[POOL_KINDS];
     uint16_t history_id; /* number in the history; 0: none yet */
     struct holding holding;
     bool lends;                /* its free blocks may be borrowed */
-    uint64_t asleep_bytes;     /* of a region: committed, without memory */
     bool is_captured;          /* some of its requests were part of a capture */
     bool has_graph;            /* the same, as seen by the checks of debug:2 */
     bool is_lent;              /* its graphs do not run now (lend.h) */
     bool has_borrower;         /* and it has lent a block since (order.h) */
     larder_stream lent_stream; /* on which they ran, and which may borrow */
     bool is_kept_whole;        /* its blocks are never split */
+    bool is_paused;            /* its memory is released (pause.h), */
+    uint64_t paused_bytes;     /* so much of it */
+    struct kept kept;
     struct usage usage;
     struct tag *tag;           /* NULL: a pool of the user's, or */
     struct region *region;     /* of a region (region_pages.h) */
@@ -142,13 +152,21 @@ enum segment_kind {
     SEGMENT_PAGED       /* the same under the policy larder: pages can move */
 };
 
+/* Pages [begin, end) of a segment that are unmapped but still have their
+ * handles: those before `mapped` are mapped again, without access.  All 0:
+ * none. */
+struct detached {
+    size_t begin;
+    size_t mapped;
+    size_t end;
+};
+
 struct segment {
     larder_addr addr;
     uint64_t bytes; /* length of the addresses, mapped or not */
     struct heap *heap;
     struct block *head; /* the block at addr, for the segment's whole life */
     enum segment_kind kind;
-    bool is_asleep;       /* of a region: its live blocks have no pages */
     struct segment *prev; /* in the allocator's list */
     struct segment *next;
 
@@ -171,7 +189,7 @@ struct segment {
     larder_addr graph_begin;
     larder_addr graph_end;
 
-    struct paused *paused; /* NULL: not paused (pause.h) */
+    struct detached detached; /* between calls only in a paused pool (P3) */
 };
 
 /* Memory of the device: a handle of one or more pages, mapped as a whole or not
@@ -424,7 +442,7 @@ static inline bool events_are_idle(const struct events *e)
 /* Whether its memory is released for a while. */
 static inline bool segment_is_paused(const struct segment *s)
 {
-    return s->paused != NULL || s->is_asleep;
+    return s->heap->pool->owner != NULL && s->heap->pool->owner->is_paused;
 }
 
 /* The unit that sizes are rounded up to.  Where segments are as in PyTorch,

@@ -8,6 +8,8 @@
 
 #include "core/state/allocator.h"
 
+struct page_span;
+
 /* Make a->larder, under every policy; ERR_NO_HOST_MEMORY.  Everything it held
  * must be released before `unmake`. */
 larder_result larder__paged_make(struct allocator *a);
@@ -30,6 +32,12 @@ void larder__paged_release_loose(struct allocator *a);
 void larder__paged_release_old(struct allocator *a, const struct heap *heap);
 /* Release memory until no more than `target` bytes are held. */
 void larder__paged_trim(struct allocator *a, uint64_t target);
+
+/* Make the handles of the span's pages, which are not mapped, loose; free blocks
+ * there become unmapped.  Release `bytes` of loose ones. */
+void larder__paged_let_go(struct allocator *a, struct segment *s,
+                          struct page_span span);
+void larder__paged_drop(struct allocator *a, uint64_t bytes);
 
 /* Map live pages that a failed move left without memory; OK if there are
  * none. */

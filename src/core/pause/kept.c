@@ -1,5 +1,5 @@
 /* kept.c - host memory with the contents of pages while they are released. */
-#include "core/segments/kept.h"
+#include "core/pause/kept.h"
 
 #include "base/host.h"
 #include "core/segments/events.h"
@@ -28,9 +28,10 @@ larder_result larder__kept_wait(struct allocator *a, struct kept *k,
 {
     larder_result r = larder__events_pass(a, stream);
 
-    k->is_in_flight = r != LARDER_OK;
-    if (r != LARDER_OK)
+    if (r != LARDER_OK) {
+        k->is_in_flight = true;
         (void)larder__device_stream_sync(a->device, stream);
+    }
     return r;
 }
 

@@ -1,16 +1,9 @@
 /* kept.h - host memory that holds the contents of pages while they are
  * released.  Private to core. */
-#ifndef LARDER_CORE_SEGMENTS_KEPT_H
-#define LARDER_CORE_SEGMENTS_KEPT_H
+#ifndef LARDER_CORE_PAUSE_KEPT_H
+#define LARDER_CORE_PAUSE_KEPT_H
 
 #include "core/state/allocator.h"
-
-struct kept {
-    char *host; /* NULL: empty */
-    uint64_t bytes;
-    bool is_pinned;    /* `host` was allocated by the device */
-    bool is_in_flight; /* a copy may still read or write it */
-};
 
 /* Allocate host memory for `bytes`.  False: there is none, and k is empty. */
 bool larder__kept_take(struct allocator *a, struct kept *k, uint64_t bytes);

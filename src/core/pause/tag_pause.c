@@ -1,0 +1,168 @@
+/* tag_pause.c - releases the memory of a tag's allocations, and maps it again. */
+#include "core/pause/pause.h"
+
+#include "base/fail.h"
+#include "core/debug/debug.h"
+#include "core/entry/capturing.h"
+#include "core/entry/handle.h"
+#include "core/peers/peers.h"
+#include "core/pools/private.h"
+#include "core/pools/tags.h"
+#include "core/segments/cached.h"
+#include "core/segments/orphan.h"
+#include "core/segments/segment.h"
+#include "core/state/held.h"
+
+/* ---- preconditions -------------------------------------------------------- */
+
+static larder_result pause_check_pages(const struct allocator *a,
+                                       const struct tag *tag)
+{
+    if (!a->has_pages)
+        return larder__fail(LARDER_ERR_UNSUPPORTED,
+                            "device '%s' has no virtual memory: released "
+                            "memory could not be mapped at its addresses again",
+                            larder_device_name(a->device));
+    for (const struct segment *s = a->segments; s != NULL; s = s->next) {
+        if (s->heap->pool->owner == tag->pool && s->kind != SEGMENT_EXPANDABLE)
+            return larder__fail(LARDER_ERR_UNSUPPORTED,
+                                "the memory of tag '%s' does not lie in pages "
+                                "under this policy",
+                                tag->name);
+    }
+    return LARDER_OK;
+}
+
+/* ---- pausing -------------------------------------------------------------- */
+
+static larder_result pause_checked(struct allocator *a, const char *name,
+                                   larder_pause_mode mode)
+{
+    struct tag *tag;
+    larder_result r = larder__tag_find(a, name, &tag);
+
+    if (r != LARDER_OK)
+        return r;
+    if (mode != LARDER_PAUSE_KEEP && mode != LARDER_PAUSE_DROP)
+        return larder__fail(LARDER_ERR_INVALID, "%d is not a pause mode",
+                            (int)mode);
+    if (tag->pool->is_paused)
+        return larder__fail(LARDER_ERR_PAUSED, "the tag '%s' is paused already",
+                            name);
+    r = larder__capturing_forbids(a, "memory cannot be paused or resumed");
+    if (r == LARDER_OK)
+        r = pause_check_pages(a, tag);
+    if (r != LARDER_OK)
+        return r;
+    if (a->debug != NULL)
+        larder__debug_sleep(a, tag->pool, mode == LARDER_PAUSE_DROP);
+    r = larder__pause_settle(a, tag->pool);
+    if (r != LARDER_OK)
+        return r;
+    (void)larder__private_release_cached(a, tag->pool);
+    r = larder__pause_begin(a, tag->pool, mode == LARDER_PAUSE_KEEP);
+    tag->is_dropped = r == LARDER_OK && mode == LARDER_PAUSE_DROP;
+    return r;
+}
+
+larder_result larder_pause(larder_allocator *handle, const char *name,
+                           larder_pause_mode mode)
+{
+    struct allocator *a;
+    larder_result r =
+        larder__handle_lock_for(handle, &a, __builtin_return_address(0));
+
+    if (r != LARDER_OK)
+        return r;
+    r = pause_checked(a, name, mode);
+    larder__handle_unlock(a);
+    return r;
+}
+
+/* ---- resuming ------------------------------------------------------------- */
+
+static larder_result check_room(struct allocator *a, const struct tag *tag)
+{
+    uint64_t bytes = larder__pause_missing(a, tag->pool);
+    const struct holding *h = &tag->pool->holding;
+
+    if (!holding_is_within(h, bytes))
+        return larder__fail(LARDER_ERR_OUT_OF_MEMORY,
+                            "the tag '%s' may hold %llu bytes and needs %llu "
+                            "to resume: raise its limit, or free some of its "
+                            "allocations",
+                            tag->name, (unsigned long long)h->limit_bytes,
+                            (unsigned long long)(h->held_bytes + bytes));
+    (void)larder__orphans_release(a); /* may free memory */
+    if (!held_allows_owner(a, h, bytes))
+        (void)larder__release_cached(a);
+    if (!held_allows_owner(a, h, bytes))
+        return larder__fail(LARDER_ERR_OUT_OF_MEMORY,
+                            "the tag '%s' needs %llu bytes to resume, more "
+                            "than the limit allows",
+                            tag->name, (unsigned long long)bytes);
+    return LARDER_OK;
+}
+
+static larder_result tag_resume(struct allocator *a, struct tag *tag)
+{
+    larder_result r = check_room(a, tag);
+
+    if (r == LARDER_OK)
+        r = larder__pause_end(a, tag->pool, larder__expandable_fill);
+    if (r == LARDER_OK && a->debug != NULL && tag->is_dropped)
+        larder__debug_wake(a, tag->pool);
+    return r;
+}
+
+static larder_result resume_checked(struct allocator *a, const char *name)
+{
+    struct tag *tag;
+    larder_result r = larder__tag_find(a, name, &tag);
+
+    if (r != LARDER_OK)
+        return r;
+    if (!tag->pool->is_paused)
+        return larder__fail(LARDER_ERR_INVALID, "the tag '%s' is not paused",
+                            name);
+    r = larder__capturing_forbids(a, "memory cannot be paused or resumed");
+    return r == LARDER_OK ? tag_resume(a, tag) : r;
+}
+
+/* Bytes that are missing to resume the tag; 0: its limit forbids it. */
+static uint64_t resume_need(struct allocator *a, const char *name)
+{
+    struct tag *tag;
+    uint64_t need;
+
+    if (larder__tag_find(a, name, &tag) != LARDER_OK)
+        return 0;
+    need = larder__pause_missing(a, tag->pool);
+    return held_allows_owner(a, &tag->pool->holding, need) ? need : 0;
+}
+
+/* Ask other processes to release cached memory. */
+static bool others_help(struct allocator *a, const char *name,
+                        struct peers_search *search)
+{
+    uint64_t need = resume_need(a, name);
+
+    return need > 0 && larder__peers_help(a, search, need);
+}
+
+larder_result larder_resume(larder_allocator *handle, const char *name)
+{
+    struct peers_search search;
+    struct allocator *a;
+    larder_result r =
+        larder__handle_lock_for(handle, &a, __builtin_return_address(0));
+
+    if (r != LARDER_OK)
+        return r;
+    search = larder__peers_search(a);
+    r = resume_checked(a, name);
+    while (r == LARDER_ERR_OUT_OF_MEMORY && others_help(a, name, &search))
+        r = resume_checked(a, name);
+    larder__handle_unlock(a);
+    return r;
+}

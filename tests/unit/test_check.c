@@ -342,7 +342,7 @@ static void a_list_of_pools_without_users_that_is_wrong_breaks_n4(void **state)
     rig_down(&rig);
 }
 
-static void loans_that_nobody_made_break_l1_and_l2(void **state)
+static void blocks_that_nobody_lent_break_l1_and_l2(void **state)
 {
     struct rig rig =
         rig_up_policy("sim:64MiB,backing=none", LARDER_POLICY_LARDER, "");
@@ -355,16 +355,16 @@ static void loans_that_nobody_made_break_l1_and_l2(void **state)
     (void)state;
     pool = block_of(&rig, lent)->segment->heap->pool->owner;
     b = block_of(&rig, own);
-    BREAKS(&rig, b->is_borrowed, true, "L1");
-    BREAKS(&rig, pool->has_borrower, true, "L2");
+    BREAKS(&rig, b->is_lent, true, "L1");
+    BREAKS(&rig, pool->has_lent, true, "L2");
     b = block_of(&rig, lent);
-    BREAKS(&rig, b->is_borrowed, true, "L1");
+    BREAKS(&rig, b->is_lent, true, "L1");
     rig_free(&rig, lent);
     assert_ok(larder_pool_lend(rig.a, id, 2));
     lent = rig_alloc_on(&rig, MIB(30), 2);
     b = block_of(&rig, lent);
-    assert_true(b->is_borrowed && pool->has_borrower);
-    BREAKS(&rig, pool->has_borrower, false, "L1");
+    assert_true(b->is_lent && pool->has_lent);
+    BREAKS(&rig, pool->has_lent, false, "L1");
     BREAKS(&rig, pool->is_lent, false, "L2");
     rig_free(&rig, lent);
     rig_free(&rig, own);
@@ -517,7 +517,7 @@ int main(void)
         cmocka_unit_test(pools_that_their_index_lacks_break_n1),
         cmocka_unit_test(regions_that_are_counted_wrong_break_n3),
         cmocka_unit_test(a_list_of_pools_without_users_that_is_wrong_breaks_n4),
-        cmocka_unit_test(loans_that_nobody_made_break_l1_and_l2),
+        cmocka_unit_test(blocks_that_nobody_lent_break_l1_and_l2),
         cmocka_unit_test(pages_that_blocks_do_not_have_break_p1),
         cmocka_unit_test(an_unmapped_block_that_ends_within_a_page_breaks_p1),
         cmocka_unit_test(pages_that_are_counted_wrong_break_g2),

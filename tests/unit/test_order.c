@@ -326,7 +326,8 @@ static void a_loan_that_was_used_does_not_end_during_a_capture(void **state)
 
         rig_free(&l.rig, q);
         assert_ok(larder_capture_begin(l.rig.a));
-        assert_refused(LARDER_ERR_CAPTURING, ends[i](&l), "borrower");
+        assert_refused(LARDER_ERR_CAPTURING, ends[i](&l),
+                       "the stream it was lent to");
         assert_ok(larder_capture_end(l.rig.a));
         q = borrow(&l);
         rig_free(&l.rig, q);

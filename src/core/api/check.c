@@ -105,15 +105,15 @@ static larder_result check_place(struct allocator *a, const struct block *b,
     return LARDER_OK;
 }
 
-static larder_result check_borrowed(const struct allocator *a,
-                                    const struct block *b)
+static larder_result check_lent(const struct allocator *a,
+                                const struct block *b)
 {
     const struct private_pool *owner = b->segment->heap->pool->owner;
 
-    if (!b->is_borrowed)
+    if (!b->is_lent)
         return LARDER_OK;
-    return owner == NULL || (a->policy->is_paged && !owner->has_borrower)
-               ? broken("L1", "a borrowed block of no loan", b->addr)
+    return owner == NULL || (a->policy->is_paged && !owner->has_lent)
+               ? broken("L1", "a block lent by no pool", b->addr)
                : LARDER_OK;
 }
 
@@ -136,7 +136,7 @@ static larder_result check_state(struct allocator *a, const struct block *b)
             return broken("B4", "requested bytes", b->addr);
         if (!live && b->events == 0 && !is_deferred(a, b))
             return broken("B5", "waits for nothing", b->addr);
-        return check_borrowed(a, b);
+        return check_lent(a, b);
     case BLOCK_UNUSED:
         break;
     }
@@ -364,10 +364,10 @@ static larder_result check_unused(const struct allocator *a)
     return count == 0 ? LARDER_OK : broken("N4", "pools without users", count);
 }
 
-static larder_result check_loan(const struct private_pool *p)
+static larder_result check_lending(const struct private_pool *p)
 {
-    return p->has_borrower && !p->is_lent
-               ? broken("L2", "a borrower of a pool that is not lent",
+    return p->has_lent && !p->is_lent
+               ? broken("L2", "a block lent by a pool that is not",
                         p->id.second)
                : LARDER_OK;
 }
@@ -380,7 +380,7 @@ static larder_result check_private(const struct allocator *a)
 
     for (const struct private_pool *p = a->privates.first; p != NULL;
          p = p->next) {
-        larder_result r = check_loan(p);
+        larder_result r = check_lending(p);
 
         if (r != LARDER_OK)
             return r;

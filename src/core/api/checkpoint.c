@@ -16,7 +16,7 @@
 #include "core/entry/handle.h"
 #include "core/pools/pool.h"
 #include "core/pools/private.h"
-#include "core/request/pool_loan.h"
+#include "core/policy_larder/lend.h"
 #include "core/segments/blocks.h"
 #include "core/segments/events.h"
 #include "core/segments/release.h"
@@ -69,7 +69,7 @@ static struct segment *pool_segment(struct segment *s,
  * the policy `pytorch` it is, as in PyTorch.) */
 static bool is_own_live(const struct private_pool *p, const struct block *b)
 {
-    return b->state == BLOCK_LIVE && !(b->is_borrowed && p->has_borrower);
+    return b->state == BLOCK_LIVE && !(b->is_lent && p->has_lent);
 }
 
 /* Copy the pool's blocks; with `out` NULL only count them. */

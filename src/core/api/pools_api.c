@@ -6,7 +6,7 @@
 #include "base/host.h"
 #include "core/entry/handle.h"
 #include "core/pools/private.h"
-#include "core/request/pool_loan.h"
+#include "core/policy_larder/lend.h"
 #include "core/state/zone.h"
 
 larder_result larder_pool_begin(larder_allocator *handle, larder_pool_id id,

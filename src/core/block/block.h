@@ -55,11 +55,11 @@ struct block {
     struct segment *segment;
     uint32_t prev; /* neighbours in the segment, as slab numbers; 0: none */
     uint32_t next;
-    uint32_t self;    /* own slab number */
-    uint8_t state;    /* enum block_state */
-    uint8_t shard;    /* the shard whose lock guards it (shard.h); 0: none */
-    bool is_borrowed; /* live, pending: lent by a private pool (lend.h) */
-    uint8_t zones;    /* live, pending: enum block_zones */
+    uint32_t self; /* own slab number */
+    uint8_t state; /* enum block_state */
+    uint8_t shard; /* the shard whose lock guards it (shard.h); 0: none */
+    bool is_lent;  /* live, pending: lent by a private pool (lend.h) */
+    uint8_t zones; /* live, pending: enum block_zones */
     union {
         struct { /* free, unmapped: links of a tree or list */
             struct block *left;

@@ -73,7 +73,7 @@ static void check_zones(struct allocator *a, const struct block *b)
 /* A block that was lent returns to its pool at once. */
 static bool may_quarantine(struct allocator *a, const struct block *b)
 {
-    return b->zones != ZONES_NONE && !b->is_borrowed && is_at_hand(a, b);
+    return b->zones != ZONES_NONE && !b->is_lent && is_at_hand(a, b);
 }
 
 larder_result larder__debug_free(struct allocator *a, struct block *b)

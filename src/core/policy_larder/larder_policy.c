@@ -100,12 +100,12 @@ static larder_result migrate_and_supply(struct allocator *a, struct request *q)
     return r == LARDER_OK ? larder__supply(a, q) : r;
 }
 
-/* Borrow from private pools: a free block where it is, else `bytes` of their
+/* From private pools that lend: a free block where it is, else `bytes` of their
  * handles and segments that are entirely free, with which `grow` succeeds. */
-static larder_result borrow(struct allocator *a, struct request *q,
-                            uint64_t bytes,
-                            larder_result (*grow)(struct allocator *,
-                                                  struct request *))
+static larder_result lend(struct allocator *a, struct request *q,
+                          uint64_t bytes,
+                          larder_result (*grow)(struct allocator *,
+                                                struct request *))
 {
     size_t pages = (bytes + PAGE_BYTES - 1) / PAGE_BYTES;
 
@@ -117,14 +117,14 @@ static larder_result borrow(struct allocator *a, struct request *q,
                                             : LARDER_ERR_OUT_OF_MEMORY;
 }
 
-static larder_result borrow_and_supply(struct allocator *a, struct request *q)
+static larder_result lend_and_supply(struct allocator *a, struct request *q)
 {
-    return borrow(a, q, q->size + PAGE_BYTES, larder__supply);
+    return lend(a, q, q->size + PAGE_BYTES, larder__supply);
 }
 
-static larder_result borrow_and_grow(struct allocator *a, struct request *q)
+static larder_result lend_and_grow(struct allocator *a, struct request *q)
 {
-    return borrow(a, q, q->segment_bytes, larder__pytorch_grow);
+    return lend(a, q, q->segment_bytes, larder__pytorch_grow);
 }
 
 /* Other processes may have released memory since the device refused. */
@@ -146,7 +146,7 @@ static larder_result larder_policy_climb(struct allocator *a, struct request *q)
         return r;
     if (a->conf.defrag == CONF_DEFRAG_OFF)
         return climb_without_moves(a, q);
-    r = borrow_and_supply(a, q);
+    r = lend_and_supply(a, q);
     if (r == LARDER_ERR_OUT_OF_MEMORY)
         r = wait_and_supply(a, q);
     if (r == LARDER_ERR_OUT_OF_MEMORY)
@@ -205,7 +205,7 @@ const struct policy larder__policy_larder = {
     .id = LARDER_POLICY_LARDER,
     .is_paged = true,
     .find = larder_find,
-    .borrow = borrow_and_grow,
+    .lend = lend_and_grow,
     .should_split = larder_should_split,
     .explain_fully = true,
     .unit_bytes = FAST_UNIT,

@@ -18,6 +18,13 @@
 
 #include "core/policy_larder/own.h"
 
+/* The pool's graphs do not run: lend its free memory to the stream. */
+larder_result larder__pool_lend(struct allocator *a, struct private_pool *p,
+                                larder_stream stream);
+
+/* Stop lending.  ERR_BUSY while a lent block is in use. */
+larder_result larder__pool_recall(struct allocator *a, struct private_pool *p);
+
 /* Serve q, a request to a default pool, from a free block of a pool that is
  * lent to its stream.  The block is removed from its heap and stored in
  * q->block; q->heap becomes its heap.  Waits for that heap's stream, unless it

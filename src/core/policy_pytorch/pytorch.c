@@ -69,11 +69,11 @@ static struct block *skip_expandable(const struct bins *bins, struct block *b)
     return b;
 }
 
-/* Whether the request may be served from pages.  What is borrowed is not, but
+/* Whether the request may be served from pages.  What is lent is not, but
  * in releases that ask the setting alone. */
 static bool takes_pages(const struct allocator *a, const struct request *q)
 {
-    if (q->borrows)
+    if (q->takes_lent)
         return a->conf.rules->lends_as_set && a->conf.expandable_segments;
     return pool_has_pages(a, q->heap->pool);
 }
@@ -172,31 +172,31 @@ static struct heap *heap_of(const struct pool *pool, larder_stream stream)
 }
 
 /* Take a free block from a pool that lends.  Only requests to a default pool
- * borrow. */
-static bool borrow(struct allocator *a, struct request *q)
+ * are lent to. */
+static bool lend(struct allocator *a, struct request *q)
 {
     struct heap *own = q->heap;
     enum pool_kind kind = own->pool->is_small ? POOL_SMALL : POOL_LARGE;
 
     if (own->pool->owner != NULL)
         return false;
-    q->borrows = true;
+    q->takes_lent = true;
     for (struct private_pool *p = a->privates.first; p != NULL; p = p->next) {
         q->heap = p->lends ? heap_of(&p->pools[kind], q->stream) : NULL;
         if (q->heap != NULL && larder__pytorch_search(a, q))
             return true;
     }
-    q->borrows = false;
+    q->takes_lent = false;
     q->heap = own;
     larder__assert(q->heap->pool->owner == NULL);
     return false;
 }
 
-/* Borrow, if this release does so at this point. */
-static bool borrow_when(struct allocator *a, struct request *q,
-                        enum pytorch_lending when)
+/* Lend, if this release does so at this point. */
+static bool lend_when(struct allocator *a, struct request *q,
+                      enum pytorch_lending when)
 {
-    return a->conf.rules->lending == when && borrow(a, q);
+    return a->conf.rules->lending == when && lend(a, q);
 }
 
 /* PyTorch's steps when no free block fits. */
@@ -208,7 +208,7 @@ static larder_result pytorch_climb(struct allocator *a, struct request *q)
         return r;
     if (q->rejected)
         return r;
-    if (borrow_when(a, q, PYTORCH_LENDS_FIRST))
+    if (lend_when(a, q, PYTORCH_LENDS_FIRST))
         return LARDER_OK;
     if (allocator_is_capturing(a)) /* nothing may be released */
         return r;
@@ -242,14 +242,14 @@ static larder_result pytorch_find(struct allocator *a, struct request *q)
         larder__collect_garbage(a);
     r = pytorch_climb(a, q);
     if (r == LARDER_ERR_OUT_OF_MEMORY && !q->rejected &&
-        borrow_when(a, q, PYTORCH_LENDS_LAST))
+        lend_when(a, q, PYTORCH_LENDS_LAST))
         return LARDER_OK;
     return r;
 }
 
 static bool splits_as_pages(const struct allocator *a, const struct request *q)
 {
-    return takes_pages(a, q) || (!q->borrows && a->conf.expandable_segments);
+    return takes_pages(a, q) || (!q->takes_lent && a->conf.expandable_segments);
 }
 
 static bool pytorch_should_split(const struct allocator *a,

@@ -147,7 +147,7 @@ static larder_result climb_alike(struct allocator *a, struct request *q)
     if (larder__release_available(a, q))
         r = larder__pytorch_grow(a, q);
     if (r == LARDER_ERR_OUT_OF_MEMORY)
-        r = a->policy->borrow(a, q);
+        r = a->policy->lend(a, q);
     if (r == LARDER_ERR_OUT_OF_MEMORY)
         r = wait_and_release(a, q);
     return r == LARDER_ERR_OUT_OF_MEMORY ? grow_smaller(a, q) : r;

@@ -170,7 +170,7 @@ larder_result larder__request(struct allocator *a, uint64_t bytes,
     larder__block_allocate(a, q.block, q.size, q.bytes,
                            a->policy->should_split(a, &q));
     q.block->uses = q.uses;
-    q.block->is_borrowed = q.borrows;
+    q.block->is_lent = q.takes_lent;
     q.block->zones = q.zone_bytes > 0 ? ZONES_BARE : ZONES_NONE;
     map_put(&a->map, q.block);
     *out = zone_user(q.block);

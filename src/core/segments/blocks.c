@@ -177,7 +177,7 @@ void larder__block_allocate(struct allocator *a, struct block *b, uint64_t size,
     b->requested = requested;
     b->uses = NULL;
     b->events = 0;
-    b->is_borrowed = false;
+    b->is_lent = false;
     b->zones = ZONES_NONE;
     stamp_block(a, b);
     count_allocation(a, b, pool);

@@ -5,11 +5,11 @@
 #include "core/segments/events.h"
 
 /* The second stream of the heap's free memory.  False: there is none. */
-static bool has_borrower(const struct heap *heap)
+static bool has_lent(const struct heap *heap)
 {
     const struct private_pool *owner = heap->pool->owner;
 
-    return owner != NULL && owner->has_borrower &&
+    return owner != NULL && owner->has_lent &&
            owner->lent_stream != heap->stream;
 }
 
@@ -17,7 +17,7 @@ larder_result larder__order_pass(struct allocator *a, const struct heap *heap)
 {
     larder_result r = larder__events_pass(a, heap->stream);
 
-    if (r == LARDER_OK && has_borrower(heap))
+    if (r == LARDER_OK && has_lent(heap))
         r = larder__events_pass(a, heap->pool->owner->lent_stream);
     return r;
 }
@@ -29,7 +29,7 @@ larder_result larder__order_sync(struct allocator *a, const struct heap *heap)
     if (a->policy->is_host)
         return LARDER_OK;
     r = larder__device_stream_sync(a->device, heap->stream);
-    if (has_borrower(heap))
+    if (has_lent(heap))
         fail_keep_first(&r, larder__device_stream_sync(
                                 a->device, heap->pool->owner->lent_stream));
     return r;

@@ -9,16 +9,16 @@
  * and returning memory to a piece do not.
  *
  * A private pool that is lent (larder_pool_lend()) serves requests of another
- * stream, the borrower, with blocks in place.  The pool's heaps are then in
- * order on the borrower as well, and so that the loan stays the only one:
- *   - a block is lent after the work on its heap's stream (lend.c);
- *   - the loan ends after the work on the borrower (pool_loan.c);
+ * stream with blocks in place.  The pool's heaps are then in order on that
+ * stream as well, and so that it stays the only one (lend.c):
+ *   - a block is lent after the work on its heap's stream;
+ *   - lending ends after the work on the stream lent to;
  *   - what leaves the pool meanwhile waits for both.
  *
  * Rules, checked by larder_check():
- *   L1  a borrowed block lies in a private pool; under the policy larder that
- *       pool is lent and has a borrower;
- *   L2  only a pool that is lent has a borrower. */
+ *   L1  a block that is lent lies in a private pool; under the policy larder
+ *       that pool has lent;
+ *   L2  only a pool that is lent has lent. */
 #ifndef LARDER_CORE_SEGMENTS_ORDER_H
 #define LARDER_CORE_SEGMENTS_ORDER_H
 
@@ -30,8 +30,7 @@ static inline larder_stream block_stream(const struct block *b)
     const struct heap *heap = b->segment->heap;
     const struct private_pool *owner = heap->pool->owner;
 
-    return b->is_borrowed && owner->has_borrower ? owner->lent_stream
-                                                 : heap->stream;
+    return b->is_lent && owner->has_lent ? owner->lent_stream : heap->stream;
 }
 
 /* Wait with an event until all work queued so far on the streams of the heap's

@@ -115,12 +115,12 @@ struct private_pool {
     struct pool pools[POOL_KINDS];
     uint16_t history_id; /* number in the history; 0: none yet */
     struct holding holding;
-    bool lends;                /* its free blocks may be borrowed */
+    bool lends;                /* its free blocks may serve others */
     bool is_captured;          /* some of its requests were part of a capture */
     bool has_graph;            /* the same, as seen by the checks of debug:2 */
     bool is_lent;              /* its graphs do not run now (lend.h) */
-    bool has_borrower;         /* and it has lent a block since (order.h) */
-    larder_stream lent_stream; /* on which they ran, and which may borrow */
+    bool has_lent;             /* and it has lent a block since (order.h) */
+    larder_stream lent_stream; /* on which they ran; it may be lent to */
     bool is_kept_whole;        /* its blocks are never split */
     bool is_paused;            /* its memory is released (pause.h), */
     uint64_t paused_bytes;     /* so much of it */

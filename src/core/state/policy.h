@@ -34,7 +34,7 @@ struct request {
     struct block *block; /* the result, removed from its heap */
     struct use *uses;    /* streams to record for it from the start */
     enum refusal refused_by;
-    bool borrows;        /* the heap belongs to a pool that lends */
+    bool takes_lent;     /* the heap belongs to a pool that lends */
     bool rejected;       /* by throw_on_cudamalloc_oom: not counted as OOM */
     bool out_of_time;    /* reclaim_budget_ms ended the waiting */
     bool reclaimed;      /* the reclaim callbacks have run */
@@ -50,7 +50,7 @@ struct policy {
     larder_result (*find)(struct allocator *a, struct request *q);
     /* Serve a request to a default pool, which is in segments, from what private
      * pools lend.  NULL: the policy has its own place for that. */
-    larder_result (*borrow)(struct allocator *a, struct request *q);
+    larder_result (*lend)(struct allocator *a, struct request *q);
     /* Whether to split off what exceeds q->size from q->block. */
     bool (*should_split)(const struct allocator *a, const struct request *q);
     /* Called after a free block was inserted into its heap. */

@@ -490,7 +490,7 @@ static void counts_that_are_off_break_their_rules(void **state)
            "rule E1 is broken at 0x0: the number of events");
     BREAKS(&row.rig, a->events.held, a->events.held + 1, "E1");
     BREAKS(&row.rig, a->held_bytes, a->held_bytes + 512, "A1");
-    BREAKS(&row.rig, a->account.kept_bytes, 512, "A2");
+    BREAKS(&row.rig, a->account.owed_bytes, 512, "A2");
     a->account.cache.held_bytes += 512;
     a->held_bytes += 512;
     assert_broken(&row.rig, "rule S2 is broken at 0x0: held bytes");

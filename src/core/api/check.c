@@ -441,17 +441,17 @@ static larder_result check_sums(const struct allocator *a,
 static larder_result check_account(const struct allocator *a)
 {
     uint64_t held = a->account.cache.held_bytes;
-    uint64_t kept = holding_kept(&a->account.cache);
+    uint64_t owed = holding_owed(&a->account.cache);
 
     for (const struct private_pool *p = a->privates.first; p != NULL;
          p = p->next) {
         held += p->holding.held_bytes;
-        kept += holding_kept(&p->holding);
+        owed += holding_owed(&p->holding);
     }
     if (held != a->held_bytes)
         return broken("A1", "what the owners hold", held);
-    if (kept != a->account.kept_bytes)
-        return broken("A2", "what is kept for owners", kept);
+    if (owed != a->account.owed_bytes)
+        return broken("A2", "what is owed to owners", owed);
     return LARDER_OK;
 }
 

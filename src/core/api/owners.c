@@ -93,7 +93,7 @@ static uint64_t available_to(const struct account_report *t,
     const struct account *account = &t->a->account;
     uint64_t capacity = held_capacity(t->a);
     uint64_t others =
-        t->used - line->used_bytes + account_kept_from(account, h);
+        t->used - line->used_bytes + account_owed_to_others(account, h);
     uint64_t max;
 
     larder__assert(line->used_bytes <= t->used);

@@ -132,7 +132,7 @@ void larder__debug_let_go(struct allocator *a, const struct private_pool *owner)
     larder__quarantine_leave(a, owner);
 }
 
-void larder__debug_sleep(struct allocator *a, const struct private_pool *owner,
+void larder__debug_pause(struct allocator *a, const struct private_pool *owner,
                          bool is_dropped)
 {
     larder__quarantine_leave(a, owner);
@@ -140,7 +140,7 @@ void larder__debug_sleep(struct allocator *a, const struct private_pool *owner,
         each_zoned(a, owner, act_check);
 }
 
-void larder__debug_wake(struct allocator *a, const struct private_pool *owner)
+void larder__debug_resume(struct allocator *a, const struct private_pool *owner)
 {
     each_zoned(a, owner, act_remake);
 }

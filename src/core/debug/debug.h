@@ -75,10 +75,11 @@ void larder__debug_let_go(struct allocator *a,
 /* Call it before the memory of a tag's allocations is released for a while,
  * with `is_dropped` without keeping its contents.  Empties the tag's
  * quarantine, and checks now what cannot be checked later. */
-void larder__debug_sleep(struct allocator *a, const struct private_pool *owner,
+void larder__debug_pause(struct allocator *a, const struct private_pool *owner,
                          bool is_dropped);
 /* Call it when the memory is back without its contents. */
-void larder__debug_wake(struct allocator *a, const struct private_pool *owner);
+void larder__debug_resume(struct allocator *a,
+                          const struct private_pool *owner);
 
 /* Call these after a region's block was committed, and before it is
  * decommitted. */

@@ -481,7 +481,7 @@ static larder_result supply(struct allocator *a, struct private_pool *p,
 }
 
 /* All pages of live blocks are mapped. */
-static void awake(struct allocator *a, struct private_pool *p)
+static void resumed(struct allocator *a, struct private_pool *p)
 {
     struct segment *next;
 
@@ -518,7 +518,7 @@ larder_result larder__pause_end(struct allocator *a, struct private_pool *p,
 
     larder__assert(allocator_is_locked(a) && p->is_paused);
     if (r == LARDER_OK)
-        awake(a, p);
+        resumed(a, p);
     else if (!was_detached)
         resume_undo(a, p);
     return r;

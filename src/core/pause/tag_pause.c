@@ -55,7 +55,7 @@ static larder_result pause_checked(struct allocator *a, const char *name,
     if (r != LARDER_OK)
         return r;
     if (a->debug != NULL)
-        larder__debug_sleep(a, tag->pool, mode == LARDER_PAUSE_DROP);
+        larder__debug_pause(a, tag->pool, mode == LARDER_PAUSE_DROP);
     r = larder__pause_settle(a, tag->pool);
     if (r != LARDER_OK)
         return r;
@@ -111,7 +111,7 @@ static larder_result tag_resume(struct allocator *a, struct tag *tag)
     if (r == LARDER_OK)
         r = larder__pause_end(a, tag->pool, larder__expandable_fill);
     if (r == LARDER_OK && a->debug != NULL && tag->is_dropped)
-        larder__debug_wake(a, tag->pool);
+        larder__debug_resume(a, tag->pool);
     return r;
 }
 

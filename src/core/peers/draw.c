@@ -65,8 +65,8 @@ larder_result larder__draw_memory(struct allocator *a, uint64_t bytes,
     return draw_end(a, weight_of(bytes), r);
 }
 
-larder_result larder__draw_page(struct allocator *a, uint64_t bytes,
-                                uint64_t *out)
+larder_result larder__draw_handle(struct allocator *a, uint64_t bytes,
+                                  uint64_t *out)
 {
     larder_result r;
 
@@ -93,15 +93,15 @@ larder_result larder__return_memory(struct allocator *a, larder_addr addr,
     return r;
 }
 
-larder_result larder__return_page(struct allocator *a, uint64_t page,
-                                  uint64_t bytes)
+larder_result larder__return_handle(struct allocator *a, uint64_t handle,
+                                    uint64_t bytes)
 {
     larder_result r;
 
     if (a->peers == NULL)
-        return larder__device_page_release(a->device, page);
+        return larder__device_page_release(a->device, handle);
     larder__ledger_returning(a->peers->ledger, bytes);
-    r = larder__device_page_release(a->device, page);
+    r = larder__device_page_release(a->device, handle);
     larder__ledger_returned(a->peers->ledger, bytes, r == LARDER_OK);
     larder__peers_report_use(a);
     return r;

@@ -10,13 +10,13 @@
 
 larder_result larder__draw_memory(struct allocator *a, uint64_t bytes,
                                   larder_addr *out);
-larder_result larder__draw_page(struct allocator *a, uint64_t bytes,
-                                uint64_t *out);
+larder_result larder__draw_handle(struct allocator *a, uint64_t bytes,
+                                  uint64_t *out);
 
 /* With the same `bytes` as drawn. */
 larder_result larder__return_memory(struct allocator *a, larder_addr addr,
                                     uint64_t bytes);
-larder_result larder__return_page(struct allocator *a, uint64_t page,
-                                  uint64_t bytes);
+larder_result larder__return_handle(struct allocator *a, uint64_t handle,
+                                    uint64_t bytes);
 
 #endif

@@ -69,11 +69,11 @@ larder_result larder__range_destroy(struct allocator *a, struct segment *s)
 
     larder__carry_leave(a, s);
     for (size_t i = 0, end; s->page_count > 0 && i < pages; i = end) {
-        struct orphan orphan = {.page = s->pages[i],
+        struct orphan orphan = {.handle = s->pages[i],
                                 .mapped_at = page_at(s, i)};
 
         end = i + 1;
-        if (orphan.page == 0)
+        if (orphan.handle == 0)
             continue;
         end = page_handle_end(s, i);
         orphan.bytes = pages_bytes(end - i);

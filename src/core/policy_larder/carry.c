@@ -302,7 +302,7 @@ larder_result larder__carry(struct allocator *a, struct segment *s,
     carry_publish(a, first);
     if (c->handle != 0)
         larder__orphan_try_release(
-            a, (struct orphan){.page = c->handle,
+            a, (struct orphan){.handle = c->handle,
                                .bytes = pages_bytes(c->end - c->begin)});
     carry_finish(a);
     return LARDER_OK;
@@ -314,11 +314,11 @@ larder_result larder__carry(struct allocator *a, struct segment *s,
 static void carry_release_all(struct allocator *a)
 {
     struct carry *c = &a->larder->carry;
-    struct orphan handle = {.page = c->handle,
+    struct orphan handle = {.handle = c->handle,
                             .bytes = pages_bytes(c->end - c->begin)};
 
     for (size_t i = 0; i < c->made; i++) {
-        struct orphan other = {.page = c->runs[i].handle,
+        struct orphan other = {.handle = c->runs[i].handle,
                                .bytes = pages_bytes(c->runs[i].pages)};
 
         if (i < c->mapped)

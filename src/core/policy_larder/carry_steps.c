@@ -63,8 +63,8 @@ larder_result larder__carry_create(struct allocator *a)
 
     larder__assert(c->segment != NULL && c->made <= c->count);
     while (r == LARDER_OK && c->made < c->count) {
-        r = larder__draw_page(a, run_bytes(c, c->made),
-                              &c->runs[c->made].handle);
+        r = larder__draw_handle(a, run_bytes(c, c->made),
+                                &c->runs[c->made].handle);
         c->made += r == LARDER_OK;
     }
     return r;
@@ -79,7 +79,7 @@ void larder__carry_release(struct allocator *a)
         size_t i = --c->made;
 
         larder__orphan_try_release(a,
-                                   (struct orphan){.page = c->runs[i].handle,
+                                   (struct orphan){.handle = c->runs[i].handle,
                                                    .bytes = run_bytes(c, i)});
     }
 }
@@ -135,7 +135,7 @@ larder_result larder__carried_release(struct allocator *a)
 {
     struct carry *c = &a->larder->carry;
     larder_result r =
-        larder__return_page(a, c->handle, pages_bytes(c->end - c->begin));
+        larder__return_handle(a, c->handle, pages_bytes(c->end - c->begin));
 
     larder__assert(!c->is_mapped && c->host != NULL);
     if (r == LARDER_OK)
@@ -150,7 +150,7 @@ larder_result larder__carried_remake(struct allocator *a)
 
     if (c->handle != 0)
         return LARDER_OK;
-    r = larder__draw_page(a, pages_bytes(c->end - c->begin), &c->handle);
+    r = larder__draw_handle(a, pages_bytes(c->end - c->begin), &c->handle);
     if (r == LARDER_OK)
         c->is_blank = true;
     return r;
@@ -253,7 +253,7 @@ static larder_result scratch_unmap(struct allocator *a, size_t mapped)
         return r;
     while (c->made > 0) {
         size_t i = --c->made;
-        struct orphan orphan = {.page = c->runs[i].handle,
+        struct orphan orphan = {.handle = c->runs[i].handle,
                                 .bytes = run_bytes(c, i)};
 
         if (i < mapped)

@@ -144,7 +144,7 @@ static larder_result map_run(struct allocator *a, struct filling *f,
 static void strand(struct allocator *a, struct page_handle *p, larder_addr at)
 {
     struct orphan orphan = {
-        .page = p->handle,
+        .handle = p->handle,
         .mapped_at = at,
         .bytes = pages_bytes(p->pages),
     };

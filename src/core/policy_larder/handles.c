@@ -15,12 +15,13 @@
 uint64_t larder__handles_capacity(const struct allocator *a)
 {
     uint64_t bytes = a->props.total_bytes - a->props.context_bytes;
-    uint64_t kept = account_kept_from(&a->account, account_drawer(&a->account));
+    uint64_t owed =
+        account_owed_to_others(&a->account, account_drawer(&a->account));
 
     if (bytes > a->larder->refused_at)
         bytes = a->larder->refused_at;
     bytes = bits_lesser(bytes, a->allowed_bytes);
-    return kept < bytes ? bytes - kept : 0;
+    return owed < bytes ? bytes - owed : 0;
 }
 
 /* How much of `bytes` lies beyond `limit`. */
@@ -110,7 +111,7 @@ larder_result larder__handles_create(struct allocator *a, size_t pages)
     (void)larder__orphans_release(a); /* an orphan may free room */
     if (!held_allows(a, bytes))
         return larder__fail_plain(LARDER_ERR_OUT_OF_MEMORY);
-    r = larder__draw_page(a, bytes, &p.handle);
+    r = larder__draw_handle(a, bytes, &p.handle);
     if (r != LARDER_OK)
         return r;
     larder__assert(p.handle != 0 && pages > 0);
@@ -154,7 +155,8 @@ void larder__handles_release(struct allocator *a, size_t i)
     uint64_t bytes = pages_bytes(a->larder->loose.list[i].pages);
 
     larder__orphan_try_release(
-        a, (struct orphan){.page = larder__handles_take(a, i), .bytes = bytes});
+        a,
+        (struct orphan){.handle = larder__handles_take(a, i), .bytes = bytes});
 }
 
 bool larder__handles_fit(const struct allocator *a, size_t from, size_t max,

@@ -119,7 +119,7 @@ static larder_result region_lock(larder_region *region, struct allocator **out)
     return larder__handle_lock(region->handle, out);
 }
 
-static larder_result check_awake(const struct region *g)
+static larder_result check_not_paused(const struct region *g)
 {
     if (!g->pool->is_paused)
         return LARDER_OK;
@@ -140,7 +140,7 @@ static larder_result region_enter(larder_region *region, struct allocator **out,
     peers_answer_calls_locked(*out);
     shards_enter(*out);
     history_enter(*out, caller);
-    r = check_awake(region->region);
+    r = check_not_paused(region->region);
     if (r != LARDER_OK)
         larder__handle_unlock(*out);
     return r;
@@ -196,7 +196,7 @@ typedef larder_result change(struct allocator *a, struct region *g,
 static larder_result change_again(struct allocator *a, struct region *g,
                                   struct page_span span, change *what)
 {
-    larder_result r = check_awake(g);
+    larder_result r = check_not_paused(g);
 
     return r == LARDER_OK ? what(a, g, span) : r;
 }
@@ -273,7 +273,7 @@ larder_result larder_region_record_stream(larder_region *region,
 
     if (r != LARDER_OK)
         return r;
-    r = check_awake(region->region);
+    r = check_not_paused(region->region);
     if (r == LARDER_OK)
         r = span_of(region->region, offset, bytes, &span);
     if (r == LARDER_OK && span.begin < span.end)

@@ -147,7 +147,7 @@ static larder_result region_commit_refuse(struct allocator *a,
         "outside reserved pieces",
         g->name, (unsigned long long)bytes, (unsigned long long)a->held_bytes,
         (unsigned long long)held_capacity(a),
-        (unsigned long long)account_kept_from(&a->account, h));
+        (unsigned long long)account_owed_to_others(&a->account, h));
 }
 
 static larder_result region_commit_supply(struct allocator *a, struct region *g,

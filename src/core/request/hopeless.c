@@ -14,7 +14,7 @@ bool larder__request_is_hopeless(const struct allocator *a,
 
     if (a->allowed_bytes < total)
         total = a->allowed_bytes;
-    total -= bits_lesser(total, held_kept_from(a, q->heap->pool));
+    total -= bits_lesser(total, held_owed_to_others(a, q->heap->pool));
     return q->size > total || live > total - q->size;
 }
 

@@ -33,7 +33,7 @@ static void page_drop(struct allocator *a, struct segment *s, size_t i,
                       bool mapped)
 {
     struct orphan orphan = {
-        .page = s->pages[i],
+        .handle = s->pages[i],
         .mapped_at = mapped ? page_addr(s, i) : 0,
         .bytes = s->page_bytes,
     };
@@ -51,7 +51,7 @@ static larder_result page_get(struct allocator *a, struct segment *s, size_t i)
     larder_result r = LARDER_OK;
 
     if (!larder__paged_take(a, s->page_bytes, &s->pages[i]))
-        r = larder__draw_page(a, s->page_bytes, &s->pages[i]);
+        r = larder__draw_handle(a, s->page_bytes, &s->pages[i]);
     a->page_count += r == LARDER_OK;
     return r;
 }

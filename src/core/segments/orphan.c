@@ -34,12 +34,12 @@ static larder_result orphan_release(struct allocator *a, struct orphan *o)
             return r;
         o->mapped_at = 0;
     }
-    return larder__return_page(a, o->page, o->bytes);
+    return larder__return_handle(a, o->handle, o->bytes);
 }
 
 void larder__orphan_try_release(struct allocator *a, struct orphan orphan)
 {
-    larder__assert((orphan.memory == 0) != (orphan.page == 0));
+    larder__assert((orphan.memory == 0) != (orphan.handle == 0));
     larder__assert(a->orphans.count < a->orphans.capacity);
     if (orphan_release(a, &orphan) == LARDER_OK)
         return;

@@ -203,7 +203,7 @@ struct page_handle {
  * a handle. */
 struct orphan {
     larder_addr memory; /* 0: it is a handle */
-    uint64_t page;
+    uint64_t handle;
     larder_addr mapped_at; /* of a handle; 0: not mapped, only to be released */
     uint64_t bytes;
 };

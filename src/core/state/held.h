@@ -13,12 +13,12 @@ static inline struct holding *holding_of(struct allocator *a,
 }
 
 /* Bytes reserved for owners other than the pool's. */
-static inline uint64_t held_kept_from(const struct allocator *a,
-                                      const struct pool *pool)
+static inline uint64_t held_owed_to_others(const struct allocator *a,
+                                           const struct pool *pool)
 {
-    return account_kept_from(&a->account, pool->owner != NULL
-                                              ? &pool->owner->holding
-                                              : &a->account.cache);
+    return account_owed_to_others(&a->account, pool->owner != NULL
+                                                   ? &pool->owner->holding
+                                                   : &a->account.cache);
 }
 
 /* The maximum that may be held: the limit, or the device's size. */
@@ -34,11 +34,11 @@ static inline uint64_t held_capacity(const struct allocator *a)
 static inline bool held_allows_owner(const struct allocator *a,
                                      const struct holding *h, uint64_t bytes)
 {
-    uint64_t kept = account_kept_from(&a->account, h);
-    uint64_t capacity = kept > 0 ? held_capacity(a) : a->allowed_bytes;
+    uint64_t owed = account_owed_to_others(&a->account, h);
+    uint64_t capacity = owed > 0 ? held_capacity(a) : a->allowed_bytes;
 
-    return holding_is_within(h, bytes) && kept <= capacity &&
-           bytes <= capacity - kept && a->held_bytes <= capacity - kept - bytes;
+    return holding_is_within(h, bytes) && owed <= capacity &&
+           bytes <= capacity - owed && a->held_bytes <= capacity - owed - bytes;
 }
 
 /* The same for the current drawer: the cache, unless another is set. */

@@ -8,7 +8,7 @@
  *
  * Rules, checked by larder_check():
  *   A1  the owners together hold what the allocator holds;
- *   A2  what is kept for them is the sum of what each lacks of its minimum. */
+ *   A2  what is owed to them is the sum of what each lacks of its minimum. */
 #ifndef LARDER_CORE_STATE_HOLDING_H
 #define LARDER_CORE_STATE_HOLDING_H
 
@@ -26,12 +26,12 @@ struct holding {
 struct account {
     struct holding cache;
     struct holding *drawer; /* whom handles are for; NULL: the cache */
-    uint64_t kept_bytes;    /* the parts of all minimums that are not held */
+    uint64_t owed_bytes;    /* the parts of all minimums that are not held */
     uint64_t refused_bytes; /* orphans (orphan.h), which no owner holds */
 };
 
 /* The part of its minimum that the owner does not hold. */
-static inline uint64_t holding_kept(const struct holding *h)
+static inline uint64_t holding_owed(const struct holding *h)
 {
     return h->minimum_bytes > h->held_bytes ? h->minimum_bytes - h->held_bytes
                                             : 0;
@@ -47,11 +47,11 @@ static inline uint64_t holding_spare(const struct holding *h)
 static inline void holding_set(struct account *account, struct holding *h,
                                uint64_t held, uint64_t minimum)
 {
-    larder__assert(account->kept_bytes >= holding_kept(h));
-    account->kept_bytes -= holding_kept(h);
+    larder__assert(account->owed_bytes >= holding_owed(h));
+    account->owed_bytes -= holding_owed(h);
     h->held_bytes = held;
     h->minimum_bytes = minimum;
-    account->kept_bytes += holding_kept(h);
+    account->owed_bytes += holding_owed(h);
 }
 
 static inline void holding_add(struct account *account, struct holding *h,
@@ -73,11 +73,11 @@ static inline const struct holding *account_drawer(const struct account *a)
 }
 
 /* The parts of minimums that all other owners do not hold. */
-static inline uint64_t account_kept_from(const struct account *account,
-                                         const struct holding *h)
+static inline uint64_t account_owed_to_others(const struct account *account,
+                                              const struct holding *h)
 {
-    larder__assert(account->kept_bytes >= holding_kept(h));
-    return account->kept_bytes - holding_kept(h);
+    larder__assert(account->owed_bytes >= holding_owed(h));
+    return account->owed_bytes - holding_owed(h);
 }
 
 static inline bool holding_is_within(const struct holding *h, uint64_t bytes)

@@ -18,7 +18,7 @@ struct use;
 /* What refused memory to a request last. */
 enum refusal {
     REFUSED_BY_DEVICE, /* or nothing has */
-    REFUSED_BY_LIMIT,  /* a limit, or what is kept for other owners */
+    REFUSED_BY_LIMIT,  /* a limit, or what is owed to other owners */
     REFUSED_BY_POOL    /* the limit of its private pool or tag */
 };
 

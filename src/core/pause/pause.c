@@ -83,38 +83,19 @@ static bool has_contents(const struct block *b)
 
 /* ---- waiting ---------------------------------------------------------------- */
 
-/* Wait for the streams recorded for live blocks.  A block that then still waits
- * is held by an export. */
-static larder_result blocks_pass(struct allocator *a, struct segment *s)
+/* A block that still waits once its streams have passed is held by an
+ * export. */
+static larder_result check_exports(struct allocator *a, struct segment *s)
 {
-    larder_result r = LARDER_OK;
-
-    for (struct block *b = s->head; r == LARDER_OK && b != NULL;
+    for (struct block *b = s->head; b != NULL;
          b = slab_get(&a->slab, b->next)) {
         if (b->state == BLOCK_PENDING || (is_live(b) && block_is_exported(b)))
             return larder__fail(LARDER_ERR_BUSY,
                                 "the memory at 0x%llx is exported: close that "
                                 "first",
                                 (unsigned long long)zone_user(b));
-        for (const struct use *use = is_live(b) ? b->uses : NULL;
-             use != NULL && r == LARDER_OK; use = use->next)
-            r = larder__events_pass(a, use->stream);
     }
-    return r;
-}
-
-static larder_result heaps_pass(struct allocator *a,
-                                const struct private_pool *p)
-{
-    larder_result r = LARDER_OK;
-
-    for (int kind = 0; kind < POOL_KINDS; kind++) {
-        const struct pool *pool = &p->pools[kind];
-
-        for (uint32_t i = 0; r == LARDER_OK && i < pool->heap_count; i++)
-            r = larder__events_pass(a, pool->heaps[i]->stream);
-    }
-    return r;
+    return larder__events_pass_uses(a, s);
 }
 
 larder_result larder__pause_settle(struct allocator *a,
@@ -123,8 +104,8 @@ larder_result larder__pause_settle(struct allocator *a,
     larder_result r = larder__events_sync_owner(a, p);
 
     if (r == LARDER_OK)
-        r = heaps_pass(a, p);
-    return r == LARDER_OK ? each(a, p, blocks_pass) : r;
+        r = larder__events_pass_heaps(a, p->pools);
+    return r == LARDER_OK ? each(a, p, check_exports) : r;
 }
 
 /* ---- contents --------------------------------------------------------------- */
@@ -206,7 +187,7 @@ larder_result larder__pause_forget(struct allocator *a, struct private_pool *p)
     larder_result r = LARDER_OK;
 
     if (p->kept.is_in_flight) {
-        r = heaps_pass(a, p);
+        r = larder__events_pass_heaps(a, p->pools);
         p->kept.is_in_flight = r != LARDER_OK;
     }
     if (r != LARDER_OK || larder__kept_free(a, &p->kept))
@@ -263,15 +244,6 @@ static bool is_detached(const struct allocator *a, const struct private_pool *p)
     return s != NULL;
 }
 
-static size_t count_handles(const struct segment *s, struct page_span run)
-{
-    size_t count = 0;
-
-    for (; run.begin < run.end; run.begin = page_handle_end(s, run.begin))
-        count++;
-    return count;
-}
-
 /* Unmap one run after another, up to the first failure. */
 static larder_result detach(struct allocator *a, struct segment *s)
 {
@@ -282,7 +254,7 @@ static larder_result detach(struct allocator *a, struct segment *s)
     while (r == LARDER_OK &&
            page_next_held(s, s->bytes / s->page_bytes, &run)) {
         r = larder__device_unmap(a->device, run_addr(s, run), run_bytes(s, run),
-                                 count_handles(s, run));
+                                 page_count_handles(s, run));
         if (r == LARDER_OK)
             s->detached.end = run.end;
     }

@@ -27,7 +27,8 @@ static void segment_free(struct allocator *a, struct segment *s)
 
 /* ---- releasing ----------------------------------------------------------- */
 
-larder_result larder__range_release(struct allocator *a, struct segment *s)
+/* Release the addresses of a range that has no pages. */
+static larder_result range_release(struct allocator *a, struct segment *s)
 {
     larder_result r = larder__device_address_free(a->device, s->addr, s->bytes);
 
@@ -57,7 +58,7 @@ larder_result larder__ranges_release(struct allocator *a)
         next = s->next;
         if (s->kind == SEGMENT_PAGED && s->page_count == 0 &&
             s->heap->pool->owner == NULL)
-            fail_keep_first(&r, larder__range_release(a, s));
+            fail_keep_first(&r, range_release(a, s));
     }
     return r;
 }

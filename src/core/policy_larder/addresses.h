@@ -18,10 +18,8 @@ larder_result larder__range_create(struct allocator *a, struct heap *heap,
 larder_result larder__range_reserve(struct allocator *a, struct heap *heap,
                                     uint64_t bytes);
 
-/* Release the addresses of a range that has no pages. */
-larder_result larder__range_release(struct allocator *a, struct segment *s);
-
-/* The same once the device has released the addresses: cannot fail. */
+/* Forget a range without pages, whose addresses the device has released: cannot
+ * fail. */
 void larder__range_forget(struct allocator *a, struct segment *s);
 
 /* Release all ranges without pages, except those of regions.  Returns the first

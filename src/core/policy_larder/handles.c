@@ -12,7 +12,9 @@
 
 /* ---- capacity and sizes ---------------------------------------------------- */
 
-uint64_t larder__handles_capacity(const struct allocator *a)
+/* Bytes that the default pools may hold: bounded by the limit, the device's
+ * size and its last refusal, less what is owed to other owners. */
+static uint64_t handles_capacity(const struct allocator *a)
 {
     uint64_t bytes = a->props.total_bytes - a->props.context_bytes;
     uint64_t owed =
@@ -33,7 +35,7 @@ static uint64_t beyond(uint64_t bytes, uint64_t limit)
 size_t larder__handles_room(const struct allocator *a)
 {
     const struct holding *owner = account_drawer(&a->account);
-    uint64_t bytes = beyond(larder__handles_capacity(a), a->held_bytes);
+    uint64_t bytes = beyond(handles_capacity(a), a->held_bytes);
 
     if (owner->limit_bytes != 0)
         bytes =
@@ -44,7 +46,7 @@ size_t larder__handles_room(const struct allocator *a)
 size_t larder__handles_excess(const struct allocator *a)
 {
     const struct holding *owner = account_drawer(&a->account);
-    uint64_t bytes = beyond(a->held_bytes, larder__handles_capacity(a));
+    uint64_t bytes = beyond(a->held_bytes, handles_capacity(a));
     uint64_t own = owner->limit_bytes == 0
                        ? 0
                        : beyond(owner->held_bytes, owner->limit_bytes);
@@ -57,7 +59,7 @@ enum { HANDLE_PART = 400 };
 size_t larder__handles_pages_max(const struct allocator *a)
 {
     uint64_t segment = segment_page_size(&a->conf, false) / PAGE_BYTES;
-    uint64_t part = larder__handles_capacity(a) / PAGE_BYTES / HANDLE_PART;
+    uint64_t part = handles_capacity(a) / PAGE_BYTES / HANDLE_PART;
     uint64_t pages = segment + segment / 4;
 
     if (a->conf.handle_mib != 0)

@@ -9,10 +9,6 @@
 
 #include "core/policy_larder/own.h"
 
-/* Bytes that the default pools may hold: bounded by the limit, the device's
- * size and its last refusal, less what is reserved for other owners. */
-uint64_t larder__handles_capacity(const struct allocator *a);
-
 /* Pages that can be created without releasing any, as far as is known; and how
  * many have to be released before one can be, after a limit was lowered. */
 size_t larder__handles_room(const struct allocator *a);

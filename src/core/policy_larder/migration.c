@@ -163,34 +163,6 @@ static bool migration_choose(struct candidates *all, size_t pages)
 
 /* ---- waiting for the device ------------------------------------------------ */
 
-static larder_result migration_heaps_pass(struct allocator *a,
-                                          const struct pool *pools)
-{
-    larder_result r = LARDER_OK;
-
-    for (int kind = 0; kind < POOL_KINDS; kind++) {
-        for (uint32_t i = 0; r == LARDER_OK && i < pools[kind].heap_count; i++)
-            r = larder__events_pass(a, pools[kind].heaps[i]->stream);
-    }
-    return r;
-}
-
-/* Wait for the streams recorded for live blocks of the segment. */
-static larder_result uses_pass(struct allocator *a, const struct segment *s)
-{
-    larder_result r = LARDER_OK;
-
-    for (const struct block *b = s->head; b != NULL && r == LARDER_OK;
-         b = slab_get(&a->slab, b->next)) {
-        bool is_live = b->state == BLOCK_LIVE;
-
-        for (const struct use *use = is_live ? b->uses : NULL;
-             use != NULL && r == LARDER_OK; use = use->next)
-            r = larder__events_pass(a, use->stream);
-    }
-    return r;
-}
-
 /* Wait until nothing is queued on any stream that the allocator knows, nor on
  * those that stream 0 waits for. */
 static larder_result device_pass(struct allocator *a)
@@ -200,13 +172,13 @@ static larder_result device_pass(struct allocator *a)
     if (r == LARDER_OK)
         r = larder__events_pass(a, 0);
     if (r == LARDER_OK)
-        r = migration_heaps_pass(a, a->pools);
+        r = larder__events_pass_heaps(a, a->pools);
     for (const struct private_pool *p = a->privates.first;
          p != NULL && r == LARDER_OK; p = p->next)
-        r = migration_heaps_pass(a, p->pools);
+        r = larder__events_pass_heaps(a, p->pools);
     for (const struct segment *s = a->segments; s != NULL && r == LARDER_OK;
          s = s->next)
-        r = uses_pass(a, s);
+        r = larder__events_pass_uses(a, s);
     return r;
 }
 

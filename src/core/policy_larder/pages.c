@@ -115,26 +115,6 @@ struct block *larder__pages_back(struct allocator *a, struct block *b,
 
 /* ---- unmapping ------------------------------------------------------------- */
 
-static size_t count_handles(const struct segment *s, struct page_span run)
-{
-    size_t count = 0;
-
-    for (; run.begin < run.end; run.begin = page_handle_end(s, run.begin))
-        count++;
-    return count;
-}
-
-larder_result larder__pages_take_off(struct allocator *a,
-                                     const struct segment *s,
-                                     struct page_span run)
-{
-    larder__assert(page_handle_begin(s, run.begin) == run.begin);
-    larder__assert(page_handle_end(s, run.end - 1) == run.end);
-    return larder__device_unmap(a->device, page_at(s, run.begin),
-                                pages_bytes(run.end - run.begin),
-                                count_handles(s, run));
-}
-
 void larder__pages_let_go(struct allocator *a, struct segment *s,
                           struct page_span run)
 {
@@ -160,7 +140,13 @@ void larder__pages_let_go(struct allocator *a, struct segment *s,
 larder_result larder__pages_unmap(struct allocator *a, struct block *b,
                                   struct page_span run)
 {
-    larder_result r = larder__pages_take_off(a, b->segment, run);
+    const struct segment *s = b->segment;
+    larder_result r = larder__device_unmap(a->device, page_at(s, run.begin),
+                                           pages_bytes(run.end - run.begin),
+                                           page_count_handles(s, run));
+
+    larder__assert(page_handle_begin(s, run.begin) == run.begin);
+    larder__assert(page_handle_end(s, run.end - 1) == run.end);
 
     if (r != LARDER_OK)
         return r;

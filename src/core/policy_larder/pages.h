@@ -82,11 +82,8 @@ enum { PAGES_HEADERS = 2 };
 larder_result larder__pages_unmap(struct allocator *a, struct block *b,
                                   struct page_span run);
 
-/* Its two halves, neither of which updates blocks: unmap the run, whose handles
- * stay at their pages; and make the handles loose, which cannot fail. */
-larder_result larder__pages_take_off(struct allocator *a,
-                                     const struct segment *s,
-                                     struct page_span run);
+/* Make the handles of an unmapped run loose, without updating blocks: cannot
+ * fail. */
 void larder__pages_let_go(struct allocator *a, struct segment *s,
                           struct page_span run);
 

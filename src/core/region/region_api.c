@@ -323,7 +323,8 @@ larder_result larder_region_trim(larder_region *region, uint64_t *released)
 
 /* ---- pausing --------------------------------------------------------------- */
 
-static larder_result pause(struct allocator *a, struct region *g, bool keep)
+static larder_result region_api_pause(struct allocator *a, struct region *g,
+                                      bool keep)
 {
     larder_result r = larder__pause_settle(a, g->pool);
 
@@ -345,7 +346,7 @@ larder_result larder_region_pause(larder_region *region, larder_pause_mode mode)
     if (r == LARDER_OK)
         r = larder__capturing_forbids(a, "memory cannot be paused or resumed");
     if (r == LARDER_OK)
-        r = pause(a, region->region, mode == LARDER_PAUSE_KEEP);
+        r = region_api_pause(a, region->region, mode == LARDER_PAUSE_KEEP);
     larder__handle_unlock(a);
     return r;
 }

@@ -51,7 +51,8 @@ larder_result larder__private_release_unused(struct allocator *a)
     return r;
 }
 
-larder_result larder__private_release_idle(struct allocator *a)
+/* Also the memory that regions hold in reserve. */
+static larder_result private_release_idle(struct allocator *a)
 {
     larder_result r = larder__private_release_unused(a);
 
@@ -72,7 +73,7 @@ larder_result larder__release_idle(struct allocator *a)
 
     fail_keep_first(&r, larder__release_pool(a, &a->pools[POOL_LONG]));
     fail_keep_first(&r, larder__release_pool(a, &a->pools[POOL_SMALL]));
-    fail_keep_first(&r, larder__private_release_idle(a));
+    fail_keep_first(&r, private_release_idle(a));
     fail_keep_first(&r, larder__paged_release_empty(a));
     larder__paged_release_loose(a);
     fail_keep_first(&r, larder__orphans_release(a));

@@ -20,7 +20,4 @@ larder_result larder__private_release_cached(struct allocator *a,
  * have no memory left. */
 larder_result larder__private_release_unused(struct allocator *a);
 
-/* The same, and the memory that regions hold in reserve. */
-larder_result larder__private_release_idle(struct allocator *a);
-
 #endif

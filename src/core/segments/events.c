@@ -523,6 +523,32 @@ larder_result larder__events_pass(struct allocator *a, larder_stream stream)
     return r;
 }
 
+larder_result larder__events_pass_heaps(struct allocator *a,
+                                        const struct pool *pools)
+{
+    larder_result r = LARDER_OK;
+
+    for (int kind = 0; kind < POOL_KINDS; kind++) {
+        for (uint32_t i = 0; r == LARDER_OK && i < pools[kind].heap_count; i++)
+            r = larder__events_pass(a, pools[kind].heaps[i]->stream);
+    }
+    return r;
+}
+
+larder_result larder__events_pass_uses(struct allocator *a,
+                                       const struct segment *s)
+{
+    larder_result r = LARDER_OK;
+
+    for (const struct block *b = s->head; b != NULL && r == LARDER_OK;
+         b = slab_get(&a->slab, b->next)) {
+        for (const struct use *use = b->state == BLOCK_LIVE ? b->uses : NULL;
+             use != NULL && r == LARDER_OK; use = use->next)
+            r = larder__events_pass(a, use->stream);
+    }
+    return r;
+}
+
 larder_result larder__events_destroy(struct allocator *a)
 {
     struct events *e = &a->events;

@@ -59,6 +59,13 @@ larder_result larder__events_sync_owner(struct allocator *a,
 /* Wait for all work queued on the stream so far. */
 larder_result larder__events_pass(struct allocator *a, larder_stream stream);
 
+/* The same for the streams of all heaps of these POOL_KINDS pools, and for those
+ * recorded for live blocks of the segment. */
+larder_result larder__events_pass_heaps(struct allocator *a,
+                                        const struct pool *pools);
+larder_result larder__events_pass_uses(struct allocator *a,
+                                       const struct segment *s);
+
 /* Wait for one event and free the blocks that waited for it alone.  False: no
  * event is left, or the device reports an error. */
 bool larder__events_wait_one(struct allocator *a);

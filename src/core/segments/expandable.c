@@ -223,6 +223,13 @@ static larder_result range_destroy(struct allocator *a, struct segment *s)
     return LARDER_OK;
 }
 
+/* Destroy it if it has no pages left. */
+static void range_tidy(struct allocator *a, struct segment *s)
+{
+    if (s->head->next == 0 && s->head->state == BLOCK_UNMAPPED)
+        (void)range_destroy(a, s); /* if that fails, its addresses are reused */
+}
+
 /* ---- growing -------------------------------------------------------------- */
 
 static bool block_is_available(const struct block *b)
@@ -440,7 +447,7 @@ larder_result larder__expandable_take(struct allocator *a, struct block *b,
     (void)unmap_middle(a, b, page_addr(s, begin), *count * s->page_bytes);
     history_range(a, LARDER_ACTION_segment_unmap, s, page_addr(s, begin),
                   *count * s->page_bytes);
-    larder__expandable_tidy(a, s);
+    range_tidy(a, s);
     return LARDER_OK;
 }
 
@@ -496,13 +503,7 @@ void larder__expandable_forget(struct allocator *a, struct segment *s)
             b = unmap_middle(a, b, page_addr(s, span.begin),
                              (span.end - span.begin) * s->page_bytes);
     }
-    larder__expandable_tidy(a, s);
-}
-
-void larder__expandable_tidy(struct allocator *a, struct segment *s)
-{
-    if (s->head->next == 0 && s->head->state == BLOCK_UNMAPPED)
-        (void)range_destroy(a, s); /* if that fails, its addresses are reused */
+    range_tidy(a, s);
 }
 
 larder_result larder__expandable_destroy(struct allocator *a, struct segment *s)

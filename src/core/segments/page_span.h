@@ -91,4 +91,15 @@ static inline size_t page_handle_end(const struct segment *s, size_t i)
     return end;
 }
 
+/* How many handles a run of whole ones has. */
+static inline size_t page_count_handles(const struct segment *s,
+                                        struct page_span run)
+{
+    size_t count = 0;
+
+    for (; run.begin < run.end; run.begin = page_handle_end(s, run.begin))
+        count++;
+    return count;
+}
+
 #endif

@@ -12,7 +12,7 @@
 #include "core/segments/orphan.h"
 #include "core/state/held.h"
 
-void larder__segment_link(struct allocator *a, struct segment *s)
+static void segment_link(struct allocator *a, struct segment *s)
 {
     larder__assert(s->head != NULL && s->head->segment == s);
     larder__assert(a->segments == NULL || a->segments->prev == NULL);
@@ -53,7 +53,7 @@ static struct block *segment_fill(struct allocator *a, struct segment *s)
     s->head = b;
     if (a->slab.has_serials)
         slab_set_serial(b, ++a->slab.last_serial);
-    larder__segment_link(a, s);
+    segment_link(a, s);
     return b;
 }
 

@@ -21,9 +21,7 @@ larder_result larder__segment_carve(struct allocator *a, struct heap *heap,
  * it nothing changes. */
 larder_result larder__segment_release(struct allocator *a, struct block *b);
 
-/* Link a complete segment into the allocator's list, or unlink it; for
- * expandable.c too. */
-void larder__segment_link(struct allocator *a, struct segment *s);
+/* Unlink a segment from the allocator's list. */
 void larder__segment_unlink(struct allocator *a, struct segment *s);
 
 /* ---- reserved pieces (piece.c) -------------------------------------------- */
@@ -86,9 +84,6 @@ bool larder__expandable_has_pages(const struct block *b);
  * of a block or none.  The segment may be gone afterwards.  Two headers for each
  * free block are ensured. */
 void larder__expandable_forget(struct allocator *a, struct segment *s);
-
-/* Destroy a segment that has no pages left. */
-void larder__expandable_tidy(struct allocator *a, struct segment *s);
 
 /* Release the pages and addresses of a segment, whatever it contains, when the
  * allocator is destroyed.  The segment is freed even if the device reports an

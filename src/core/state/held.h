@@ -47,15 +47,6 @@ static inline bool held_allows(const struct allocator *a, uint64_t bytes)
     return held_allows_owner(a, account_drawer(&a->account), bytes);
 }
 
-/* Whether `bytes` exceeds the peak in use by more than `percent`. */
-static inline bool held_is_above_use(const struct allocator *a, uint64_t bytes,
-                                     unsigned percent)
-{
-    uint64_t used = (uint64_t)a->stats.active_bytes.peak_all;
-
-    return bytes > used + used / 100 * percent;
-}
-
 /* Whether holding `bytes` would pass garbage_collection_threshold. */
 static inline bool held_passes_threshold(const struct allocator *a,
                                          uint64_t bytes)

@@ -48,12 +48,6 @@ static inline int64_t tally_current(const struct tally_metric *m)
     return m->added - m->freed;
 }
 
-/* The peak, including what was allocated since the last free. */
-static inline int64_t tally_highest(const struct tally_metric *m)
-{
-    return tally_current(m) > m->peak ? tally_current(m) : m->peak;
-}
-
 static inline void tally_raise_metric(struct tally_metric *small,
                                       struct tally_metric *large, int64_t *both)
 {

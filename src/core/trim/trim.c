@@ -48,7 +48,9 @@ static void trim_expandable(struct allocator *a, uint64_t target)
 
 /* What the driver fails to release stays; memory of the next kind may be
  * enough. */
-void larder__trim_to(struct allocator *a, uint64_t target)
+/* Release cached memory until no more than `target` bytes are held, or nothing
+ * is left to release.  Not to be called during a capture. */
+static void trim_to(struct allocator *a, uint64_t target)
 {
     uint64_t before = a->held_bytes;
 
@@ -79,7 +81,7 @@ uint64_t larder__trim_for_peer(struct allocator *a, uint64_t bytes)
     if (bytes > 0)
         (void)allocator_make_room(a);
     if (bytes > 0 && !larder__trim_is_barred(a))
-        larder__trim_to(a, before > bytes ? before - bytes : 0);
+        trim_to(a, before > bytes ? before - bytes : 0);
     gone = a->held_bytes < before ? before - a->held_bytes : 0;
     larder__assert(allocator_is_locked(a) && a->peers != NULL);
     larder__peers_report_use(a);
@@ -102,7 +104,7 @@ larder_result larder_trim(larder_allocator *handle, uint64_t target_bytes,
         before = a->held_bytes;
         if (before > target_bytes)
             (void)allocator_make_room(a);
-        larder__trim_to(a, target_bytes);
+        trim_to(a, target_bytes);
         if (released != NULL)
             *released = before - a->held_bytes;
     }

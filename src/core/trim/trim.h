@@ -13,10 +13,6 @@ static inline void larder__trim_count(struct allocator *a, uint64_t held_before)
     a->stats.trimmed_bytes += (int64_t)(held_before - a->held_bytes);
 }
 
-/* Release cached memory until no more than `target` bytes are held, or nothing
- * is left to release.  Not to be called during a capture. */
-void larder__trim_to(struct allocator *a, uint64_t target);
-
 /* Release up to `bytes` for another process, or nothing while a stream is
  * capturing.  Returns how many were released.  Called without the locks
  * (peers.h). */

@@ -18,11 +18,13 @@ def _settings(path):
     return options
 
 
-def _note_sglang():
-    """Once: its workers are children."""
-    import multiprocessing
+_NOTED = "LARDER_RUN_NOTED"
 
-    if multiprocessing.parent_process() is None:
+
+def _note_sglang():
+    """Once: its workers have the environment of who said it."""
+    if _NOTED not in os.environ:
+        os.environ[_NOTED] = "sglang"
         print(
             "larder run: of serving engines only vLLM is followed until it is ready; "
             "SGLang runs until it ends by itself, and has no plan",

@@ -62,6 +62,13 @@ class Enabling(TorchCase):
             "CUDA is in use already",
         )
 
+    def test_nccl_is_the_engine_that_asks_for_no_snapshot(self):
+        self.program("import os; assert os.environ['TORCH_DIST_USE_NCCL2'] == '0'")
+        self.program(
+            "import os; assert os.environ['TORCH_DIST_USE_NCCL2'] == '1'",
+            TORCH_DIST_USE_NCCL2="1",
+        )
+
     def test_old_versions_are_refused(self):
         self.refused(
             "import torch, larder.torch\n"

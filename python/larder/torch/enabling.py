@@ -1,5 +1,6 @@
 """Makes Larder PyTorch's allocator."""
 
+import os
 import warnings
 
 import torch
@@ -120,6 +121,12 @@ def _configure(conf, policy, devices):
             )
 
 
+def _take_former_nccl():
+    """From 2.15 on "nccl" is an engine whose groups ask PyTorch's own allocator for
+    a snapshot; another's answer ends the process.  The former engine is there too."""
+    os.environ.setdefault("TORCH_DIST_USE_NCCL2", "0")
+
+
 def enable(conf=None, policy=None, devices=None):
     """Make Larder PyTorch's allocator of GPU memory, for the life of the
     process.
@@ -150,6 +157,7 @@ def enable(conf=None, policy=None, devices=None):
     )
     _set_hooks(allocator.allocator())
     torch.cuda.memory.change_current_allocator(allocator)
+    _take_former_nccl()
     patching.install()
     _kept = allocator
     _enabled = asked

@@ -46,6 +46,13 @@ _ALWAYS = (
         "the setting dump_on_oom:PATH",
     ),
     Unsupported(
+        "the engines nccl2 and nccl-lazy of torch.distributed (2.15)",
+        "the process ends: CUDAPluggableAllocator does not yet support snapshot",
+        "their groups ask PyTorch's own allocator for a snapshot",
+        "nccl, which is the former engine after enable() unless "
+        "TORCH_DIST_USE_NCCL2 is set",
+    ),
+    Unsupported(
         "memory in the PyTorch profiler (profile_memory=True)",
         "no events of memory",
         "PyTorch's own allocator reports them",

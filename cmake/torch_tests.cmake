@@ -43,6 +43,20 @@ set_target_properties(torch_alloc_thread PROPERTIES
     LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/torch)
 target_link_libraries(torch_alloc_thread PRIVATE larder_flags Threads::Threads)
 
+# The plug-in for `make check-torch`, in a folder that stands for the build's.
+add_library(torch_watched MODULE
+            ${PROJECT_SOURCE_DIR}/tests/torch/watched_torch.c)
+set_target_properties(torch_watched PROPERTIES
+    OUTPUT_NAME larder_torch NO_SONAME ON
+    LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/torch/watched)
+target_compile_options(torch_watched PRIVATE -fexceptions)
+target_link_libraries(torch_watched PRIVATE larder_torch larder_flags
+                      Threads::Threads ${CMAKE_DL_LIBS})
+add_custom_command(TARGET torch_watched POST_BUILD
+    COMMAND ${CMAKE_COMMAND} -E create_symlink
+            ${PROJECT_BINARY_DIR}/liblarder_preload.so
+            ${PROJECT_BINARY_DIR}/tests/torch/watched/liblarder_preload.so)
+
 # Exceptions need a C++ compiler to be caught; without one this is left out.
 include(CheckLanguage)
 check_language(CXX)

@@ -11,8 +11,8 @@ set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${lists})
 set(standins
     cublas:12,13:own cublasLt:12,13:own cudnn:9:own cufft:11,12:own
     curand:10:own cusolver:11,12:own cusparse:12:own cusparseLt:0:none
-    nvrtc:12,13:own nccl:2:none cupti:12,13:own cufile:0:none
-    nvshmem_host:3:NVSHMEM)
+    nvJitLink:12,13:own nvrtc:12,13:own nccl:2:none cupti:12,13:own
+    cufile:0:none nvshmem_host:3:NVSHMEM)
 
 # A function's body, from the words of its line.
 function(larder_standin_body words out)

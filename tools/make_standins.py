@@ -32,6 +32,7 @@ FAMILIES = {
     "nvrtc": (r"nvrtc", ("nvrtc.h",)),
     "nccl": (r"nccl", ("nccl.h",)),
     "cupti": (r"cupti", ("cupti.h",)),
+    "nvJitLink": (r"nvJitLink", ("nvJitLink.h",)),
     # No header at hand: what programs want of them.
     "cusparseLt": (r"cusparseLt", ()),
     "cufile": (r"cuFile", ()),

@@ -34,25 +34,10 @@ STANDIN_OWN(int, nvrtcGetLoweredName,
     return 0;
 }
 
-/* The size and the bytes of one kind of result. */
-#define RESULT(size_name, name, bytes)                                         \
-    STANDIN_OWN(int, size_name, (void *program, size_t *out))                  \
-    {                                                                          \
-        (void)program;                                                         \
-        *out = sizeof(bytes);                                                  \
-        return 0;                                                              \
-    }                                                                          \
-    STANDIN_OWN(int, name, (void *program, char *out))                         \
-    {                                                                          \
-        (void)program;                                                         \
-        memcpy(out, bytes, sizeof(bytes));                                     \
-        return 0;                                                              \
-    }
-
-RESULT(nvrtcGetPTXSize, nvrtcGetPTX, code)
-RESULT(nvrtcGetCUBINSize, nvrtcGetCUBIN, code)
-RESULT(nvrtcGetLTOIRSize, nvrtcGetLTOIR, code)
-RESULT(nvrtcGetProgramLogSize, nvrtcGetProgramLog, "")
+STANDIN_RESULT(nvrtcGetPTXSize, nvrtcGetPTX, code)
+STANDIN_RESULT(nvrtcGetCUBINSize, nvrtcGetCUBIN, code)
+STANDIN_RESULT(nvrtcGetLTOIRSize, nvrtcGetLTOIR, code)
+STANDIN_RESULT(nvrtcGetProgramLogSize, nvrtcGetProgramLog, "")
 
 /* The handle that nvrtcCreateProgram(), from the list, created. */
 STANDIN_OWN(int, nvrtcDestroyProgram, (void **program))

@@ -31,6 +31,21 @@ enum { STANDIN_HANDLE_BYTES = 128 };
     type name arguments;                                                       \
     type name arguments
 
+/* Two hand-written functions: the size and the bytes of one kind of result. */
+#define STANDIN_RESULT(size_name, name, bytes)                                 \
+    STANDIN_OWN(int, size_name, (void *handle, size_t *out))                   \
+    {                                                                          \
+        (void)handle;                                                          \
+        *out = sizeof(bytes);                                                  \
+        return 0;                                                              \
+    }                                                                          \
+    STANDIN_OWN(int, name, (void *handle, char *out))                          \
+    {                                                                          \
+        (void)handle;                                                          \
+        memcpy(out, bytes, sizeof(bytes));                                     \
+        return 0;                                                              \
+    }
+
 /* Write zeros through the pointer, if there is one. */
 static inline void standin_zero(uintptr_t ptr, size_t bytes)
 {

@@ -145,6 +145,36 @@ static void a_workspace_of_0_bytes_is_asked_for(void **state)
     assert_int_equal(size, 0);
 }
 
+static void what_is_linked_at_run_time_has_a_size(void **state)
+{
+    call_fn *version = call_of("libnvJitLink.so.12", "nvJitLinkVersion");
+    unsigned major = 0;
+    unsigned minor = 0;
+    void *handle = NULL;
+    size_t bytes = 0;
+    char code[64] = "";
+
+    (void)state;
+    assert_int_equal(version(P(&major), P(&minor)), 0);
+    assert_int_equal(major, 12);
+    assert_int_equal(call_of("libnvJitLink.so.12",
+                             "nvJitLinkCreate")(P(&handle), P(0), P(NULL)),
+                     0);
+    assert_non_null(handle);
+    assert_int_equal(
+        call_of("libnvJitLink.so.12", "nvJitLinkGetLinkedCubinSize")(P(handle),
+                                                                     P(&bytes)),
+        0);
+    assert_in_range(bytes, 1, sizeof code);
+    assert_int_equal(call_of("libnvJitLink.so.12",
+                             "nvJitLinkGetLinkedCubin")(P(handle), P(code)),
+                     0);
+    assert_int_equal(strlen(code) + 1, bytes);
+    assert_int_equal(
+        call_of("libnvJitLink.so.12", "nvJitLinkDestroy")(P(&handle)), 0);
+    assert_null(handle);
+}
+
 /* ---- cuDNN ---------------------------------------------------------------------- */
 
 #define CUDNN(name) call_of("libcudnn.so.9", #name)
@@ -412,6 +442,7 @@ int main(void)
         cmocka_unit_test(versions_are_recent_enough),
         cmocka_unit_test(the_only_algorithm_needs_no_workspace),
         cmocka_unit_test(a_workspace_of_0_bytes_is_asked_for),
+        cmocka_unit_test(what_is_linked_at_run_time_has_a_size),
         cmocka_unit_test(all_weights_of_a_network_have_a_place),
         cmocka_unit_test(weights_lie_one_after_the_other),
         cmocka_unit_test(matrix_and_bias_may_be_asked_for_alone),

@@ -1,0 +1,30 @@
+/* nvjitlink_program.c - linking at run time: the result is a few bytes that the
+ * simulated driver accepts. */
+#include "standin.h"
+
+static const char code[] = "linked by nobody";
+
+STANDIN_OWN(int, nvJitLinkVersion, (unsigned *major, unsigned *minor))
+{
+    *major = STANDIN_MAJOR;
+    *minor = STANDIN_MAJOR == 12 ? 9 : 0;
+    return 0;
+}
+
+STANDIN_OWN(int, nvJitLinkCreate, (void **handle))
+{
+    standin_handle((uintptr_t)handle);
+    return 0;
+}
+
+STANDIN_OWN(int, nvJitLinkDestroy, (void **handle))
+{
+    free(*handle);
+    *handle = NULL;
+    return 0;
+}
+
+STANDIN_RESULT(nvJitLinkGetLinkedCubinSize, nvJitLinkGetLinkedCubin, code)
+STANDIN_RESULT(nvJitLinkGetLinkedPtxSize, nvJitLinkGetLinkedPtx, code)
+STANDIN_RESULT(nvJitLinkGetErrorLogSize, nvJitLinkGetErrorLog, "")
+STANDIN_RESULT(nvJitLinkGetInfoLogSize, nvJitLinkGetInfoLog, "")

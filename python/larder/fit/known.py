@@ -12,8 +12,8 @@ import torch
 
 from larder.fit import assumptions, ledger
 
-FLOAT_BYTES = 64 << 10
 INDEX_BYTES = 4 << 20  # of what has no fraction: masks, indices
+float_bytes = 64 << 10  # of what has; an engine may set more
 
 _VALUES, _ASSUMED = "_larder_values", "_larder_assumed"
 
@@ -36,7 +36,7 @@ class Unknown(Exception):
 def is_small(tensor):
     if tensor.is_complex():
         return False
-    most = FLOAT_BYTES if tensor.is_floating_point() else INDEX_BYTES
+    most = float_bytes if tensor.is_floating_point() else INDEX_BYTES
     return tensor.numel() * tensor.element_size() <= most
 
 

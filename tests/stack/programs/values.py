@@ -9,6 +9,9 @@ x[:5] = torch.tensor([9, 9, 7, 7, 7], device="cuda")
 assert torch.unique(x).tolist() == [5, 6, 7, 8, 9]
 assert (x == 9).nonzero().shape == (3, 1)
 
+places = torch.arange(60000.0, device="cuda")
+assert (places > 59990).nonzero().shape == (9, 1)
+
 known = torch.zeros(4, 4, device="cuda")
 known[1] = 3
 assert known.t().add_(1).cpu().sum() == 28

@@ -14,13 +14,14 @@ import sys
 import torch
 
 from larder._after_import import after_import
-from larder.fit import assumptions
+from larder.fit import assumptions, known
 from larder.fit.known import (
-    FLOAT_BYTES, INDEX_BYTES, NUMBERS, PLAIN, WITHOUT_VALUES, Known, Unknown,
+    INDEX_BYTES, NUMBERS, PLAIN, WITHOUT_VALUES, Known, Unknown,
     assumed_of, forget, host_of, is_small, keep, traits_of,
 )
 
 _KEY = "Fake"
+_BACKED_BYTES = 64 << 10  # of the simulated memory: engine.py
 aten = torch.ops.aten
 
 _LAUNCHERS = (
@@ -51,10 +52,12 @@ def _takes_tensor(argument):
 class Values(Known):
     def __init__(self):
         super().__init__()
+        known.float_bytes = INDEX_BYTES
         self._key = torch._C._dispatch_key_parse(_KEY)
         self._below = torch._C._dispatch_keyset_full_after(self._key)
         self._libraries = []
         self._register()
+        self._pass_through_higher_order()
         self._follow_launches()
 
     # ---- where it stands ---------------------------------------------------
@@ -73,6 +76,14 @@ class Values(Known):
                 kernel = self._kernel_of(name)
                 if kernel is not None:
                     own.impl(kernel[0], kernel[1], _KEY, with_keyset=True)
+
+    def _pass_through_higher_order(self):
+        """Operators that take functions (flex_attention) go by a list of their
+        own, of what has no kernel."""
+        ops = torch._ops
+        ops._HIGHER_ORDER_OP_DEFAULT_FALLTHROUGH_DISPATCH_KEYS.append(self._key)
+        for op in ops._higher_order_ops.values():
+            op.fallthrough(self._key)
 
     def _follow_launches(self):
         """Triton's kernels are launched without operators."""
@@ -224,7 +235,7 @@ class Values(Known):
             made = real(keys, (tensor,), {})
             if type(made) is torch.Tensor and made.is_cuda and self.can():
                 # More than that the simulated memory does not have.
-                if made.numel() * made.element_size() <= FLOAT_BYTES:
+                if made.numel() * made.element_size() <= _BACKED_BYTES:
                     host = self.quietly(made.cpu)
                     self.quietly(keep, made, host, set())
             return made

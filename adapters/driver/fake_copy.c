@@ -3,6 +3,13 @@
 
 #include <string.h>
 
+static __thread bool is_blank;
+
+__attribute__((visibility("default"))) void fakecuda_blank(int is_on)
+{
+    is_blank = is_on != 0;
+}
+
 /* Fails a call that is not simulated. */
 static cud_result refuse(const char *symbol)
 {
@@ -153,7 +160,7 @@ static cud_result copy(const char *symbol, uint64_t dst, uint64_t src,
     r = transfer_do(d, number, &t, waits);
     /* Without backing memory, reads return zeros. */
     if (r == LARDER_OK && kind == LARDER_COPY_TO_HOST &&
-        !t.by->sim->backing.is_real)
+        (is_blank || !t.by->sim->backing.is_real))
         memset((void *)(uintptr_t)dst, 0, bytes);
     return fake_end_sim(symbol, d, r);
 }

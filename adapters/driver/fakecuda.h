@@ -54,4 +54,8 @@ struct fakecuda_control {
 
 typedef const struct fakecuda_control *fakecuda_control_fn(void);
 
+/* A symbol too: while a thread has it on, what it copies to the host is zeros, as
+ * no kernel has written what its program is about to read. */
+void fakecuda_blank(int is_on);
+
 #endif

@@ -527,6 +527,23 @@ static void time_passes_with_what_is_launched(void **state)
         assert_int_equal(DRIVER(cuEventDestroy_v2)(event[i]), 0);
 }
 
+static void what_a_thread_reads_is_zeros_while_it_says_so(void **state)
+{
+    char text[8] = "written";
+    cud_addr addr;
+
+    (void)state;
+    assert_int_equal(DRIVER(cuMemAlloc_v2)(&addr, 512), 0);
+    assert_int_equal(DRIVER(cuMemcpyHtoD_v2)(addr, text, sizeof text), 0);
+    DRIVER(fakecuda_blank)(1);
+    assert_int_equal(DRIVER(cuMemcpyDtoH_v2)(text, addr, sizeof text), 0);
+    assert_memory_equal(text, "\0\0\0\0\0\0\0", sizeof text);
+    DRIVER(fakecuda_blank)(0);
+    assert_int_equal(DRIVER(cuMemcpyDtoH_v2)(text, addr, sizeof text), 0);
+    assert_string_equal(text, "written");
+    assert_int_equal(DRIVER(cuMemFree_v2)(addr), 0);
+}
+
 static void calls_are_found_by_name(void **state)
 {
     void *found = NULL;
@@ -703,6 +720,7 @@ int main(void)
         RULE(a_captured_stream_takes_those_along_that_wait_for_it),
         RULE(a_thread_ends_its_own_captures),
         RULE(time_passes_with_what_is_launched),
+        RULE(what_a_thread_reads_is_zeros_while_it_says_so),
         RULE(calls_are_found_by_name),
         RULE(an_address_knows_its_allocation),
         RULE(pages_come_back_through_files),

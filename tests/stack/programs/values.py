@@ -30,6 +30,9 @@ assert torch.isfinite(scores).all()
 known[0] = scores[0, :4]
 assert known[2, 0].item() != 1, "what was overwritten is still known"
 assert not torch.isnan(scores).any()
+layer = torch.nn.Linear(64, 64).cuda()
+found = torch.where(layer(torch.randn(1000, 64, device="cuda")) > 0)
+assert found[0].shape == (64000,), "what lay in the GPU's memory was taken for a count"
 experts = scores.softmax(-1).topk(2).indices
 counts = torch.nn.functional.one_hot(experts, 8).sum((0, 1))
 assert counts.tolist() == [16] * 8

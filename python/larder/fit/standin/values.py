@@ -8,6 +8,7 @@ so that its allocations are made, and then, if all that it reads is known and
 what it makes is small, the same operator on the host.
 """
 
+import ctypes
 import functools
 import sys
 
@@ -42,7 +43,13 @@ _HEAVY = (
     "embedding_dense_backward", "_fused_adamw_", "_fused_adam_", "_fused_sgd_",
 )
 # The size of their result depends on values.
-_OF_VALUES = ("nonzero", "_unique2", "unique_consecutive", "unique_dim")
+_OF_VALUES = ("nonzero", "_unique2", "unique_consecutive", "unique_dim", "nms")
+
+
+def _blank():
+    """f(whether): what this thread reads of the GPU's memory is zeros, not what
+    lay there before (adapters/driver/fakecuda.h)."""
+    return ctypes.CDLL("libcuda.so.1").fakecuda_blank
 
 
 def _takes_tensor(argument):
@@ -55,10 +62,12 @@ class Values(Known):
         known.float_bytes = INDEX_BYTES
         self._key = torch._C._dispatch_key_parse(_KEY)
         self._below = torch._C._dispatch_keyset_full_after(self._key)
+        self._blank = _blank()
         self._libraries = []
         self._register()
         self._pass_through_higher_order()
         self._follow_launches()
+        after_import("torchvision.extension", self._register_of_torchvision)
 
     # ---- where it stands ---------------------------------------------------
 
@@ -76,6 +85,15 @@ class Values(Known):
                 kernel = self._kernel_of(name)
                 if kernel is not None:
                     own.impl(kernel[0], kernel[1], _KEY, with_keyset=True)
+
+    def _register_of_torchvision(self):
+        try:
+            op = torch.ops.torchvision.nms.default
+        except AttributeError:
+            return  # a torchvision without its operators
+        library = torch.library.Library("torchvision", "IMPL")
+        self._libraries.append(library)
+        library.impl("nms", self._sized(op, "nms"), _KEY, with_keyset=True)
 
     def _pass_through_higher_order(self):
         """Operators that take functions (flex_attention) go by a list of their
@@ -264,26 +282,34 @@ class Values(Known):
         real = self._real(op)
 
         def kernel(keys, tensor, *args, **kwargs):
-            made = real(keys, (tensor, *args), kwargs)
+            self._blank(1)
+            try:
+                made = real(keys, (tensor, *args), kwargs)
+            finally:
+                self._blank(0)
             if type(tensor) not in PLAIN or not tensor.is_cuda or not self.can():
                 return made
             try:
                 host, assumed = self.compute(op, (tensor, *args), kwargs)
             except Unknown:
-                if name != "nonzero":
-                    return made
-                self.go_by({assumptions.ALL_COUNT})
-                return self._all_of(tensor, made)
+                return self._found(name, tensor, made)
             self.go_by(assumed)
             return self._sized_as(made, host, assumed)
 
         return kernel
 
-    def _all_of(self, tensor, made):
-        shape = (tensor.numel(), tensor.dim())
+    def _found(self, name, tensor, made):
+        """In what is not known: all."""
+        if name not in ("nonzero", "nms"):
+            return made
+        self.go_by({assumptions.ALL_COUNT})
+        shape = tensor.shape[:1]
+        if name == "nonzero":
+            shape = (tensor.dim(), tensor.numel())
         del made
+        # Positions lie one dimension after the other.
         return self.quietly(
-            lambda: torch.empty(shape[::-1], dtype=torch.long, device=tensor.device).t()
+            lambda: torch.empty(shape, dtype=torch.long, device=tensor.device).t()
         )
 
     def _sized_as(self, made, host, assumed):

@@ -3,6 +3,7 @@ was doing when."""
 
 import functools
 import sys
+import time
 
 import torch
 
@@ -16,6 +17,10 @@ from larder.fit.steps import Watcher
 # The recorder keeps so many events, and is read out from so many on.
 HISTORY_EVENTS = 1 << 23
 DRAIN_EVENTS = 50_000
+
+# PyTorch's thread for NCCL looks every 100 ms which collectives have ended, and
+# keeps their tensors until then.
+NCCL_SECONDS = 0.25
 
 
 def _stats():
@@ -216,7 +221,7 @@ class Watch:
         self.changes = Changes(options.changes, options.capability)
         self.phases = WatchedPhases(
             self.notes, self.watcher, self.changes.before_backward, stop,
-            self._drain_some,
+            self._after_step,
         )
         self.phases.install()
         self.distributed = None
@@ -231,6 +236,14 @@ class Watch:
         _record()
         if self.values is not None and "vllm" not in sys.modules:
             self.values.include()
+
+    def _after_step(self):
+        dist = torch.distributed
+        if self.watcher.steps == 1 and dist.is_available() and dist.is_initialized():
+            # DDP makes its buckets anew in the second step, which comes sooner
+            # here than on a GPU.
+            time.sleep(NCCL_SECONDS)
+        self._drain_some()
 
     def _drain_some(self):
         """PyTorch's record of an event takes kilobytes, the ledger's little."""

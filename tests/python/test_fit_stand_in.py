@@ -110,6 +110,13 @@ class Training(Case):
         self.assertEqual(told["scope"]["grows_bytes_per_step"], 16 * MIB)
         self.assertGreater(told["full_at_step"], 40)
 
+    def test_a_peak_that_the_program_sets_back_is_told(self):
+        text = "import torch\nx = torch.Tensor(7 << 20)\ndel x\n" \
+            "torch.cuda.reset_peak_memory_stats()\ny = torch.Tensor(2 << 20)\n"
+        told = self.told(self.script(text))
+        self.assertEqual(told["peak_allocated_bytes"], 7 * MIB)
+        self.assertEqual(told["peak_reserved_bytes"], 7 * MIB)
+
     def test_a_long_run_is_read_out_in_parts(self):
         """Each step makes more events than PyTorch's record is to keep."""
         body = "[torch.Tensor(512) for _ in range(20000)]"

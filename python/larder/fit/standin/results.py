@@ -32,6 +32,7 @@ def write(options, watch, how, error, seconds):
     book.write_trace(path)
     if options.snapshot:
         torch.cuda.memory._dump_snapshot(f"{options.pickle}.{os.getpid()}")
+    allocated, reserved = watch.peaks.of(device)
     told = {
         "how": how,
         "error": error,
@@ -41,8 +42,8 @@ def write(options, watch, how, error, seconds):
         "grows_bytes_per_step": watch.watcher.grows_bytes()
         if watch.watcher.repeats
         else steps.growth_bytes(steps.peaks(book)),
-        "peak_allocated_bytes": torch.cuda.max_memory_allocated(device),
-        "peak_reserved_bytes": torch.cuda.max_memory_reserved(device),
+        "peak_allocated_bytes": allocated,
+        "peak_reserved_bytes": reserved,
         "outside_bytes": _outside_bytes(options),
         "failed_requests": builder.failed,
         "world_size": watch.world_size(),

@@ -187,6 +187,29 @@ class Reads:
         return noted
 
 
+class Peaks:
+    """The largest that PyTorch held, which the program may set back."""
+
+    def __init__(self):
+        self._before = {}  # device -> (allocated, reserved)
+        reset = torch._C._cuda_resetPeakMemoryStats
+
+        @functools.wraps(reset)
+        def noted(device):
+            self._before[device] = self.of(device)
+            return reset(device)
+
+        torch._C._cuda_resetPeakMemoryStats = noted
+
+    def of(self, device):
+        """(allocated, reserved)"""
+        now = (
+            torch.cuda.max_memory_allocated(device),
+            torch.cuda.max_memory_reserved(device),
+        )
+        return tuple(map(max, now, self._before.get(device, (0, 0))))
+
+
 def _values():
     """None where this PyTorch has not what it stands on."""
     try:
@@ -211,6 +234,7 @@ class Watch:
 
     def __init__(self, options, stop):
         self.notes = Notes()
+        self.peaks = Peaks()
         self.values = _values()
         self.reads = Reads(_knows(self.values))
         self._builders = {}  # by device

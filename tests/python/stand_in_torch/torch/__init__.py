@@ -118,9 +118,13 @@ def _memory_stats(device):
     }
 
 
+def _reset_peak(device):
+    _bytes["peak"] = _live()
+
+
 _C = _module(
     "_C", _cuda_memoryStats=_memory_stats, _cuda_getDevice=lambda: 0,
-    _current_autograd_node=lambda: None,
+    _current_autograd_node=lambda: None, _cuda_resetPeakMemoryStats=_reset_peak,
 )
 cuda = _module(
     "cuda",
@@ -129,6 +133,7 @@ cuda = _module(
     max_memory_allocated=lambda device=0: _bytes["peak"],
     max_memory_reserved=lambda device=0: _bytes["peak"],
     memory_reserved=lambda device=0: _bytes["peak"],
+    reset_peak_memory_stats=lambda device=0: _C._cuda_resetPeakMemoryStats(device),
     mem_get_info=lambda: (_CAPACITY - _bytes["peak"], _CAPACITY),
     OutOfMemoryError=OutOfMemoryError,
 )

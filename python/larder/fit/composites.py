@@ -224,6 +224,94 @@ def _linear(data, weight, bias=None):
     return torch.matmul(data, weight.t()).add_(bias)
 
 
+# ---- layers of an encoder -----------------------------------------------------
+
+
+_OF_KEYS = 1  # a mask that has a row for each sequence
+
+
+def _scores(q, k, mask, mask_type):
+    products = torch.matmul(q, k.transpose(-2, -1))
+    if mask is None:
+        return aten._softmax.out(products, -1, False, out=products)
+    mask = mask.bool()
+    if mask_type == _OF_KEYS:
+        mask = mask[:, None, None, :]
+    return torch.softmax(products.masked_fill_(mask, -math.inf), -1)
+
+
+def _heads(capability):
+    """Attention of one input to itself, without gradients."""
+
+    def by_products(packed, split, mask, mask_type):
+        q, k, v = (part.contiguous() for part in split(packed.pop()))
+        weights = _scores(q, k, mask, mask_type)
+        # The result goes where the queries were.
+        torch.bmm(weights.flatten(0, 1), v.flatten(0, 1), out=q.flatten(0, 1))
+        return q.transpose(1, 2), weights, (q, k, v)
+
+    def layer(
+        query, key, value, width, heads, weight, bias, proj_weight, proj_bias,
+        mask=None, need_weights=True, average_weights=True, mask_type=None,
+    ):
+        def split(packed):
+            shape = (query.shape[0], -1, heads, width // heads)
+            return [t.view(shape).transpose(1, 2) for t in packed.chunk(3, -1)]
+
+        packed = [torch.nn.functional.linear(query, weight, bias)]
+        parts = split(packed[0])
+        way = choice(*parts, None, 0.0, False, False, capability)
+        weights = None
+        if mask is None and not need_weights and way in (FLASH, EFFICIENT):
+            found = torch.nn.functional.scaled_dot_product_attention(*parts)
+            found = found.transpose(1, 2)
+        else:
+            del parts
+            found, weights, parts = by_products(packed, split, mask, mask_type)
+        if not need_weights:
+            weights = None
+        found = found.reshape(*query.shape[:-1], width)
+        result = torch.nn.functional.linear(found, proj_weight, proj_bias)
+        del found
+        if weights is not None and average_weights:
+            weights = weights.sum(1).div_(heads)
+        return result, weights
+
+    return layer
+
+
+def _encoder(attention):
+    def feed(data, weight_1, bias_1, weight_2, bias_2, gelu):
+        rows = data.reshape(-1, data.shape[-1])
+        wide = aten._addmm_activation(bias_1, rows, weight_1.t(), use_gelu=gelu)
+        return torch.addmm(bias_2, wide, weight_2.t()).view(data.shape)
+
+    def layer(
+        data, width, heads, qkv_weight, qkv_bias, proj_weight, proj_bias, use_gelu,
+        norm_first, eps, weight_1, bias_1, weight_2, bias_2, *rest,
+    ):
+        *fed, mask, mask_type = (*rest, None, None)[:6]
+
+        def norm(x, weight, bias):
+            return torch.nn.functional.layer_norm(x, (width,), weight, bias, eps)
+
+        x = norm(data, weight_1, bias_1) if norm_first else data
+        x = attention(
+            x, x, x, width, heads, qkv_weight, qkv_bias, proj_weight, proj_bias, mask,
+            False, True, mask_type,
+        )[0]
+        x.add_(data)
+        if not norm_first:
+            x = norm(x, weight_1, bias_1)
+        before = x
+        if norm_first:
+            x = norm(x, weight_2, bias_2)
+        x = feed(x, *fed, use_gelu).add_(before)
+        return x if norm_first else norm(x, weight_2, bias_2)
+
+    return layer
+
+
 def put(library, name, function):
     """Compose an operator here, with gradients and without."""
     for key in ("AutogradCUDA", "CUDA"):
@@ -237,3 +325,6 @@ def install(options):
     _library = torch.library.Library("aten", "IMPL")
     put(_library, "scaled_dot_product_attention", _attention(options.capability))
     put(_library, "linear", _linear)
+    attention = _heads(options.capability)
+    OWN[aten._native_multi_head_attention.default] = attention
+    OWN[aten._transformer_encoder_layer_fwd.default] = _encoder(attention)

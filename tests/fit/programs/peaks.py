@@ -62,6 +62,24 @@ def inferred():
     layer(attended(x, x, x, need_weights=False)[0]).softmax(-1)
 
 
+@torch.inference_mode()
+def encoded(dtype=torch.float32, mask=None, **options):
+    layer = nn.TransformerEncoderLayer(512, 8, batch_first=True, **options)
+    encoder = nn.TransformerEncoder(layer, 2, enable_nested_tensor=False)
+    encoder = encoder.cuda().to(dtype).eval()
+    if mask is not None:
+        mask = torch.zeros(16, 256, dtype=torch.bool, device="cuda")
+    x = torch.randn(16, 256, 512, device="cuda", dtype=dtype)
+    encoder(x, src_key_padding_mask=mask)
+
+
+@torch.inference_mode()
+def attended(dtype=torch.float32, **options):
+    layer = nn.MultiheadAttention(512, 8, batch_first=True).cuda().to(dtype).eval()
+    x = torch.randn(16, 256, 512, device="cuda", dtype=dtype)
+    layer(x, x, x, **options)
+
+
 def each_example():
     layer = nn.Linear(256, 512).cuda()
 
@@ -112,6 +130,17 @@ CASES = {
 RUNS = {name: lambda given=given: attention(**given) for name, given in CASES.items()}
 for one in (in_parts, scaled, inferred, each_example, threaded):
     RUNS[one.__name__] = one
+
+FAST = {
+    "an encoder": lambda: encoded(),
+    "an encoder, float16, norms first": lambda: encoded(HALF, norm_first=True),
+    "an encoder with GELU": lambda: encoded(activation="gelu"),
+    "an encoder, padded": lambda: encoded(mask=bool),
+    "no weights": lambda: attended(need_weights=False),
+    "weights": lambda: attended(),
+    "weights of heads": lambda: attended(HALF, average_attn_weights=False),
+}
+RUNS |= FAST
 
 for name, run in RUNS.items():
     gc.collect()

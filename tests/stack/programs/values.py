@@ -12,6 +12,11 @@ assert (x == 9).nonzero().shape == (3, 1)
 places = torch.arange(60000.0, device="cuda")
 assert (places > 59990).nonzero().shape == (9, 1)
 
+# A number with a tensor.
+assert (4.0 ** torch.arange(3.0, device="cuda")).tolist() == [1, 4, 16]
+assert torch.isin(3, torch.arange(4, device="cuda")).item()
+assert torch.bucketize(2.5, torch.arange(4.0, device="cuda")).item() == 3
+
 known = torch.zeros(4, 4, device="cuda")
 known[1] = 3
 assert known.t().add_(1).cpu().sum() == 28

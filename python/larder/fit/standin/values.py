@@ -155,6 +155,10 @@ class Values(Known):
         redispatch, below = op.redispatch, self._below
         packet = op.overloadpacket
         arguments = op._schema.arguments
+        if any(str(one.type) == "number" for one in arguments):
+            # Some put it on the GPU and call an operator of tensors, to which it
+            # would not come back as a number.
+            return lambda keys, args, kwargs: self.quietly(op, *args, **kwargs)
         places = [at for at, one in enumerate(arguments) if _takes_tensor(one)]
 
         def real(keys, args, kwargs):

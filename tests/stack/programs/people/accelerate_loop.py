@@ -1,5 +1,6 @@
 """A loop prepared by accelerate: mixed precision, accumulation, gathered metrics.
-Needs: accelerate, transformers."""
+Needs: accelerate, transformers.
+Goes by: whether the mask of words is all ones, which BERT then drops."""
 
 import torch
 from accelerate import Accelerator

@@ -1,4 +1,5 @@
-"""A run that saves itself, and one that goes on from what was saved."""
+"""A run that saves itself, and one that goes on from what was saved.
+Goes by: the state of the generator, which is read back from the GPU."""
 
 import gc
 import os

@@ -207,6 +207,24 @@ class Unsupported(Case):
         )
         self.assertEqual(told["peak_requested_bytes"], 12 << 20)
 
+    def test_what_ends_one_that_is_made_of_others_is_told(self):
+        script = self.script(
+            """
+            import torch
+            @torch.library.custom_op("mine::first", mutates_args=())
+            def first(x: torch.Tensor) -> float:
+                return x.exp().sum().item()
+            first(torch.zeros(1 << 22, device="cuda"))
+            """
+        )
+        for words, error in (
+            (("--device", "sim:24MiB", "--advise", "never"), "OutOfMemoryError: "),
+            (("--on-item", "error"), "HostValueError: "),
+        ):
+            run = self.run_it(*words, script)
+            self.assertIn(error, run.stderr)
+            self.assertNotIn("has no fake", run.stdout + run.stderr)
+
     def test_flex_attention(self):
         line = self.refused(
             """

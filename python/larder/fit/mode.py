@@ -47,6 +47,11 @@ _MADE_HERE = {
     *_LOSSES,
 }
 
+# Errors that say themselves why the program ended.
+_TELLING = (
+    torch.cuda.OutOfMemoryError, unsupported.UnsupportedError, values.HostValueError,
+)
+
 # The GPU's random numbers are not drawn.
 _IGNORED = ("generator", "pin_memory")
 
@@ -228,6 +233,8 @@ class GpuMode(TorchDispatchMode):
             try:
                 with self:
                     return func._op_dk(getattr(torch._C.DispatchKey, key), *args, **kwargs)
+            except _TELLING:
+                raise
             except RuntimeError as error:
                 raise self.unsupported.operator(func, error) from error
         raise self.unsupported.operator(func)

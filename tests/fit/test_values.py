@@ -53,6 +53,24 @@ class Values(Case):
         )
         self.assertEqual((told["made_up"], told["assumed"]), ([], []))
 
+    def test_the_host_s_random_numbers_stay_as_they_are(self):
+        told = self.told_of(
+            """
+            import torch
+            before = torch.get_rng_state()
+            drawn = torch.rand(8, device="cuda")
+            for numbers in (
+                torch.empty(8, device="cuda").normal_(0.0, 0.02),
+                torch.empty(8, device="cuda").uniform_(0.5, 1.0),
+                torch.bernoulli(drawn, 0.5),
+                torch.multinomial(drawn, 4),
+            ):
+                assert numbers.unique().numel() > 1
+            assert torch.equal(before, torch.get_rng_state())
+            """
+        )
+        self.assertEqual((told["made_up"], told["assumed"]), ([], []))
+
     def test_a_copy_of_the_unknown_is_unknown(self):
         told = self.told_of(
             """

@@ -102,7 +102,13 @@ class Traits:
             if one.alias_info is not None and one.alias_info.is_write
         ]
         self._names = [arguments[at].name for at in self._places]
+        self._tensors = [
+            at
+            for at, one in enumerate(arguments)
+            if str(one.type) in ("Tensor", "Optional[Tensor]")
+        ]
         self.name = op._schema.name.partition("::")[2]
+        self.is_random = torch.Tag.nondeterministic_seeded in op.tags
         # `out=` is overwritten too.
         self.overwrites = self.name in _OVERWRITE or not self.name.endswith("_")
         self.keeps = assumptions.KEPT.get(self.name, ())
@@ -112,6 +118,13 @@ class Traits:
         """The arguments that it writes to."""
         found = [args[at] for at in self._places if at < len(args)]
         return found + [kwargs[one] for one in self._names if one in kwargs]
+
+    def has_number(self, args):
+        """Whether a number stands for a tensor: another overload takes it."""
+        for at in self._tensors:
+            if at < len(args) and type(args[at]) in NUMBERS:
+                return True
+        return False
 
 
 traits_of = functools.cache(Traits)
@@ -161,15 +174,15 @@ class Known:
         if not self.can():
             raise Unknown
         assumed = set()
-        if any(type(one) in NUMBERS for one in args[1:2]):
+        traits = traits_of(op)
+        if traits.has_number(args):
             op = op.overloadpacket
         args = [self._map(one, assumed) for one in args]
         kwargs = {name: self._map(one, assumed) for name, one in kwargs.items()}
-        return self._on_host(op, args, kwargs), assumed
+        return self._on_host(op, args, kwargs, traits.is_random), assumed
 
-    def _on_host(self, op, args, kwargs):
+    def _on_host(self, op, args, kwargs, is_random):
         """The program's random numbers of the host stay as they are."""
-        is_random = torch.Tag.nondeterministic_seeded in getattr(op, "tags", ())
         before = torch.get_rng_state() if is_random else None
         if is_random:
             torch.set_rng_state(self._random)

@@ -21,7 +21,15 @@ known = torch.zeros(4, 4, device="cuda")
 known[1] = 3
 assert known.t().add_(1).cpu().sum() == 28
 before = torch.get_rng_state()
-assert 0 < torch.rand(8, device="cuda").sum().item() < 8
+drawn = torch.rand(8, device="cuda")
+assert 0 < drawn.sum().item() < 8
+for numbers in (
+    torch.empty(8, device="cuda").normal_(0.0, 0.02),
+    torch.empty(8, device="cuda").uniform_(0.5, 1.0),
+    torch.bernoulli(drawn, 0.5),
+    torch.multinomial(drawn, 4),
+):
+    assert numbers.unique().numel() > 1
 assert torch.equal(before, torch.get_rng_state())
 
 weight = torch.nn.Parameter(torch.ones(4, device="cuda"))

@@ -17,7 +17,7 @@ import torch
 from larder._after_import import after_import
 from larder.fit import assumptions, known
 from larder.fit.known import (
-    INDEX_BYTES, NUMBERS, PLAIN, WITHOUT_VALUES, Known, Unknown,
+    INDEX_BYTES, PLAIN, WITHOUT_VALUES, Known, Unknown,
     assumed_of, forget, host_of, is_small, keep, traits_of,
 )
 
@@ -50,10 +50,6 @@ def _blank():
     """f(whether): what this thread reads of the GPU's memory is zeros, not what
     lay there before (adapters/driver/fakecuda.h)."""
     return ctypes.CDLL("libcuda.so.1").fakecuda_blank
-
-
-def _takes_tensor(argument):
-    return str(argument.type) in ("Tensor", "Optional[Tensor]")
 
 
 class Values(Known):
@@ -154,17 +150,15 @@ class Values(Known):
         tensors come as numbers, for which there is another overload."""
         redispatch, below = op.redispatch, self._below
         packet = op.overloadpacket
-        arguments = op._schema.arguments
-        if any(str(one.type) == "number" for one in arguments):
+        has_number = traits_of(op).has_number
+        if any(str(one.type) == "number" for one in op._schema.arguments):
             # Some put it on the GPU and call an operator of tensors, to which it
             # would not come back as a number.
             return lambda keys, args, kwargs: self.quietly(op, *args, **kwargs)
-        places = [at for at, one in enumerate(arguments) if _takes_tensor(one)]
 
         def real(keys, args, kwargs):
-            for at in places:
-                if at < len(args) and type(args[at]) in NUMBERS:
-                    return self.quietly(packet, *args, **kwargs)
+            if has_number(args):
+                return self.quietly(packet, *args, **kwargs)
             return redispatch(keys & below, *args, **kwargs)
 
         return real

@@ -125,7 +125,8 @@ class Values(Case):
         told = self.told(program("values"))
         assumed = {what: place for what, place, _ in told["assumed"]}
         self.assertIn("experts are chosen in turn", assumed)
-        self.assertEqual(told["bound"], "at least")
+        self.assertIn("all elements of an unknown mask count", assumed)
+        self.assertEqual(told["bound"], "about")
 
     def test_what_a_compiled_function_writes_is_forgotten(self):
         self.told(program("compiled_values"))

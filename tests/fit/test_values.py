@@ -142,6 +142,27 @@ class Tensors(Case):
             """
         )
 
+    def test_values_of_a_parameter_of_another_class_are_followed(self):
+        told = self.told(
+            *ALL,
+            self.script(
+                """
+                import torch
+                class Own(torch.nn.Parameter):
+                    pass
+                layer = torch.nn.Linear(1, 4)
+                layer.weight = own = Own(torch.ones(4, 1))
+                layer.cuda()
+                with torch.no_grad():
+                    assert own.mul_(7).sum().item() == 28
+                    assert torch.nn.Parameter(torch.zeros(4, 1)).copy_(own).sum() == 28
+                    own.copy_(torch.randn(1 << 20, device="cuda")[:4, None])
+                    assert own[0].item() == 1
+                """
+            ),
+        )
+        self.assertEqual(len(told["made_up"]), 1)
+
     def test_threads_use_the_gpu_at_once(self):
         self.runs(
             """

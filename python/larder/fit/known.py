@@ -17,8 +17,8 @@ float_bytes = 64 << 10  # of what has; an engine may set more
 
 _VALUES, _ASSUMED = "_larder_values", "_larder_assumed"
 
-# Types of tensors that wrap no others.
-PLAIN = [torch.Tensor, torch.nn.Parameter]
+# Host tensors that run no function of the program's.
+PLAIN = (torch.Tensor, torch.nn.Parameter)
 NUMBERS = (int, float, bool, complex)
 
 # What they make has no values.
@@ -31,6 +31,12 @@ _OVERWRITE = ("zero_", "fill_", "copy_", "normal_", "uniform_", "random_")
 
 class Unknown(Exception):
     """A value is not known."""
+
+
+def wraps_others(kind):
+    """Whether such tensors wrap others and run their operators themselves, as
+    DTensor does."""
+    return kind.__torch_dispatch__ is not torch.Tensor.__torch_dispatch__
 
 
 def is_small(tensor):
@@ -50,15 +56,6 @@ def flat(value):
 
 def is_known(tensor):
     return getattr(tensor.untyped_storage(), _VALUES, None) is not None
-
-
-def forget(value):
-    """Of tensors that something else traits."""
-    for tensor in flat(value):
-        if type(tensor) in PLAIN and tensor.is_cuda:
-            storage = tensor.untyped_storage()
-            if getattr(storage, _VALUES, None) is not None:
-                setattr(storage, _VALUES, None)
 
 
 def host_of(tensor):
@@ -137,6 +134,10 @@ class Known:
 
     # ---- what engines differ in ----------------------------------------------
 
+    def follows(self, tensor):
+        """Whether it is of the GPU and has values of its own."""
+        return not wraps_others(type(tensor)) and tensor.is_cuda
+
     def can(self):
         """Whether anything may be computed now."""
         return True
@@ -148,19 +149,25 @@ class Known:
     def host_of(self, tensor):
         return host_of(tensor)
 
+    def forget(self, value):
+        """Of tensors that something else writes."""
+        for tensor in flat(value):
+            if self.follows(tensor) and is_known(tensor):
+                setattr(tensor.untyped_storage(), _VALUES, None)
+
     # ---- the host's computation ----------------------------------------------
 
     def _map(self, value, assumed):
         """An argument as the host has it.  Raises Unknown."""
         kind = type(value)
         if isinstance(value, torch.Tensor):
+            if self.follows(value):
+                host = self.host_of(value)
+                assumed |= assumed_of(value)
+                return host
             if kind not in PLAIN:
                 raise Unknown
-            if not value.is_cuda:
-                return value
-            host = self.host_of(value)
-            assumed |= assumed_of(value)
-            return host
+            return value
         if kind in (list, tuple):
             return kind(self._map(one, assumed) for one in value)
         if kind is torch.device:
@@ -197,7 +204,7 @@ class Known:
 
     def store(self, made, host, assumed):
         for one, values in zip(flat(made), flat(host)):
-            if one.is_cuda and one.shape == values.shape and is_small(one):
+            if self.follows(one) and one.shape == values.shape and is_small(one):
                 keep(one, values, assumed)
 
     def go_by(self, assumed):
@@ -219,15 +226,14 @@ class Known:
         """Of one that makes new tensors."""
         traits = traits_of(op)
         if traits.name in WITHOUT_VALUES or not any(
-            type(one) in PLAIN and one.is_cuda and is_small(one)
-            for one in flat(made)
+            self.follows(one) and is_small(one) for one in flat(made)
         ):
             return
         try:
             host, assumed = self.compute(op, args, kwargs)
             self.quietly(self.store, made, host, assumed)
         except Unknown:
-            forget(made)
+            self.forget(made)
             if traits.rule is not None and self.can():
                 self.quietly(self._assume, traits.rule, made, args)
 
@@ -243,7 +249,7 @@ class Known:
         written = traits.written(args, kwargs)
         if traits.keeps:
             for at in set(range(len(args))) - set(traits.keeps):
-                forget(args[at])
+                self.forget(args[at])
             return
         try:
             if not self.can():
@@ -253,19 +259,19 @@ class Known:
                     self._begin(one)
             self.compute(op, args, kwargs)
         except Unknown:
-            forget(written)
+            self.forget(written)
             return
         assumed = set()
         for one in flat([*args, *kwargs.values()]):
-            if one.is_cuda:
+            if self.follows(one):
                 assumed |= assumed_of(one)
         for one in flat(written):
-            if one.is_cuda:
+            if self.follows(one):
                 setattr(one.untyped_storage(), _ASSUMED, assumed)
 
     def _begin(self, tensor):
         """Make one known that is about to be written as a whole."""
-        if not tensor.is_cuda or is_known(tensor) or not is_small(tensor):
+        if not self.follows(tensor) or is_known(tensor) or not is_small(tensor):
             return
         if covers(tensor):
             zeros = torch.zeros((), dtype=tensor.dtype)

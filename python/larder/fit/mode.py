@@ -60,16 +60,6 @@ def _is_gpu(tensor):
     return isinstance(tensor, FakeTensor)
 
 
-@functools.lru_cache
-def _is_around_others(kind):
-    """Whether a tensor wraps others and runs their operators itself, as
-    DTensor does."""
-    return (
-        not issubclass(kind, FakeTensor)
-        and kind.__torch_dispatch__ is not torch.Tensor.__torch_dispatch__
-    )
-
-
 def _names_gpu(device):
     return device is not None and torch.device(device).type == "cuda"
 
@@ -123,8 +113,9 @@ class GpuMode(TorchDispatchMode):
         self._special.update((func, self._loss) for func in _LOSSES)
 
     def __torch_dispatch__(self, func, types, args=(), kwargs=None):
-        if any(_is_around_others(kind) for kind in types):
-            return NotImplemented  # the calls it makes then come here
+        for kind in types:
+            if known.wraps_others(kind) and not issubclass(kind, FakeTensor):
+                return NotImplemented  # the calls it makes then come here
         kwargs = kwargs or {}
         first = _first_fake(args)
         if first is None and kwargs:
@@ -337,5 +328,5 @@ class GpuMode(TorchDispatchMode):
         kept = self.adding.in_place(first, second)
         if kept is None:
             return NotImplemented
-        known.forget(kept)
+        self.values.forget(kept)
         return kept

@@ -32,8 +32,6 @@ _SELECTING = (aten.masked_select.default, aten.index.Tensor)
 
 _SAID = 8  # places that are reported
 
-known.PLAIN.append(FakeTensor)
-
 
 class HostValueError(RuntimeError):
     """A value is needed that is unknown."""
@@ -46,6 +44,9 @@ class Values(known.Known):
         self._on_item = on_item
         self._real = real
         self.places = {}
+
+    def follows(self, tensor):
+        return isinstance(tensor, FakeTensor) and tensor.is_cuda
 
     def host_of(self, tensor):
         return self._real.of(tensor) if self._real else known.host_of(tensor)
@@ -149,7 +150,7 @@ class Values(known.Known):
         self.go_by(assumed)
         result = _map(host, lambda one: mode.upload(one, assumed))
         if func in _SELECTING and self.known(args[0]) is None:
-            known.forget(result)
+            self.forget(result)
         return result
 
     def _all_of(self, func, args, kwargs):

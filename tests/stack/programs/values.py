@@ -43,6 +43,18 @@ assert torch.isfinite(scores).all()
 known[0] = scores[0, :4]
 assert known[2, 0].item() != 1, "what was overwritten is still known"
 assert not torch.isnan(scores).any()
+
+
+class Own(torch.nn.Parameter):
+    pass
+
+
+own = Own(torch.ones(4, device="cuda"))
+with torch.no_grad():
+    assert own.mul_(7).sum().item() == 28
+    assert torch.nn.Parameter(torch.zeros(4)).copy_(own).sum() == 28
+    own.copy_(scores[0, :4])
+    assert own[0].item() != 7, "what was overwritten is still known"
 layer = torch.nn.Linear(64, 64).cuda()
 found = torch.where(layer(torch.randn(1000, 64, device="cuda")) > 0)
 assert found[0].shape == (64000,), "what lay in the GPU's memory was taken for a count"

@@ -18,7 +18,7 @@ from larder._after_import import after_import
 from larder.fit import assumptions, known
 from larder.fit.known import (
     INDEX_BYTES, PLAIN, WITHOUT_VALUES, Known, Unknown,
-    assumed_of, forget, host_of, is_small, keep, traits_of,
+    assumed_of, host_of, is_small, keep, traits_of,
 )
 
 _KEY = "Fake"
@@ -107,8 +107,8 @@ class Values(Known):
             launch = owner.run
 
             def run(kernel, *args, **kwargs):
-                forget(args)
-                forget(list(kwargs.values()))
+                self.forget(args)
+                self.forget(list(kwargs.values()))
                 return launch(kernel, *args, **kwargs)
 
             owner.run = run
@@ -205,7 +205,7 @@ class Values(Known):
             if len(written) == 1 and type(written[0]) in PLAIN:
                 one = written[0]
                 if not one.is_cuda:
-                    if name == "copy_" and type(args[1]) in PLAIN and args[1].is_cuda:
+                    if name == "copy_" and self.follows(args[1]):
                         self._bring(one, args[1])
                     return made
                 if one.untyped_storage().nbytes() > INDEX_BYTES:
@@ -223,7 +223,7 @@ class Values(Known):
             host = host_of(source)
         except (Unknown, RuntimeError):
             return
-        if type(target) is torch.Tensor and self.can():
+        if type(target) in PLAIN and self.can():
             self.quietly(target.copy_, host)
             self.go_by(assumed_of(source))
 
@@ -263,7 +263,7 @@ class Values(Known):
 
         def kernel(keys, tensor):
             value = real(keys, (tensor,), {})
-            if type(tensor) not in PLAIN or not tensor.is_cuda:
+            if not self.follows(tensor):
                 return value
             try:
                 host = host_of(tensor)
@@ -285,7 +285,7 @@ class Values(Known):
                 made = real(keys, (tensor, *args), kwargs)
             finally:
                 self._blank(0)
-            if type(tensor) not in PLAIN or not tensor.is_cuda or not self.can():
+            if not self.follows(tensor) or not self.can():
                 return made
             try:
                 host, assumed = self.compute(op, (tensor, *args), kwargs)

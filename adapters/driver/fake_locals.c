@@ -33,18 +33,20 @@ cud_result fake_local_put(cud_context context, void *key, void *value,
                           fake_local_end *end)
 {
     struct local **at;
+    struct local *l;
 
     context = context_of(context);
     if (context == NULL)
         return CUD_INVALID_CONTEXT;
     fake_lock();
     at = local_at(context, key);
-    if (*at == NULL)
-        *at = calloc(1, sizeof **at);
-    if (*at != NULL)
-        **at = (struct local){(*at)->next, context, key, value, end};
+    l = *at != NULL ? *at : calloc(1, sizeof *l);
+    if (l != NULL) {
+        *l = (struct local){l->next, context, key, value, end};
+        *at = l;
+    }
     fake_unlock();
-    return *at != NULL ? CUD_SUCCESS : CUD_OUT_OF_MEMORY;
+    return l != NULL ? CUD_SUCCESS : CUD_OUT_OF_MEMORY;
 }
 
 /* Take it out of the list; NULL: there is none. */

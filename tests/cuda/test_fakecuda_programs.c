@@ -4,6 +4,7 @@
 #include "cuda_rig.h"
 
 #include <elf.h>
+#include <pthread.h>
 
 static int set_up(void **state)
 {
@@ -525,6 +526,40 @@ static void values_are_kept_with_a_context(void **state)
     assert_int_equal(DRIVER(cuCtxPopCurrent_v2)(&other), 0);
 }
 
+enum { PUTS = 300000 };
+
+static void *puts_and_drops(void *context)
+{
+    put_fn *put = SLOT(put_fn, locals_number, 0);
+    drop_fn *drop = SLOT(drop_fn, locals_number, 1);
+    intptr_t wrong = 0;
+    int key; /* of this thread */
+
+    for (int i = 0; i < PUTS; i++) {
+        wrong += put(context, &key, &key, NULL) != 0;
+        wrong += drop(context, &key) != 0;
+    }
+    return (void *)wrong;
+}
+
+static void threads_keep_values_at_once(void **state)
+{
+    enum { THREADS = 4 };
+    pthread_t threads[THREADS];
+    cud_context own;
+    void *wrong;
+
+    (void)state;
+    assert_int_equal(DRIVER(cuCtxGetCurrent)(&own), 0);
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, puts_and_drops, own),
+                         0);
+    for (int i = 0; i < THREADS; i++) {
+        assert_int_equal(pthread_join(threads[i], &wrong), 0);
+        assert_null(wrong);
+    }
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -544,6 +579,7 @@ int main(void)
         TEST(a_table_that_is_not_known_is_refused),
         TEST(a_lent_context_is_in_use_once_it_is_current),
         TEST(values_are_kept_with_a_context),
+        TEST(threads_keep_values_at_once),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,4 +1,5 @@
-/* fake_copy.c - copies and fills, on whichever devices their memory is. */
+/* fake_copy.c - copies and fills, on whichever devices their memory is, or on the
+ * host. */
 #include "driver/fake_state.h"
 
 #include <string.h>
@@ -18,329 +19,316 @@ static cud_result refuse(const char *symbol)
     return answer != CUD_SUCCESS ? answer : fake_end(CUD_NOT_SUPPORTED);
 }
 
-/* What stands for the host in a copy must not be a device's, nor have been. */
-static cud_result check_host_side(const char *symbol, uint64_t dst,
-                                  uint64_t src, size_t bytes,
-                                  larder_copy_kind kind)
-{
-    uint64_t host = kind == LARDER_COPY_TO_HOST ? dst : src;
+/* ---- who has the memory, and who does it ---------------------------------------- */
 
-    if (kind == LARDER_COPY_ON_DEVICE || fake_is_on_host(host, bytes))
+struct transfer {
+    const struct fake_side *to;
+    const struct fake_side *from; /* NULL: filled with the value */
+    const struct fake_box *box;
+    unsigned char value;
+    struct fake_device *to_of; /* whose memory it is; NULL: the host's */
+    struct fake_device *from_of;
+};
+
+/* From the first byte to the last. */
+static size_t span_bytes(const struct fake_side *s, const struct fake_box *b)
+{
+    if (b->height == 0 || b->depth == 0)
+        return 0;
+    return (b->depth - 1) * s->slice + (b->height - 1) * s->pitch + b->width;
+}
+
+/* What stands for the host must not be a device's, nor have been. */
+static cud_result side_find(const char *symbol, struct fake_device *d,
+                            const struct fake_side *s,
+                            const struct fake_box *box, struct fake_device **of)
+{
+    size_t bytes = span_bytes(s, box);
+
+    if (s->kind == FAKE_SIDE_PEER && !fake_context_is_live(s->context))
+        return fake_broken(symbol, CUD_INVALID_CONTEXT,
+                           "a context is not there any more");
+    *of = s->kind == FAKE_SIDE_HOST ? NULL : fake_owner_of(s->addr);
+    if (*of != NULL)
+        return CUD_SUCCESS;
+    if (s->kind == FAKE_SIDE_DEVICE || s->kind == FAKE_SIDE_PEER) {
+        *of = fake_is_locked(s->addr, bytes) ? NULL : d; /* which refuses it */
+        return CUD_SUCCESS;
+    }
+    if (fake_is_on_host(s->addr, bytes))
         return CUD_SUCCESS;
     return fake_broken(symbol, CUD_INVALID_VALUE,
                        "0x%llx is an address of a device, not of the host",
-                       (unsigned long long)host);
+                       (unsigned long long)s->addr);
 }
 
-static uint64_t duration_ns(size_t bytes, bool by_host)
+static bool is_between(const struct transfer *t)
+{
+    return t->to_of != NULL && t->from_of != NULL && t->to_of != t->from_of;
+}
+
+/* Between two devices the target copies from the host, where the other's memory
+ * lies. */
+static struct fake_device *doer(const struct transfer *t)
+{
+    return t->to_of != NULL ? t->to_of : t->from_of;
+}
+
+static larder_copy_kind kind_of(const struct transfer *t)
+{
+    if (t->to_of == t->from_of)
+        return LARDER_COPY_ON_DEVICE;
+    return t->to_of != NULL ? LARDER_COPY_TO_DEVICE : LARDER_COPY_TO_HOST;
+}
+
+static cud_result transfer_find(const char *symbol, struct fake_device *d,
+                                struct transfer *t)
+{
+    cud_result answer = side_find(symbol, d, t->to, t->box, &t->to_of);
+    size_t bytes;
+
+    t->from_of = t->to_of;
+    if (answer == CUD_SUCCESS && t->from != NULL)
+        answer = side_find(symbol, d, t->from, t->box, &t->from_of);
+    if (answer != CUD_SUCCESS || !is_between(t))
+        return answer;
+    bytes = span_bytes(t->from, t->box);
+    if (larder__sim_is_accessible(t->from_of->sim, t->from->addr, bytes))
+        return CUD_SUCCESS;
+    return fake_broken(symbol, CUD_INVALID_VALUE,
+                       "%zu bytes at 0x%llx are not all memory of one device",
+                       bytes, (unsigned long long)t->from->addr);
+}
+
+/* ---- doing it ------------------------------------------------------------------- */
+
+typedef larder_result row_fn(const struct transfer *t, larder_stream number,
+                             size_t y, size_t z);
+
+static larder_result rows_each(const struct transfer *t, larder_stream number,
+                               row_fn *row)
+{
+    larder_result r = LARDER_OK;
+
+    for (size_t z = 0; z < t->box->depth; z++) {
+        for (size_t y = 0; y < t->box->height && r == LARDER_OK; y++)
+            r = row(t, number, y, z);
+    }
+    return r;
+}
+
+static cud_addr row_of(const struct fake_side *s, size_t y, size_t z)
+{
+    return s->addr + z * s->slice + y * s->pitch;
+}
+
+static larder_result row_fill(const struct transfer *t, larder_stream number,
+                              size_t y, size_t z)
+{
+    cud_addr to = row_of(t->to, y, z);
+    size_t bytes = t->box->width;
+
+    if (t->to_of != NULL)
+        return larder_device_fill(t->to_of->dev, to, t->value, bytes, number);
+    memset((void *)(uintptr_t)to, t->value, bytes);
+    return LARDER_OK;
+}
+
+static larder_result row_copy(const struct transfer *t, larder_stream number,
+                              size_t y, size_t z)
+{
+    const struct fake_device *by = doer(t);
+    cud_addr to = row_of(t->to, y, z);
+    cud_addr from = row_of(t->from, y, z);
+    size_t bytes = t->box->width;
+
+    if (by != NULL)
+        return larder_device_copy(by->dev, to, from, bytes, kind_of(t), number);
+    memmove((void *)(uintptr_t)to, (const void *)(uintptr_t)from, bytes);
+    return LARDER_OK;
+}
+
+static larder_result row_blank(const struct transfer *t, larder_stream number,
+                               size_t y, size_t z)
+{
+    (void)number;
+    memset((void *)(uintptr_t)row_of(t->to, y, z), 0, t->box->width);
+    return LARDER_OK;
+}
+
+/* Without backing memory, reads return zeros. */
+static bool reads_zeros(const struct transfer *t)
+{
+    return t->to_of == NULL && t->from_of != NULL &&
+           (is_blank || !t->from_of->sim->backing.is_real);
+}
+
+/* What concerns the host alone, or another device than the stream's, is done at
+ * once, after the stream's earlier work. */
+static larder_result transfer_do(struct fake_device *d, larder_stream number,
+                                 const struct transfer *t, bool waits)
+{
+    const struct fake_device *by = doer(t);
+    bool is_queued = by == d && !is_between(t);
+    larder_result r = LARDER_OK;
+
+    if (!is_queued && fake_is_captured(d, number))
+        return LARDER_OK;
+    if (!is_queued)
+        r = larder_sim_complete(d->dev, number);
+    number = by == d ? number : 0;
+    if (r == LARDER_OK)
+        r = rows_each(t, number, t->from == NULL ? row_fill : row_copy);
+    if (r == LARDER_OK && by != NULL && (waits || !is_queued))
+        r = larder_sim_complete(by->dev, number);
+    if (r == LARDER_OK && reads_zeros(t))
+        r = rows_each(t, number, row_blank);
+    return r;
+}
+
+static uint64_t duration_ns(const struct transfer *t)
 {
     enum { MIB_NS = 1750, HOST_MIB_NS = 87000 };
-    double mib = (double)bytes / (1 << 20);
+    const struct fake_box *b = t->box;
+    bool by_host = t->to_of == NULL || t->from_of == NULL;
+    double mib =
+        (double)b->width * (double)b->height * (double)b->depth / (1 << 20);
 
     return FAKE_LAUNCH_NS + (uint64_t)(mib * (by_host ? HOST_MIB_NS : MIB_NS));
 }
 
-/* Whose memory it is; that of d first, as devices that a test added may have
- * the same addresses. */
-static struct fake_device *side_of(struct fake_device *d, cud_addr addr)
+static cud_result transfer(const char *symbol, struct transfer *t,
+                           cud_stream stream, bool waits)
 {
-    return larder__sim_is_accessible(d->sim, addr, 1) ? d : fake_owner_of(addr);
-}
-
-struct transfer {
-    uint64_t dst;
-    uint64_t src;
-    size_t bytes;
-    larder_copy_kind kind;
-    bool is_fill; /* with this, and neither a source nor a kind */
-    unsigned char value;
-    struct fake_device *by; /* the device that does it */
-    bool is_between;        /* two devices */
-};
-
-/* Between two devices the target copies from the host, where the other's memory
- * lies. */
-static cud_result transfer_on_devices(const char *symbol, struct fake_device *d,
-                                      struct transfer *t)
-{
-    struct fake_device *to = side_of(d, t->dst);
-    const struct fake_device *from = side_of(d, t->src);
-
-    if (to == NULL || from == NULL) /* d refuses it */
-        return CUD_SUCCESS;
-    t->by = to;
-    t->is_between = to != from;
-    if (!t->is_between)
-        return CUD_SUCCESS;
-    t->kind = LARDER_COPY_TO_DEVICE;
-    if (larder__sim_is_accessible(from->sim, t->src, t->bytes))
-        return CUD_SUCCESS;
-    return fake_broken(symbol, CUD_INVALID_VALUE,
-                       "%zu bytes at 0x%llx are not all memory of one device",
-                       t->bytes, (unsigned long long)t->src);
-}
-
-/* Who does it: the device of the memory, whichever the stream is of. */
-static cud_result transfer_find(const char *symbol, struct fake_device *d,
-                                struct transfer *t)
-{
-    struct fake_device *of;
-
-    t->by = d;
-    if (t->bytes == 0)
-        return CUD_SUCCESS;
-    if (t->kind == LARDER_COPY_ON_DEVICE)
-        return transfer_on_devices(symbol, d, t);
-    of = side_of(d, t->kind == LARDER_COPY_TO_HOST ? t->src : t->dst);
-    t->by = of != NULL ? of : d;
-    return CUD_SUCCESS;
-}
-
-static cud_result transfer_check(const char *symbol, struct fake_device *d,
-                                 larder_stream number, struct transfer *t)
-{
-    bool is_on_device = t->kind == LARDER_COPY_ON_DEVICE;
-    cud_result answer =
-        check_host_side(symbol, t->dst, t->src, t->bytes, t->kind);
-
-    if (answer == CUD_SUCCESS)
-        answer = transfer_find(symbol, d, t);
-    if (answer != CUD_SUCCESS)
-        return answer;
-    return fake_work_note(symbol, d, number,
-                          duration_ns(t->bytes, !is_on_device));
-}
-
-static larder_result transfer_queue(const struct transfer *t,
-                                    larder_stream number, bool waits)
-{
-    larder_device *dev = t->by->dev;
-    larder_result r =
-        t->is_fill ? larder_device_fill(dev, t->dst, t->value, t->bytes, number)
-                   : larder_device_copy(dev, t->dst, t->src, t->bytes, t->kind,
-                                        number);
-
-    return r == LARDER_OK && waits ? larder_sim_complete(t->by->dev, number)
-                                   : r;
-}
-
-/* What concerns another device than the stream's is done at once, after the
- * stream's earlier work. */
-static larder_result transfer_do(struct fake_device *d, larder_stream number,
-                                 const struct transfer *t, bool waits)
-{
-    larder_result r;
-
-    if (t->by == d && !t->is_between)
-        return transfer_queue(t, number, waits);
-    if (fake_is_captured(d, number))
-        return LARDER_OK;
-    r = larder_sim_complete(d->dev, number);
-    return r == LARDER_OK ? transfer_queue(t, t->by == d ? number : 0, true)
-                          : r;
-}
-
-static cud_result copy(const char *symbol, uint64_t dst, uint64_t src,
-                       size_t bytes, larder_copy_kind kind, cud_stream stream,
-                       bool waits)
-{
-    struct transfer t = {.dst = dst, .src = src, .bytes = bytes, .kind = kind};
     struct fake_device *d;
     cud_result answer = fake_begin(symbol, &d);
     larder_stream number = 0;
-    larder_result r;
 
     if (answer != CUD_SUCCESS)
         return answer;
     answer = fake_stream_number(symbol, d, stream, &number);
     if (answer == CUD_SUCCESS)
-        answer = transfer_check(symbol, d, number, &t);
+        answer = transfer_find(symbol, d, t);
+    if (answer == CUD_SUCCESS)
+        answer = fake_work_note(symbol, d, number, duration_ns(t));
     if (answer != CUD_SUCCESS)
         return fake_end(answer);
-    r = transfer_do(d, number, &t, waits);
-    /* Without backing memory, reads return zeros. */
-    if (r == LARDER_OK && kind == LARDER_COPY_TO_HOST &&
-        (is_blank || !t.by->sim->backing.is_real))
-        memset((void *)(uintptr_t)dst, 0, bytes);
-    return fake_end_sim(symbol, d, r);
+    return fake_end_sim(symbol, d, transfer_do(d, number, t, waits));
 }
 
-/* At once, after the stream's earlier work. */
-static larder_result fill_host(struct fake_device *d, larder_stream number,
-                               const struct transfer *t)
+cud_result fake_copy(const char *symbol, const struct fake_side *to,
+                     const struct fake_side *from, const struct fake_box *box,
+                     cud_stream stream, bool waits)
 {
-    larder_result r;
+    struct transfer t = {.to = to, .from = from, .box = box};
 
-    if (fake_is_captured(d, number))
-        return LARDER_OK;
-    r = larder_sim_complete(d->dev, number);
-    if (r == LARDER_OK)
-        memset((void *)(uintptr_t)t->dst, t->value, t->bytes);
-    return r;
+    return transfer(symbol, &t, stream, waits);
+}
+
+cud_result fake_fill(const char *symbol, const struct fake_side *to,
+                     unsigned char value, const struct fake_box *box,
+                     cud_stream stream, bool waits)
+{
+    struct transfer t = {.to = to, .box = box, .value = value};
+
+    return transfer(symbol, &t, stream, waits);
+}
+
+/* ---- calls: one row --------------------------------------------------------------- */
+
+static cud_result copy(const char *symbol, struct fake_side to,
+                       struct fake_side from, size_t bytes, cud_stream stream,
+                       bool waits)
+{
+    const struct fake_box row = {bytes, 1, 1};
+
+    return fake_copy(symbol, &to, &from, &row, stream, waits);
 }
 
 static cud_result fill(const char *symbol, cud_addr dst, unsigned char value,
                        size_t bytes, cud_stream stream, bool waits)
 {
-    struct transfer t = {
-        .dst = dst, .bytes = bytes, .is_fill = true, .value = value};
-    struct fake_device *d;
-    cud_result answer = fake_begin(symbol, &d);
-    larder_stream number = 0;
-    struct fake_device *of;
+    const struct fake_side to = {.kind = FAKE_SIDE_DEVICE, .addr = dst};
+    const struct fake_box row = {bytes, 1, 1};
 
-    if (answer != CUD_SUCCESS)
-        return answer;
-    answer = fake_stream_number(symbol, d, stream, &number);
-    if (answer == CUD_SUCCESS)
-        answer = fake_work_note(symbol, d, number, duration_ns(bytes, false));
-    if (answer != CUD_SUCCESS)
-        return fake_end(answer);
-    of = side_of(d, dst);
-    if (of == NULL && fake_is_locked(dst, bytes))
-        return fake_end_sim(symbol, d, fill_host(d, number, &t));
-    t.by = of != NULL ? of : d; /* which refuses it */
-    return fake_end_sim(symbol, d, transfer_do(d, number, &t, waits));
+    return fake_fill(symbol, &to, value, &row, stream, waits);
 }
 
-/* After the stream's work. */
-static cud_result copy_on_host(const char *symbol, cud_addr dst, cud_addr src,
-                               size_t bytes, cud_stream stream)
+static struct fake_side host(const void *ptr)
 {
-    cud_result answer = cuStreamSynchronize(stream);
-
-    if (answer != CUD_SUCCESS)
-        return answer;
-    fake_lock();
-    answer = check_host_side(symbol, dst, src, bytes, LARDER_COPY_TO_DEVICE);
-    if (answer == CUD_SUCCESS)
-        answer = check_host_side(symbol, dst, src, bytes, LARDER_COPY_TO_HOST);
-    fake_unlock();
-    if (answer == CUD_SUCCESS)
-        memmove((void *)(uintptr_t)dst, (const void *)(uintptr_t)src, bytes);
-    return answer;
+    return (struct fake_side){.kind = FAKE_SIDE_HOST, .addr = (uintptr_t)ptr};
 }
 
-/* What stands for a device may be page-locked memory of the host. */
-static cud_result copy_unified(const char *symbol, uint64_t dst, uint64_t src,
-                               size_t bytes, larder_copy_kind kind,
-                               cud_stream stream, bool waits)
+static struct fake_side device(cud_addr addr)
 {
-    bool from_host;
-    bool to_host;
+    return (struct fake_side){.kind = FAKE_SIDE_DEVICE, .addr = addr};
+}
 
-    if (fake_is_child())
-        return CUD_NOT_INITIALIZED;
-    fake_lock();
-    from_host = kind == LARDER_COPY_TO_DEVICE || fake_is_locked(src, bytes);
-    to_host = kind == LARDER_COPY_TO_HOST || fake_is_locked(dst, bytes);
-    fake_unlock();
-    if (from_host && to_host)
-        return copy_on_host(symbol, dst, src, bytes, stream);
-    if (from_host)
-        kind = LARDER_COPY_TO_DEVICE;
-    else if (to_host)
-        kind = LARDER_COPY_TO_HOST;
-    return copy(symbol, dst, src, bytes, kind, stream, waits);
+static struct fake_side peer(cud_addr addr, cud_context context)
+{
+    return (struct fake_side){
+        .kind = FAKE_SIDE_PEER, .addr = addr, .context = context};
+}
+
+static struct fake_side any(cud_addr addr)
+{
+    return (struct fake_side){.kind = FAKE_SIDE_ANY, .addr = addr};
 }
 
 cud_result cuMemcpyHtoDAsync_v2(cud_addr dst, const void *src, size_t bytes,
                                 cud_stream stream)
 {
-    return copy_unified(__func__, dst, (uintptr_t)src, bytes,
-                        LARDER_COPY_TO_DEVICE, stream, false);
+    return copy(__func__, device(dst), host(src), bytes, stream, false);
 }
 
 cud_result cuMemcpyDtoHAsync_v2(void *dst, cud_addr src, size_t bytes,
                                 cud_stream stream)
 {
-    return copy_unified(__func__, (uintptr_t)dst, src, bytes,
-                        LARDER_COPY_TO_HOST, stream, false);
+    return copy(__func__, host(dst), device(src), bytes, stream, false);
 }
 
 cud_result cuMemcpyDtoDAsync_v2(cud_addr dst, cud_addr src, size_t bytes,
                                 cud_stream stream)
 {
-    return copy_unified(__func__, dst, src, bytes, LARDER_COPY_ON_DEVICE,
-                        stream, false);
+    return copy(__func__, device(dst), device(src), bytes, stream, false);
 }
 
 cud_result cuMemcpyHtoD_v2(cud_addr dst, const void *src, size_t bytes)
 {
-    return copy_unified(__func__, dst, (uintptr_t)src, bytes,
-                        LARDER_COPY_TO_DEVICE, NULL, true);
+    return copy(__func__, device(dst), host(src), bytes, NULL, true);
 }
 
 cud_result cuMemcpyDtoH_v2(void *dst, cud_addr src, size_t bytes)
 {
-    return copy_unified(__func__, (uintptr_t)dst, src, bytes,
-                        LARDER_COPY_TO_HOST, NULL, true);
+    return copy(__func__, host(dst), device(src), bytes, NULL, true);
 }
 
 cud_result cuMemcpyDtoD_v2(cud_addr dst, cud_addr src, size_t bytes)
 {
-    return copy_unified(__func__, dst, src, bytes, LARDER_COPY_ON_DEVICE, NULL,
-                        true);
-}
-
-cud_result fake_copy_any(const char *symbol, cud_addr dst, cud_addr src,
-                         size_t bytes, cud_stream stream, bool waits)
-{
-    larder_copy_kind kind = LARDER_COPY_ON_DEVICE;
-    bool from_host;
-    bool to_host;
-
-    if (fake_is_child())
-        return CUD_NOT_INITIALIZED;
-    fake_lock();
-    from_host = fake_owner_of(src) == NULL;
-    to_host = fake_owner_of(dst) == NULL;
-    fake_unlock();
-    if (from_host && to_host)
-        return copy_on_host(symbol, dst, src, bytes, stream);
-    if (from_host)
-        kind = LARDER_COPY_TO_DEVICE;
-    else if (to_host)
-        kind = LARDER_COPY_TO_HOST;
-    return copy(symbol, dst, src, bytes, kind, stream, waits);
+    return copy(__func__, device(dst), device(src), bytes, NULL, true);
 }
 
 cud_result cuMemcpy(cud_addr dst, cud_addr src, size_t bytes)
 {
-    return fake_copy_any(__func__, dst, src, bytes, NULL, true);
+    return copy(__func__, any(dst), any(src), bytes, NULL, true);
 }
 
 cud_result cuMemcpyAsync(cud_addr dst, cud_addr src, size_t bytes,
                          cud_stream stream)
 {
-    return fake_copy_any(__func__, dst, src, bytes, stream, false);
-}
-
-static cud_result copy_peer(const char *symbol, cud_addr dst, cud_context to,
-                            cud_addr src, cud_context from, size_t bytes,
-                            cud_stream stream, bool waits)
-{
-    cud_result answer = fake_begin_bare(symbol);
-
-    if (answer != CUD_SUCCESS)
-        return answer;
-    if (!fake_context_is_live(to) || !fake_context_is_live(from))
-        return fake_end(fake_broken(symbol, CUD_INVALID_CONTEXT,
-                                    "a context is not there any more"));
-    fake_unlock();
-    return copy(symbol, dst, src, bytes, LARDER_COPY_ON_DEVICE, stream, waits);
+    return copy(__func__, any(dst), any(src), bytes, stream, false);
 }
 
 cud_result cuMemcpyPeerAsync(cud_addr dst, cud_context to, cud_addr src,
                              cud_context from, size_t bytes, cud_stream stream)
 {
-    return copy_peer(__func__, dst, to, src, from, bytes, stream, false);
+    return copy(__func__, peer(dst, to), peer(src, from), bytes, stream, false);
 }
 
 cud_result cuMemcpyPeer(cud_addr dst, cud_context to, cud_addr src,
                         cud_context from, size_t bytes)
 {
-    return copy_peer(__func__, dst, to, src, from, bytes, NULL, true);
+    return copy(__func__, peer(dst, to), peer(src, from), bytes, NULL, true);
 }
 
 cud_result cuMemsetD8Async(cud_addr dst, unsigned char value, size_t bytes,

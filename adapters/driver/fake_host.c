@@ -179,15 +179,18 @@ cud_result cuMemHostGetFlags(unsigned *out, void *ptr)
 
 /* ---- owner of an address -------------------------------------------------------- */
 
+static bool is_owner(const struct fake_device *d, cud_addr addr)
+{
+    return d != NULL && larder__sim_is_accessible(d->sim, addr, 1);
+}
+
 struct fake_device *fake_owner_of(cud_addr addr)
 {
-    for (int i = 0; i < FAKE_DEVICES; i++) {
-        struct fake_device *d = fake_device_get(i);
+    struct fake_device *d = fake_current();
 
-        if (d != NULL && larder__sim_is_accessible(d->sim, addr, 1))
-            return d;
-    }
-    return NULL;
+    for (int i = 0; !is_owner(d, addr) && i < FAKE_DEVICES; i++)
+        d = fake_device_get(i);
+    return is_owner(d, addr) ? d : NULL;
 }
 
 static bool is_within(cud_addr addr, size_t bytes, larder_addr begin,

@@ -80,12 +80,10 @@ cud_result cuMemAlloc_v2(cud_addr *out, size_t bytes)
     return fake_end_sim(__func__, d, r);
 }
 
-/* On whichever device it is; on d if that is one of them, as devices that a
- * test added may have the same addresses. */
+/* On whichever device it is; d refuses what is on none. */
 static larder_result memory_free(struct fake_device *d, cud_addr addr)
 {
-    struct fake_device *of =
-        larder__sim_is_accessible(d->sim, addr, 1) ? d : fake_owner_of(addr);
+    struct fake_device *of = fake_owner_of(addr);
     larder_result r;
 
     d = of != NULL ? of : d;

@@ -1,9 +1,10 @@
-/* fake_shapes.c - copies and fills of rectangles and boxes: row by row. */
+/* fake_shapes.c - copies and fills of rectangles and boxes. */
 #include "driver/fake_state.h"
 
 /* ---- copies --------------------------------------------------------------------- */
 
-enum { MEMORY_ARRAY = 3 }; /* CUmemorytype */
+/* CUmemorytype */
+enum { MEMORY_HOST = 1, MEMORY_DEVICE, MEMORY_ARRAY, MEMORY_UNIFIED };
 
 /* CUDA_MEMCPY2D's source or target. */
 struct side_2d {
@@ -65,38 +66,56 @@ static struct copy_3d box_of(const struct copy_2d *c)
                             .depth = 1};
 }
 
-static cud_addr row_of(const struct side_3d *s, size_t y, size_t z)
+/* `device`: what memory of a device is: FAKE_SIDE_PEER if its context counts. */
+static struct fake_side rows_of(const struct side_3d *s,
+                                enum fake_side_kind device)
 {
-    enum { MEMORY_HOST = 1 };
     cud_addr base = s->memory == MEMORY_HOST ? (uintptr_t)s->host : s->device;
+    enum fake_side_kind kind = s->memory == MEMORY_HOST     ? FAKE_SIDE_HOST
+                               : s->memory == MEMORY_DEVICE ? device
+                                                            : FAKE_SIDE_ANY;
 
-    return base + ((s->z + z) * s->height + s->y + y) * s->pitch + s->x_bytes;
+    return (struct fake_side){
+        .kind = kind,
+        .addr = base + (s->z * s->height + s->y) * s->pitch + s->x_bytes,
+        .pitch = s->pitch,
+        .slice = s->height * s->pitch,
+        .context = s->context};
+}
+
+static cud_result check(const struct side_3d *s, const struct copy_3d *c)
+{
+    if (s->memory == MEMORY_ARRAY)
+        return CUD_NOT_SUPPORTED;
+    if (s->memory < MEMORY_HOST || s->memory > MEMORY_UNIFIED ||
+        (c->height * c->depth > 1 && s->pitch < c->width))
+        return CUD_INVALID_VALUE;
+    return CUD_SUCCESS;
 }
 
 static cud_result copy_box(const char *symbol, const struct copy_3d *c,
-                           cud_stream stream, bool waits)
+                           enum fake_side_kind device, cud_stream stream,
+                           bool waits)
 {
-    cud_result answer = CUD_SUCCESS;
+    const struct fake_box box = {c->width, c->height, c->depth};
+    cud_result answer = check(&c->to, c);
+    struct fake_side to;
+    struct fake_side from;
 
-    if (c->from.memory == MEMORY_ARRAY || c->to.memory == MEMORY_ARRAY)
-        return CUD_NOT_SUPPORTED;
-    if (c->height * c->depth > 1 &&
-        ((c->from.pitch < c->width) || (c->to.pitch < c->width)))
-        return CUD_INVALID_VALUE;
-    for (size_t z = 0; z < c->depth; z++) {
-        for (size_t y = 0; y < c->height && answer == CUD_SUCCESS; y++)
-            answer =
-                fake_copy_any(symbol, row_of(&c->to, y, z),
-                              row_of(&c->from, y, z), c->width, stream, waits);
-    }
-    return answer;
+    if (answer == CUD_SUCCESS)
+        answer = check(&c->from, c);
+    if (answer != CUD_SUCCESS)
+        return answer;
+    to = rows_of(&c->to, device);
+    from = rows_of(&c->from, device);
+    return fake_copy(symbol, &to, &from, &box, stream, waits);
 }
 
 cud_result cuMemcpy2D_v2(const void *copy)
 {
     const struct copy_3d box = box_of(copy);
 
-    return copy_box(__func__, &box, NULL, true);
+    return copy_box(__func__, &box, FAKE_SIDE_DEVICE, NULL, true);
 }
 
 cud_result cuMemcpy2DUnaligned_v2(const void *copy)
@@ -108,48 +127,55 @@ cud_result cuMemcpy2DAsync_v2(const void *copy, cud_stream stream)
 {
     const struct copy_3d box = box_of(copy);
 
-    return copy_box(__func__, &box, stream, false);
+    return copy_box(__func__, &box, FAKE_SIDE_DEVICE, stream, false);
 }
 
 cud_result cuMemcpy3D_v2(const void *copy)
 {
-    return copy_box(__func__, copy, NULL, true);
+    return copy_box(__func__, copy, FAKE_SIDE_DEVICE, NULL, true);
 }
 
 cud_result cuMemcpy3DAsync_v2(const void *copy, cud_stream stream)
 {
-    return copy_box(__func__, copy, stream, false);
+    return copy_box(__func__, copy, FAKE_SIDE_DEVICE, stream, false);
 }
 
 cud_result cuMemcpy3DPeer(const void *copy)
 {
-    return copy_box(__func__, copy, NULL, true);
+    return copy_box(__func__, copy, FAKE_SIDE_PEER, NULL, true);
 }
 
 cud_result cuMemcpy3DPeerAsync(const void *copy, cud_stream stream)
 {
-    return copy_box(__func__, copy, stream, false);
+    return copy_box(__func__, copy, FAKE_SIDE_PEER, stream, false);
 }
 
 /* ---- fills ---------------------------------------------------------------------- */
 
+static cud_result fill(const char *symbol, cud_addr dst, size_t pitch,
+                       unsigned char value, const struct fake_box *box,
+                       cud_stream stream, bool waits)
+{
+    const struct fake_side to = {
+        .kind = FAKE_SIDE_DEVICE, .addr = dst, .pitch = pitch};
+
+    if (box->height > 1 && pitch < box->width)
+        return CUD_INVALID_VALUE;
+    return fake_fill(symbol, &to, value, box, stream, waits);
+}
+
 cud_result cuMemsetD2D8Async(cud_addr dst, size_t pitch, unsigned char value,
                              size_t width, size_t height, cud_stream stream)
 {
-    cud_result answer = CUD_SUCCESS;
+    const struct fake_box box = {width, height, 1};
 
-    if (height > 1 && pitch < width)
-        return CUD_INVALID_VALUE;
-    for (size_t y = 0; y < height && answer == CUD_SUCCESS; y++)
-        answer = cuMemsetD8Async(dst + y * pitch, value, width, stream);
-    return answer;
+    return fill(__func__, dst, pitch, value, &box, stream, false);
 }
 
 cud_result cuMemsetD2D8_v2(cud_addr dst, size_t pitch, unsigned char value,
                            size_t width, size_t height)
 {
-    cud_result answer =
-        cuMemsetD2D8Async(dst, pitch, value, width, height, NULL);
+    const struct fake_box box = {width, height, 1};
 
-    return answer == CUD_SUCCESS ? cuStreamSynchronize(NULL) : answer;
+    return fill(__func__, dst, pitch, value, &box, NULL, true);
 }

@@ -208,7 +208,8 @@ int fake_processors(const struct fake_device *d);
 
 /* ---- fake_host.c -------------------------------------------------------- */
 
-/* The device that owns the memory; NULL: none. */
+/* The device that owns the memory; NULL: none.  The current one is asked first,
+ * as devices that a test added may have the same addresses. */
 struct fake_device *fake_owner_of(cud_addr addr);
 /* Whether the host may be meant: managed memory, or no address that any device
  * hands out. */
@@ -219,9 +220,37 @@ bool fake_is_locked(cud_addr addr, size_t bytes);
 
 /* ---- fake_copy.c -------------------------------------------------------- */
 
-/* The addresses determine the direction. */
-cud_result fake_copy_any(const char *symbol, cud_addr dst, cud_addr src,
-                         size_t bytes, cud_stream stream, bool waits);
+/* What an address of a copy or a fill stands for. */
+enum fake_side_kind {
+    FAKE_SIDE_HOST,
+    FAKE_SIDE_DEVICE, /* or page-locked memory of the host */
+    FAKE_SIDE_PEER,   /* the same, with a context, which has to exist */
+    FAKE_SIDE_ANY     /* whoever has the address */
+};
+
+/* A side of a copy, or the target of a fill: rows so far apart, bytes, in
+ * slices so far apart. */
+struct fake_side {
+    enum fake_side_kind kind;
+    cud_addr addr;
+    size_t pitch;
+    size_t slice;
+    cud_context context; /* of a FAKE_SIDE_PEER */
+};
+
+struct fake_box {
+    size_t width; /* bytes */
+    size_t height;
+    size_t depth;
+};
+
+/* Whole calls, with their begin and end. */
+cud_result fake_copy(const char *symbol, const struct fake_side *to,
+                     const struct fake_side *from, const struct fake_box *box,
+                     cud_stream stream, bool waits);
+cud_result fake_fill(const char *symbol, const struct fake_side *to,
+                     unsigned char value, const struct fake_box *box,
+                     cud_stream stream, bool waits);
 
 /* ---- fake_memory.c ------------------------------------------------------ */
 

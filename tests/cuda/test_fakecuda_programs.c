@@ -268,6 +268,30 @@ static void boxes_are_copied_by_rows(void **state)
     assert_int_equal(DRIVER(cuMemFree_v2)(addr), 0);
 }
 
+static void a_box_between_devices_names_contexts_that_exist(void **state)
+{
+    char bytes[2][4] = {"abc", "def"};
+    char got[2][4];
+    struct box box = {.width = 4, .height = 2, .depth = 1};
+    cud_context own;
+    cud_addr addr;
+
+    (void)state;
+    assert_int_equal(DRIVER(cuCtxGetCurrent)(&own), 0);
+    assert_int_equal(DRIVER(cuMemAlloc_v2)(&addr, sizeof bytes), 0);
+    assert_int_equal(DRIVER(cuMemcpyHtoD_v2)(addr, bytes, sizeof bytes), 0);
+    box.from = (struct side){
+        .memory = 2, .device = addr, .reserved = &own, .pitch = 4};
+    box.to = (struct side){.memory = 1, .host = got, .pitch = 4};
+    assert_int_equal(DRIVER(cuMemcpy3DPeer)(&box), CUD_INVALID_CONTEXT);
+    box.from.reserved = own;
+    assert_int_equal(DRIVER(cuMemcpy3DPeer)(&box), 0);
+    assert_memory_equal(got, bytes, sizeof got);
+    box.to.host = (void *)(uintptr_t)addr; /* no memory of the host */
+    assert_int_equal(DRIVER(cuMemcpy3DPeer)(&box), CUD_INVALID_VALUE);
+    assert_int_equal(DRIVER(cuMemFree_v2)(addr), 0);
+}
+
 static void rectangles_are_filled_by_rows(void **state)
 {
     char got[32];
@@ -345,6 +369,35 @@ static void locked_memory_of_the_host_may_stand_for_a_device_s(void **state)
                      CUD_INVALID_VALUE);
     assert_int_equal(DRIVER(cuMemFreeHost)(ptr), 0);
     assert_int_equal(DRIVER(cuMemFree_v2)(addr), 0);
+}
+
+/* A program's devices have addresses of their own; these share them. */
+static void the_current_device_is_asked_first(void **state)
+{
+    enum { DEVICE = 9 };
+    int number[2];
+    cud_context own;
+    cud_addr addr[2];
+    cud_addr base;
+    size_t bytes = 0;
+    int device = 9;
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        assert_ok(fake()->add("sim:64MiB,backing=none", 0, &number[i]));
+        assert_int_equal(DRIVER(cuDevicePrimaryCtxRetain)(&own, number[i]), 0);
+        assert_int_equal(DRIVER(cuCtxSetCurrent)(own), 0);
+        assert_int_equal(DRIVER(cuMemAlloc_v2)(&addr[i], MIB(i + 1)), 0);
+    }
+    assert_int_equal(addr[0], addr[1]);
+    assert_int_equal(DRIVER(cuMemGetAddressRange_v2)(&base, &bytes, addr[1]),
+                     0);
+    assert_int_equal(bytes, MIB(2));
+    assert_int_equal(DRIVER(cuPointerGetAttribute)(&device, DEVICE, addr[1]),
+                     0);
+    assert_int_equal(device, number[1]);
+    for (int i = 0; i < 2; i++)
+        fake()->remove(number[i]);
 }
 
 static void an_address_of_nobody_s_has_no_attributes(void **state)
@@ -570,9 +623,11 @@ int main(void)
         TEST(managed_variables_are_the_host_s),
         TEST(code_that_is_not_read_has_what_was_registered),
         TEST(boxes_are_copied_by_rows),
+        TEST(a_box_between_devices_names_contexts_that_exist),
         TEST(rectangles_are_filled_by_rows),
         TEST(a_name_means_what_it_did_in_the_program_s_release),
         TEST(locked_memory_of_the_host_may_stand_for_a_device_s),
+        TEST(the_current_device_is_asked_first),
         TEST(an_address_of_nobody_s_has_no_attributes),
         TEST(advice_is_about_managed_memory),
         TEST(a_thread_may_ask_whether_it_has_a_context),

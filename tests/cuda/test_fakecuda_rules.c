@@ -352,6 +352,42 @@ static void a_capture_refuses_memory_unless_the_thread_is_relaxed(void **state)
     assert_int_equal(DRIVER(cuStreamDestroy_v2)(stream), 0);
 }
 
+static void a_capture_takes_copies_of_the_host_s_own(void **state)
+{
+    enum { BYTES = 8 };
+    char from[BYTES] = "queued";
+    char to[BYTES] = "before";
+    cud_stream stream;
+    void *locked = NULL;
+    void *graph = NULL;
+    size_t nodes = 0;
+
+    (void)state;
+    assert_int_equal(DRIVER(cuMemHostAlloc)(&locked, BYTES, 0), 0);
+    assert_int_equal(DRIVER(cuStreamCreate)(&stream, NON_BLOCKING), 0);
+    assert_int_equal(DRIVER(cuStreamBeginCapture_v2)(stream, GLOBAL), 0);
+    assert_int_equal(
+        DRIVER(cuMemcpyAsync)((uintptr_t)to, (uintptr_t)from, BYTES, stream),
+        0);
+    assert_int_equal(
+        DRIVER(cuMemcpyHtoDAsync_v2)((uintptr_t)locked, from, BYTES, stream),
+        0);
+    assert_int_equal(
+        DRIVER(cuMemsetD2D8Async)((uintptr_t)locked, 4, 0, 4, 2, stream), 0);
+    assert_status(stream, 1);
+    assert_string_equal(to, "before");
+    assert_int_equal(DRIVER(cuStreamEndCapture)(stream, &graph), 0);
+    assert_int_equal(DRIVER(cuGraphGetNodes)(graph, NULL, &nodes), 0);
+    assert_int_equal(nodes, 3);
+    assert_int_equal(
+        DRIVER(cuMemcpyAsync)((uintptr_t)to, (uintptr_t)from, BYTES, stream),
+        0);
+    assert_string_equal(to, "queued");
+    assert_int_equal(DRIVER(cuGraphDestroy)(graph), 0);
+    assert_int_equal(DRIVER(cuStreamDestroy_v2)(stream), 0);
+    assert_int_equal(DRIVER(cuMemFreeHost)(locked), 0);
+}
+
 /* Seen on an H200: asking a captured stream for its flags ends the capture with
  * an error; asking whether it is captured does not. */
 static void the_flags_of_a_captured_stream_are_not_told(void **state)
@@ -715,6 +751,7 @@ int main(void)
         RULE(a_linker_is_destroyed_once),
         RULE(a_function_goes_with_its_module),
         RULE(a_capture_refuses_memory_unless_the_thread_is_relaxed),
+        RULE(a_capture_takes_copies_of_the_host_s_own),
         RULE(the_flags_of_a_captured_stream_are_not_told),
         RULE(only_a_global_capture_disturbs_other_threads),
         RULE(a_captured_stream_takes_those_along_that_wait_for_it),

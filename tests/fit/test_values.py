@@ -163,6 +163,36 @@ class Tensors(Case):
         )
         self.assertEqual(len(told["made_up"]), 1)
 
+    def test_what_the_engine_itself_makes_has_values(self):
+        told = self.told(
+            *ALL,
+            self.script(
+                """
+                import torch
+                from torch.nn import functional
+                x = torch.arange(4.0, device="cuda", requires_grad=True)
+                loss = functional.mse_loss(x, x.detach() + 2)
+                assert loss.item() == 4
+                (x * 3 + x.exp() * 0 + x * 4).sum().backward()
+                assert x.grad.tolist() == [7] * 4
+                """
+            ),
+        )
+        self.assertEqual(told["made_up"], [])
+
+    def test_a_large_host_tensor_that_is_small_on_the_gpu_is_read(self):
+        self.runs(
+            """
+            import torch
+            drawn = torch.rand(1 << 17)
+            assert drawn.to("cuda", torch.int32).eq(0).all().item()
+            counts = torch.zeros(1 << 17, dtype=torch.int32, device="cuda")
+            for into in (counts, counts.view(torch.float32)):
+                drawn = torch.rand(1 << 17).add_(1)
+                assert into.copy_(drawn).long().eq(1).all().item()
+            """
+        )
+
     def test_threads_use_the_gpu_at_once(self):
         self.runs(
             """

@@ -149,6 +149,10 @@ class Known:
     def host_of(self, tensor):
         return host_of(tensor)
 
+    def filled(self, host):
+        """A tensor of the host that is about to be read."""
+        return host
+
     def forget(self, value):
         """Of tensors that something else writes."""
         for tensor in flat(value):
@@ -167,7 +171,7 @@ class Known:
                 return host
             if kind not in PLAIN:
                 raise Unknown
-            return value
+            return self.filled(value)
         if kind in (list, tuple):
             return kind(self._map(one, assumed) for one in value)
         if kind is torch.device:

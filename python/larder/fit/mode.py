@@ -60,6 +60,13 @@ def _is_gpu(tensor):
     return isinstance(tensor, FakeTensor)
 
 
+def _is_upload(func, args):
+    """Whether the operator copies to the GPU, which reads only what is kept."""
+    if func is aten.copy_.default:
+        return _is_gpu(args[0])
+    return func is aten._to_copy.default
+
+
 def _names_gpu(device):
     return device is not None and torch.device(device).type == "cuda"
 
@@ -85,7 +92,7 @@ class GpuMode(TorchDispatchMode):
         self.real = real.Real() if options.real_cpu else None
         # What is computed for real reads everything that comes from the host.
         self.unread = None if self.real else unread.Unread()
-        self.values = values.Values(options.on_item, self.real)
+        self.values = values.Values(options.on_item, self.real, self.unread)
         self.temporaries = temporaries.Temporaries(self.storages, options)
         self._special = {
             aten._local_scalar_dense.default: self._item,
@@ -135,14 +142,14 @@ class GpuMode(TorchDispatchMode):
         if composed is not None:
             with self:
                 return composed(*args, **kwargs)
-        if self.unread is not None and not self._is_upload(func, args):
+        if self.unread is not None and not _is_upload(func, args):
             self.unread.before(func, args, kwargs)
         special = self._special.get(func)
         if special is not None:
             result = special(func, args, kwargs)
             if result is not NotImplemented:
-                if self.real is not None and func in _MADE_HERE:
-                    self.real.follow(func, args, kwargs, result)
+                if func in _MADE_HERE:
+                    self.values.follow(func, args, kwargs, result)
                 return result
         elif self.real is not None and real.depends_on_values(func):
             return self._data_dependent(func, args, kwargs)
@@ -156,17 +163,6 @@ class GpuMode(TorchDispatchMode):
         return torch._C._get_dispatch_mode(_FAKE) is not None
 
     # ---- what is the host's ------------------------------------------------
-
-    def _is_upload(self, func, args):
-        """Whether the operator copies a large host tensor, of which only the
-        shape is used."""
-        if func is aten._to_copy.default:
-            source = args[0]
-        elif func is aten.copy_.default and _is_gpu(args[0]):
-            source = args[1]
-        else:
-            return False
-        return not known.is_small(source)
 
     def _on_host(self, func, args, kwargs):
         if func is aten.is_pinned.default:
@@ -326,7 +322,4 @@ class GpuMode(TorchDispatchMode):
         if not (_is_gpu(first) and _is_gpu(second)) or kwargs:
             return NotImplemented
         kept = self.adding.in_place(first, second)
-        if kept is None:
-            return NotImplemented
-        self.values.forget(kept)
-        return kept
+        return NotImplemented if kept is None else kept

@@ -38,11 +38,13 @@ class HostValueError(RuntimeError):
 
 
 class Values(known.Known):
-    def __init__(self, on_item, real):
-        """`real`: the source of all values (real.py), or None."""
+    def __init__(self, on_item, real, unread):
+        """`real`: the source of all values (real.py), or None; `unread`: what is
+        not yet filled on the host (unread.py), or None."""
         super().__init__()
         self._on_item = on_item
         self._real = real
+        self._unread = unread
         self.places = {}
 
     def follows(self, tensor):
@@ -50,6 +52,11 @@ class Values(known.Known):
 
     def host_of(self, tensor):
         return self._real.of(tensor) if self._real else known.host_of(tensor)
+
+    def filled(self, host):
+        if self._unread is not None:
+            self._unread.make(host)
+        return host
 
     def follow(self, func, args, kwargs, made):
         """After an operator."""
@@ -65,7 +72,7 @@ class Values(known.Known):
         if self._real is not None:
             self._real.put(tensor, source)
         elif known.is_small(tensor):
-            known.keep(tensor, source, set(assumed))
+            known.keep(tensor, self.filled(source), set(assumed))
 
     def known(self, tensor):
         """The tensor's values, or None."""

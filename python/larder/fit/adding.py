@@ -9,7 +9,7 @@ import sys
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from larder.fit import ledger
+from larder.fit import known, ledger
 from larder.fit.scopes import scopes
 
 aten = torch.ops.aten
@@ -91,11 +91,7 @@ class Adding:
 
     def _holds_all(self, tensor):
         """Whether the tensor covers its storage and is the only tensor on it."""
-        size = tensor.numel() * tensor.element_size()
-        return (
-            tensor.untyped_storage().nbytes() == size
-            and _references(tensor) <= self._unshared
-        )
+        return known.covers(tensor) and _references(tensor) <= self._unshared
 
     def in_place(self, first, second):
         """The first tensor, if PyTorch would add the second to it in place;

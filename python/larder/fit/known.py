@@ -17,6 +17,8 @@ float_bytes = 64 << 10  # of what has; an engine may set more
 
 _VALUES, _ASSUMED = "_larder_values", "_larder_assumed"
 
+storage_of = torch._C.TensorBase.untyped_storage  # unread.py replaces Tensor's
+
 # Host tensors that run no function of the program's.
 PLAIN = (torch.Tensor, torch.nn.Parameter)
 NUMBERS = (int, float, bool, complex)
@@ -54,33 +56,43 @@ def flat(value):
             yield from flat(one)
 
 
+def place_of(tensor):
+    """What of its storage the tensor is."""
+    return tensor.dtype, tensor.storage_offset(), tensor.size(), tensor.stride()
+
+
+def view_of(storage, place):
+    """The tensor at the same place of a storage of the host."""
+    dtype, *where = place
+    return torch.empty(0, dtype=dtype).set_(storage, *where)
+
+
 def is_known(tensor):
-    return getattr(tensor.untyped_storage(), _VALUES, None) is not None
+    return getattr(storage_of(tensor), _VALUES, None) is not None
 
 
 def host_of(tensor):
     """The tensor's values, as a view of all that its storage has."""
-    storage = tensor.untyped_storage()
+    storage = storage_of(tensor)
     held = getattr(storage, _VALUES, None)
     if held is None or held.nbytes() != storage.nbytes() or tensor.is_complex():
         raise Unknown
-    view = torch.empty(0, dtype=tensor.dtype)
-    return view.set_(held, tensor.storage_offset(), tensor.size(), tensor.stride())
+    return view_of(held, place_of(tensor))
 
 
 def assumed_of(tensor):
     """What the tensor's values hang on."""
-    return getattr(tensor.untyped_storage(), _ASSUMED, set())
+    return getattr(storage_of(tensor), _ASSUMED, set())
 
 
 def covers(tensor):
     """Whether the tensor is all of its storage."""
     size = tensor.numel() * tensor.element_size()
-    return size == tensor.untyped_storage().nbytes()
+    return size == storage_of(tensor).nbytes()
 
 
 def keep(tensor, host, assumed):
-    storage = tensor.untyped_storage()
+    storage = storage_of(tensor)
     held = torch.zeros(storage.nbytes(), dtype=torch.uint8).untyped_storage()
     setattr(storage, _VALUES, held)
     setattr(storage, _ASSUMED, assumed)
@@ -157,7 +169,7 @@ class Known:
         """Of tensors that something else writes."""
         for tensor in flat(value):
             if self.follows(tensor) and is_known(tensor):
-                setattr(tensor.untyped_storage(), _VALUES, None)
+                setattr(storage_of(tensor), _VALUES, None)
 
     # ---- the host's computation ----------------------------------------------
 
@@ -180,10 +192,13 @@ class Known:
             return None
         return value
 
-    def compute(self, op, args, kwargs):
-        """(the host's result, what was assumed).  Raises Unknown."""
+    def compute(self, op, args, kwargs, whole=()):
+        """(the host's result, what was assumed).  `whole`: tensors of which it
+        writes all.  Raises Unknown."""
         if not self.can():
             raise Unknown
+        for one in flat(whole):
+            self._begin(one)
         assumed = set()
         traits = traits_of(op)
         if traits.has_number(args):
@@ -214,7 +229,8 @@ class Known:
     def go_by(self, assumed):
         """The program goes by what is assumed."""
         for one in assumed:
-            self.assumed.setdefault(one, ledger.caller())
+            if one not in self.assumed:
+                self.assumed[one] = ledger.caller()
 
     def told(self):
         """[what, where the program first goes by it, the bound it makes of the
@@ -255,23 +271,15 @@ class Known:
             for at in set(range(len(args))) - set(traits.keeps):
                 self.forget(args[at])
             return
+        whole = written if traits.overwrites else ()
         try:
-            if not self.can():
-                raise Unknown
-            if traits.overwrites:
-                for one in flat(written):
-                    self._begin(one)
-            self.compute(op, args, kwargs)
+            _, assumed = self.compute(op, args, kwargs, whole)
         except Unknown:
             self.forget(written)
             return
-        assumed = set()
-        for one in flat([*args, *kwargs.values()]):
-            if self.follows(one):
-                assumed |= assumed_of(one)
         for one in flat(written):
             if self.follows(one):
-                setattr(one.untyped_storage(), _ASSUMED, assumed)
+                setattr(storage_of(one), _ASSUMED, assumed)
 
     def _begin(self, tensor):
         """Make one known that is about to be written as a whole."""

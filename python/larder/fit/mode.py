@@ -151,8 +151,6 @@ class GpuMode(TorchDispatchMode):
                 if func in _MADE_HERE:
                     self.values.follow(func, args, kwargs, result)
                 return result
-        elif self.real is not None and real.depends_on_values(func):
-            return self._data_dependent(func, args, kwargs)
         return self.run(func, args, kwargs)
 
     def _is_of_another_mode(self, first):

@@ -11,7 +11,7 @@ import weakref
 import torch
 from torch._subclasses.fake_tensor import FakeTensor
 
-from larder.fit import real_kernels
+from larder.fit import known, real_kernels
 
 # Arguments without a meaning for the host.
 _LEFT_OUT = ("generator", "pin_memory")
@@ -32,11 +32,6 @@ def _pairs(fake, real):
             yield from _pairs(one, other)
 
 
-def depends_on_values(func):
-    """Whether the sizes of the operator's results depend on values."""
-    return torch.Tag.dynamic_output_shape in func.tags
-
-
 class Real:
     def __init__(self):
         self._beside = weakref.WeakKeyDictionary()
@@ -51,9 +46,7 @@ class Real:
         if storage is None or storage.nbytes() < key.nbytes():
             storage = self._grown(storage, key.nbytes())
             self._beside[key] = storage
-        return torch.empty(0, dtype=tensor.dtype).set_(
-            storage, tensor.storage_offset(), tensor.size(), tensor.stride()
-        )
+        return known.view_of(storage, known.place_of(tensor))
 
     def _grown(self, before, size):
         storage = torch.UntypedStorage(size).fill_(0)

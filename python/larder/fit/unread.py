@@ -16,7 +16,7 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensor
 from torch.utils import _python_dispatch
 
-from larder.fit import known
+from larder.fit.known import covers, flat, place_of, storage_of, view_of
 from larder.torch._plugin import library, plugin_must
 
 aten = torch.ops.aten
@@ -43,11 +43,9 @@ _WHOLE = {aten.zero_.default, aten.fill_.Scalar}
 
 _READERS = ("__dlpack__", "__repr__", "data_ptr", "numpy", "tolist", "untyped_storage")
 
-_storage_of = torch._C.TensorBase.untyped_storage
-
 # `state`: the generator's state before the numbers were skipped; None if none
 # are drawn.
-Fill = collections.namedtuple("Fill", "func rest kwargs generator state view")
+Fill = collections.namedtuple("Fill", "func rest kwargs generator state place")
 
 
 def _draws(func, tensor):
@@ -91,11 +89,6 @@ def _is_as_known(func, dtype):
     return True
 
 
-def _is_whole(tensor):
-    size = tensor.numel() * tensor.element_size()
-    return tensor.is_contiguous() and size == _storage_of(tensor).nbytes()
-
-
 class Unread:
     def __init__(self):
         self._fills = weakref.WeakKeyDictionary()  # by storage, in order
@@ -113,7 +106,7 @@ class Unread:
         def read(tensor, *args, **kwargs):
             if not isinstance(tensor, FakeTensor):
                 self.make(tensor)
-                storage = _storage_of(tensor)
+                storage = storage_of(tensor)
                 if storage.nbytes() > LEAST:
                     self._seen.add(storage)
             return inherited(tensor, *args, **kwargs)
@@ -126,7 +119,7 @@ class Unread:
         """Fill the operator's arguments, which it may read."""
         if not self._fills or func.is_view:
             return
-        for tensor in known.flat((*args, *kwargs.values())):
+        for tensor in flat((*args, *kwargs.values())):
             self.make(tensor)
 
     def on_host(self, func, args, kwargs):
@@ -155,13 +148,13 @@ class Unread:
         tensor, *rest = args
         if not self._is_hidden(tensor) or any(isinstance(r, torch.Tensor) for r in rest):
             return False
-        whole = (draws or func in _WHOLE) and _is_whole(tensor)
-        storage = _storage_of(tensor)
+        whole = (draws or func in _WHOLE) and tensor.is_contiguous() and covers(tensor)
+        storage = storage_of(tensor)
         if not whole and storage not in self._fills:
             return False
         if draws:
             return self._draw(func, tensor, rest, kwargs, whole)
-        self._add(Fill(func, rest, kwargs, None, None, _view(tensor)), storage, whole)
+        self._add(Fill(func, rest, kwargs, None, None, place_of(tensor)), storage, whole)
         return True
 
     def _is_hidden(self, tensor):
@@ -170,8 +163,8 @@ class Unread:
             tensor.numel() > LEAST
             and tensor.device.type == "cpu"
             and tensor.layout is torch.strided
-            and _storage_of(tensor).resizable()  # otherwise NumPy's, or shared
-            and _storage_of(tensor) not in self._seen
+            and storage_of(tensor).resizable()  # otherwise NumPy's, or shared
+            and storage_of(tensor) not in self._seen
         )
 
     def _draw(self, func, tensor, rest, kwargs, whole):
@@ -182,8 +175,8 @@ class Unread:
         generator = kwargs.pop("generator", None) or torch.default_generator
         state = generator.get_state()
         generator.set_state(_passed(state, draws))
-        fill = Fill(func, rest, kwargs, generator, state, _view(tensor))
-        self._add(fill, _storage_of(tensor), whole)
+        fill = Fill(func, rest, kwargs, generator, state, place_of(tensor))
+        self._add(fill, storage_of(tensor), whole)
         return True
 
     def _add(self, fill, storage, whole):
@@ -198,7 +191,7 @@ class Unread:
         """Fill the tensor's storage."""
         if not self._fills or tensor.layout is not torch.strided:
             return
-        storage = _storage_of(tensor)
+        storage = storage_of(tensor)
         if storage not in self._fills:
             return
         with self._lock:
@@ -209,13 +202,8 @@ class Unread:
                 del self._fills[storage]
 
 
-def _view(tensor):
-    return tensor.dtype, tensor.storage_offset(), tensor.size(), tensor.stride()
-
-
 def _do(fill, storage):
-    dtype, *where = fill.view
-    tensor = torch.empty(0, dtype=dtype).set_(storage, *where)
+    tensor = view_of(storage, fill.place)
     if fill.state is None:
         fill.func(tensor, *fill.rest, **fill.kwargs)
         return

@@ -99,6 +99,11 @@ class Verdicts(Case):
         self.assertGreater(advised[0]["saves"], 0)
 
 
+    def test_peaks_that_are_set_back_are_counted(self):
+        told = self.told("--advise", "never", program("resets"))
+        self.assertEqual(told["peak_allocated_bytes"], 1 << 26)
+
+
 class Processes(Case):
     def test_a_launcher_s_ranks_are_followed(self):
         launcher = os.path.join(os.path.dirname(PYTHON), "torchrun")

@@ -187,19 +187,27 @@ class Reads:
         return noted
 
 
+# torch.cuda's, and torch.accelerator's, which 2.8 has not and 2.10 has.
+_RESETS = ("_cuda_resetPeakMemoryStats", "_accelerator_resetPeakStats")
+
+
 class Peaks:
     """The largest that PyTorch held, which the program may set back."""
 
     def __init__(self):
         self._before = {}  # device -> (allocated, reserved)
-        reset = torch._C._cuda_resetPeakMemoryStats
+        for name in _RESETS:
+            reset = getattr(torch._C, name, None)
+            if reset is not None:
+                setattr(torch._C, name, self._noted(reset))
 
+    def _noted(self, reset):
         @functools.wraps(reset)
         def noted(device):
             self._before[device] = self.of(device)
             return reset(device)
 
-        torch._C._cuda_resetPeakMemoryStats = noted
+        return noted
 
     def of(self, device):
         """(allocated, reserved)"""

@@ -230,15 +230,15 @@ enum {
     POINTER_KIND = 2,
     POINTER_ON_DEVICE = 3,
     POINTER_ON_HOST = 4,
-    POINTER_SYNC = 6,
+    POINTER_BUFFER = 7,
     POINTER_IS_MANAGED = 8,
     POINTER_DEVICE = 9,
-    POINTER_OLD_IPC = 10,
     POINTER_RANGE_START = 11,
     POINTER_RANGE_SIZE = 12,
-    POINTER_MAPPED = 13,
-    POINTER_DIRECT = 15,
-    POINTER_ACCESS = 16
+    POINTER_POOL = 17,
+    POINTER_MAPPING_SIZE = 18,
+    POINTER_MAPPING_START = 19,
+    POINTER_BLOCK = 20
 };
 
 enum { KIND_HOST = 1, KIND_DEVICE = 2 };
@@ -293,21 +293,24 @@ static cud_result pointer_attribute(void *out, int which, cud_addr addr,
     }
 }
 
-/* Of a value: an int, or a pointer or a size. */
+/* Of a value: a pointer, a size or a number of 64 bits, or an int, as whatever a
+ * program asks for is at least that. */
 static size_t attribute_bytes(int which)
 {
     switch (which) {
-    case POINTER_KIND:
-    case POINTER_SYNC:
-    case POINTER_IS_MANAGED:
-    case POINTER_DEVICE:
-    case POINTER_OLD_IPC:
-    case POINTER_MAPPED:
-    case POINTER_DIRECT:
-    case POINTER_ACCESS:
-        return sizeof(int);
-    default:
+    case POINTER_CONTEXT:
+    case POINTER_ON_DEVICE:
+    case POINTER_ON_HOST:
+    case POINTER_BUFFER:
+    case POINTER_RANGE_START:
+    case POINTER_RANGE_SIZE:
+    case POINTER_POOL:
+    case POINTER_MAPPING_SIZE:
+    case POINTER_MAPPING_START:
+    case POINTER_BLOCK:
         return sizeof(cud_addr);
+    default:
+        return sizeof(int);
     }
 }
 

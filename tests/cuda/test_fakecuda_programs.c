@@ -402,21 +402,27 @@ static void the_current_device_is_asked_first(void **state)
 
 static void an_address_of_nobody_s_has_no_attributes(void **state)
 {
-    enum { KIND = 2, POINTER = 3, SYNC = 6, DEVICE = 9 };
-    int which[] = {KIND, POINTER, SYNC, DEVICE};
+    enum { KIND = 2, POINTER = 3, SYNC = 6, DEVICE = 9, TYPES = 14, HW = 21 };
+    int which[] = {KIND, POINTER, SYNC, DEVICE, TYPES, HW};
     int kind = 9;
     void *pointer = &kind;
     int sync[2] = {9, 9};
     int device = 9;
-    void *out[] = {&kind, &pointer, &sync, &device};
+    int types[2] = {9, 9};
+    int decompress[2] = {9, 9};
+    void *out[] = {&kind, &pointer, &sync, &device, &types, &decompress};
 
     (void)state;
     assert_int_equal(
-        DRIVER(cuPointerGetAttributes)(4, which, out, (uintptr_t)&kind), 0);
+        DRIVER(cuPointerGetAttributes)(6, which, out, (uintptr_t)&kind), 0);
     assert_int_equal(kind, 0);
     assert_null(pointer);
     assert_int_equal(sync[0], 0);
     assert_int_equal(sync[1], 9); /* it is an int */
+    assert_int_equal(types[0], 0);
+    assert_int_equal(types[1], 9);
+    assert_int_equal(decompress[0], 0);
+    assert_int_equal(decompress[1], 9);
     assert_int_equal(device, -2);
     assert_int_equal(
         DRIVER(cuPointerGetAttribute)(&kind, KIND, (uintptr_t)&kind),

@@ -88,11 +88,14 @@ cud_result cuMemPrefetchAsync(cud_addr addr, size_t bytes, cud_device device,
 
 /* ---- streams ------------------------------------------------------------------------ */
 
-static cud_result check_stream(cud_stream stream)
+/* Whether there is such a stream; it may be captured. */
+static cud_result check_stream(const char *symbol, cud_stream stream)
 {
-    unsigned flags;
+    struct fake_device *d;
+    larder_stream number;
+    cud_result answer = fake_begin_stream(symbol, stream, &d, &number);
 
-    return cuStreamGetFlags(stream, &flags);
+    return answer != CUD_SUCCESS ? answer : fake_end(CUD_SUCCESS);
 }
 
 cud_result cuStreamAttachMemAsync(cud_stream stream, cud_addr addr,
@@ -101,13 +104,13 @@ cud_result cuStreamAttachMemAsync(cud_stream stream, cud_addr addr,
     (void)addr;
     (void)bytes;
     (void)flags;
-    return check_stream(stream);
+    return check_stream(__func__, stream);
 }
 
 cud_result cuStreamGetAttribute(cud_stream stream, int which, void *out)
 {
     enum { VALUE_BYTES = 64 };
-    cud_result answer = check_stream(stream);
+    cud_result answer = check_stream(__func__, stream);
 
     (void)which;
     if (answer == CUD_SUCCESS)
@@ -119,12 +122,12 @@ cud_result cuStreamSetAttribute(cud_stream stream, int which, const void *value)
 {
     (void)which;
     (void)value;
-    return check_stream(stream);
+    return check_stream(__func__, stream);
 }
 
 cud_result cuStreamCopyAttributes(cud_stream to, cud_stream from)
 {
-    cud_result answer = check_stream(to);
+    cud_result answer = check_stream(__func__, to);
 
-    return answer == CUD_SUCCESS ? check_stream(from) : answer;
+    return answer == CUD_SUCCESS ? check_stream(__func__, from) : answer;
 }

@@ -155,16 +155,25 @@ cud_result cuDeviceGetP2PAttribute(int *out, int which, cud_device device,
 static _Thread_local cud_context stack[FAKE_STACK];
 static _Thread_local int depth;
 
-/* NULL: it was destroyed, or released, or never was one.  The address of a
- * primary context is its handle. */
-static const struct fake_context *context_find(cud_context handle)
+/* The device whose primary context it is; NULL: none.  The address of a primary
+ * context is its handle. */
+static struct fake_device *primary_of(cud_context handle)
 {
     for (int i = 0; i < FAKE_DEVICES; i++) {
         if (handle == &fake_devices[i].primary)
-            return fake_devices[i].primary.uses > 0 ? &fake_devices[i].primary
-                                                    : NULL;
+            return &fake_devices[i];
     }
-    return fake_handle_find(FAKE_CONTEXT, handle);
+    return NULL;
+}
+
+/* NULL: it was destroyed, or released, or never was one. */
+static const struct fake_context *context_find(cud_context handle)
+{
+    const struct fake_device *d = primary_of(handle);
+
+    if (d == NULL)
+        return fake_handle_find(FAKE_CONTEXT, handle);
+    return d->primary.uses > 0 ? &d->primary : NULL;
 }
 
 bool fake_context_is_live(cud_context context)
@@ -186,12 +195,27 @@ cud_context fake_current_context(void)
     return depth == 0 ? NULL : stack[depth - 1];
 }
 
+cud_result fake_no_context(const char *symbol)
+{
+    return fake_broken(symbol, CUD_INVALID_CONTEXT,
+                       "no context is current in this thread");
+}
+
 /* The first use of the device allocates the context's memory. */
 static larder_result charge(struct fake_device *d)
 {
     larder_result r = larder__sim_enter(d->sim);
 
     return r == LARDER_OK ? larder__sim_leave(d->sim, r) : r;
+}
+
+static larder_result retain(struct fake_device *d)
+{
+    larder_result r = charge(d);
+
+    if (r == LARDER_OK)
+        d->primary.uses++;
+    return r;
 }
 
 cud_result cuDevicePrimaryCtxRetain(cud_context *out, cud_device device)
@@ -202,11 +226,9 @@ cud_result cuDevicePrimaryCtxRetain(cud_context *out, cud_device device)
 
     if (answer != CUD_SUCCESS)
         return answer;
-    r = charge(d);
-    if (r == LARDER_OK) {
-        d->primary.uses++;
+    r = retain(d);
+    if (r == LARDER_OK)
         *out = &d->primary;
-    }
     return fake_end_sim(__func__, d, r);
 }
 
@@ -261,34 +283,37 @@ cud_result cuDevicePrimaryCtxGetState(cud_device device, unsigned *flags,
  * it, until it releases it at its end. */
 static larder_result lent_use(cud_context c)
 {
-    for (int i = 0; i < FAKE_DEVICES; i++) {
-        struct fake_context *primary = &fake_devices[i].primary;
-        larder_result r;
+    struct fake_device *d = primary_of(c);
+    larder_result r;
 
-        if (c != primary || !primary->is_lent)
-            continue;
-        r = charge(&fake_devices[i]);
-        if (r == LARDER_OK) {
-            primary->is_lent = false;
-            primary->uses++;
-        }
-        return r;
-    }
-    return LARDER_OK;
+    if (d == NULL || d->primary.lent_uses == d->primary.lent)
+        return LARDER_OK;
+    r = retain(d);
+    if (r == LARDER_OK)
+        d->primary.lent_uses++;
+    return r;
 }
 
-static cud_result push(const char *symbol, cud_context c)
+/* Make it current, as the context of this number in the thread's stack. */
+static cud_result make_current(const char *symbol, int at, cud_context c)
 {
+    if (at == FAKE_STACK)
+        return fake_broken(symbol, CUD_INVALID_CONTEXT,
+                           "%d contexts are pushed and not popped", at);
     if (lent_use(c) != LARDER_OK)
         return CUD_OUT_OF_MEMORY;
     if (c != NULL && !fake_context_is_live(c))
         return fake_broken(symbol, CUD_INVALID_CONTEXT,
                            "the context is not there any more");
-    if (depth == FAKE_STACK)
-        return fake_broken(symbol, CUD_INVALID_CONTEXT,
-                           "%d contexts are pushed and not popped", depth);
-    stack[depth++] = c;
+    stack[at] = c;
+    depth = at + 1;
     return CUD_SUCCESS;
+}
+
+static void context_drop(struct fake_context *gone)
+{
+    fake_handle_drop(&gone->handle);
+    free(gone);
 }
 
 cud_result cuCtxCreate_v2(cud_context *out, unsigned flags, cud_device device)
@@ -309,7 +334,10 @@ cud_result cuCtxCreate_v2(cud_context *out, unsigned flags, cud_device device)
     }
     c->device = device;
     *out = fake_handle_make(&c->handle, FAKE_CONTEXT);
-    return fake_end(push(__func__, *out));
+    answer = make_current(__func__, depth, *out);
+    if (answer != CUD_SUCCESS)
+        context_drop(c);
+    return fake_end(answer);
 }
 
 cud_result cuCtxDestroy_v2(cud_context context)
@@ -320,10 +348,9 @@ cud_result cuCtxDestroy_v2(cud_context context)
 
     if (answer != CUD_SUCCESS)
         return answer;
-    fake_handle_drop(&gone->handle);
+    context_drop(gone);
     if (depth > 0 && stack[depth - 1] == context)
         depth--;
-    free(gone);
     fake_unlock();
     fake_locals_end(context);
     return CUD_SUCCESS;
@@ -345,16 +372,16 @@ cud_result cuCtxSetCurrent(cud_context context)
 
     if (answer != CUD_SUCCESS)
         return answer;
-    if (depth > 0)
-        depth--;
-    return fake_end(push(__func__, context));
+    return fake_end(make_current(__func__, depth > 0 ? depth - 1 : 0, context));
 }
 
 cud_result cuCtxPushCurrent_v2(cud_context context)
 {
     cud_result answer = fake_begin_bare(__func__);
 
-    return answer != CUD_SUCCESS ? answer : fake_end(push(__func__, context));
+    return answer != CUD_SUCCESS
+               ? answer
+               : fake_end(make_current(__func__, depth, context));
 }
 
 cud_result cuCtxPopCurrent_v2(cud_context *out)

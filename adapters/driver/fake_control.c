@@ -1,5 +1,5 @@
 /* fake_control.c - how a test inspects and controls the stand-in. */
-#include "driver/fake_state.h"
+#include "driver/fake_tables.h"
 
 __attribute__((visibility("default"))) const struct fakecuda_control *
 fakecuda_control(void);
@@ -34,6 +34,8 @@ static void control_remove(int number)
     if (d != NULL)
         fake_device_close(d);
     fake_unlock();
+    if (d != NULL)
+        fake_locals_end(&d->primary);
 }
 
 static larder_device *control_device(int number)

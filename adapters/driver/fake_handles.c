@@ -49,6 +49,17 @@ void fake_handle_drop(struct fake_handle *h)
     *at = h->next;
 }
 
+void fake_handles_each(enum fake_kind kind, fake_handle_fn *fn,
+                       const struct fake_device *d)
+{
+    for (int i = 0; i < HANDLE_BUCKETS; i++) {
+        struct fake_handle *h = handles[i];
+
+        while (h != NULL)
+            h = h->kind == kind && fn(h, d) ? handles[i] : h->next;
+    }
+}
+
 cud_result fake_begin_handle(const char *symbol, enum fake_kind kind,
                              const void *handle, void *out)
 {

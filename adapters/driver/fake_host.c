@@ -38,7 +38,8 @@ bool fake_is_locked(cud_addr addr, size_t bytes)
 {
     const struct host_piece *p = piece_around(addr);
 
-    return p != NULL && bytes <= p->bytes - (addr - (uintptr_t)p->ptr);
+    return fake_is_managed(addr, bytes) ||
+           (p != NULL && bytes <= p->bytes - (addr - (uintptr_t)p->ptr));
 }
 
 static cud_result piece_keep(void *ptr, size_t bytes, bool is_theirs)
@@ -261,10 +262,10 @@ static cud_result allocation_attribute(void *out, int which, cud_addr addr)
 static cud_result pointer_attribute(void *out, int which, cud_addr addr,
                                     struct fake_device *d)
 {
-    unsigned kind = d == NULL ? KIND_HOST : KIND_DEVICE;
     int number = d == NULL ? 0 : fake_number(d);
     cud_context context = d == NULL ? NULL : &d->primary;
     int is_managed = fake_is_managed(addr, 1);
+    unsigned kind = d == NULL && !is_managed ? KIND_HOST : KIND_DEVICE;
 
     switch (which) {
     case POINTER_CONTEXT:
@@ -322,7 +323,7 @@ cud_result cuPointerGetAttribute(void *out, int which, cud_addr addr)
     if (answer != CUD_SUCCESS)
         return answer;
     d = fake_owner_of(addr);
-    if (d == NULL && piece_around(addr) == NULL)
+    if (d == NULL && !fake_is_locked(addr, 1))
         return fake_end(CUD_INVALID_VALUE);
     return fake_end(pointer_attribute(out, which, addr, d));
 }
@@ -360,12 +361,11 @@ static cud_result captured_note(const char *symbol, cud_stream stream,
 {
     struct fake_device *d;
     larder_stream number;
-    cud_result answer = fake_begin(symbol, &d);
+    cud_result answer = fake_begin_stream(symbol, stream, &d, &number);
 
     if (answer != CUD_SUCCESS)
         return answer;
-    answer = fake_stream_number(symbol, d, stream, &number);
-    *is_captured = answer == CUD_SUCCESS && fake_is_captured(d, number);
+    *is_captured = fake_is_captured(d, number);
     if (*is_captured)
         answer = fake_work_note(symbol, d, number, FAKE_LAUNCH_NS);
     return fake_end(answer);

@@ -24,13 +24,13 @@ bool fake_is_managed(cud_addr addr, size_t bytes)
     return m != NULL;
 }
 
-static bool managed_keep(struct fake_device *d, cud_addr addr, size_t bytes)
+static bool managed_keep(int device, cud_addr addr, size_t bytes)
 {
     struct managed *m = calloc(1, sizeof *m);
 
     if (m == NULL)
         return false;
-    *m = (struct managed){managed, addr, bytes, fake_number(d)};
+    *m = (struct managed){managed, addr, bytes, device};
     managed = m;
     return true;
 }
@@ -50,6 +50,18 @@ static void managed_drop(int device, cud_addr addr)
             at = &m->next;
         }
     }
+}
+
+enum { ON_HOST = -1 }; /* in place of a device */
+
+bool fake_managed_keep_host(const void *ptr, size_t bytes)
+{
+    return managed_keep(ON_HOST, (uintptr_t)ptr, bytes);
+}
+
+void fake_managed_drop_host(const void *ptr)
+{
+    managed_drop(ON_HOST, (uintptr_t)ptr);
 }
 
 void fake_managed_forget(int device)
@@ -158,7 +170,7 @@ cud_result cuMemAllocManaged(cud_addr *out, size_t bytes, unsigned flags)
     if (answer != CUD_SUCCESS)
         return answer;
     fake_lock();
-    if (!managed_keep(d, *out, bytes)) {
+    if (!managed_keep(fake_number(d), *out, bytes)) {
         (void)memory_free(d, *out);
         answer = CUD_OUT_OF_MEMORY;
     }

@@ -7,9 +7,10 @@
 
 /* ---- modules ------------------------------------------------------------------ */
 
-/* Of an image in memory, or of a file, which is not read. */
+/* Of an image in memory, or of a file, which is not read.  A library is of no
+ * context. */
 static cud_result module_make(const char *symbol, void **out, const void *image,
-                              bool is_read)
+                              bool is_read, bool is_library)
 {
     cud_result answer = fake_begin_bare(symbol);
     struct fake_module *m;
@@ -26,17 +27,13 @@ static cud_result module_make(const char *symbol, void **out, const void *image,
         free(m);
         return fake_end(CUD_OUT_OF_MEMORY);
     }
+    m->device = is_library ? NULL : fake_current();
     *out = fake_handle_make(&m->handle, FAKE_MODULE);
     return fake_end(CUD_SUCCESS);
 }
 
-static cud_result module_drop(const char *symbol, void *module)
+static void module_end(struct fake_module *gone)
 {
-    struct fake_module *gone;
-    cud_result answer = fake_begin_handle(symbol, FAKE_MODULE, module, &gone);
-
-    if (answer != CUD_SUCCESS)
-        return answer;
     fake_handle_drop(&gone->handle);
     fake_variables_release(gone);
     fake_image_free(&gone->image);
@@ -48,7 +45,33 @@ static cud_result module_drop(const char *symbol, void *module)
         free(f);
     }
     free(gone);
+}
+
+static cud_result module_drop(const char *symbol, void *module)
+{
+    struct fake_module *gone;
+    cud_result answer = fake_begin_handle(symbol, FAKE_MODULE, module, &gone);
+
+    if (answer != CUD_SUCCESS)
+        return answer;
+    module_end(gone);
     return fake_end(CUD_SUCCESS);
+}
+
+static bool module_forget(struct fake_handle *h, const struct fake_device *d)
+{
+    struct fake_module *m = (struct fake_module *)h; /* its first member */
+
+    fake_variables_forget(m, d);
+    if (m->device != d)
+        return false;
+    module_end(m);
+    return true;
+}
+
+void fake_modules_forget(const struct fake_device *d)
+{
+    fake_handles_each(FAKE_MODULE, module_forget, d);
 }
 
 /* Whether there is such an object: a call that needs nothing else of it. */
@@ -92,12 +115,12 @@ static cud_result function_find(const char *symbol, void **out, void *module,
 
 cud_result cuModuleLoad(void **out, const char *path)
 {
-    return module_make(__func__, out, path, false);
+    return module_make(__func__, out, path, false, false);
 }
 
 cud_result cuModuleLoadData(void **out, const void *image)
 {
-    return module_make(__func__, out, image, true);
+    return module_make(__func__, out, image, true, false);
 }
 
 cud_result cuModuleLoadDataEx(void **out, const void *image, unsigned count,
@@ -106,12 +129,12 @@ cud_result cuModuleLoadDataEx(void **out, const void *image, unsigned count,
     (void)count;
     (void)options;
     (void)values;
-    return module_make(__func__, out, image, true);
+    return module_make(__func__, out, image, true, false);
 }
 
 cud_result cuModuleLoadFatBinary(void **out, const void *image)
 {
-    return module_make(__func__, out, image, true);
+    return module_make(__func__, out, image, true, false);
 }
 
 cud_result cuModuleUnload(void *module)
@@ -142,7 +165,7 @@ cud_result cuLibraryLoadData(void **out, const void *image, int *jit,
     (void)options;
     (void)values;
     (void)count;
-    return module_make(__func__, out, image, true);
+    return module_make(__func__, out, image, true, true);
 }
 
 cud_result cuLibraryLoadFromFile(void **out, const char *path, int *jit,
@@ -155,7 +178,7 @@ cud_result cuLibraryLoadFromFile(void **out, const char *path, int *jit,
     (void)options;
     (void)values;
     (void)count;
-    return module_make(__func__, out, path, false);
+    return module_make(__func__, out, path, false, true);
 }
 
 cud_result cuLibraryUnload(void *library)

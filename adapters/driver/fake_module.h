@@ -30,6 +30,7 @@ struct fake_function {
 /* A module, or a library: a module of no context. */
 struct fake_module {
     struct fake_handle handle;
+    const struct fake_device *device; /* NULL: a library, or of no context */
     struct fake_function *functions;
     struct fake_image image;
 };
@@ -49,5 +50,7 @@ struct fake_variable *fake_image_find(struct fake_image *image,
 
 /* Release the memory of the module's variables. */
 void fake_variables_release(struct fake_module *m);
+/* Their memory on this device is gone. */
+void fake_variables_forget(struct fake_module *m, const struct fake_device *d);
 
 #endif

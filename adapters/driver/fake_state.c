@@ -72,6 +72,8 @@ larder_result fake_device_open(struct fake_device *d, const char *spec,
 
 void fake_device_close(struct fake_device *d)
 {
+    fake_streams_forget(d);
+    fake_modules_forget(d);
     fake_captures_forget(d);
     fake_pages_forget(fake_number(d));
     fake_pools_forget(fake_number(d));
@@ -166,8 +168,7 @@ cud_result fake_begin(const char *symbol, struct fake_device **d)
     *d = fake_current();
     if (*d != NULL)
         return CUD_SUCCESS;
-    return fake_end(fake_broken(symbol, CUD_INVALID_CONTEXT,
-                                "no context is current in this thread"));
+    return fake_end(fake_no_context(symbol));
 }
 
 cud_result fake_end(cud_result answer)

@@ -46,8 +46,10 @@ struct fake_context {
     struct fake_handle handle; /* of those that cuCtxCreate() made */
     int device;
     unsigned uses; /* 0: gone */
-    /* A runtime has the handle, and uses it from when it makes it current. */
-    bool is_lent;
+    /* Runtimes that have the handle of a primary context, and how many of them
+     * use it: each does from when it makes it current. */
+    unsigned lent;
+    unsigned lent_uses;
 };
 
 struct fake_device {
@@ -106,6 +108,11 @@ void *fake_handle_make(struct fake_handle *h, enum fake_kind kind);
 /* NULL: there is no such object, or no longer. */
 void *fake_handle_find(enum fake_kind kind, const void *handle);
 void fake_handle_drop(struct fake_handle *h);
+/* Call fn for each object of a kind, once or more often, until it has returned
+ * false for each: true means that it dropped the object. */
+typedef bool fake_handle_fn(struct fake_handle *h, const struct fake_device *d);
+void fake_handles_each(enum fake_kind kind, fake_handle_fn *fn,
+                       const struct fake_device *d);
 /* Begin a call about an object, which is written to *out, a pointer to it. */
 cud_result fake_begin_handle(const char *symbol, enum fake_kind kind,
                              const void *handle, void *out);
@@ -135,12 +142,17 @@ unsigned long fake_calls(const char *symbol);
 struct fake_device *fake_current(void);
 bool fake_context_is_live(cud_context context);
 cud_context fake_current_context(void);
+/* CUD_INVALID_CONTEXT, a broken rule: there is no current context. */
+cud_result fake_no_context(const char *symbol);
 extern int fake_trait_integrated;
 extern int fake_trait_fabric;
 extern int fake_trait_peers;
 
 /* ---- fake_stream.c ------------------------------------------------------ */
 
+/* Begin a call about a stream of the current device. */
+cud_result fake_begin_stream(const char *symbol, cud_stream stream,
+                             struct fake_device **d, larder_stream *number);
 /* The simulated stream behind a handle. */
 cud_result fake_stream_number(const char *symbol, const struct fake_device *d,
                               cud_stream stream, larder_stream *out);
@@ -151,6 +163,7 @@ cud_result fake_event_find(const char *symbol, cud_event event,
 unsigned fake_event_flags(const struct fake_device *d, uint64_t inner);
 /* Whether the default stream waits for it, and it for the default stream. */
 bool fake_stream_is_blocking(cud_stream stream);
+void fake_streams_forget(const struct fake_device *d);
 void fake_waited_all(struct fake_device *d);
 /* Complete all queued work, unless the test completes it. */
 larder_result fake_complete_all(struct fake_device *d);
@@ -215,7 +228,8 @@ struct fake_device *fake_owner_of(cud_addr addr);
  * hands out. */
 bool fake_is_on_host(cud_addr addr, size_t bytes);
 
-/* Whether all of it is page-locked memory of the host. */
+/* Whether all of it is memory of the host that may stand for a device's: managed
+ * or page-locked. */
 bool fake_is_locked(cud_addr addr, size_t bytes);
 
 /* ---- fake_copy.c -------------------------------------------------------- */
@@ -259,6 +273,14 @@ bool fake_is_managed(cud_addr addr, size_t bytes);
  * another process; no mapped pages. */
 bool fake_allocation_find(cud_addr addr, struct sim_ipc *out);
 void fake_managed_forget(int device);
+/* Managed memory that is on no device.  False: no host memory. */
+bool fake_managed_keep_host(const void *ptr, size_t bytes);
+void fake_managed_drop_host(const void *ptr);
+
+/* ---- fake_module.c ------------------------------------------------------ */
+
+/* The device's modules go, and its variables of libraries. */
+void fake_modules_forget(const struct fake_device *d);
 
 /* ---- fake_pool.c -------------------------------------------------------- */
 

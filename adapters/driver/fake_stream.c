@@ -113,30 +113,47 @@ cud_result cuCtxGetStreamPriorityRange(int *least, int *greatest)
     return CUD_SUCCESS;
 }
 
+static void stream_drop(struct fake_stream *gone)
+{
+    fake_handle_drop(&gone->handle);
+    free(gone);
+}
+
 /* The driver lets the work complete on its own; here it completes now. */
 cud_result cuStreamDestroy_v2(cud_stream stream)
 {
     struct fake_device *d;
     struct fake_stream *gone;
     cud_result answer = fake_begin_handle(__func__, FAKE_STREAM, stream, &gone);
-    larder_result r = LARDER_OK;
+    larder_result r;
 
     if (answer != CUD_SUCCESS)
         return answer;
     d = fake_device_get(gone->device);
-    if (d != NULL) {
-        fake_capture_drop(d, gone->number);
-        r = larder_sim_complete(d->dev, gone->number);
-        d->stream_used[gone->number] = 0;
-    }
-    fake_handle_drop(&gone->handle);
-    free(gone);
-    return d == NULL ? fake_end(CUD_SUCCESS) : fake_end_sim(__func__, d, r);
+    fake_capture_drop(d, gone->number);
+    r = larder_sim_complete(d->dev, gone->number);
+    d->stream_used[gone->number] = 0;
+    stream_drop(gone);
+    return fake_end_sim(__func__, d, r);
 }
 
-/* Begin a call about a stream of the current device. */
-static cud_result begin_stream(const char *symbol, cud_stream stream,
-                               struct fake_device **d, larder_stream *number)
+static bool stream_forget(struct fake_handle *h, const struct fake_device *d)
+{
+    struct fake_stream *s = (struct fake_stream *)h; /* its first member */
+
+    if (s->device != fake_number(d))
+        return false;
+    stream_drop(s);
+    return true;
+}
+
+void fake_streams_forget(const struct fake_device *d)
+{
+    fake_handles_each(FAKE_STREAM, stream_forget, d);
+}
+
+cud_result fake_begin_stream(const char *symbol, cud_stream stream,
+                             struct fake_device **d, larder_stream *number)
 {
     cud_result answer = fake_begin(symbol, d);
 
@@ -153,7 +170,7 @@ cud_result cuStreamGetPriority(cud_stream stream, int *out)
 {
     struct fake_device *d;
     larder_stream number;
-    cud_result answer = begin_stream(__func__, stream, &d, &number);
+    cud_result answer = fake_begin_stream(__func__, stream, &d, &number);
 
     if (answer != CUD_SUCCESS)
         return answer;
@@ -165,7 +182,7 @@ cud_result cuStreamGetFlags(cud_stream stream, unsigned *out)
 {
     struct fake_device *d;
     larder_stream number;
-    cud_result answer = begin_stream(__func__, stream, &d, &number);
+    cud_result answer = fake_begin_stream(__func__, stream, &d, &number);
     const struct fake_stream *s;
 
     if (answer != CUD_SUCCESS)
@@ -179,7 +196,7 @@ cud_result cuStreamGetId(cud_stream stream, unsigned long long *out)
 {
     struct fake_device *d;
     larder_stream number;
-    cud_result answer = begin_stream(__func__, stream, &d, &number);
+    cud_result answer = fake_begin_stream(__func__, stream, &d, &number);
 
     if (answer != CUD_SUCCESS)
         return answer;
@@ -202,18 +219,24 @@ cud_result cuStreamGetCtx(cud_stream stream, cud_context *out)
     return fake_end(answer);
 }
 
+/* One without a handle is the current device's. */
 cud_result cuStreamGetDevice(cud_stream stream, cud_device *out)
 {
-    struct fake_device *d;
-    larder_stream number;
-    cud_result answer = begin_stream(__func__, stream, &d, &number);
+    cud_result answer = fake_begin_bare(__func__);
     const struct fake_stream *s;
+    const struct fake_device *d;
+    larder_stream number;
 
     if (answer != CUD_SUCCESS)
         return answer;
     s = stream_find(stream);
-    *out = s == NULL ? fake_number(d) : s->device;
-    return fake_end(CUD_SUCCESS);
+    d = s == NULL ? fake_current() : fake_device_get(s->device);
+    if (d == NULL)
+        return fake_end(fake_no_context(__func__));
+    answer = fake_stream_number(__func__, d, stream, &number);
+    if (answer == CUD_SUCCESS)
+        *out = fake_number(d);
+    return fake_end(answer);
 }
 
 /* ---- waiting --------------------------------------------------------------- */
@@ -242,7 +265,7 @@ cud_result cuStreamSynchronize(cud_stream stream)
 {
     struct fake_device *d;
     larder_stream number;
-    cud_result answer = begin_stream(__func__, stream, &d, &number);
+    cud_result answer = fake_begin_stream(__func__, stream, &d, &number);
     larder_result r;
 
     if (answer != CUD_SUCCESS)
@@ -277,7 +300,7 @@ cud_result cuStreamQuery(cud_stream stream)
 {
     struct fake_device *d;
     larder_stream number;
-    cud_result answer = begin_stream(__func__, stream, &d, &number);
+    cud_result answer = fake_begin_stream(__func__, stream, &d, &number);
 
     if (answer != CUD_SUCCESS)
         return answer;
@@ -435,7 +458,7 @@ cud_result cuEventRecord(cud_event event, cud_stream stream)
     struct fake_device *of;
     larder_stream number;
     uint64_t inner;
-    cud_result answer = begin_stream(__func__, stream, &d, &number);
+    cud_result answer = fake_begin_stream(__func__, stream, &d, &number);
 
     if (answer != CUD_SUCCESS)
         return answer;
@@ -492,7 +515,7 @@ cud_result cuStreamWaitEvent(cud_stream stream, cud_event event, unsigned flags)
     struct fake_device *of;
     larder_stream number;
     uint64_t inner;
-    cud_result answer = begin_stream(__func__, stream, &d, &number);
+    cud_result answer = fake_begin_stream(__func__, stream, &d, &number);
 
     if (answer != CUD_SUCCESS)
         return answer;

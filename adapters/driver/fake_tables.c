@@ -77,7 +77,7 @@ static cud_result interface_primary(cud_context *out, cud_device device)
 
     if (answer != CUD_SUCCESS)
         return answer;
-    d->primary.is_lent = true;
+    d->primary.lent++;
     *out = &d->primary;
     return fake_end(CUD_SUCCESS);
 }

@@ -36,7 +36,15 @@ void fake_variables_release(struct fake_module *m)
             if (v->addr[i] != 0 && d != NULL)
                 (void)larder__device_mem_free(d->dev, v->addr[i]);
         }
+        if (v->managed != NULL)
+            fake_managed_drop_host(v->managed);
     }
+}
+
+void fake_variables_forget(struct fake_module *m, const struct fake_device *d)
+{
+    for (struct fake_variable *v = m->image.variables; v != NULL; v = v->next)
+        v->addr[fake_number(d)] = 0;
 }
 
 /* Begin a call about a variable.  NULL: the call ends with *answer. */
@@ -83,8 +91,7 @@ static cud_result get(const char *symbol, cud_addr *out, size_t *bytes,
         return answer;
     d = fake_current();
     if (d == NULL)
-        return fake_end(fake_broken(symbol, CUD_INVALID_CONTEXT,
-                                    "no context is current in this thread"));
+        return fake_end(fake_no_context(symbol));
     r = place(d, v);
     return r == LARDER_OK ? end(v, v->addr[fake_number(d)], out, bytes)
                           : fake_end_sim(symbol, d, r);
@@ -103,6 +110,19 @@ cud_result cuLibraryGetGlobal(cud_addr *out, size_t *bytes, void *library,
     return get(__func__, out, bytes, library, name, true);
 }
 
+static void *managed_make(const struct fake_variable *v)
+{
+    void *ptr = calloc(1, v->bytes);
+
+    if (ptr == NULL || !fake_managed_keep_host(ptr, v->bytes)) {
+        free(ptr);
+        return NULL;
+    }
+    if (v->values != NULL)
+        memcpy(ptr, v->values, v->bytes);
+    return ptr;
+}
+
 cud_result cuLibraryGetManaged(cud_addr *out, size_t *bytes, void *library,
                                const char *name)
 {
@@ -111,9 +131,8 @@ cud_result cuLibraryGetManaged(cud_addr *out, size_t *bytes, void *library,
 
     if (v == NULL)
         return answer;
-    if (v->managed == NULL && (v->managed = calloc(1, v->bytes)) != NULL &&
-        v->values != NULL)
-        memcpy(v->managed, v->values, v->bytes);
+    if (v->managed == NULL)
+        v->managed = managed_make(v);
     return v->managed != NULL ? end(v, (uintptr_t)v->managed, out, bytes)
                               : fake_end(CUD_OUT_OF_MEMORY);
 }

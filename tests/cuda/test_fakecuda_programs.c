@@ -181,14 +181,54 @@ static void each_device_has_variables_of_its_own(void **state)
 static void managed_variables_are_the_host_s(void **state)
 {
     void *library = load(&code);
+    enum { IS_MANAGED = 8 };
     const int *got = NULL;
     cud_addr addr = 0;
+    int is_managed = 0;
 
     (void)state;
     assert_int_equal(DRIVER(cuLibraryGetManaged)(&addr, NULL, library, "three"),
                      0);
     got = (const int *)(uintptr_t)addr;
     assert_memory_equal(got, code.values + 1, 3 * sizeof *got);
+    assert_int_equal(
+        DRIVER(cuPointerGetAttribute)(&is_managed, IS_MANAGED, addr), 0);
+    assert_int_equal(is_managed, 1);
+    assert_three(addr);
+    assert_int_equal(DRIVER(cuMemAdvise)(addr, 3 * sizeof *got, 1, 0), 0);
+    assert_int_equal(DRIVER(cuLibraryUnload)(library), 0);
+    assert_int_equal(
+        DRIVER(cuPointerGetAttribute)(&is_managed, IS_MANAGED, addr),
+        CUD_INVALID_VALUE);
+}
+
+static void a_device_that_goes_takes_what_is_on_it(void **state)
+{
+    void *library = load(&code);
+    void *module = NULL;
+    cud_context context;
+    cud_stream stream;
+    cud_device device;
+    int number;
+
+    (void)state;
+    assert_int_equal(DRIVER(cuDevicePrimaryCtxRetain)(&context, 1), 0);
+    assert_int_equal(DRIVER(cuCtxPushCurrent_v2)(context), 0);
+    assert_three(variable(library, "three", 3 * sizeof(int)));
+    assert_int_equal(DRIVER(cuModuleLoadData)(&module, &code), 0);
+    assert_int_equal(DRIVER(cuStreamCreate)(&stream, 0), 0);
+    assert_int_equal(DRIVER(cuCtxPopCurrent_v2)(&context), 0);
+    assert_int_equal(DRIVER(cuStreamGetDevice)(stream, &device), 0);
+    assert_int_equal(device, 1); /* whichever is current */
+    fake()->remove(1);
+    assert_ok(fake()->add("sim:64MiB,count=2", 1, &number));
+    assert_int_equal(DRIVER(cuDevicePrimaryCtxRetain)(&context, 1), 0);
+    assert_int_equal(DRIVER(cuCtxPushCurrent_v2)(context), 0);
+    assert_three(variable(library, "three", 3 * sizeof(int)));
+    assert_int_equal(DRIVER(cuStreamGetDevice)(stream, &device),
+                     CUD_INVALID_HANDLE);
+    assert_int_equal(DRIVER(cuModuleUnload)(module), CUD_INVALID_HANDLE);
+    assert_int_equal(DRIVER(cuCtxPopCurrent_v2)(&context), 0);
     assert_int_equal(DRIVER(cuLibraryUnload)(library), 0);
 }
 
@@ -537,6 +577,15 @@ static void a_lent_context_is_in_use_once_it_is_current(void **state)
     assert_int_equal(DRIVER(cuMemFree_v2)(addr), 0);
     assert_int_equal(DRIVER(cuDevicePrimaryCtxRelease_v2)(1), 0);
     assert_active(0);
+    /* Two runtimes. */
+    assert_int_equal(lend(&lent, 1), 0);
+    assert_int_equal(lend(&lent, 1), 0);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(DRIVER(cuCtxSetCurrent)(lent), 0);
+    assert_int_equal(DRIVER(cuDevicePrimaryCtxRelease_v2)(1), 0);
+    assert_active(1);
+    assert_int_equal(DRIVER(cuDevicePrimaryCtxRelease_v2)(1), 0);
+    assert_active(0);
     assert_int_equal(DRIVER(cuCtxPopCurrent_v2)(&own), 0);
     assert_int_equal(fake()->broken(), 0);
 }
@@ -587,6 +636,26 @@ static void values_are_kept_with_a_context(void **state)
 
 enum { PUTS = 300000 };
 
+static void values_go_with_a_device(void **state)
+{
+    put_fn *put = SLOT(put_fn, locals_number, 0);
+    get_fn *get = SLOT(get_fn, locals_number, 2);
+    cud_context other = NULL;
+    void *found = NULL;
+    int key = 1;
+    int value = 10;
+    int number;
+
+    (void)state;
+    assert_int_equal(DRIVER(cuDevicePrimaryCtxRetain)(&other, 1), 0);
+    ended = 0;
+    assert_int_equal(put(other, &key, &value, end_of), 0);
+    fake()->remove(1);
+    assert_int_equal(ended, 11);
+    assert_int_equal(get(&found, other, &key), CUD_INVALID_HANDLE);
+    assert_ok(fake()->add("sim:64MiB,count=2", 1, &number));
+}
+
 static void *puts_and_drops(void *context)
 {
     put_fn *put = SLOT(put_fn, locals_number, 0);
@@ -627,6 +696,7 @@ int main(void)
         TEST(variables_are_as_the_code_says),
         TEST(each_device_has_variables_of_its_own),
         TEST(managed_variables_are_the_host_s),
+        TEST(a_device_that_goes_takes_what_is_on_it),
         TEST(code_that_is_not_read_has_what_was_registered),
         TEST(boxes_are_copied_by_rows),
         TEST(a_box_between_devices_names_contexts_that_exist),
@@ -640,6 +710,7 @@ int main(void)
         TEST(a_table_that_is_not_known_is_refused),
         TEST(a_lent_context_is_in_use_once_it_is_current),
         TEST(values_are_kept_with_a_context),
+        TEST(values_go_with_a_device),
         TEST(threads_keep_values_at_once),
     };
 

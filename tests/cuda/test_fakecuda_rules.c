@@ -252,6 +252,7 @@ static void a_context_that_is_gone_is_refused(void **state)
 {
     cud_context old;
     cud_context new;
+    cud_context current = NULL;
     cud_addr addr;
 
     (void)state;
@@ -261,6 +262,11 @@ static void a_context_that_is_gone_is_refused(void **state)
     assert_int_equal(DRIVER(cuCtxCreate_v2)(&new, 0, 0), 0);
     assert_no_context(old);
     assert_no_context((cud_context)(uintptr_t)4096);
+    /* What was current stays. */
+    assert_rule(CUD_INVALID_CONTEXT, DRIVER(cuCtxSetCurrent)(old),
+                "not there any more");
+    assert_int_equal(DRIVER(cuCtxGetCurrent)(&current), 0);
+    assert_ptr_equal(current, new);
     assert_int_equal(DRIVER(cuCtxDestroy_v2)(new), 0);
     assert_rule(CUD_INVALID_CONTEXT, DRIVER(cuMemAlloc_v2)(&addr, 512),
                 "no context is current");
@@ -401,6 +407,8 @@ static void the_flags_of_a_captured_stream_are_not_told(void **state)
     assert_int_equal(DRIVER(cuStreamCreate)(&other, NON_BLOCKING), 0);
     assert_int_equal(DRIVER(cuStreamBeginCapture_v2)(stream, RELAXED), 0);
     assert_int_equal(DRIVER(cuStreamGetFlags)(other, &flags), 0);
+    /* Other properties are. */
+    assert_int_equal(DRIVER(cuStreamSetAttribute)(stream, 1, &flags), 0);
     assert_status(stream, 1);
     assert_rule(CUD_CAPTURE_UNSUPPORTED,
                 DRIVER(cuStreamGetFlags)(stream, &flags),

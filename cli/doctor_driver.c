@@ -65,15 +65,14 @@ static void add_module(struct doctor *d, const struct family *family)
 static void add_gpu(struct doctor *d, const struct family *family, int n,
                     const larder_device_props *props)
 {
-    char total[UNITS_MAX], granularity[UNITS_MAX];
+    const char *total = units_bytes(props->total_bytes);
     struct doctor_finding *f;
 
-    units_bytes(props->total_bytes, total);
     if (props->granularity_bytes != 0) {
         doctor_say(d, DOCTOR_FINE, PART, "GPU",
                    "%s:%d is %s, %s; virtual memory in pages of %s",
                    family->name, n, props->name, total,
-                   units_bytes(props->granularity_bytes, granularity));
+                   units_bytes(props->granularity_bytes));
         return;
     }
     f = doctor_say(d, DOCTOR_NOTE, PART, "GPU",

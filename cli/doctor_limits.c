@@ -25,7 +25,6 @@ enum { FILES_FEW = 1024, MAPPINGS_FEW = 65530 };
 static void check_address_space(struct doctor *d)
 {
     struct rlimit limit;
-    char bytes[UNITS_MAX];
     struct doctor_finding *f;
 
     if (getrlimit(RLIMIT_AS, &limit) != 0)
@@ -35,8 +34,7 @@ static void check_address_space(struct doctor *d)
         return;
     }
     f = doctor_say(d, DOCTOR_PROBLEM, PART, "address space",
-                   "limited to %s (RLIMIT_AS)",
-                   units_bytes(limit.rlim_cur, bytes));
+                   "limited to %s (RLIMIT_AS)", units_bytes(limit.rlim_cur));
     doctor_advise(f, "drivers and expandable segments reserve address space "
                      "for more than the GPU's memory: raise it (ulimit -v "
                      "unlimited)");
@@ -62,7 +60,6 @@ static void check_files(struct doctor *d)
 static void check_locked(struct doctor *d)
 {
     struct rlimit limit;
-    char bytes[UNITS_MAX];
 
     if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0)
         return;
@@ -70,7 +67,7 @@ static void check_locked(struct doctor *d)
         doctor_say(d, DOCTOR_FINE, PART, "locked memory", "not limited");
     else
         doctor_say(d, DOCTOR_FINE, PART, "locked memory", "%s (RLIMIT_MEMLOCK)",
-                   units_bytes(limit.rlim_cur, bytes));
+                   units_bytes(limit.rlim_cur));
 }
 
 /* ---- limits of the container -------------------------------------------------- */
@@ -133,7 +130,6 @@ static uint64_t container_limit(void)
 static void check_container(struct doctor *d)
 {
     uint64_t limit = container_limit();
-    char bytes[UNITS_MAX];
 
     /* Version 1 writes a number near 2^63 for "none". */
     if (limit >= UINT64_C(1) << 62) {
@@ -143,7 +139,7 @@ static void check_container(struct doctor *d)
     doctor_say(d, DOCTOR_NOTE, PART, "container memory",
                "limited to %s: host memory, pinned memory and a simulated GPU "
                "with backing=memory count towards it",
-               units_bytes(limit, bytes));
+               units_bytes(limit));
 }
 
 /* ---- limits of the system --------------------------------------------------- */
@@ -186,7 +182,6 @@ static void check_overcommit(struct doctor *d)
 static void check_shared(struct doctor *d)
 {
     struct statvfs fs;
-    char bytes[UNITS_MAX];
     struct doctor_finding *f;
     uint64_t size;
 
@@ -199,7 +194,7 @@ static void check_shared(struct doctor *d)
     }
     size = (uint64_t)fs.f_blocks * fs.f_frsize;
     f = doctor_say(d, size < GIB ? DOCTOR_NOTE : DOCTOR_FINE, PART,
-                   "shared memory", "%s (/dev/shm)", units_bytes(size, bytes));
+                   "shared memory", "%s (/dev/shm)", units_bytes(size));
     if (size < GIB)
         doctor_advise(f, "PyTorch's data loaders pass batches through it and "
                          "crash if it is full: start the container with "

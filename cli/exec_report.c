@@ -32,8 +32,6 @@ static void print_calls(const json_t *line, FILE *out)
 
 static void print_device(const json_t *line, FILE *out)
 {
-    char a[UNITS_MAX];
-    char b[UNITS_MAX];
     uint64_t failed = exec_report_number(line, "failed_calls");
     uint64_t broken = exec_report_number(line, "broken_rules");
     uint64_t launches = exec_report_number(line, "launches");
@@ -42,10 +40,10 @@ static void print_device(const json_t *line, FILE *out)
             (int)exec_report_number(line, "device"),
             (long)exec_report_number(line, "pid"));
     fprintf(out, "  memory       %s at most, of %s\n",
-            units_bytes(exec_report_number(line, "peak_bytes"), a),
-            units_bytes(exec_report_number(line, "capacity_bytes"), b));
+            units_bytes(exec_report_number(line, "peak_bytes")),
+            units_bytes(exec_report_number(line, "capacity_bytes")));
     fprintf(out, "  held at end  %s\n",
-            units_bytes(exec_report_number(line, "held_bytes"), a));
+            units_bytes(exec_report_number(line, "held_bytes")));
     print_calls(line, out);
     if (launches != 0)
         fprintf(out, "  launches     %llu, of kernels and graphs: none ran\n",
@@ -53,7 +51,7 @@ static void print_device(const json_t *line, FILE *out)
     if (failed != 0)
         fprintf(out, "  failed       %llu calls\n", (unsigned long long)failed);
     fprintf(out, "  driver time  %s, estimated\n",
-            units_time(exec_report_number(line, "driver_time_ns"), a));
+            units_time(exec_report_number(line, "driver_time_ns")));
     if (broken != 0)
         fprintf(out,
                 "  broken rules %llu (LARDER_FAKECUDA_LOG=FILE lists "

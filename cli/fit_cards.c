@@ -111,10 +111,8 @@ static bool add_json(struct fit_cards *f, const struct named_card *card,
 bool fit_cards_add(struct fit_cards *f, const struct named_card *card,
                    const struct tune *t)
 {
-    char memory[UNITS_MAX];
     char conf[REPLAY_CONF_MAX];
-    const char *cells[] = {card->name,
-                           units_bytes(card->card.total_bytes, memory),
+    const char *cells[] = {card->name, units_bytes(card->card.total_bytes),
                            as_it_is(t), cure_of(t, conf)};
     bool ok = true;
 

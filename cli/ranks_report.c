@@ -80,26 +80,21 @@ static bool print_verdict(const struct report_ranks *ranks,
 
 static void print_range(const char *label, struct report_spread s)
 {
-    char a[UNITS_MAX];
-    char b[UNITS_MAX];
-    char c[UNITS_MAX];
 
-    printf("%-*s%s to %s, median %s\n", INDENT, label, units_bytes(s.min, a),
-           units_bytes(s.max, b), units_bytes(s.median, c));
+    printf("%-*s%s to %s, median %s\n", INDENT, label, units_bytes(s.min),
+           units_bytes(s.max), units_bytes(s.median));
 }
 
 static void print_outlier(const struct report_ranks *ranks,
                           const struct report_outlier *o, bool first)
 {
-    char by[UNITS_MAX];
-    char frame_by[UNITS_MAX];
 
     printf("%-*s", INDENT, first ? "Outliers" : "");
     print_name(ranks, o->rank);
-    printf(": %s %s than the median", units_bytes(o->by, by),
+    printf(": %s %s than the median", units_bytes(o->by),
            o->over ? "more" : "less");
     if (o->frame != NULL)
-        printf("; %s %s from %s", units_bytes(o->frame_by, frame_by),
+        printf("; %s %s from %s", units_bytes(o->frame_by),
                o->over ? "more" : "less", o->frame);
     putchar('\n');
 }
@@ -177,17 +172,14 @@ static void add_row(struct table *table, const struct report_ranks *ranks,
 {
     const struct report_rank *rank = &ranks->items[i];
     char name[NAME_MAX_BYTES];
-    char text[3][UNITS_MAX];
-    char events[UNITS_MAX];
     const char *cells[COLUMNS] = {
         name_of(ranks, i, name),
-        units_bytes(rank->peak_allocated, text[0]),
-        units_bytes(rank->peak_reserved, text[1]),
-        rank->asked > 0 ? units_bytes(rank->asked, text[2]) : "-",
-        events,
+        units_bytes(rank->peak_allocated),
+        units_bytes(rank->peak_reserved),
+        rank->asked > 0 ? units_bytes(rank->asked) : "-",
+        units_count(rank->events),
     };
 
-    snprintf(events, sizeof events, "%" PRIu64, rank->events);
     table_add(table, cells);
 }
 

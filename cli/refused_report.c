@@ -7,27 +7,18 @@
 #include "units.h"
 #include "snapshot/plain_text.h"
 
-static const char *bytes(uint64_t n, char out[UNITS_MAX])
-{
-    return units_bytes(n, out);
-}
-
 /* Print the device of the trial. */
 static void print_device(const struct replay_refused *r)
 {
-    char a[UNITS_MAX];
-    char b[UNITS_MAX];
-    char c[UNITS_MAX];
-
     if (!r->on_card) {
         printf("  tried on a device of %s, as given\n",
-               bytes(r->device_bytes, a));
+               units_bytes(r->device_bytes));
         return;
     }
     printf("  tried on the recorded card, of which %s was available to this "
            "process: %s that it\n  held and %s that the driver had left\n",
-           bytes(r->device_bytes, a), bytes(r->card.reserved, b),
-           bytes(r->card.driver_free, c));
+           units_bytes(r->device_bytes), units_bytes(r->card.reserved),
+           units_bytes(r->card.driver_free));
 }
 
 static void print_setting(const struct replay_setting *s)
@@ -70,24 +61,23 @@ static void print_cures(const struct replay_refused *r)
 
 static void print_verdict(const struct replay_refused *r)
 {
-    char a[UNITS_MAX];
-
     if (r->fits && r->by_beginning)
         printf("it succeeds here, but also under the recorded settings: it "
                "failed because of how memory\nwas laid out before the "
                "recording began, which an empty device does not show\n");
     else if (r->fits && r->min_bytes < r->device_bytes)
         printf("it would now succeed, with %s to spare\n",
-               bytes(r->device_bytes - r->min_bytes, a));
+               units_bytes(r->device_bytes - r->min_bytes));
     else if (r->fits)
         printf("it would now succeed, with nothing to spare\n");
     else if (r->by_beginning)
         printf("it fails by %s, because of how memory was laid out before the "
                "recording began: on an\nempty device it succeeds under these "
                "settings, so other settings cannot be judged\n",
-               bytes(r->short_bytes, a));
+               units_bytes(r->short_bytes));
     else {
-        printf("it fails again: %s more is needed", bytes(r->short_bytes, a));
+        printf("it fails again: %s more is needed",
+               units_bytes(r->short_bytes));
         print_cures(r);
     }
 }
@@ -95,7 +85,6 @@ static void print_verdict(const struct replay_refused *r)
 void refused_report_print(const char *path, const struct replay_snapshot *s)
 {
     const struct replay_refused *r = &s->refused;
-    char a[UNITS_MAX];
 
     if (!r->card.found)
         return;
@@ -103,7 +92,7 @@ void refused_report_print(const char *path, const struct replay_snapshot *s)
     plain_text_put(stdout, path);
     printf(", device %zu: the recording ran out of memory on a request for %s "
            "(event %" PRIu32 ")\n",
-           s->device, bytes(r->card.asked, a), r->card.event);
+           s->device, units_bytes(r->card.asked), r->card.event);
     print_device(r);
     print_verdict(r);
 }

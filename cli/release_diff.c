@@ -182,10 +182,8 @@ static bool print_step(void *ctx, size_t release)
 
 static void print_bytes(const char *name, uint64_t a, uint64_t b)
 {
-    char one[UNITS_MAX];
-    char two[UNITS_MAX];
 
-    printf("%-18s %12s %12s\n", name, units_bytes(a, one), units_bytes(b, two));
+    printf("%-18s %12s %12s\n", name, units_bytes(a), units_bytes(b));
 }
 
 static void print_figures(const struct comparison *c,

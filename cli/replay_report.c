@@ -11,64 +11,39 @@
 #include "table.h"
 #include "units.h"
 #include "snapshot/plain_text.h"
+#include "trace/ends_with.h"
 
-enum { CELL_MAX = 64, COLUMN_COUNT = 11 };
+enum { COLUMN_COUNT = 11 };
 
-/* A row of the table being built. */
-struct row {
-    const char *cells[COLUMN_COUNT];
-    char texts[COLUMN_COUNT][CELL_MAX];
-    char name[PATH_MAX];
-    size_t count;
-};
-
-static void row_text(struct row *row, const char *text)
-{
-    row->cells[row->count++] = text;
-}
-
-/* A trace's path without the common suffixes. */
-static void row_name(struct row *row, const char *path)
+/* The path without the common endings, and the device of a snapshot. */
+static void name_row(const struct replay_job *job,
+                     const struct replay_result *r, char out[PATH_MAX])
 {
     static const char *const endings[] = {".trace.zst", ".trace", ".pickle",
                                           ".json"};
-    size_t length = strlen(path);
-    char *text = row->name;
+    int length = (int)strlen(job->path);
 
     for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
-        size_t n = strlen(endings[i]);
-
-        if (length > n && strcmp(path + length - n, endings[i]) == 0) {
-            length -= n;
+        if (ends_with(job->path, endings[i])) {
+            length -= (int)strlen(endings[i]);
             break;
         }
     }
-    snprintf(text, sizeof row->name, "%.*s", (int)length, path);
-    plain_text(text);
-    row_text(row, text);
-}
-
-static void row_count(struct row *row, uint64_t n)
-{
-    char *text = row->texts[row->count];
-
-    snprintf(text, CELL_MAX, "%" PRIu64, n);
-    row_text(row, text);
-}
-
-static void row_bytes(struct row *row, uint64_t bytes)
-{
-    row_text(row, units_bytes(bytes, row->texts[row->count]));
+    snprintf(out, PATH_MAX, "%.*s", length, job->path);
+    plain_text(out);
+    length = (int)strlen(out);
+    if (r->snapshot != NULL)
+        snprintf(out + length, PATH_MAX - (size_t)length, ":%zu",
+                 r->snapshot->device);
 }
 
 /* A negative number means unknown. */
-static void row_real(struct row *row, double x, const char *unit)
+static const char *real_in(double x, const char *unit, char out[UNITS_MAX])
 {
-    char *text = row->texts[row->count];
-
-    if (x >= 0)
-        snprintf(text, CELL_MAX, "%.1f%s", x, unit);
-    row_text(row, x >= 0 ? text : "-");
+    if (x < 0)
+        return "-";
+    snprintf(out, UNITS_MAX, "%.1f%s", x, unit);
+    return out;
 }
 
 static void add_head(struct table *t)
@@ -80,37 +55,27 @@ static void add_head(struct table *t)
     table_add(t, head);
 }
 
-/* Append the device's number to a snapshot's name. */
-static void row_device(struct row *row, const struct replay_result *r)
-{
-    size_t length = strlen(row->name);
-
-    if (r->snapshot != NULL)
-        snprintf(row->name + length, sizeof row->name - length, ":%zu",
-                 r->snapshot->device);
-}
-
 static void add_result(struct table *t, const struct replay_job *job,
                        const struct replay_result *r)
 {
-    struct row row = {.count = 0};
+    char name[PATH_MAX];
+    const char *const cells[COLUMN_COUNT] = {
+        name,
+        units_count(r->ops),
+        units_bytes(r->peak_requested_bytes),
+        units_bytes(r->peak_allocated_bytes),
+        units_bytes(r->peak_reserved_bytes),
+        real_in(100 * r->peak_fragmentation, "%", (char[UNITS_MAX]){0}),
+        units_count(r->driver_calls),
+        units_time(r->driver_time_ns),
+        real_in(r->ns_per_op, "", (char[UNITS_MAX]){0}),
+        units_count(r->oom_count),
+        r->min_capacity_bytes != 0 ? units_bytes(r->min_capacity_bytes)
+                                   : "none",
+    };
 
-    row_name(&row, job->path);
-    row_device(&row, r);
-    row_count(&row, r->ops);
-    row_bytes(&row, r->peak_requested_bytes);
-    row_bytes(&row, r->peak_allocated_bytes);
-    row_bytes(&row, r->peak_reserved_bytes);
-    row_real(&row, 100 * r->peak_fragmentation, "%");
-    row_count(&row, r->driver_calls);
-    row_text(&row, units_time(r->driver_time_ns, row.texts[row.count]));
-    row_real(&row, r->ns_per_op, "");
-    row_count(&row, r->oom_count);
-    if (r->min_capacity_bytes != 0)
-        row_bytes(&row, r->min_capacity_bytes);
-    else
-        row_text(&row, "none");
-    table_add(t, row.cells);
+    name_row(job, r, name);
+    table_add(t, cells);
 }
 
 static void add_job(struct table *t, const struct replay_job *job)

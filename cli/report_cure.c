@@ -38,17 +38,14 @@ static void add_need(const struct tune *t, const struct tune_candidate *best,
     const struct tune_input *in = &t->inputs->items[0];
     uint64_t need = best->worst.min_capacity_bytes;
     size_t length = strlen(text);
-    char a[UNITS_MAX];
-    char b[UNITS_MAX];
-    char c[UNITS_MAX];
+    const char *a = units_bytes_up(need);
+    const char *c = units_bytes(saves);
 
-    units_bytes_up(need, a);
-    units_bytes(saves, c);
     if (in->card.found)
         snprintf(text + length, WORDS_MAX - length,
                  ".  Replayed this way, the run gets past this request and "
                  "needs at least %s of the card's %s (%s less than now)",
-                 a, units_bytes(in->card.bytes, b), c);
+                 a, units_bytes(in->card.bytes), c);
     else
         snprintf(
             text + length, WORDS_MAX - length,
@@ -61,15 +58,13 @@ static void add_price(const struct tune *t, const struct tune_candidate *best,
 {
     const struct tune_cell *now = &t->candidates[0].worst;
     size_t length = strlen(text);
-    char a[UNITS_MAX];
-    char b[UNITS_MAX];
 
     snprintf(text + length, WORDS_MAX - length,
              ", because %s.  It makes %" PRIu64 " driver calls (now %" PRIu64
              ") and reserves %s on a large card (now %s).",
              tune_reason(&best->setting), best->worst.driver_calls,
-             now->driver_calls, units_bytes(best->worst.peak_reserved_bytes, a),
-             units_bytes(now->peak_reserved_bytes, b));
+             now->driver_calls, units_bytes(best->worst.peak_reserved_bytes),
+             units_bytes(now->peak_reserved_bytes));
 }
 
 static void add_conditions(const struct tune_candidate *best, char *text)

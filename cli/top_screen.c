@@ -175,22 +175,19 @@ static void draw_bar(const struct screen *s, uint64_t in_use, uint64_t cached,
 
 static void draw_bytes(uint64_t bytes, bool is_known)
 {
-    char text[UNITS_MAX];
 
-    printw("%10s", is_known ? units_bytes(bytes, text) : "-");
+    printw("%10s", is_known ? units_bytes(bytes) : "-");
 }
 
 static void draw_device(struct screen *s, const struct top_device *d, int row)
 {
-    char used[UNITS_MAX];
-    char total[UNITS_MAX];
 
     attron(A_BOLD);
     mvprintw(row, 0, "%-20.20s ", d->d.name[0] != '\0' ? d->d.name : "GPU");
     attroff(A_BOLD);
     draw_bar(s, d->used_bytes, 0, d->d.total_bytes);
-    printw(" %s of %s  ", units_bytes(d->used_bytes, used),
-           units_bytes(d->d.total_bytes, total));
+    printw(" %s of %s  ", units_bytes(d->used_bytes),
+           units_bytes(d->d.total_bytes));
     draw_spark(s, track_of(s, d, 0), d->d.total_bytes);
 }
 
@@ -268,11 +265,10 @@ static void draw_keys(const struct screen *s)
 {
     const struct top_process *p = s->pick.process;
     bool is_own = p != NULL && p->has_ledger && p->p.is_own;
-    char bytes[UNITS_MAX];
 
     mvaddstr(LINES - 2, 0, "arrows select  s sort  / filter");
     if (is_own && top_cached(p) > 0)
-        printw("  t release %s", units_bytes(top_cached(p), bytes));
+        printw("  t release %s", units_bytes(top_cached(p)));
     if (is_own)
         addstr("  l limit");
     addstr("  q quit");

@@ -24,46 +24,36 @@ enum column {
 };
 
 /* A dash if the value is unknown or unset. */
-static const char *bytes_or_dash(uint64_t bytes, bool is_known,
-                                 char out[UNITS_MAX])
-{
-    return is_known ? units_bytes(bytes, out) : "-";
-}
+#define BYTES_OR_DASH(bytes, is_known) ((is_known) ? units_bytes(bytes) : "-")
 
 static void add_process(struct table *t, const struct top_process *p)
 {
-    char text[COLUMNS][UNITS_MAX];
-    const char *cells[COLUMNS] = {[NAME] = p->p.name, [PID] = text[PID]};
+    const larder_ledger_process *l = &p->p;
     bool known = p->has_ledger;
+    const char *cells[COLUMNS] = {
+        [NAME] = l->name,
+        [PID] = units_count((uint64_t)l->pid),
+        [HELD] = units_bytes(top_held(p)),
+        [CONTEXT] = BYTES_OR_DASH(l->context_bytes, l->context_bytes != 0),
+        [RESERVED] = BYTES_OR_DASH(l->reserved_bytes, known),
+        [IN_USE] = BYTES_OR_DASH(l->in_use_bytes, known),
+        [CACHED] = BYTES_OR_DASH(top_cached(p), known),
+        [MINIMUM] = BYTES_OR_DASH(l->minimum_bytes, l->minimum_bytes != 0),
+        [LIMIT] = BYTES_OR_DASH(l->limit_bytes, l->limit_bytes != 0),
+    };
 
-    snprintf(text[PID], UNITS_MAX, "%lld", (long long)p->p.pid);
-    cells[HELD] = units_bytes(top_held(p), text[HELD]);
-    cells[CONTEXT] = bytes_or_dash(p->p.context_bytes, p->p.context_bytes != 0,
-                                   text[CONTEXT]);
-    cells[RESERVED] = bytes_or_dash(p->p.reserved_bytes, known, text[RESERVED]);
-    cells[IN_USE] = bytes_or_dash(p->p.in_use_bytes, known, text[IN_USE]);
-    cells[CACHED] = bytes_or_dash(top_cached(p), known, text[CACHED]);
-    cells[MINIMUM] = bytes_or_dash(p->p.minimum_bytes, p->p.minimum_bytes != 0,
-                                   text[MINIMUM]);
-    cells[LIMIT] =
-        bytes_or_dash(p->p.limit_bytes, p->p.limit_bytes != 0, text[LIMIT]);
     table_add(t, cells);
 }
 
 static void print_device(const struct top_device *d)
 {
-    char used[UNITS_MAX];
-    char total[UNITS_MAX];
-    char limit[UNITS_MAX];
 
     printf("%s: %s of %s in use", d->d.name[0] != '\0' ? d->d.name : "GPU",
-           units_bytes(d->used_bytes, used),
-           units_bytes(d->d.total_bytes, total));
+           units_bytes(d->used_bytes), units_bytes(d->d.total_bytes));
     if (d->d.group >= 0)
         printf(", ledger of group %lld", (long long)d->d.group);
     if (d->group_limit_bytes != 0)
-        printf(", at most %s for all",
-               units_bytes(d->group_limit_bytes, limit));
+        printf(", at most %s for all", units_bytes(d->group_limit_bytes));
     puts("");
 }
 

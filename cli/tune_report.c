@@ -70,20 +70,17 @@ static void add_candidate(struct table *table, const struct tune *t,
                           const struct tune_candidate *c)
 {
     char name[REPLAY_CONF_MAX + 32];
-    char text[3][UNITS_MAX];
-    char calls[UNITS_MAX];
     const char *cells[COLUMNS] = {
         tune_report_setting(t, c, name, sizeof name),
         fits_word(t, c),
         c->worst.min_capacity_bytes != 0
-            ? units_bytes_up(c->worst.min_capacity_bytes, text[0])
+            ? units_bytes_up(c->worst.min_capacity_bytes)
             : "none",
-        units_bytes(c->worst.peak_reserved_bytes, text[1]),
-        calls,
-        units_time(c->worst.driver_time_ns, text[2]),
+        units_bytes(c->worst.peak_reserved_bytes),
+        units_count(c->worst.driver_calls),
+        units_time(c->worst.driver_time_ns),
     };
 
-    snprintf(calls, sizeof calls, "%" PRIu64, c->worst.driver_calls);
     table_add(table, cells);
 }
 
@@ -155,8 +152,7 @@ static void print_capacity(const struct tune *t, const char *card,
     char text[UNITS_MAX];
 
     if (card[0] != '\0')
-        printf("the %s's %s (%s)", card,
-               units_bytes(t->options->capacity, text),
+        printf("the %s's %s (%s)", card, units_bytes(t->options->capacity),
                t->options->context_bytes > 0 ? "net of the context"
                                              : "no context");
     else if (t->options->capacity != 0)
@@ -172,8 +168,6 @@ static void print_capacity(const struct tune *t, const char *card,
 static void print_scope(const struct tune *t)
 {
     struct tune_scope scope = tune_scope(t);
-    char a[UNITS_MAX];
-    char b[UNITS_MAX];
 
     if (!tune_ended(t) && scope.after > 0)
         printf("The program continued after that request failed; what it needs "
@@ -189,14 +183,14 @@ static void print_scope(const struct tune *t)
     else if (scope.next_bytes > 0)
         printf("Only the first step was recorded: the next one starts with "
                "another %s of optimizer state\nand may need %s.\n",
-               units_bytes(scope.next_bytes, a),
-               units_bytes_up(
-                   now(t)->worst.min_capacity_bytes + scope.next_bytes, b));
+               units_bytes(scope.next_bytes),
+               units_bytes_up(now(t)->worst.min_capacity_bytes +
+                              scope.next_bytes));
     if (scope.grows_bytes_per_step > 0)
         printf("Memory use grows: each pass starts with at least %s more than "
                "the one before, and later\npasses that do the same each need "
                "that much more.\n",
-               units_bytes(scope.grows_bytes_per_step, a));
+               units_bytes(scope.grows_bytes_per_step));
 }
 
 /* Ready to paste. */
@@ -233,29 +227,26 @@ static void print_gain(const struct tune *t, const struct tune_candidate *c,
                        const char *card)
 {
     const char *least = tune_ended(t) ? "" : "at least ";
-    char a[UNITS_MAX];
-    char b[UNITS_MAX];
 
     if (!tune_fits_now(t)) {
         printf(
             tune_ended(t)
                 ? "With this setting the recording fits on "
                 : "With this setting the job gets past the failed request on ");
-        print_capacity(t, card, units_bytes_up);
+        print_capacity(t, card, units_bytes_up_in);
         printf(": it needs ");
     } else {
         printf("With this setting the recording needs ");
     }
-    printf("%s%s", least, units_bytes_up(c->worst.min_capacity_bytes, a));
+    printf("%s%s", least, units_bytes_up(c->worst.min_capacity_bytes));
     if (now(t)->worst.min_capacity_bytes != 0)
-        printf(" (now %s)",
-               units_bytes_up(now(t)->worst.min_capacity_bytes, b));
+        printf(" (now %s)", units_bytes_up(now(t)->worst.min_capacity_bytes));
     printf(", because %s.\n", tune_reason(&c->setting));
     printf("It makes %" PRIu64 " driver calls in a first pass (now %" PRIu64
            ") and reserves %s on a large card\n(now %s).\n",
            c->worst.driver_calls, now(t)->worst.driver_calls,
-           units_bytes(c->worst.peak_reserved_bytes, a),
-           units_bytes(now(t)->worst.peak_reserved_bytes, b));
+           units_bytes(c->worst.peak_reserved_bytes),
+           units_bytes(now(t)->worst.peak_reserved_bytes));
 }
 
 /* The rank with the largest need. */
@@ -279,7 +270,6 @@ static bool print_holders(const struct tune *t)
     struct snapshot *s = NULL;
     struct tool_error error;
     size_t count;
-    char text[UNITS_MAX];
     bool ok;
 
     if (!in->is_snapshot || strcmp(in->path, "-") == 0)
@@ -290,9 +280,8 @@ static bool print_holders(const struct tune *t)
     if (ok && count > 0) {
         printf("Largest holders at the peak:\n");
         for (size_t i = 0; i < count; i++)
-            printf("  %10s in %" PRIu64 "  %s\n",
-                   units_bytes(holders[i].bytes, text), holders[i].count,
-                   holders[i].frame);
+            printf("  %10s in %" PRIu64 "  %s\n", units_bytes(holders[i].bytes),
+                   holders[i].count, holders[i].frame);
     }
     snapshot_free(s);
     return ok;
@@ -322,13 +311,12 @@ static void print_kept(const struct tune *t)
 static bool print_no_cure(const struct tune *t, const char *card)
 {
     uint64_t bytes = least_short(t);
-    char text[UNITS_MAX];
 
     printf("\nNo setting helps");
     if (bytes != TUNE_ENDLESS) {
         printf(": the best still needs %s (%" PRIu64 " bytes) more than ",
-               units_bytes(bytes, text), bytes);
-        print_capacity(t, card, units_bytes);
+               units_bytes(bytes), bytes);
+        print_capacity(t, card, units_bytes_in);
     }
     printf(".\n");
     print_kept(t);
@@ -368,17 +356,15 @@ static void add_rank(struct table *table, const struct tune *t, size_t number)
 {
     const struct tune_input *in = &t->inputs->items[number];
     const struct tune_cell *cell = &now(t)->cells[number];
-    char text[3][UNITS_MAX];
     const char *cells[] = {
         in->name,
         !tune_has_capacity(t) ? "-"
         : cell->fits          ? "yes"
                               : "no",
-        cell->min_capacity_bytes != 0
-            ? units_bytes_up(cell->min_capacity_bytes, text[0])
-            : "none",
-        units_bytes(cell->peak_allocated_bytes, text[1]),
-        units_bytes(cell->peak_reserved_bytes, text[2]),
+        cell->min_capacity_bytes != 0 ? units_bytes_up(cell->min_capacity_bytes)
+                                      : "none",
+        units_bytes(cell->peak_allocated_bytes),
+        units_bytes(cell->peak_reserved_bytes),
     };
 
     table_add(table, cells);
@@ -399,9 +385,6 @@ static bool print_spread(const struct tune *t)
     uint64_t *sizes = calloc(count, sizeof *sizes);
     uint64_t middle;
     size_t outliers = 0;
-    char a[UNITS_MAX];
-    char b[UNITS_MAX];
-    char c[UNITS_MAX];
 
     if (sizes == NULL)
         return false;
@@ -410,15 +393,15 @@ static bool print_spread(const struct tune *t)
     qsort(sizes, count, sizeof *sizes, compare_sizes);
     middle = sizes[count / 2];
     printf("\nWorst: %s.  From %s to %s, median %s.\n", worst_input(t)->name,
-           units_bytes(sizes[0], a), units_bytes(sizes[count - 1], b),
-           units_bytes(middle, c));
+           units_bytes(sizes[0]), units_bytes(sizes[count - 1]),
+           units_bytes(middle));
     for (size_t i = 0; i < count; i++) {
         uint64_t n = now(t)->cells[i].min_capacity_bytes;
 
         if (n <= middle + middle / 10 && n + middle / 10 >= middle)
             continue;
         printf("%s %s (%s)", outliers++ == 0 ? "Unlike the others:" : ",",
-               t->inputs->items[i].name, units_bytes(n, a));
+               t->inputs->items[i].name, units_bytes(n));
     }
     printf("%s", outliers > 0 ? "\n" : "");
     free(sizes);
@@ -466,25 +449,22 @@ static void print_no_fit(const struct tune *t, const char *card)
 {
     uint64_t need = now(t)->worst.min_capacity_bytes;
     uint64_t missing = tune_short_bytes(t, now(t));
-    char a[UNITS_MAX];
 
     printf("It does not fit on ");
-    print_capacity(t, card, units_bytes);
+    print_capacity(t, card, units_bytes_in);
     if (missing == TUNE_ENDLESS)
         printf(", nor on a device of any other size");
     else
-        printf(": it is %s short%s", units_bytes_up(missing, a),
+        printf(": it is %s short%s", units_bytes_up(missing),
                tune_ended(t) ? "" : " at the failed request");
     if (need != 0 && !t->by_beginning)
         printf(" and needs %s%s", tune_ended(t) ? "" : "at least ",
-               units_bytes_up(need, a));
+               units_bytes_up(need));
     printf(".\n");
 }
 
 static void print_fits(const struct tune *t, const char *card)
 {
-    char a[UNITS_MAX];
-
     if (!tune_fits_now(t)) {
         print_no_fit(t, card);
         return;
@@ -495,12 +475,9 @@ static void print_fits(const struct tune *t, const char *card)
         printf("No verdict: the first step fits on ");
     else
         printf("The recording fits on ");
-    print_capacity(t, card, units_bytes_up);
-    units_bytes_up(now(t)->worst.min_capacity_bytes, a);
-    if (tune_ended(t))
-        printf(": it needs %s.\n", a);
-    else
-        printf(": it needs at least %s.\n", a);
+    print_capacity(t, card, units_bytes_up_in);
+    printf(": it needs %s%s.\n", tune_ended(t) ? "" : "at least ",
+           units_bytes_up(now(t)->worst.min_capacity_bytes));
 }
 
 bool fit_report_print(const struct tune *t, const char *card)

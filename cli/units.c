@@ -44,17 +44,17 @@ static const char *write_bytes(uint64_t bytes, bool up, char out[UNITS_MAX])
     return out;
 }
 
-const char *units_bytes(uint64_t bytes, char out[UNITS_MAX])
+const char *units_bytes_in(uint64_t bytes, char out[UNITS_MAX])
 {
     return write_bytes(bytes, false, out);
 }
 
-const char *units_bytes_up(uint64_t bytes, char out[UNITS_MAX])
+const char *units_bytes_up_in(uint64_t bytes, char out[UNITS_MAX])
 {
     return write_bytes(bytes, true, out);
 }
 
-const char *units_time(uint64_t ns, char out[UNITS_MAX])
+const char *units_time_in(uint64_t ns, char out[UNITS_MAX])
 {
     static const char *const names[] = {"us", "ms", "s"};
     double x = (double)ns / 1000;
@@ -76,5 +76,11 @@ const char *units_time(uint64_t ns, char out[UNITS_MAX])
         unit++;
     }
     snprintf(out, UNITS_MAX, "%.*f %s", digits_after_point(x), x, names[unit]);
+    return out;
+}
+
+const char *units_count_in(uint64_t count, char out[UNITS_MAX])
+{
+    snprintf(out, UNITS_MAX, "%" PRIu64, count);
     return out;
 }

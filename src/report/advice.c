@@ -84,18 +84,17 @@ static bool advise_call(const struct run_summary *r, const struct shortage *s,
 {
     uint64_t softmax = would_spare(r, s, REMEDY_ATTENTION);
     uint64_t loss = would_spare(r, s, REMEDY_LOSS);
-    char a[REPORT_WORD];
 
     if (softmax >= missing && softmax >= loss)
         fprintf(out,
                 "  Fused attention (scaled_dot_product_attention) is enough: a "
                 "softmax takes %s of it.",
-                report_bytes(softmax, a));
+                report_bytes(softmax));
     else if (loss >= missing)
         fprintf(out,
                 "  Computing the loss in pieces is enough: with eight pieces "
                 "it takes %s less.",
-                report_bytes(loss, a));
+                report_bytes(loss));
     return softmax >= missing || loss >= missing;
 }
 
@@ -116,12 +115,9 @@ static uint64_t advise_less(const struct run_summary *r,
     uint64_t passing =
         s->asked +
         in_use(r, s, 1U << REPORT_ACTIVATIONS | 1U << REPORT_TEMPORARIES);
-    char a[REPORT_WORD];
-    char b[REPORT_WORD];
-    char frame[REPORT_FRAME];
 
     fprintf(out, "Reduce the memory in use at that moment by %s%s.",
-            report_bytes(missing, a),
+            report_bytes(missing),
             shortage_of_all(s) ? "; no setting does that" : "");
     if (advise_call(r, s, missing, out))
         return missing;
@@ -130,13 +126,12 @@ static uint64_t advise_less(const struct run_summary *r,
             out,
             "  Make the batch or sequence %" PRIu64
             " %% smaller (activations, temporaries and the request take %s)",
-            rounded_up(missing, passing), report_bytes(passing, b));
+            rounded_up(missing, passing), report_bytes(passing));
     else
         fputs("  Quantise, shard or offload what stays allocated", out);
     if (missing < passing && activations != UINT32_MAX)
-        fprintf(
-            out, ", or recompute activations, starting with those of %s",
-            report_frame(r->lifetimes->snapshot, activations, false, frame));
+        fprintf(out, ", or recompute activations, starting with those of %s",
+                report_frame(r->lifetimes->snapshot, activations, false));
     fputs(".", out);
     return missing;
 }
@@ -149,10 +144,9 @@ static uint64_t advise_pieces(const struct run_summary *r,
     const char *rest = replayed ? ", or allocate it first."
                                 : ", or find a setting that makes it usable: "
                                   "`larder tune` replays them.";
-    char a[REPORT_WORD];
 
     fprintf(out, "Free earlier what pins %s of free memory%s",
-            report_bytes(s->free_bytes, a),
+            report_bytes(s->free_bytes),
             is_expandable(r)
                 ? ", or allocate it first: segments are expandable already."
                 : rest);
@@ -161,12 +155,11 @@ static uint64_t advise_pieces(const struct run_summary *r,
 
 static uint64_t advise_waiting(const struct shortage *s, FILE *out)
 {
-    char a[REPORT_WORD];
 
     fprintf(out,
             "Let the other stream catch up before this request, or use "
             "record_stream less: %s was freed, but that stream still used it.",
-            report_bytes(s->moment.pending, a));
+            report_bytes(s->moment.pending));
     return s->moment.pending;
 }
 
@@ -174,7 +167,6 @@ static uint64_t advise_cause(const struct run_summary *r,
                              const struct shortage *s, uint32_t activations,
                              bool replayed, FILE *out)
 {
-    char a[REPORT_WORD];
 
     switch (s->cause) {
     case SHORTAGE_TOO_MUCH:
@@ -187,26 +179,26 @@ static uint64_t advise_cause(const struct run_summary *r,
         fprintf(out,
                 "Allocate on the stream that owns the memory, or on fewer "
                 "streams: a free block of %s belonged to another stream.",
-                report_bytes(s->stream_largest, a));
+                report_bytes(s->stream_largest));
         return s->stream_largest;
     case SHORTAGE_POOLS:
         fprintf(out,
                 "Before this request, release the captured graph or memory "
                 "pool that holds a free block of %s.",
-                report_bytes(s->pool_largest, a));
+                report_bytes(s->pool_largest));
         return s->pool_largest;
     case SHORTAGE_LIMIT:
         fprintf(out,
                 "Raise the process's memory limit "
                 "(set_per_process_memory_fraction): the driver had %s left.",
-                report_bytes(s->driver_free, a));
+                report_bytes(s->driver_free));
         return s->driver_free;
     case SHORTAGE_REFUSED:
         fprintf(out,
                 "Raise the limit%s: a free block of %s was not used.  The "
                 "recording does not say which rule prevented it.",
                 has_max_split(r) ? " or max_split_size_mb" : "",
-                report_bytes(s->own_largest, a));
+                report_bytes(s->own_largest));
         return s->own_largest;
     }
     return 0;
@@ -239,11 +231,9 @@ static bool find_worst(const struct run_summary *r, const struct shortage *s,
 static void write_limits(const struct run_summary *r, const struct shortage *s,
                          uint64_t saves, uint64_t worst, FILE *out)
 {
-    char a[REPORT_WORD];
 
     if (worst > saves)
-        fprintf(out, "  An earlier failure was %s short.",
-                report_bytes(worst, a));
+        fprintf(out, "  An earlier failure was %s short.", report_bytes(worst));
     if (report_allocations_after(r, s->event) == 0)
         fputs("  Nothing after that request was recorded.", out);
     else
@@ -305,32 +295,27 @@ static bool find_best(const struct run_summary *r, enum remedy *best,
 }
 
 /* The line of the largest allocation that would be smaller. */
-static const char *line_of(const struct run_summary *r,
-                           const struct remedy_worth *w,
-                           char frame[REPORT_FRAME])
+static uint32_t line_of(const struct run_summary *r,
+                        const struct remedy_worth *w)
 {
     const struct lifetimes *l = r->lifetimes;
-    uint32_t line =
-        w->largest != UINT32_MAX
-            ? report_own_frame(l->snapshot, l->allocs[w->largest].stack)
-            : UINT32_MAX;
 
-    return report_frame(l->snapshot, line, false, frame);
+    return w->largest != UINT32_MAX
+               ? report_own_frame(l->snapshot, l->allocs[w->largest].stack)
+               : UINT32_MAX;
 }
 
 static void advise_leak(const struct run_summary *r,
                         const struct remedy_worth *w, FILE *out)
 {
     uint32_t largest;
-    char a[REPORT_WORD];
-    char b[REPORT_WORD];
-    char frame[REPORT_FRAME];
 
     fprintf(out,
             "Free what each iteration leaves behind (%s each time, from %s): "
             "that saves about %s.",
-            report_bytes(finding_leak(r, &largest), a), line_of(r, w, frame),
-            report_bytes(w->bytes, b));
+            report_bytes(finding_leak(r, &largest)),
+            report_frame(r->lifetimes->snapshot, line_of(r, w), false),
+            report_bytes(w->bytes));
 }
 
 #define NO_PATHS "  No call path shows the origin."
@@ -346,13 +331,11 @@ static bool has_path(const struct run_summary *r, uint32_t line)
 static void advise_temporaries(const struct run_summary *r,
                                const struct remedy_worth *w, FILE *out)
 {
-    char a[REPORT_WORD];
-    char b[REPORT_WORD];
-    char frame[REPORT_FRAME];
+    const char *a = report_bytes(w->at_peak);
+    const char *b = report_bytes(w->bytes);
+    const char *frame =
+        report_frame(r->lifetimes->snapshot, r->main_temporaries, false);
 
-    report_bytes(w->at_peak, a);
-    report_bytes(w->bytes, b);
-    report_frame(r->lifetimes->snapshot, r->main_temporaries, false, frame);
     if (!has_path(r, r->main_temporaries))
         fprintf(out,
                 "Halve the temporaries: they take %s at the peak, and halving "
@@ -375,11 +358,10 @@ static void advise_temporaries(const struct run_summary *r,
 static void advise_activations(const struct run_summary *r,
                                const struct remedy_worth *w, FILE *out)
 {
-    char a[REPORT_WORD];
-    char frame[REPORT_FRAME];
+    const char *a = report_bytes(w->bytes);
+    const char *frame =
+        report_frame(r->lifetimes->snapshot, r->main_activations, false);
 
-    report_bytes(w->bytes, a);
-    report_frame(r->lifetimes->snapshot, r->main_activations, false, frame);
     if (!has_path(r, r->main_activations))
         fprintf(out,
                 "Halve the memory that is held for a while: that saves about "
@@ -425,22 +407,22 @@ static bool are_older(const struct run_summary *r)
 static void advise_remedy(const struct run_summary *r, enum remedy remedy,
                           const struct remedy_worth *w, FILE *out)
 {
-    char a[REPORT_WORD];
-    char frame[REPORT_FRAME];
+    const char *a = report_bytes(w->bytes);
+    const char *frame =
+        report_frame(r->lifetimes->snapshot, line_of(r, w), false);
 
-    report_bytes(w->bytes, a);
     switch (remedy) {
     case REMEDY_ATTENTION:
         fprintf(out,
                 "Use fused attention (scaled_dot_product_attention) at %s: "
                 "without the allocations of its softmax the peak is %s lower.",
-                line_of(r, w, frame), a);
+                frame, a);
         break;
     case REMEDY_LOSS:
         fprintf(out,
                 "Compute the loss at %s in pieces: with eight pieces the peak "
                 "is %s lower.",
-                line_of(r, w, frame), a);
+                frame, a);
         break;
     case REMEDY_ACTIVATIONS:
         advise_activations(r, w, out);

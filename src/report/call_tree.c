@@ -163,22 +163,16 @@ static bool is_worth(const struct writing *w, const struct call_node *node)
 static void write_node(const struct writing *w, const struct call_node *node,
                        bool is_same, int depth)
 {
-    char bytes[REPORT_WORD];
-    char frame[REPORT_FRAME];
-    uint64_t all = w->t->nodes[0].bytes;
+    const struct report_group group = {
+        .key = node->frame, .count = node->count, .older = node->older};
+    const char *frame = report_group_label(w->s, &group, BY_LINE, w->whole);
 
-    report_group_label(w->s,
-                       &(struct report_group){.key = node->frame,
-                                              .count = node->count,
-                                              .older = node->older},
-                       BY_LINE, w->whole, frame);
     if (is_same)
         fprintf(w->out, "  %10s  %5s  %*s%s\n", "", "", 2 * depth, "", frame);
     else
-        fprintf(w->out, "  %10s  %3.0f %%  %*s%s\n",
-                report_bytes(node->bytes, bytes),
-                all > 0 ? 100.0 * (double)node->bytes / (double)all : 0.0,
-                2 * depth, "", frame);
+        fprintf(w->out, "  %10s  %3.0f %%  %*s%s\n", report_bytes(node->bytes),
+                report_percent(node->bytes, w->t->nodes[0].bytes), 2 * depth,
+                "", frame);
 }
 
 static void write_below(const struct writing *w, const struct call_node *parent,
@@ -187,7 +181,6 @@ static void write_below(const struct writing *w, const struct call_node *parent,
     const struct call_node *nodes = w->t->nodes;
     size_t shown = 0;
     uint64_t left = 0;
-    char bytes[REPORT_WORD];
 
     for (uint32_t n = parent->child; n != 0; n = nodes[n].next) {
         bool is_same = nodes[n].bytes == parent->bytes;
@@ -202,8 +195,8 @@ static void write_below(const struct writing *w, const struct call_node *parent,
         write_below(w, &nodes[n], is_same && depth > 0 ? depth : depth + 1);
     }
     if (left > 0 && shown > 0)
-        fprintf(w->out, "  %10s         %*sin others\n",
-                report_bytes(left, bytes), 2 * depth, "");
+        fprintf(w->out, "  %10s         %*sin others\n", report_bytes(left),
+                2 * depth, "");
 }
 
 void call_tree_write(const struct call_tree *t, const struct snapshot *s,

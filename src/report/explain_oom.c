@@ -21,18 +21,10 @@ static void write_requester(const struct explanation *t)
 {
     const struct lifetimes *l = t->s->moment.lifetimes;
     uint32_t stack = l->events[t->s->event].stack;
-    char frame[REPORT_REQUESTER];
 
     if (stack != 0)
         fprintf(t->out, "Requested %s.\n",
-                report_requester(l->snapshot, stack, frame));
-}
-
-static const char *percent(uint64_t part, uint64_t whole, char buf[REPORT_WORD])
-{
-    snprintf(buf, REPORT_WORD, "%.0f %%",
-             whole > 0 ? 100.0 * (double)part / (double)whole : 0.0);
-    return buf;
+                report_requester(l->snapshot, stack));
 }
 
 /* ---- figures ------------------------------------------------------------------- */
@@ -41,33 +33,30 @@ static void write_figures(const struct explanation *t)
 {
     const struct shortage *s = t->s;
     const struct moment *m = &s->moment;
-    char a[REPORT_WORD];
-    char b[REPORT_WORD];
-    char c[REPORT_WORD];
 
     fprintf(t->out, "%s was requested on stream %" PRIu64 ".",
-            report_bytes(s->asked, a),
+            report_bytes(s->asked),
             snapshot_stream(m->lifetimes->snapshot, s->stream));
     if (s->driver_known)
         fprintf(t->out, "  The driver had %s left.",
-                report_bytes(s->driver_free, a));
+                report_bytes(s->driver_free));
     fputs("\n", t->out);
     write_requester(t);
     fprintf(t->out,
             "Reserved: %s in %zu segment%s: %s in use, %s free in %zu block%s",
-            report_bytes(m->reserved, a), m->area_count,
-            report_plural(m->area_count), report_bytes(m->allocated, b),
-            report_bytes(s->free_bytes, c), m->gap_count,
+            report_bytes(m->reserved), m->area_count,
+            report_plural(m->area_count), report_bytes(m->allocated),
+            report_bytes(s->free_bytes), m->gap_count,
             report_plural(m->gap_count));
     if (m->pending > 0)
         fprintf(t->out, ", %s freed but still in use by other streams",
-                report_bytes(m->pending, a));
+                report_bytes(m->pending));
     if (m->outside > 0)
         fprintf(t->out, ".\n%s is in segments that the recording does not show",
-                report_bytes(m->outside, a));
+                report_bytes(m->outside));
     fprintf(t->out,
             ".\nThe largest free block that this request could use: %s.\n",
-            report_bytes(s->own_largest, a));
+            report_bytes(s->own_largest));
 }
 
 /* ---- the cause ---------------------------------------------------------------------- */
@@ -76,16 +65,13 @@ static void write_too_much(const struct explanation *t)
 {
     const struct shortage *s = t->s;
     uint64_t needed = s->moment.allocated + s->moment.pending + s->asked;
-    char a[REPORT_WORD];
-    char b[REPORT_WORD];
-    char c[REPORT_WORD];
 
     fprintf(
         t->out,
         "Why: not enough memory.  In use or requested: %s, available to this "
         "process: %s; %s is missing.",
-        report_bytes(needed, a), report_bytes(s->attainable, b),
-        report_bytes(needed > s->attainable ? needed - s->attainable : 0, c));
+        report_bytes(needed), report_bytes(s->attainable),
+        report_bytes(needed > s->attainable ? needed - s->attainable : 0));
     fputs(shortage_of_all(t->s) ? "  No setting changes that.\n" : "\n",
           t->out);
 }
@@ -93,26 +79,23 @@ static void write_too_much(const struct explanation *t)
 static void write_fragments(const struct explanation *t)
 {
     const struct shortage *s = t->s;
-    char a[REPORT_WORD];
-    char b[REPORT_WORD];
 
     fprintf(t->out,
             "Why: fragmentation.  %s was free%s, which is enough, but not in "
             "one block: %s is in segments that are partly in use",
-            report_bytes(s->free_bytes + s->driver_free, a),
+            report_bytes(s->free_bytes + s->driver_free),
             s->driver_free > 0 ? ", including the driver's free memory" : "",
-            report_bytes(s->free_bytes - s->whole_free, b));
+            report_bytes(s->free_bytes - s->whole_free));
     if (s->whole_free > 0)
         fprintf(t->out,
                 ", and %s in segments that are entirely free but were not "
                 "released",
-                report_bytes(s->whole_free, a));
+                report_bytes(s->whole_free));
     fputs(".\n", t->out);
 }
 
 static void write_cause(const struct explanation *t)
 {
-    char a[REPORT_WORD];
 
     switch (t->s->cause) {
     case SHORTAGE_TOO_MUCH:
@@ -125,18 +108,18 @@ static void write_cause(const struct explanation *t)
         fprintf(t->out,
                 "Why: each stream has its own free memory.  A block of %s was "
                 "free, but belongs to another stream.\n",
-                report_bytes(t->s->stream_largest, a));
+                report_bytes(t->s->stream_largest));
         break;
     case SHORTAGE_POOLS:
         fprintf(t->out,
                 "Why: each pool has its own free memory.  A block of %s was "
                 "free, but in a pool that this request may not use.\n",
-                report_bytes(t->s->pool_largest, a));
+                report_bytes(t->s->pool_largest));
         break;
     case SHORTAGE_PENDING:
         fprintf(t->out,
                 "Why: %s was freed, but recorded streams still used it.\n",
-                report_bytes(t->s->moment.pending, a));
+                report_bytes(t->s->moment.pending));
         break;
     case SHORTAGE_LIMIT:
         fprintf(
@@ -145,7 +128,7 @@ static void write_cause(const struct explanation *t)
             "enough: a limit of the process (set_per_process_memory_fraction) "
             "refused the request, or the driver could not find that much in "
             "one block.\n",
-            report_bytes(t->s->driver_free, a));
+            report_bytes(t->s->driver_free));
         break;
     case SHORTAGE_REFUSED:
         fprintf(
@@ -153,7 +136,7 @@ static void write_cause(const struct explanation *t)
             "Why: a block of %s was free, but was not used: a memory limit, "
             "or max_split_size, which keeps large blocks unsplit, prevented "
             "it.\n",
-            report_bytes(t->s->own_largest, a));
+            report_bytes(t->s->own_largest));
         break;
     }
 }
@@ -211,7 +194,6 @@ static void write_age(FILE *out, const struct shortage *s,
                       const struct lifetime *a)
 {
     const struct snapshot_event *events = s->moment.lifetimes->events;
-    char text[REPORT_WORD];
 
     if (a->start == LIFETIME_BEFORE) {
         fputs("older than the recording", out);
@@ -223,8 +205,7 @@ static void write_age(FILE *out, const struct shortage *s,
         (events[s->event].has & SNAPSHOT_HAS_TIME) != 0)
         fprintf(out, " (%s)",
                 report_time(report_elapsed(events[a->start].time_us,
-                                           events[s->event].time_us),
-                            text));
+                                           events[s->event].time_us)));
 }
 
 static void write_pin(const struct explanation *t,
@@ -233,14 +214,10 @@ static void write_pin(const struct explanation *t,
     const struct moment *m = &t->s->moment;
     const struct snapshot *snapshot = m->lifetimes->snapshot;
     const struct lifetime *pin = oldest(m, area);
-    char a[REPORT_WORD];
-    char b[REPORT_WORD];
-    char c[REPORT_WORD];
-    char frame[REPORT_FRAME];
 
     fprintf(t->out, "  %10s of %10s free, the largest block %s",
-            report_bytes(area_free(area), a), report_bytes(area->size, b),
-            report_bytes(area->largest_gap, c));
+            report_bytes(area_free(area)), report_bytes(area->size),
+            report_bytes(area->largest_gap));
     if (!shortage_may_use(t->s, area))
         fprintf(t->out, " (of stream %" PRIu64 ", another pool or both)",
                 snapshot_stream(snapshot, area->stream));
@@ -248,11 +225,11 @@ static void write_pin(const struct explanation *t,
         fputs("; nothing in it is in use\n", t->out);
         return;
     }
-    fprintf(t->out, ";\n%6s pinned by %" PRIu32 "%s: %s%s %s, ", "",
-            area->count, area->count == 1 ? " allocation" : ", the oldest",
-            report_bytes(pin->rounded, a), pin->stack != 0 ? " from" : ",",
-            report_frame(snapshot, report_own_frame(snapshot, pin->stack),
-                         false, frame));
+    fprintf(
+        t->out, ";\n%6s pinned by %" PRIu32 "%s: %s%s %s, ", "", area->count,
+        area->count == 1 ? " allocation" : ", the oldest",
+        report_bytes(pin->rounded), pin->stack != 0 ? " from" : ",",
+        report_frame(snapshot, report_own_frame(snapshot, pin->stack), false));
     write_age(t->out, t->s, pin);
     fputs("\n", t->out);
 }
@@ -287,16 +264,11 @@ static bool write_holders(const struct explanation *t, struct tool_error *error)
         return false;
     fputs("Who held the most:\n", t->out);
     for (i = 0; i < count && i < HOLDERS_SHOWN; i++) {
-        char a[REPORT_WORD];
-        char b[REPORT_WORD];
-        char frame[REPORT_FRAME];
-
-        fprintf(
-            t->out, "  %10s  %5s  in %5" PRIu64 "  %s\n",
-            report_bytes(groups[i].bytes, a),
-            percent(groups[i].bytes, t->s->moment.allocated, b),
-            groups[i].count,
-            report_group_label(snapshot, &groups[i], BY_LINE, false, frame));
+        fprintf(t->out, "  %10s  %3.0f %%  in %5" PRIu64 "  %s\n",
+                report_bytes(groups[i].bytes),
+                report_percent(groups[i].bytes, t->s->moment.allocated),
+                groups[i].count,
+                report_group_label(snapshot, &groups[i], BY_LINE, false));
     }
     free(groups);
     return true;
@@ -328,38 +300,34 @@ static void suggest_less(const struct explanation *t)
         needed > s->attainable ? needed - s->attainable : s->asked;
     uint64_t activations = category_bytes(t, REPORT_ACTIVATIONS) +
                            category_bytes(t, REPORT_TEMPORARIES) + s->asked;
-    char a[REPORT_WORD];
-    char b[REPORT_WORD];
-
     fprintf(t->out, "  - %s less in use at that moment.\n",
-            report_bytes(missing, a));
+            report_bytes(missing));
     if (missing < activations)
-        fprintf(t->out,
-                "  - Activations, temporaries and this request take %s: a "
-                "batch or sequence smaller by a little more than %s would be "
-                "enough if they scale with it; so would recomputing them "
-                "(activation checkpointing).\n",
-                report_bytes(activations, a), percent(missing, activations, b));
+        fprintf(
+            t->out,
+            "  - Activations, temporaries and this request take %s: a "
+            "batch or sequence smaller by a little more than %.0f %% would be "
+            "enough if they scale with it; so would recomputing them "
+            "(activation checkpointing).\n",
+            report_bytes(activations), report_percent(missing, activations));
 }
 
 static void suggest_for_fragments(const struct explanation *t)
 {
     const struct shortage *s = t->s;
-    char a[REPORT_WORD];
-    char b[REPORT_WORD];
 
     if (s->whole_free > 0 && s->whole_free + s->driver_free >= s->asked)
         fprintf(t->out,
                 "  - Releasing entirely free segments (empty_cache) before "
                 "this request: %s.\n",
-                report_bytes(s->whole_free, a));
+                report_bytes(s->whole_free));
     if (!s->expandable)
         fprintf(
             t->out,
             "  - expandable_segments:True: free pages could have been used "
             "wherever they are; %s of %s would have been needed.\n",
-            report_bytes(s->moment.allocated + s->moment.pending + s->asked, a),
-            report_bytes(s->attainable, b));
+            report_bytes(s->moment.allocated + s->moment.pending + s->asked),
+            report_bytes(s->attainable));
     else
         fputs("  - Segments were expandable already "
               "(expandable_segments:True), but "
@@ -370,15 +338,14 @@ static void suggest_for_fragments(const struct explanation *t)
     fprintf(t->out,
             "  - A request of at most %s, or several of that size instead of "
             "one.\n",
-            report_bytes(s->would_fit, a));
+            report_bytes(s->would_fit));
 }
 
 static void write_remedies(const struct explanation *t)
 {
-    char a[REPORT_WORD];
 
     fprintf(t->out, "What would have fitted: up to %s.\n",
-            report_bytes(t->s->would_fit, a));
+            report_bytes(t->s->would_fit));
     fputs("What would have helped:\n", t->out);
     switch (t->s->cause) {
     case SHORTAGE_TOO_MUCH:

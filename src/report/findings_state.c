@@ -38,30 +38,27 @@ void find_unused(const struct run_summary *f, struct finding_list *list)
     uint64_t whole = wholly_free(m);
     struct report_text title;
     struct report_text text;
-    char a[REPORT_WORD];
-    char b[REPORT_WORD];
 
     if (!worth(unused, m->reserved) || !finding_begin(list, &title, &text))
         return;
     fprintf(title.out, "%s reserved but not in use at the peak",
-            report_bytes(unused, a));
+            report_bytes(unused));
     fprintf(text.out,
             "Of %s held from the driver, %.0f %% was unused at the peak, in "
             "%zu block%s.\n",
-            report_bytes(m->reserved, b),
-            100.0 * (double)unused / (double)m->reserved, m->gap_count,
-            report_plural(m->gap_count));
+            report_bytes(m->reserved), report_percent(unused, m->reserved),
+            m->gap_count, report_plural(m->gap_count));
     if (whole > 0)
         fprintf(text.out,
                 "%s of it is in entirely free segments, which are released "
                 "before memory runs out.\n",
-                report_bytes(whole < unused ? whole : unused, b));
+                report_bytes(whole < unused ? whole : unused));
     if (unused > whole && worth(f->savable, m->reserved) &&
         !f->lifetimes->snapshot->settings.expandable_segments)
         fprintf(text.out,
                 "%s is in segments that are partly in use; `larder tune` "
                 "replays the settings that might use it.\n",
-                report_bytes(unused - whole, b));
+                report_bytes(unused - whole));
     finding_end(list, &title, &text);
 }
 
@@ -72,19 +69,17 @@ void find_rounding(const struct run_summary *f, struct finding_list *list)
         m->allocated > m->requested ? m->allocated - m->requested : 0;
     struct report_text title;
     struct report_text text;
-    char a[REPORT_WORD];
 
     if (!worth(lost, m->allocated) || !finding_begin(list, &title, &text))
         return;
-    fprintf(title.out, "%s lost to rounding at the peak",
-            report_bytes(lost, a));
+    fprintf(title.out, "%s lost to rounding at the peak", report_bytes(lost));
     fprintf(
         text.out,
         "Requests are rounded up to 512 bytes or more, and a cached block may "
         "be a little larger: %zu allocation%s in use, on "
         "average %s each.  Fewer and larger tensors waste less.\n",
         m->live_count, m->live_count == 1 ? " was" : "s were",
-        report_bytes(m->requested / m->live_count, a));
+        report_bytes(m->requested / m->live_count));
     finding_end(list, &title, &text);
 }
 
@@ -119,17 +114,13 @@ void find_temporaries(const struct run_summary *f, struct finding_list *list)
     const struct lifetime *a;
     struct report_text title;
     struct report_text text;
-    char word[REPORT_WORD];
-    char frame[REPORT_FRAME];
 
     if (!worth(bytes, f->peak.allocated) || !finding_begin(list, &title, &text))
         return;
     a = &f->lifetimes->allocs[largest];
-    fprintf(title.out, "Temporaries take %s of the peak",
-            report_bytes(bytes, word));
-    fprintf(text.out, "The largest is %s from %s",
-            report_bytes(a->requested, word),
-            report_frame(s, report_own_frame(s, a->stack), false, frame));
+    fprintf(title.out, "Temporaries take %s of the peak", report_bytes(bytes));
+    fprintf(text.out, "The largest is %s from %s", report_bytes(a->requested),
+            report_frame(s, report_own_frame(s, a->stack), false));
     if (a->end < f->lifetimes->event_count && a->start != LIFETIME_BEFORE)
         fprintf(text.out, ", freed after %" PRIu32 " event%s",
                 a->end - a->start, report_plural(a->end - a->start));
@@ -169,21 +160,18 @@ static void add_stranded(const struct run_summary *f, uint32_t stream,
         share->reserved > share->used ? share->reserved - share->used : 0;
     struct report_text title;
     struct report_text text;
-    char a[REPORT_WORD];
-    char b[REPORT_WORD];
 
     /* With a single stream this is ordinary fragmentation. */
     if (share->reserved == f->peak.reserved || unused < share->reserved / 2 ||
         !worth(unused, f->peak.reserved) || !finding_begin(list, &title, &text))
         return;
-    fprintf(title.out, "%s stranded on stream %" PRIu64,
-            report_bytes(unused, a),
+    fprintf(title.out, "%s stranded on stream %" PRIu64, report_bytes(unused),
             snapshot_stream(f->lifetimes->snapshot, stream));
     fprintf(text.out,
             "%s is reserved for that stream, and most of it was free when "
             "the other streams needed the most: freed memory is reused only "
             "on its own stream.\n",
-            report_bytes(share->reserved, b));
+            report_bytes(share->reserved));
     finding_end(list, &title, &text);
 }
 
@@ -207,12 +195,11 @@ void find_pending(const struct run_summary *f, struct finding_list *list)
     const struct moment *m = &f->peak;
     struct report_text title;
     struct report_text text;
-    char a[REPORT_WORD];
 
     if (!worth(m->pending, m->reserved) || !finding_begin(list, &title, &text))
         return;
     fprintf(title.out, "%s freed but waiting at the peak",
-            report_bytes(m->pending, a));
+            report_bytes(m->pending));
     fputs("record_stream delays the reuse of freed memory until the other "
           "stream has finished with it.  Let that stream catch up earlier.\n",
           text.out);

@@ -90,26 +90,24 @@ void find_leaks(const struct run_summary *f, struct finding_list *list)
     uint64_t min = finding_leak(f, &largest);
     struct report_text title;
     struct report_text text;
-    char a[REPORT_WORD];
-    char frame[REPORT_FRAME];
 
     if (min == 0 || !finding_begin(list, &title, &text))
         return;
-    fprintf(title.out, "Each iteration leaves %s behind", report_bytes(min, a));
-    fprintf(text.out,
-            "In each of %zu iterations at least that much is never freed; the "
-            "largest such allocation of the last one: %s from %s.  %s\n",
-            f->iterations.count - 3,
-            report_bytes(f->lifetimes->allocs[largest].requested, a),
-            report_frame(
-                s, report_own_frame(s, f->lifetimes->allocs[largest].stack),
-                false, frame),
-            f->are_iterations
-                ? "Something keeps a reference, usually a list of losses or "
-                  "outputs."
-                : "If these are layers, they keep it for later (keys and "
-                  "values, say); otherwise something keeps a reference, "
-                  "usually a list of losses or outputs.");
+    fprintf(title.out, "Each iteration leaves %s behind", report_bytes(min));
+    fprintf(
+        text.out,
+        "In each of %zu iterations at least that much is never freed; the "
+        "largest such allocation of the last one: %s from %s.  %s\n",
+        f->iterations.count - 3,
+        report_bytes(f->lifetimes->allocs[largest].requested),
+        report_frame(
+            s, report_own_frame(s, f->lifetimes->allocs[largest].stack), false),
+        f->are_iterations
+            ? "Something keeps a reference, usually a list of losses or "
+              "outputs."
+            : "If these are layers, they keep it for later (keys and "
+              "values, say); otherwise something keeps a reference, "
+              "usually a list of losses or outputs.");
     finding_end(list, &title, &text);
 }
 
@@ -172,9 +170,6 @@ void find_growth(const struct run_summary *f, struct finding_list *list)
     struct grower *rows = calloc(s->stack_count + 1, sizeof(*rows));
     struct report_text title;
     struct report_text text;
-    char a[REPORT_WORD];
-    char b[REPORT_WORD];
-    char frame[REPORT_FRAME];
     uint32_t stack;
 
     if (rows == NULL) {
@@ -184,14 +179,14 @@ void find_growth(const struct run_summary *f, struct finding_list *list)
     stack = fastest_grower(f->lifetimes, rows);
     if (stack != 0 && finding_begin(list, &title, &text)) {
         fprintf(title.out, "Requests that grow: from %s to %s",
-                report_bytes(rows[stack].best.first, a),
-                report_bytes(rows[stack].best.last, b));
+                report_bytes(rows[stack].best.first),
+                report_bytes(rows[stack].best.last));
         fprintf(text.out,
                 "%s requested %" PRIu32 " times a little more than before: "
                 "the block that each frees is too small for the next.  "
                 "Allocating the final size once, or growing in larger steps, "
                 "avoids that.\n",
-                report_frame(s, report_own_frame(s, stack), false, frame),
+                report_frame(s, report_own_frame(s, stack), false),
                 rows[stack].best.steps);
         finding_end(list, &title, &text);
     }
@@ -248,8 +243,6 @@ void find_late_frees(const struct run_summary *f, struct finding_list *list)
     uint64_t bytes;
     struct report_text title;
     struct report_text text;
-    char a[REPORT_WORD];
-    char frame[REPORT_FRAME];
 
     /* If memory does not return to the same level repeatedly, what repeats may
      * be a layer, and activations outlive layers. */
@@ -262,15 +255,15 @@ void find_late_frees(const struct run_summary *f, struct finding_list *list)
     fprintf(
         title.out,
         "%s at the peak was freed more than an iteration after its allocation",
-        report_bytes(bytes, a));
+        report_bytes(bytes));
     fprintf(
         text.out,
         "The largest is %s from %s: if it is not needed in the next "
         "iteration, deleting it at the end of its own lowers the peak.\n",
-        report_bytes(l->allocs[largest].requested, a),
+        report_bytes(l->allocs[largest].requested),
         report_frame(l->snapshot,
                      report_own_frame(l->snapshot, l->allocs[largest].stack),
-                     false, frame));
+                     false));
     finding_end(list, &title, &text);
 }
 

@@ -115,7 +115,7 @@ static void function_label(const struct snapshot *s, uint32_t frame, bool whole,
     const char *name = snapshot_string(s, s->frames[frame].name);
 
     if (frame_kind_of(s, frame) < FRAME_TORCH) {
-        report_frame(s, frame, whole, buf);
+        report_frame_in(s, frame, whole, buf);
         return;
     }
     module_label(s, frame, whole, module);
@@ -124,12 +124,12 @@ static void function_label(const struct snapshot *s, uint32_t frame, bool whole,
     plain_text(buf);
 }
 
-const char *report_by_label(const struct snapshot *s, uint32_t frame,
-                            enum report_by by, bool whole,
-                            char buf[REPORT_FRAME])
+const char *report_by_label_in(const struct snapshot *s, uint32_t frame,
+                               enum report_by by, bool whole,
+                               char buf[REPORT_FRAME])
 {
     if (frame == UINT32_MAX || by == BY_LINE)
-        return report_frame(s, frame, whole, buf);
+        return report_frame_in(s, frame, whole, buf);
     if (by == BY_FUNCTION)
         function_label(s, frame, whole, buf);
     else if (by == BY_MODULE)
@@ -140,12 +140,13 @@ const char *report_by_label(const struct snapshot *s, uint32_t frame,
     return buf;
 }
 
-const char *report_group_label(const struct snapshot *s,
-                               const struct report_group *g, enum report_by by,
-                               bool whole, char buf[REPORT_FRAME])
+const char *report_group_label_in(const struct snapshot *s,
+                                  const struct report_group *g,
+                                  enum report_by by, bool whole,
+                                  char buf[REPORT_FRAME])
 {
     if (g->key != UINT32_MAX || g->older == 0)
-        return report_by_label(s, g->key, by, whole, buf);
+        return report_by_label_in(s, g->key, by, whole, buf);
     return strcpy(buf, g->older == g->count
                            ? "older than the recording"
                            : "older than the recording, or no call path");
@@ -213,7 +214,7 @@ bool report_by_merge(const struct snapshot *s, enum report_by by,
     items = calloc(*count, sizeof *items);
     sorted = calloc(*count, sizeof(struct labelled *));
     for (size_t i = 0; items != NULL && sorted != NULL && i < *count; i++) {
-        report_by_label(s, lines[i].key, by, true, items[i].label);
+        report_by_label_in(s, lines[i].key, by, true, items[i].label);
         items[i].group = lines[i];
         sorted[i] = &items[i];
     }

@@ -21,7 +21,7 @@ bool report_holders(const struct snapshot *s, size_t device, size_t max,
     for (size_t i = 0; i < *count; i++) {
         out[i].bytes = r.lines[i].bytes;
         out[i].count = r.lines[i].count;
-        report_group_label(s, &r.lines[i], BY_LINE, false, out[i].frame);
+        report_group_label_in(s, &r.lines[i], BY_LINE, false, out[i].frame);
     }
     run_summary_free(&r);
     lifetimes_free(&l);

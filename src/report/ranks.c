@@ -57,7 +57,8 @@ static bool find_failure(const struct lifetimes *l, struct report_rank *rank,
         rank->asked = s.asked > 0 ? s.asked : 1;
         rank->cause = cause_name(s.cause);
         if (l->events[i].stack != 0)
-            report_requester(l->snapshot, l->events[i].stack, rank->requester);
+            report_requester_in(l->snapshot, l->events[i].stack,
+                                rank->requester);
         moment_free(&s.moment);
         return true;
     }
@@ -74,8 +75,8 @@ static void find_rank_holders(const struct run_summary *r,
 
         h->bytes = line->bytes;
         h->count = line->count;
-        report_group_label(r->lifetimes->snapshot, line, BY_LINE, false,
-                           h->frame);
+        report_group_label_in(r->lifetimes->snapshot, line, BY_LINE, false,
+                              h->frame);
     }
 }
 

@@ -113,13 +113,12 @@ static bool gather_side(struct difference *d, const struct run_summary *r,
 {
     /* The rest is small and not worth listing. */
     size_t max = 500;
-    char text[REPORT_FRAME];
     size_t i;
 
     for (i = 0; i < r->line_count && i < max; i++) {
-        struct held *held = find_held(
-            d, report_group_label(r->lifetimes->snapshot, &r->lines[i], BY_LINE,
-                                  false, text));
+        struct held *held =
+            find_held(d, report_group_label(r->lifetimes->snapshot,
+                                            &r->lines[i], BY_LINE, false));
 
         if (held == NULL)
             return false;
@@ -182,11 +181,11 @@ static bool report_diff_is_same(const struct difference *d)
 
 /* ---- text --------------------------------------------------------------------------- */
 
-static const char *value_text(const struct figure *f, int side,
-                              char buf[REPORT_WORD])
+static const char *value_text_in(const struct figure *f, int side,
+                                 char buf[REPORT_WORD])
 {
     if (f->bytes)
-        return report_bytes(f->value[side], buf);
+        return report_bytes_in(f->value[side], buf);
     snprintf(buf, REPORT_WORD, "%" PRIu64, f->value[side]);
     return buf;
 }
@@ -211,17 +210,16 @@ static void write_text(FILE *out, const struct difference *d, size_t top)
     for (i = 0; i < d->figure_count; i++) {
         const struct figure *f = &d->figures[i];
 
-        fprintf(out, "  %-20s %14s %14s", f->name, value_text(f, 0, a),
-                value_text(f, 1, b));
+        fprintf(out, "  %-20s %14s %14s", f->name, value_text_in(f, 0, a),
+                value_text_in(f, 1, b));
         write_change(out, f->value[0], f->value[1]);
     }
     if (d->held_count == 0 || apart(&d->held[0]) == 0)
         return;
     fputs("\n  held at the peak, by line, the most different first\n", out);
     for (i = 0; i < d->held_count && i < top && apart(&d->held[i]) > 0; i++) {
-        fprintf(out, "  %10s -> %10s  %s\n",
-                report_bytes(d->held[i].bytes[0], a),
-                report_bytes(d->held[i].bytes[1], b), d->held[i].frame);
+        fprintf(out, "  %10s -> %10s  %s\n", report_bytes(d->held[i].bytes[0]),
+                report_bytes(d->held[i].bytes[1]), d->held[i].frame);
     }
 }
 

@@ -21,9 +21,8 @@ static json_int_t whole(uint64_t n)
 
 static json_t *frame_json(const struct snapshot *s, uint32_t frame)
 {
-    char text[REPORT_FRAME];
 
-    return json_string(report_frame(s, frame, true, text));
+    return json_string(report_frame(s, frame, true));
 }
 
 static json_t *stack_json(const struct snapshot *s, uint32_t stack)
@@ -232,7 +231,6 @@ static json_t *groups_json(const struct run_summary *r,
     size_t count = r->line_count;
     struct report_group *groups = calloc(count + 1, sizeof(*groups));
     json_t *list = NULL;
-    char label[REPORT_FRAME];
     size_t i;
 
     if (groups == NULL) {
@@ -246,8 +244,8 @@ static json_t *groups_json(const struct run_summary *r,
     for (i = 0; list != NULL && i < count && i < top; i++)
         json_array_append_new(
             list, group_json(&groups[i], report_by_name(opt->by),
-                             json_string(report_group_label(
-                                 s, &groups[i], opt->by, true, label))));
+                             json_string(report_group_label(s, &groups[i],
+                                                            opt->by, true))));
     free(groups);
     return list;
 }

@@ -11,14 +11,9 @@
 static void write_share(const struct report_writing *w,
                         const struct report_group *g)
 {
-    char a[REPORT_WORD];
 
-    fprintf(w->out, "  %10s  %3.0f %%  %6" PRIu64 "  ",
-            report_bytes(g->bytes, a),
-            w->r->peak.allocated > 0
-                ? 100.0 * (double)g->bytes / (double)w->r->peak.allocated
-                : 0.0,
-            g->count);
+    fprintf(w->out, "  %10s  %3.0f %%  %6" PRIu64 "  ", report_bytes(g->bytes),
+            report_percent(g->bytes, w->r->peak.allocated), g->count);
 }
 
 uint64_t report_told_bytes(const struct run_summary *r)
@@ -67,15 +62,14 @@ static void write_kinds(const struct report_writing *w)
 static void write_groups(const struct report_writing *w,
                          const struct report_group *groups, size_t count)
 {
-    char label[REPORT_FRAME];
     size_t i;
 
     fprintf(w->out, "\nBy %s\n", report_by_name(w->opt->by));
     for (i = 0; i < count && i < w->top; i++) {
         write_share(w, &groups[i]);
-        fprintf(w->out, "%s\n",
-                report_group_label(w->s, &groups[i], w->opt->by, w->opt->paths,
-                                   label));
+        fprintf(
+            w->out, "%s\n",
+            report_group_label(w->s, &groups[i], w->opt->by, w->opt->paths));
     }
     if (count > w->top)
         fprintf(w->out, "  and %zu more\n", count - w->top);
@@ -120,15 +114,13 @@ static void write_path(const struct report_writing *w,
     const struct lifetime *a = &w->r->lifetimes->allocs[g->largest];
     size_t count;
     const uint32_t *frames = snapshot_stack(w->s, g->key, &count);
-    char size[REPORT_WORD];
-    char frame[REPORT_FRAME];
     size_t i;
 
     write_share(w, g);
-    fprintf(w->out, "largest %s\n", report_bytes(a->requested, size));
+    fprintf(w->out, "largest %s\n", report_bytes(a->requested));
     for (i = 0; i < count; i++)
         fprintf(w->out, "                              %s\n",
-                report_frame(w->s, frames[i], true, frame));
+                report_frame(w->s, frames[i], true));
 }
 
 static void write_paths(const struct report_writing *w)

@@ -72,8 +72,6 @@ static void write_rows(const struct report_writing *w,
     size_t max = w->opt->all ? count : SEGMENTS_SHOWN;
     size_t shown = 0;
     size_t alike = 0;
-    char a[REPORT_WORD];
-    char b[REPORT_WORD];
     size_t i;
 
     for (i = 0; i < count && shown < max; i++) {
@@ -85,8 +83,8 @@ static void write_rows(const struct report_writing *w,
             fprintf(w->out, "  and %zu more of that size, equally free\n",
                     alike);
         alike = 0;
-        fprintf(w->out, "  %10s, %10s free  ", report_bytes(order[i]->size, a),
-                report_bytes(area_free(order[i]), b));
+        fprintf(w->out, "  %10s, %10s free  ", report_bytes(order[i]->size),
+                report_bytes(area_free(order[i])));
         write_cells(w, order[i]);
         fputs("\n", w->out);
         shown++;
@@ -122,8 +120,6 @@ void report_write_fragmentation(const struct report_writing *w)
     const struct moment *m = &w->r->peak;
     uint64_t largest = 0;
     uint64_t unused = 0;
-    char a[REPORT_WORD];
-    char b[REPORT_WORD];
     size_t i;
 
     for (i = 0; i < m->gap_count; i++) {
@@ -132,11 +128,9 @@ void report_write_fragmentation(const struct report_writing *w)
             largest = m->gaps[i].size;
     }
     fputs("\nFragmentation at the peak\n", w->out);
-    fprintf(
-        w->out,
-        "  %s of the reserved memory was free (%.1f %%), in %zu piece%s, "
-        "the largest %s\n",
-        report_bytes(unused, a),
-        m->reserved > 0 ? 100.0 * (double)unused / (double)m->reserved : 0.0,
-        m->gap_count, report_plural(m->gap_count), report_bytes(largest, b));
+    fprintf(w->out,
+            "  %s of the reserved memory was free (%.1f %%), in %zu piece%s, "
+            "the largest %s\n",
+            report_bytes(unused), report_percent(unused, m->reserved),
+            m->gap_count, report_plural(m->gap_count), report_bytes(largest));
 }

@@ -23,8 +23,6 @@ static void write_when(const struct report_writing *w, const char *what,
                        uint32_t state, int64_t us)
 {
     const struct run_summary *r = w->r;
-    char a[REPORT_WORD];
-    char b[REPORT_WORD];
 
     fputs(what, w->out);
     if (state == 0)
@@ -33,8 +31,8 @@ static void write_when(const struct report_writing *w, const char *what,
         fprintf(w->out, "after event %" PRIu32 " of %" PRIu32, state - 1,
                 r->lifetimes->event_count);
     if (r->duration_us > 0)
-        fprintf(w->out, ", at %s of %s", report_time(us, a),
-                report_time(r->duration_us, b));
+        fprintf(w->out, ", at %s of %s", report_time(us),
+                report_time(r->duration_us));
     fputs("\n", w->out);
 }
 
@@ -42,14 +40,10 @@ static void write_when(const struct report_writing *w, const char *what,
 static void write_peak(const struct report_writing *w)
 {
     const struct run_summary *r = w->r;
-    char a[REPORT_WORD];
-    char b[REPORT_WORD];
-    char c[REPORT_WORD];
 
     fprintf(w->out, "  peak     allocated %s, requested %s, reserved %s\n",
-            report_bytes(r->peak_allocated, a),
-            report_bytes(r->peak_requested, b),
-            report_bytes(r->peak_reserved, c));
+            report_bytes(r->peak_allocated), report_bytes(r->peak_requested),
+            report_bytes(r->peak_reserved));
     if (!report_has_history(r))
         return;
     write_when(w, "  when     ", r->peak_state, r->peak_us);
@@ -64,7 +58,6 @@ static void write_peak(const struct report_writing *w)
 static void write_calls(const struct report_writing *w)
 {
     const uint64_t *n = w->r->counts;
-    char a[REPORT_WORD];
 
     fprintf(w->out,
             "  events   %" PRIu64 " allocations, %" PRIu64 " frees, %" PRIu64
@@ -75,7 +68,7 @@ static void write_calls(const struct report_writing *w)
             "%" PRIu64 " mapped, %" PRIu64 " unmapped: about %s\n",
             n[SNAPSHOT_SEGMENT_ALLOC], n[SNAPSHOT_SEGMENT_FREE],
             n[SNAPSHOT_SEGMENT_MAP], n[SNAPSHOT_SEGMENT_UNMAP],
-            report_time((int64_t)(w->r->driver_ns / 1000), a));
+            report_time((int64_t)(w->r->driver_ns / 1000)));
 }
 
 /* Where memory does not return to the same level what repeats is not reported,
@@ -125,7 +118,6 @@ static void write_iteration_peaks(const struct report_writing *w)
 {
     const struct iterations *it = &w->r->iterations;
     const uint64_t *peaks = w->r->iteration_peaks;
-    char a[REPORT_WORD];
     size_t shown = 0;
     size_t alike = 0;
     size_t i;
@@ -144,7 +136,7 @@ static void write_iteration_peaks(const struct report_writing *w)
             fprintf(w->out, "  and the same for %zu more\n", alike);
         alike = 0;
         fprintf(w->out, "  %5zu  from event %9" PRIu32 "  %10s\n", i,
-                it->begin[i], report_bytes(peaks[i], a));
+                it->begin[i], report_bytes(peaks[i]));
         shown++;
     }
     if (alike + (it->count - i) > 0)
@@ -202,7 +194,6 @@ static void write_curves(const struct report_writing *w)
 {
     const struct run_summary *r = w->r;
     uint64_t max = r->peak_reserved;
-    char a[REPORT_WORD];
 
     if (!report_has_history(r))
         return;
@@ -211,8 +202,7 @@ static void write_curves(const struct report_writing *w)
         max = r->peak_allocated;
     if (max < r->peak_requested)
         max = r->peak_requested;
-    fprintf(w->out, "\nOver the run (full height is %s)\n",
-            report_bytes(max, a));
+    fprintf(w->out, "\nOver the run (full height is %s)\n", report_bytes(max));
     write_row(w, "reserved", r->reserved, max);
     write_row(w, "allocated", r->allocated, max);
     write_row(w, "requested", r->requested, max);
@@ -433,8 +423,6 @@ static void write_balance(FILE *out, const struct share *shares, size_t count)
 {
     struct share first = {0, 0};
     struct share second = {0, 0};
-    char a[REPORT_WORD];
-    char b[REPORT_WORD];
     size_t i;
 
     for (i = 0; i < count; i++) {
@@ -451,8 +439,8 @@ static void write_balance(FILE *out, const struct share *shares, size_t count)
             "\nAcross devices\n  * Device %zu held up to %s, and no other more "
             "than %s (device %zu).\n    If they share one job, it is not "
             "divided evenly.\n",
-            first.device, report_bytes(first.peak, a),
-            report_bytes(second.peak, b), second.device);
+            first.device, report_bytes(first.peak), report_bytes(second.peak),
+            second.device);
 }
 
 static bool write_number(FILE *out, const char *name, const struct snapshot *s,

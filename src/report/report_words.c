@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *report_bytes(uint64_t bytes, char buf[REPORT_WORD])
+const char *report_bytes_in(uint64_t bytes, char buf[REPORT_WORD])
 {
     static const char *const units[] = {"KiB", "MiB", "GiB", "TiB", "PiB"};
     double scaled = (double)bytes / 1024;
@@ -30,12 +30,17 @@ const char *report_bytes(uint64_t bytes, char buf[REPORT_WORD])
     return buf;
 }
 
+double report_percent(uint64_t part, uint64_t whole)
+{
+    return whole > 0 ? 100.0 * (double)part / (double)whole : 0;
+}
+
 const char *report_plural(size_t count)
 {
     return count == 1 ? "" : "s";
 }
 
-const char *report_time(int64_t us, char buf[REPORT_WORD])
+const char *report_time_in(int64_t us, char buf[REPORT_WORD])
 {
     if (us < 1000)
         snprintf(buf, REPORT_WORD, "%" PRId64 " µs", us);
@@ -146,8 +151,8 @@ static void put_node(char buf[REPORT_FRAME], const char *name)
              begin);
 }
 
-const char *report_frame(const struct snapshot *s, uint32_t frame, bool whole,
-                         char buf[REPORT_FRAME])
+const char *report_frame_in(const struct snapshot *s, uint32_t frame,
+                            bool whole, char buf[REPORT_FRAME])
 {
     const char *file;
     const char *name;
@@ -187,14 +192,12 @@ const char *report_frame(const struct snapshot *s, uint32_t frame, bool whole,
     return buf;
 }
 
-const char *report_requester(const struct snapshot *s, uint32_t stack,
-                             char buf[REPORT_REQUESTER])
+const char *report_requester_in(const struct snapshot *s, uint32_t stack,
+                                char buf[REPORT_REQUESTER])
 {
-    char frame[REPORT_FRAME];
-
-    report_frame(s, report_own_frame(s, stack), false, frame);
     snprintf(buf, REPORT_REQUESTER,
-             s->stacks_are_notes ? "at the mark \"%s\"" : "by %s", frame);
+             s->stacks_are_notes ? "at the mark \"%s\"" : "by %s",
+             report_frame(s, report_own_frame(s, stack), false));
     return buf;
 }
 

@@ -6,21 +6,29 @@
 
 #include "snapshot/lifetimes.h"
 
-/* Size of a buffer for any of the texts below. */
+/* Texts of these sizes. */
 enum {
     REPORT_WORD = 32,
     REPORT_FRAME = 512,
     REPORT_REQUESTER = REPORT_FRAME + 32
 };
 
-/* "1.25 GiB", "512 B"; returns buf. */
-const char *report_bytes(uint64_t bytes, char buf[REPORT_WORD]);
+/* Each text lives to the end of the block that it is made in; the function of
+ * the same name with _in writes it to a buffer, which it returns. */
+
+/* "1.25 GiB", "512 B". */
+#define report_bytes(bytes) report_bytes_in((bytes), (char[REPORT_WORD]){0})
+const char *report_bytes_in(uint64_t bytes, char buf[REPORT_WORD]);
+
+/* Of a whole that may be 0. */
+double report_percent(uint64_t part, uint64_t whole);
 
 /* "s", or "" for one. */
 const char *report_plural(size_t count);
 
-/* "3.1 s", "40 ms", "800 µs"; returns buf. */
-const char *report_time(int64_t us, char buf[REPORT_WORD]);
+/* "3.1 s", "40 ms", "800 µs". */
+#define report_time(us) report_time_in((us), (char[REPORT_WORD]){0})
+const char *report_time_in(int64_t us, char buf[REPORT_WORD]);
 
 /* Microseconds between two times, clamped if the difference overflows. */
 int64_t report_elapsed(int64_t from, int64_t to);
@@ -34,15 +42,18 @@ int64_t report_elapsed(int64_t from, int64_t to);
 uint32_t report_own_frame(const struct snapshot *s, uint32_t stack);
 
 /* Format "models.py:174 update_nodes", with the whole path or its last part,
- * without control characters.  UTF-8.  Returns buf; "no call path"
- * for UINT32_MAX. */
-const char *report_frame(const struct snapshot *s, uint32_t frame, bool whole,
-                         char buf[REPORT_FRAME]);
+ * without control characters.  UTF-8.  "no call path" for UINT32_MAX. */
+#define report_frame(s, frame, whole)                                          \
+    report_frame_in((s), (frame), (whole), (char[REPORT_FRAME]){0})
+const char *report_frame_in(const struct snapshot *s, uint32_t frame,
+                            bool whole, char buf[REPORT_FRAME]);
 
 /* Who made a request, from its stack: "by model.py:7 forward" or, where only
- * the program's notes are known, 'at the mark "epoch 1"'.  Returns buf. */
-const char *report_requester(const struct snapshot *s, uint32_t stack,
-                             char buf[REPORT_REQUESTER]);
+ * the program's notes are known, 'at the mark "epoch 1"'. */
+#define report_requester(s, stack)                                             \
+    report_requester_in((s), (stack), (char[REPORT_REQUESTER]){0})
+const char *report_requester_in(const struct snapshot *s, uint32_t stack,
+                                char buf[REPORT_REQUESTER]);
 
 /* How many of the first `max` bytes of a text end with a complete
  * character. */

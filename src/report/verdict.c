@@ -13,11 +13,6 @@
 
 enum { HOLDERS = 3 };
 
-static double percent(uint64_t part, uint64_t whole)
-{
-    return whole > 0 ? 100.0 * (double)part / (double)whole : 0;
-}
-
 bool report_has_history(const struct run_summary *r)
 {
     return r->counts[SNAPSHOT_ALLOC] + r->counts[SNAPSHOT_FREE_REQUESTED] +
@@ -57,31 +52,27 @@ static void write_failure(const struct run_summary *r, const struct shortage *s,
     const struct lifetimes *l = r->lifetimes;
     uint32_t stack = l->events[s->event].stack;
     uint64_t after = report_allocations_after(r, s->event);
-    char a[REPORT_WORD];
-    char b[REPORT_WORD];
-    char frame[REPORT_REQUESTER];
 
     fprintf(out, "It ran out of memory on a request for %s",
-            report_bytes(s->asked, a));
+            report_bytes(s->asked));
     if (stack != 0)
-        fprintf(out, " %s", report_requester(l->snapshot, stack, frame));
+        fprintf(out, " %s", report_requester(l->snapshot, stack));
     if (r->counts[SNAPSHOT_OOM] > 1)
         fprintf(out, " (the last of %" PRIu64 " failures)",
                 r->counts[SNAPSHOT_OOM]);
     if (s->cause == SHORTAGE_LIMIT)
-        fprintf(out, ": %s was in use", report_bytes(s->moment.allocated, b));
+        fprintf(out, ": %s was in use", report_bytes(s->moment.allocated));
     else
         fprintf(out, ": %s of the %s available to it was in use",
-                report_bytes(s->moment.allocated, b),
-                report_bytes(s->attainable, a));
+                report_bytes(s->moment.allocated), report_bytes(s->attainable));
     if (s->cause == SHORTAGE_PIECES)
         fprintf(out, ", and the rest was in fragments of at most %s",
-                report_bytes(s->would_fit, a));
+                report_bytes(s->would_fit));
     else if (s->cause == SHORTAGE_LIMIT)
         fprintf(out,
                 ", and the driver had %s left: most likely a limit of the "
                 "process refused it",
-                report_bytes(s->driver_free, a));
+                report_bytes(s->driver_free));
     fputs(".", out);
     if (after > 0)
         fprintf(out,
@@ -91,49 +82,42 @@ static void write_failure(const struct run_summary *r, const struct shortage *s,
 
 static void write_time(const struct run_summary *r, int64_t us, FILE *out)
 {
-    char a[REPORT_WORD];
-    char b[REPORT_WORD];
 
     if (r->duration_us > 0)
-        fprintf(out, ", at %s of %s", report_time(us, a),
-                report_time(r->duration_us, b));
+        fprintf(out, ", at %s of %s", report_time(us),
+                report_time(r->duration_us));
 }
 
 static void write_peak(const struct run_summary *r, FILE *out)
 {
     uint64_t next = report_next_step(r);
     bool two_times = r->peak_reserved > 0 && r->reserved_state != r->peak_state;
-    char a[REPORT_WORD];
-    char b[REPORT_WORD];
 
     fprintf(out,
             "It did not run out of memory during the recording: at most %s was "
             "in use",
-            report_bytes(r->peak_allocated, a));
+            report_bytes(r->peak_allocated));
     if (two_times)
         write_time(r, r->peak_us, out);
     if (r->peak_reserved > 0)
         fprintf(out, ", and %s reserved from the driver",
-                report_bytes(r->peak_reserved, b));
+                report_bytes(r->peak_reserved));
     write_time(r, two_times ? r->reserved_us : r->peak_us, out);
     fputs(".", out);
     if (next > 0)
         fprintf(out,
                 "  Only the first step was recorded: the next one starts with "
                 "another %s of optimizer state.",
-                report_bytes(next, a));
+                report_bytes(next));
 }
 
 static void write_state(const struct run_summary *r, FILE *out)
 {
-    char a[REPORT_WORD];
-    char b[REPORT_WORD];
 
     fprintf(out,
             "No history was recorded, only the state when the snapshot was "
             "taken: %s in use, %s reserved.",
-            report_bytes(r->peak_allocated, a),
-            report_bytes(r->peak_reserved, b));
+            report_bytes(r->peak_allocated), report_bytes(r->peak_reserved));
 }
 
 /* ---- the holders -------------------------------------------------------- */
@@ -143,8 +127,6 @@ static void write_main_holders(const struct run_summary *r,
                                uint64_t allocated, FILE *out)
 {
     const struct snapshot *s = r->lifetimes->snapshot;
-    char bytes[REPORT_WORD];
-    char frame[REPORT_FRAME];
 
     if (count == 0) {
         fputs("Nobody: nothing was in use.", out);
@@ -152,9 +134,9 @@ static void write_main_holders(const struct run_summary *r,
     }
     for (size_t i = 0; i < count && i < HOLDERS; i++) {
         fprintf(out, "%s%s %s (%.0f %%)", i > 0 ? "; " : "",
-                report_group_label(s, &lines[i], BY_LINE, false, frame),
-                report_bytes(lines[i].bytes, bytes),
-                percent(lines[i].bytes, allocated));
+                report_group_label(s, &lines[i], BY_LINE, false),
+                report_bytes(lines[i].bytes),
+                report_percent(lines[i].bytes, allocated));
     }
     fputs(".", out);
 }

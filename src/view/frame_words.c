@@ -50,13 +50,12 @@ static bool add_labels(struct blob *b, json_t *run, const struct snapshot *s,
                        enum report_by by, struct labels *l)
 {
     uint32_t *numbers = calloc(s->frame_count + 1, sizeof *numbers);
-    char label[REPORT_FRAME];
     char name[16];
     bool ok = numbers != NULL;
 
     for (size_t i = 0; ok && i < s->frame_count; i++)
         ok = frame_words_number_of(
-            l, report_by_label(s, (uint32_t)i, by, false, label), &numbers[i]);
+            l, report_by_label(s, (uint32_t)i, by, false), &numbers[i]);
     snprintf(name, sizeof name, "by_%s", report_by_name(by));
     if (ok)
         blob_column(b, run, name, "u32", BLOB_PLAIN, s->frame_count,

@@ -39,7 +39,7 @@ static void group_is(const struct made_run *m, enum report_by by, size_t number,
     assert_true(report_by_merge(m->s, by, groups, &count, &error));
     assert_true(number < count);
     assert_string_equal(
-        report_by_label(m->s, groups[number].key, by, false, buf), label);
+        report_by_label_in(m->s, groups[number].key, by, false, buf), label);
     assert_int_equal(groups[number].bytes, mib << 20);
 }
 
@@ -69,9 +69,9 @@ static void label_is(const char *frame, enum report_by by, const char *brief,
 
     snprintf(lines, sizeof lines, "alloc 0 1MiB 0 %s\n", frame);
     s = made_snapshot(lines, NULL);
-    assert_string_equal(report_by_label(s, 0, by, false, buf), brief);
-    assert_string_equal(report_by_label(s, 0, by, true, buf), whole);
-    assert_string_equal(report_by_label(s, UINT32_MAX, by, false, buf),
+    assert_string_equal(report_by_label_in(s, 0, by, false, buf), brief);
+    assert_string_equal(report_by_label_in(s, 0, by, true, buf), whole);
+    assert_string_equal(report_by_label_in(s, UINT32_MAX, by, false, buf),
                         "no call path");
     snapshot_free(s);
 }

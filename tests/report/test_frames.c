@@ -64,7 +64,7 @@ static void the_line_that_is_named_says_most(void **state)
         uint32_t frame = report_own_frame(s, s->events[0].stack);
         char buf[REPORT_FRAME];
 
-        assert_string_equal(report_frame(s, frame, false, buf),
+        assert_string_equal(report_frame_in(s, frame, false, buf),
                             stacks[i].named);
         snapshot_free(s);
     }
@@ -80,7 +80,7 @@ static void line_is(const char *frames, const char *expected)
     sprintf(lines, "alloc 0 1MiB 0 %s\n", frames);
     s = made_snapshot(lines, NULL);
     assert_string_equal(
-        report_frame(s, report_own_frame(s, s->events[0].stack), false, buf),
+        report_frame_in(s, report_own_frame(s, s->events[0].stack), false, buf),
         expected);
     snapshot_free(s);
 }
@@ -120,7 +120,7 @@ static void a_node_of_the_backward_pass_has_one_name(void **state)
     char buf[REPORT_FRAME];
 
     (void)state;
-    assert_string_equal(report_frame(s, 0, true, buf),
+    assert_string_equal(report_frame_in(s, 0, true, buf),
                         "MmBackward0 of the backward pass");
     snapshot_free(s);
 }
@@ -133,11 +133,11 @@ static void a_mark_made_no_request(void **state)
     (void)state;
     s->frames[0] = (struct snapshot_frame){.name = s->frames[0].filename};
     s->stacks_are_notes = true;
-    assert_string_equal(report_requester(s, s->events[0].stack, buf),
+    assert_string_equal(report_requester_in(s, s->events[0].stack, buf),
                         "at the mark \"epoch\"");
     snapshot_free(s);
     s = with_frames(HOME);
-    assert_string_equal(report_requester(s, s->events[0].stack, buf),
+    assert_string_equal(report_requester_in(s, s->events[0].stack, buf),
                         "by main.py:4 main");
     snapshot_free(s);
 }
@@ -160,7 +160,7 @@ static void cells_are_numbered_in_order_of_appearance(void **state)
         char buf[REPORT_FRAME];
         uint32_t frame = report_own_frame(s, s->events[i].stack);
 
-        assert_string_equal(report_frame(s, frame, false, buf), expected[i]);
+        assert_string_equal(report_frame_in(s, frame, false, buf), expected[i]);
     }
     snapshot_free(s);
 }
@@ -255,8 +255,8 @@ static void frame_is(const char *frame, const char *brief, const char *whole)
     struct snapshot *s = with_frames(frame);
     char buf[REPORT_FRAME];
 
-    assert_string_equal(report_frame(s, 0, false, buf), brief);
-    assert_string_equal(report_frame(s, 0, true, buf), whole);
+    assert_string_equal(report_frame_in(s, 0, false, buf), brief);
+    assert_string_equal(report_frame_in(s, 0, true, buf), whole);
     snapshot_free(s);
 }
 
@@ -344,7 +344,7 @@ static void only_the_ends_of_a_long_name_are_read(void **state)
     memset(bytes + LENGTH - END, 'x', END);
     bytes[LENGTH - 1] = '\0';
     assert_int_equal(frame_kind_of(&s, 0), FRAME_COMPILED);
-    report_frame(&s, 0, false, shown);
+    report_frame_in(&s, 0, false, shown);
     assert_int_equal(strlen(shown), 300 + 1 + 60);
     munmap(bytes, LENGTH);
 }

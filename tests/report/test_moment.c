@@ -182,7 +182,7 @@ static void the_groups_are(const struct made_run *run,
         if (wanted[i].line == NULL)
             assert_int_equal(g->key, UINT32_MAX);
         else
-            assert_string_equal(report_frame(run->s, g->key, false, frame),
+            assert_string_equal(report_frame_in(run->s, g->key, false, frame),
                                 wanted[i].line);
         assert_int_equal(g->bytes, wanted[i].bytes);
         assert_int_equal(g->requested, wanted[i].requested);

@@ -46,7 +46,7 @@ static void bytes_have_three_digits(void **state)
     for (size_t i = 0; i < COUNT(figures); i++) {
         char word[REPORT_WORD];
 
-        assert_ptr_equal(report_bytes(figures[i].bytes, word), word);
+        assert_ptr_equal(report_bytes_in(figures[i].bytes, word), word);
         assert_string_equal(word, figures[i].words);
     }
 }
@@ -56,14 +56,14 @@ static void sizes_are_told_in_words(void **state)
     char buf[REPORT_WORD];
 
     (void)state;
-    assert_string_equal(report_bytes(0, buf), "0 B");
-    assert_string_equal(report_bytes(1023, buf), "1023 B");
-    assert_string_equal(report_bytes(1536, buf), "1.50 KiB");
-    assert_string_equal(report_bytes(MIB(20), buf), "20.0 MiB");
-    assert_string_equal(report_bytes((uint64_t)200 << 30, buf), "200 GiB");
-    assert_string_equal(report_bytes(UINT64_MAX, buf), "16384 PiB");
-    assert_string_equal(report_time(40, buf), "40 µs");
-    assert_string_equal(report_time(1500, buf), "1.5 ms");
+    assert_string_equal(report_bytes_in(0, buf), "0 B");
+    assert_string_equal(report_bytes_in(1023, buf), "1023 B");
+    assert_string_equal(report_bytes_in(1536, buf), "1.50 KiB");
+    assert_string_equal(report_bytes_in(MIB(20), buf), "20.0 MiB");
+    assert_string_equal(report_bytes_in((uint64_t)200 << 30, buf), "200 GiB");
+    assert_string_equal(report_bytes_in(UINT64_MAX, buf), "16384 PiB");
+    assert_string_equal(report_time_in(40, buf), "40 µs");
+    assert_string_equal(report_time_in(1500, buf), "1.5 ms");
 }
 
 static void times_have_the_unit_that_fits(void **state)
@@ -80,7 +80,7 @@ static void times_have_the_unit_that_fits(void **state)
     for (size_t i = 0; i < COUNT(times); i++) {
         char word[REPORT_WORD];
 
-        assert_ptr_equal(report_time(times[i].us, word), word);
+        assert_ptr_equal(report_time_in(times[i].us, word), word);
         assert_string_equal(word, times[i].words);
     }
 }

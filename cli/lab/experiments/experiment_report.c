@@ -116,7 +116,7 @@ static const char *quantity(enum exp_unit unit, uint64_t n, char out[CELL_MAX])
     if (unit == EXP_YES) {
         snprintf(out, CELL_MAX, "%s", n != 0 ? "yes" : "no");
     } else if (unit == EXP_NS) {
-        units_time(n, out);
+        units_time_in(n, out);
     } else if (unit == EXP_BYTES) {
         mebibytes(n, out);
         if (strchr(out, 'B') == NULL)

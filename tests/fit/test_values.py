@@ -88,6 +88,14 @@ class Values(Case):
             import torch
             x = torch.randn(1 << 20, device="cuda")
             assert x[x > 0].shape == x.shape
+            assert torch.unique(x).shape == x.shape
+            rows = torch.randn(1 << 17, 8, device="cuda")
+            for found, at, counts in (
+                torch.unique(rows, dim=0, return_inverse=True, return_counts=True),
+                torch.unique_consecutive(rows, True, True, dim=0),
+            ):
+                assert found.shape == rows.shape
+                assert at.shape == counts.shape == (1 << 17,)
             """
         )
         self.assertEqual(told["bound"], "at most")

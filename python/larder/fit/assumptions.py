@@ -97,5 +97,32 @@ def counting(name, tensor):
     return torch.arange(tensor.numel(), dtype=tensor.dtype).reshape(tensor.shape)
 
 
+def _unique(values, sorted=True, return_inverse=False, return_counts=False, dim=None):
+    count = values.numel() if dim is None else values.shape[dim]
+    found = (values.flatten() if dim is None else values).clone()
+    inverse = counts = torch.empty(0, dtype=torch.long, device=values.device)
+    if return_inverse:
+        inverse = torch.arange(count, device=values.device)
+        inverse = inverse.reshape(values.shape) if dim is None else inverse
+    if return_counts:
+        counts = torch.ones(count, dtype=torch.long, device=values.device)
+    return found, inverse, counts
+
+
+def _unique_consecutive(values, return_inverse=False, return_counts=False, dim=None):
+    return _unique(values, True, return_inverse, return_counts, dim)
+
+
+def _unique_dim(values, dim, *flags, **named):
+    return _unique(values, *flags, **named, dim=dim)
+
+
+def _nms(boxes, *rest):
+    return torch.arange(len(boxes), device=boxes.device)
+
+
 # Operators that choose among what they are given: all of it is chosen.
-ALL_CHOSEN = {"nms": lambda boxes, *rest: torch.arange(len(boxes))}
+ALL_CHOSEN = {
+    "nms": _nms, "_unique2": _unique, "unique_consecutive": _unique_consecutive,
+    "unique_dim": _unique_dim,
+}

@@ -58,6 +58,9 @@ with torch.no_grad():
 layer = torch.nn.Linear(64, 64).cuda()
 found = torch.where(layer(torch.randn(1000, 64, device="cuda")) > 0)
 assert found[0].shape == (64000,), "what lay in the GPU's memory was taken for a count"
+distinct, counts = torch.unique(scores, return_counts=True)
+assert distinct.shape == counts.shape == (64 * 8,)
+assert torch.unique_consecutive(scores, dim=1).shape == scores.shape
 experts = scores.softmax(-1).topk(2).indices
 counts = torch.nn.functional.one_hot(experts, 8).sum((0, 1))
 assert counts.tolist() == [16] * 8

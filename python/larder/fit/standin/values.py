@@ -46,6 +46,12 @@ _HEAVY = (
 _OF_VALUES = ("nonzero", "_unique2", "unique_consecutive", "unique_dim", "nms")
 
 
+def _positions(tensor):
+    """Room for those of all elements, one dimension after the other."""
+    shape = tensor.dim(), tensor.numel()
+    return torch.empty(shape, dtype=torch.long, device=tensor.device).t()
+
+
 def _blank():
     """f(whether): what this thread reads of the GPU's memory is zeros, not what
     lay there before (adapters/driver/fakecuda.h)."""
@@ -290,25 +296,18 @@ class Values(Known):
             try:
                 host, assumed = self.compute(op, (tensor, *args), kwargs)
             except Unknown:
-                return self._found(name, tensor, made)
+                del made
+                return self._found(name, tensor, *args, **kwargs)
             self.go_by(assumed)
             return self._sized_as(made, host, assumed)
 
         return kernel
 
-    def _found(self, name, tensor, made):
+    def _found(self, name, *args, **kwargs):
         """In what is not known: all."""
-        if name not in ("nonzero", "nms"):
-            return made
         self.go_by({assumptions.ALL_COUNT})
-        shape = tensor.shape[:1]
-        if name == "nonzero":
-            shape = (tensor.dim(), tensor.numel())
-        del made
-        # Positions lie one dimension after the other.
-        return self.quietly(
-            lambda: torch.empty(shape, dtype=torch.long, device=tensor.device).t()
-        )
+        find = assumptions.ALL_CHOSEN.get(name, _positions)
+        return self.quietly(find, *args, **kwargs)
 
     def _sized_as(self, made, host, assumed):
         def make(one, values):

@@ -33,44 +33,32 @@ static bool is_laid_out_like(const lab_tensor *grad, const lab_tensor *leaf)
 static larder_result copy_like(const lab_tensor *grad, const lab_tensor *leaf,
                                lab_tensor **out)
 {
-    lab_tensor *copy;
-    larder_result r = lab__tensor_like(grad, &copy);
+    LAB__OWNED lab_tensor *copy = NULL;
 
-    if (r != LARDER_OK)
-        return r;
+    LAB__TRY(lab__tensor_like(grad, &copy));
     if (lab__is_dense(leaf)) {
         for (int i = 0; i < leaf->ndim; i++)
             copy->strides[i] = leaf->strides[i];
     }
-    r = lab__copy(copy, grad);
-    if (r != LARDER_OK) {
-        lab_unref(copy);
-        return r;
-    }
-    *out = copy;
-    return LARDER_OK;
+    LAB__TRY(lab__copy(copy, grad));
+    return lab__give(&copy, out);
 }
 
 /* The first gradient is taken over if nobody else holds it, which saves a copy;
  * later ones are added in place. */
-static larder_result accumulate(struct lab__node *node, lab_tensor **grads,
-                                lab_tensor **results)
+static larder_result accumulate(const struct lab__back *b)
 {
-    lab_tensor *leaf = node->extra, *grad = grads[0];
+    lab_tensor *leaf = b->node->extra, *grad = b->grads[0];
     struct lab__meta *meta = leaf->meta;
-    larder_result r;
 
-    (void)results;
     if (meta->grad != NULL) {
-        r = lab__check_writable("backward", meta->grad);
-        if (r != LARDER_OK)
-            return r;
+        LAB__TRY(lab__check_writable("backward", meta->grad));
         lab__binary(LAB__ADD, meta->grad, meta->grad, grad, 1);
         meta->grad->storage->version++;
         return LARDER_OK;
     }
     if (grad->refs == 1 && is_laid_out_like(grad, leaf)) {
-        meta->grad = lab__grad_take(grads, 0);
+        meta->grad = lab_ref(grad);
         return LARDER_OK;
     }
     return copy_like(grad, leaf, &meta->grad);
@@ -84,20 +72,18 @@ static void drop(struct lab__node *node)
     lab_unref(leaf);
 }
 
-static const struct lab__node_kind accumulate_kind = {"AccumulateGrad",
-                                                      accumulate, drop};
-
 larder_result lab__accumulator_new(lab_tensor *leaf, struct lab__node **out)
 {
+    const struct lab__recording what = {.name = "AccumulateGrad",
+                                        .backward = accumulate};
     struct lab__node *node;
     lab *l = leaf->storage->session;
-    larder_result r = lab__node_new(l, &accumulate_kind, 0, NULL, 1, &node);
 
-    if (r != LARDER_OK)
-        return r;
+    LAB__TRY(lab__node_new(l, &what, 1, &node));
     l->next_node--; /* leaves do not count as operations */
     node->sequence = UINT64_MAX;
     node->extra = lab_ref(leaf);
+    node->drop = drop;
     node->hooks = &leaf->meta->hooks;
     *out = node;
     return LARDER_OK;

@@ -69,14 +69,11 @@ static larder_result look_beyond(struct walk *w, const struct lab__node *node)
 {
     for (unsigned i = 0; i < node->edges; i++) {
         struct lab__node *next = node->edge[i].node;
-        larder_result r = LARDER_OK;
 
         if (next == NULL)
             continue;
         if (!is_visited(w, next))
-            r = visit_new(w, next);
-        if (r != LARDER_OK)
-            return r;
+            LAB__TRY(visit_new(w, next));
         next->visit->waiting++;
     }
     return LARDER_OK;
@@ -85,15 +82,14 @@ static larder_result look_beyond(struct walk *w, const struct lab__node *node)
 /* Count, for each node reachable from root, the edges that lead to it. */
 static larder_result find_nodes(struct walk *w, struct lab__node *root)
 {
-    larder_result r = visit_new(w, root);
-
-    while (r == LARDER_OK && w->stack != NULL) {
+    LAB__TRY(visit_new(w, root));
+    while (w->stack != NULL) {
         struct lab__visit *visit = w->stack;
 
         w->stack = visit->below;
-        r = look_beyond(w, visit->node);
+        LAB__TRY(look_beyond(w, visit->node));
     }
-    return r;
+    return LARDER_OK;
 }
 
 static larder_result backward_make_room(struct walk *w)
@@ -107,10 +103,8 @@ static larder_result backward_make_room(struct walk *w)
 
 static void incoming_drop(struct lab__visit *visit)
 {
-    for (unsigned i = 0; i < visit->node->outputs; i++) {
-        lab_unref(visit->incoming[i]);
-        visit->incoming[i] = NULL;
-    }
+    for (unsigned i = 0; i < visit->node->outputs; i++)
+        lab__drop(&visit->incoming[i]);
 }
 
 static void walk_end(struct walk *w)
@@ -132,12 +126,9 @@ static void walk_end(struct walk *w)
 static larder_result retain_one(lab_tensor *t, lab_tensor *grad)
 {
     lab_tensor *kept;
-    larder_result r = t->meta->grad == NULL
-                          ? lab_clone(grad, &kept)
-                          : lab_add(t->meta->grad, grad, &kept);
 
-    if (r != LARDER_OK)
-        return r;
+    LAB__TRY(t->meta->grad == NULL ? lab_clone(grad, &kept)
+                                   : lab_add(t->meta->grad, grad, &kept));
     lab_unref(t->meta->grad);
     t->meta->grad = kept;
     return LARDER_OK;
@@ -148,17 +139,12 @@ static larder_result look_at_incoming(const struct lab__node *node, bool *any)
 {
     lab_tensor **grads = node->visit->incoming;
 
-    *any = false;
     for (unsigned i = 0; i < node->outputs; i++) {
-        larder_result r = LARDER_OK;
-
         if (grads[i] == NULL)
             continue;
         *any = true;
         if (node->retain != NULL && node->retain[i] != NULL)
-            r = retain_one(node->retain[i], grads[i]);
-        if (r != LARDER_OK)
-            return r;
+            LAB__TRY(retain_one(node->retain[i], grads[i]));
     }
     return LARDER_OK;
 }
@@ -181,35 +167,29 @@ static bool fits(const struct lab__edge *edge, const lab_tensor *t)
 static larder_result trim(const struct lab__edge *edge, lab_tensor *whole,
                           lab_tensor **out)
 {
-    lab_tensor *summed, *typed;
-    larder_result r = lab__sum_to(whole, edge->ndim, edge->sizes, &summed);
+    LAB__OWNED lab_tensor *summed = NULL;
+    LAB__OWNED lab_tensor *typed = NULL;
 
-    if (r != LARDER_OK)
-        return r;
-    r = lab_to_dtype(summed, (lab_dtype)edge->dtype, &typed);
-    lab_unref(summed);
-    if (r != LARDER_OK)
-        return r;
-    r = lab_to(typed, (lab_place)edge->place, out);
-    lab_unref(typed);
-    return r;
+    LAB__TRY(lab__sum_to(whole, edge->ndim, edge->sizes, &summed));
+    LAB__TRY(lab_to_dtype(summed, (lab_dtype)edge->dtype, &typed));
+    lab__drop(&summed);
+    return lab_to(typed, (lab_place)edge->place, out);
 }
 
 /* Also drops results that nobody needs. */
-static larder_result trim_results(struct lab__node *node, lab_tensor **results)
+static larder_result trim_results(const struct lab__node *node,
+                                  lab_tensor **results)
 {
     for (unsigned i = 0; i < node->edges; i++) {
         const struct lab__edge *edge = &node->edge[i];
-        lab_tensor *whole = results[i];
-        larder_result r;
+        LAB__OWNED lab_tensor *whole = NULL;
 
-        if (whole == NULL || (edge->node != NULL && fits(edge, whole)))
+        if (results[i] == NULL ||
+            (edge->node != NULL && fits(edge, results[i])))
             continue;
-        results[i] = NULL;
-        r = edge->node == NULL ? LARDER_OK : trim(edge, whole, &results[i]);
-        lab_unref(whole);
-        if (r != LARDER_OK)
-            return r;
+        lab__give(&results[i], &whole);
+        if (edge->node != NULL)
+            LAB__TRY(trim(edge, whole, &results[i]));
     }
     return LARDER_OK;
 }
@@ -217,13 +197,12 @@ static larder_result trim_results(struct lab__node *node, lab_tensor **results)
 static larder_result run_hooks(const struct lab__node *node)
 {
     lab_tensor **grads = node->visit->incoming;
-    larder_result r = LARDER_OK;
 
-    for (unsigned i = 0; i < node->outputs && r == LARDER_OK; i++) {
+    for (unsigned i = 0; i < node->outputs; i++) {
         if (grads[i] != NULL)
-            r = lab__hooks_run(node->hooks, i, &grads[i]);
+            LAB__TRY(lab__hooks_run(node->hooks, i, &grads[i]));
     }
-    return r;
+    return LARDER_OK;
 }
 
 static void capture_incoming(const struct walk *w, const struct lab__node *node)
@@ -253,20 +232,26 @@ static bool is_captured(const struct walk *w, const struct lab__node *node)
     return false;
 }
 
-static larder_result run_node(const struct walk *w, struct lab__node *node)
+static larder_result node_backward(const struct walk *w, struct lab__node *node)
 {
+    const struct lab__back b = {node, node->visit->incoming, w->results};
     bool any = false;
-    larder_result r = LARDER_OK;
 
     if (!is_passed_over(w, node) || is_captured(w, node))
-        r = run_hooks(node);
-    if (r == LARDER_OK)
-        r = look_at_incoming(node, &any);
+        LAB__TRY(run_hooks(node));
+    LAB__TRY(look_at_incoming(node, &any));
     capture_incoming(w, node);
-    if (r == LARDER_OK && any && !is_passed_over(w, node))
-        r = node->kind->backward(node, node->visit->incoming, w->results);
-    if (r == LARDER_OK)
-        r = trim_results(node, w->results);
+    if (!any || is_passed_over(w, node))
+        return LARDER_OK;
+    LAB__TRY(lab__node_check(node));
+    LAB__TRY(node->backward(&b));
+    return trim_results(node, w->results);
+}
+
+static larder_result run_node(const struct walk *w, struct lab__node *node)
+{
+    larder_result r = node_backward(w, node);
+
     incoming_drop(node->visit);
     if (r == LARDER_OK && !w->retain_graph)
         lab__node_release(node);
@@ -281,19 +266,14 @@ static larder_result run_node(const struct walk *w, struct lab__node *node)
 static larder_result deliver(lab_tensor **slot, lab_tensor **grad)
 {
     lab_tensor *old = *slot;
-    larder_result r;
 
     if (*grad == NULL)
         return LARDER_OK;
-    if (old == NULL) {
-        *slot = *grad;
-        *grad = NULL;
-        return LARDER_OK;
-    }
-    r = lab_add(old, *grad, slot);
-    if (r == LARDER_OK)
-        lab_unref(old);
-    return r;
+    if (old == NULL)
+        return lab__give(grad, slot);
+    LAB__TRY(lab_add(old, *grad, slot));
+    lab_unref(old);
+    return LARDER_OK;
 }
 
 static larder_result pass_on(struct walk *w, const struct lab__node *node)
@@ -301,14 +281,11 @@ static larder_result pass_on(struct walk *w, const struct lab__node *node)
     for (unsigned i = 0; i < node->edges; i++) {
         const struct lab__edge *edge = &node->edge[i];
         struct lab__visit *next;
-        larder_result r;
 
         if (edge->node == NULL)
             continue;
         next = edge->node->visit;
-        r = deliver(&next->incoming[edge->output], &w->results[i]);
-        if (r != LARDER_OK)
-            return r;
+        LAB__TRY(deliver(&next->incoming[edge->output], &w->results[i]));
         if (--next->waiting == 0)
             lab__ready_push(&w->ready, edge->node);
     }
@@ -317,10 +294,8 @@ static larder_result pass_on(struct walk *w, const struct lab__node *node)
 
 static void results_drop(struct walk *w)
 {
-    for (unsigned i = 0; i < w->max_edges; i++) {
-        lab_unref(w->results[i]);
-        w->results[i] = NULL;
-    }
+    for (unsigned i = 0; i < w->max_edges; i++)
+        lab__drop(&w->results[i]);
 }
 
 static larder_result run_all(struct walk *w, struct lab__node *root)
@@ -338,17 +313,20 @@ static larder_result run_all(struct walk *w, struct lab__node *root)
     return r;
 }
 
+static larder_result walk_run(struct walk *w, struct lab__node *root,
+                              unsigned output, lab_tensor *grad)
+{
+    LAB__TRY(find_nodes(w, root));
+    LAB__TRY(backward_make_room(w));
+    root->visit->incoming[output] = lab_ref(grad);
+    return run_all(w, root);
+}
+
 static larder_result walk_from(struct walk w, struct lab__node *root,
                                unsigned output, lab_tensor *grad)
 {
-    larder_result r = find_nodes(&w, root);
+    larder_result r = walk_run(&w, root, output, grad);
 
-    if (r == LARDER_OK)
-        r = backward_make_room(&w);
-    if (r == LARDER_OK) {
-        root->visit->incoming[output] = lab_ref(grad);
-        r = run_all(&w, root);
-    }
     walk_end(&w);
     return r;
 }
@@ -399,26 +377,22 @@ static larder_result start_grad(lab_tensor *t, lab_tensor *grad,
     return LARDER_OK;
 }
 
-static larder_result walk_back(struct walk w, lab_tensor *t, lab_tensor *grad)
+static larder_result walk_back(struct walk w, lab_tensor *t, lab_tensor *given)
 {
+    LAB__OWNED lab_tensor *grad = NULL;
     lab *l = t->storage->session;
     struct lab__node *root;
     unsigned output;
     bool recorded;
-    larder_result r = start_check(t, grad);
+    larder_result r;
 
-    if (r == LARDER_OK)
-        r = start_grad(t, grad, &grad);
-    if (r != LARDER_OK)
-        return r;
-    r = lab__node_of(t, &root, &output);
-    if (r == LARDER_OK) {
-        recorded = lab_set_grad_enabled(l, false);
-        r = walk_from(w, root, output, grad);
-        lab_set_grad_enabled(l, recorded);
-        lab__node_unref(root);
-    }
-    lab_unref(grad);
+    LAB__TRY(start_check(t, given));
+    LAB__TRY(start_grad(t, given, &grad));
+    LAB__TRY(lab__node_of(t, &root, &output));
+    recorded = lab_set_grad_enabled(l, false);
+    r = walk_from(w, root, output, grad);
+    lab_set_grad_enabled(l, recorded);
+    lab__node_unref(root);
     return r;
 }
 
@@ -431,12 +405,10 @@ static larder_result captures_find(struct capture *captures,
                                    lab_tensor *const *inputs, int count)
 {
     for (int i = 0; i < count; i++) {
-        larder_result r =
-            lab__node_of(inputs[i], &captures[i].node, &captures[i].output);
+        struct capture *c = &captures[i];
 
-        if (r != LARDER_OK)
-            return r;
-        if (captures[i].node == NULL) {
+        LAB__TRY(lab__node_of(inputs[i], &c->node, &c->output));
+        if (c->node == NULL) {
             return lab__fail(LARDER_ERR_INVALID,
                              "grad: input %d does not require a gradient", i);
         }

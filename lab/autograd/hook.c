@@ -118,13 +118,10 @@ larder_result lab_register_hook(lab_tensor *t, lab_hook_fn fn, void *context,
 larder_result lab_move_hooks(lab_tensor *from, lab_tensor *to)
 {
     struct lab__meta *meta;
-    larder_result r;
 
     if (from->meta == NULL || from->meta->hooks == NULL)
         return LARDER_OK;
-    r = lab__meta_of(to, &meta);
-    if (r != LARDER_OK)
-        return r;
+    LAB__TRY(lab__meta_of(to, &meta));
     while (from->meta->hooks != NULL) {
         struct lab_hook *hook = from->meta->hooks;
 
@@ -162,21 +159,17 @@ static larder_result replacement_check(const lab_tensor *grad,
 
 static larder_result hook_run(struct lab_hook *hook, lab_tensor **grad)
 {
-    lab_tensor *made = NULL;
+    LAB__OWNED lab_tensor *made = NULL;
     larder_result r;
 
     hook->holds++; /* the hook may remove itself */
     r = hook->fn(hook->context, *grad, &made);
     hook_let_go(hook);
-    if (r == LARDER_OK && made != NULL)
-        r = replacement_check(*grad, made);
-    if (r != LARDER_OK || made == NULL) {
-        lab_unref(made);
+    if (r != LARDER_OK || made == NULL)
         return r;
-    }
+    LAB__TRY(replacement_check(*grad, made));
     lab_unref(*grad);
-    *grad = made;
-    return LARDER_OK;
+    return lab__give(&made, grad);
 }
 
 /* In order of number, because a hook may remove others. */
@@ -184,18 +177,16 @@ larder_result lab__hooks_run(struct lab_hook *const *list, unsigned output,
                              lab_tensor **grad)
 {
     uint64_t number = 0;
-    larder_result r = LARDER_OK;
 
-    while (r == LARDER_OK) {
+    for (;;) {
         struct lab_hook *hook = *list;
 
         while (hook != NULL &&
                (hook->number < number || hook->output != output))
             hook = hook->next;
         if (hook == NULL)
-            break;
+            return LARDER_OK;
         number = hook->number + 1;
-        r = hook_run(hook, grad);
+        LAB__TRY(hook_run(hook, grad));
     }
-    return r;
 }

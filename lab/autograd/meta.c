@@ -31,7 +31,6 @@ larder_result lab__node_of(lab_tensor *t, struct lab__node **out,
                            unsigned *output)
 {
     struct lab__meta *meta = t->meta;
-    larder_result r;
 
     *out = NULL;
     *output = 0;
@@ -40,16 +39,13 @@ larder_result lab__node_of(lab_tensor *t, struct lab__node **out,
     if (meta->grad_fn != NULL) {
         *out = lab__node_ref(meta->grad_fn);
         *output = meta->output;
-        return LARDER_OK;
-    }
-    if (meta->accumulator != NULL) {
+    } else if (meta->accumulator != NULL) {
         *out = lab__node_ref(meta->accumulator);
-        return LARDER_OK;
-    }
-    r = lab__accumulator_new(t, out);
-    if (r == LARDER_OK)
+    } else {
+        LAB__TRY(lab__accumulator_new(t, out));
         meta->accumulator = *out;
-    return r;
+    }
+    return LARDER_OK;
 }
 
 /* ---- public functions --------------------------------------------------- */
@@ -57,7 +53,6 @@ larder_result lab__node_of(lab_tensor *t, struct lab__node **out,
 larder_result lab_set_requires_grad(lab_tensor *t, bool on)
 {
     struct lab__meta *meta;
-    larder_result r;
 
     if (!lab_is_leaf(t)) {
         return on ? LARDER_OK
@@ -74,10 +69,9 @@ larder_result lab_set_requires_grad(lab_tensor *t, bool on)
     }
     if (!on && t->meta == NULL)
         return LARDER_OK;
-    r = lab__meta_of(t, &meta);
-    if (r == LARDER_OK)
-        meta->requires_grad = on;
-    return r;
+    LAB__TRY(lab__meta_of(t, &meta));
+    meta->requires_grad = on;
+    return LARDER_OK;
 }
 
 bool lab_requires_grad(const lab_tensor *t)
@@ -98,7 +92,7 @@ lab_tensor *lab_grad(const lab_tensor *t)
 
 const char *lab_grad_fn_name(const lab_tensor *t)
 {
-    return lab_is_leaf(t) ? NULL : t->meta->grad_fn->kind->name;
+    return lab_is_leaf(t) ? NULL : t->meta->grad_fn->name;
 }
 
 static larder_result grad_check(const lab_tensor *t, const lab_tensor *grad)
@@ -131,20 +125,16 @@ larder_result lab_set_grad(lab_tensor *t, lab_tensor *grad)
 {
     struct lab__meta *meta;
     lab_tensor *mine = NULL, *old;
-    larder_result r = LARDER_OK;
 
     if (grad == NULL && t->meta == NULL)
         return LARDER_OK;
     if (grad != NULL)
-        r = grad_check(t, grad);
-    if (r == LARDER_OK)
-        r = lab__meta_of(t, &meta);
-    if (r == LARDER_OK && grad != NULL && grad->meta != NULL)
-        r = lab__tensor_alias(grad, &mine);
-    else if (r == LARDER_OK && grad != NULL)
+        LAB__TRY(grad_check(t, grad));
+    LAB__TRY(lab__meta_of(t, &meta));
+    if (grad != NULL && grad->meta != NULL)
+        LAB__TRY(lab__tensor_alias(grad, &mine));
+    else if (grad != NULL)
         mine = lab_ref(grad);
-    if (r != LARDER_OK)
-        return r;
     old = meta->grad;
     meta->grad = mine;
     lab_unref(old);
@@ -154,7 +144,6 @@ larder_result lab_set_grad(lab_tensor *t, lab_tensor *grad)
 larder_result lab_retain_grad(lab_tensor *t)
 {
     struct lab__meta *meta = t->meta;
-    larder_result r;
 
     if (!lab_requires_grad(t)) {
         return lab__fail(LARDER_ERR_INVALID,
@@ -163,8 +152,7 @@ larder_result lab_retain_grad(lab_tensor *t)
     }
     if (meta->grad_fn == NULL || meta->retains_grad)
         return LARDER_OK;
-    r = lab__node_retain(meta->grad_fn, meta->output, t);
-    if (r == LARDER_OK)
-        meta->retains_grad = true;
-    return r;
+    LAB__TRY(lab__node_retain(meta->grad_fn, meta->output, t));
+    meta->retains_grad = true;
+    return LARDER_OK;
 }

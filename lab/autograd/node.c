@@ -1,6 +1,8 @@
 /* node.c - the graph that backward traverses. */
 #include "autograd/node.h"
 
+#include <string.h>
+
 #include "autograd/hook.h"
 #include "tensor/host_memory.h"
 
@@ -29,29 +31,54 @@ static larder_result edge_to(struct lab__edge *edge, lab_tensor *t)
     return lab__node_of(t, &edge->node, &edge->output);
 }
 
-larder_result lab__node_new(lab *l, const struct lab__node_kind *kind,
-                            unsigned count, lab_tensor *const *inputs,
+static larder_result save(struct lab__node *node, unsigned slot, lab_tensor *t)
+{
+    if (t == NULL)
+        return LARDER_OK;
+    LAB__TRY(lab__tensor_alias(t, &node->saved[slot]));
+    t->storage->saved++;
+    node->version[slot] = t->storage->version;
+    return LARDER_OK;
+}
+
+static larder_result fill_in(struct lab__node *node,
+                             const struct lab__recording *what)
+{
+    for (unsigned i = 0; i < what->count; i++)
+        LAB__TRY(edge_to(&node->edge[i], what->inputs[i]));
+    for (unsigned i = 0; i < what->saves; i++)
+        LAB__TRY(save(node, i, what->saved[i]));
+    return LARDER_OK;
+}
+
+larder_result lab__node_new(lab *l, const struct lab__recording *what,
                             unsigned outputs, struct lab__node **out)
 {
-    size_t bytes = sizeof(struct lab__node) + count * sizeof(struct lab__edge);
+    size_t bytes = sizeof(struct lab__node) +
+                   what->count * sizeof(struct lab__edge) +
+                   what->saves * (sizeof(lab_tensor *) + sizeof(unsigned));
     struct lab__node *node = lab__host_zeroed(bytes);
+    larder_result r;
 
     if (node == NULL)
         return lab__fail_host(bytes);
     node->refs = 1;
     node->session = l;
-    node->kind = kind;
+    node->name = what->name;
+    node->backward = what->backward;
     node->outputs = outputs;
-    node->edges = count;
+    node->edges = what->count;
+    node->saves = what->saves;
+    node->number = what->number;
+    memcpy(node->integer, what->integer, sizeof node->integer);
     node->hooks = &node->own_hooks;
     node->edge = (struct lab__edge *)(node + 1);
-    for (unsigned i = 0; i < count; i++) {
-        larder_result r = edge_to(&node->edge[i], inputs[i]);
-
-        if (r != LARDER_OK) {
-            lab__node_unref(node);
-            return r;
-        }
+    node->saved = (lab_tensor **)(void *)(node->edge + node->edges);
+    node->version = (unsigned *)(void *)(node->saved + node->saves);
+    r = fill_in(node, what);
+    if (r != LARDER_OK) {
+        lab__node_unref(node);
+        return r;
     }
     node->sequence = l->next_node++;
     *out = node;
@@ -64,79 +91,43 @@ struct lab__node *lab__node_ref(struct lab__node *node)
     return node;
 }
 
-/* ---- saving tensors ----------------------------------------------------- */
+/* ---- what was saved ----------------------------------------------------- */
 
-larder_result lab__node_saves(struct lab__node *node, unsigned count)
+larder_result lab__node_check(const struct lab__node *node)
 {
-    size_t bytes;
-
-    if (count <= LAB__MAX_SAVED)
-        return LARDER_OK;
-    bytes = (count - LAB__MAX_SAVED) * sizeof *node->more;
-    node->more = lab__host_zeroed(bytes);
-    if (node->more == NULL)
-        return lab__fail_host(bytes);
-    node->more_count = count - LAB__MAX_SAVED;
-    return LARDER_OK;
-}
-
-static struct lab__saved *node_slot_of(struct lab__node *node, unsigned slot)
-{
-    return slot < LAB__MAX_SAVED ? &node->saved[slot]
-                                 : &node->more[slot - LAB__MAX_SAVED];
-}
-
-larder_result lab__node_save(struct lab__node *node, unsigned slot,
-                             lab_tensor *t)
-{
-    struct lab__saved *saved = node_slot_of(node, slot);
-    larder_result r;
-
-    if (t == NULL)
-        return LARDER_OK;
-    r = lab__tensor_alias(t, &saved->tensor);
-    if (r != LARDER_OK)
-        return r;
-    saved->tensor->storage->saved++;
-    saved->version = t->storage->version;
-    saved->was_set = true;
-    return LARDER_OK;
-}
-
-larder_result lab__node_saved(struct lab__node *node, unsigned slot,
-                              lab_tensor **out)
-{
-    const struct lab__saved *saved = node_slot_of(node, slot);
     char shape[LAB__SHAPE_TEXT];
 
-    if (saved->was_set && saved->tensor == NULL) {
+    if (node->was_released) {
         return lab__fail(
             LARDER_ERR_INVALID,
             "backward through the graph a second time: what %s saved was let "
             "go by the first; keep it with retain_graph=True",
-            node->kind->name);
+            node->name);
     }
-    if (saved->was_set && saved->tensor->storage->version != saved->version) {
-        return lab__fail(
-            LARDER_ERR_INVALID,
-            "a tensor that the gradient needs was modified in place: of sizes "
-            "%s, saved by %s at version %u, now at version %u",
-            lab__shape_text(saved->tensor->ndim, saved->tensor->sizes, shape),
-            node->kind->name, saved->version, saved->tensor->storage->version);
+    for (unsigned i = 0; i < node->saves; i++) {
+        const lab_tensor *t = node->saved[i];
+
+        if (t != NULL && t->storage->version != node->version[i]) {
+            return lab__fail(
+                LARDER_ERR_INVALID,
+                "a tensor that the gradient needs was modified in place: of "
+                "sizes %s, saved by %s at version %u, now at version %u",
+                lab__shape_text(t->ndim, t->sizes, shape), node->name,
+                node->version[i], t->storage->version);
+        }
     }
-    *out = saved->tensor;
     return LARDER_OK;
 }
 
 void lab__node_release(struct lab__node *node)
 {
-    for (unsigned i = 0; i < LAB__MAX_SAVED + node->more_count; i++) {
-        struct lab__saved *saved = node_slot_of(node, i);
-        lab_tensor *t = saved->tensor;
+    for (unsigned i = 0; i < node->saves; i++) {
+        lab_tensor *t = node->saved[i];
 
         if (t == NULL)
             continue;
-        saved->tensor = NULL;
+        node->saved[i] = NULL;
+        node->was_released = true;
         t->storage->saved--;
         lab_unref(t);
     }
@@ -150,8 +141,8 @@ static void node_end(struct lab__node *node, struct lab__node **dying)
 {
     lab__hooks_end(&node->own_hooks);
     lab__node_release(node);
-    if (node->kind->drop != NULL)
-        node->kind->drop(node);
+    if (node->drop != NULL)
+        node->drop(node);
     for (unsigned i = 0; i < node->edges; i++) {
         struct lab__node *next = node->edge[i].node;
 
@@ -161,7 +152,6 @@ static void node_end(struct lab__node *node, struct lab__node **dying)
         }
     }
     lab__host_free(node->retain);
-    lab__host_free(node->more);
     lab__host_free(node);
 }
 
@@ -204,14 +194,12 @@ larder_result lab__node_set_output(struct lab__node *node, unsigned output,
                                    lab_tensor *t)
 {
     struct lab__meta *meta;
-    larder_result r = lab__meta_of(t, &meta);
 
-    if (r == LARDER_OK && meta->retains_grad)
-        r = retain_room(node);
-    if (r != LARDER_OK)
-        return r;
-    if (meta->retains_grad)
+    LAB__TRY(lab__meta_of(t, &meta));
+    if (meta->retains_grad) {
+        LAB__TRY(retain_room(node));
         retain_move(meta, node, output);
+    }
     lab__node_ref(node);
     lab__node_unref(meta->grad_fn);
     meta->grad_fn = node;
@@ -227,38 +215,28 @@ larder_result lab__node_attach(struct lab__node *node, lab_tensor *t)
     return r;
 }
 
-larder_result lab__record(const struct lab__node_kind *kind, unsigned count,
-                          lab_tensor *const *inputs, lab_tensor *out,
-                          struct lab__node **node)
+larder_result lab__record(const struct lab__recording *what, lab_tensor *out)
 {
     lab *l = out->storage->session;
-    struct lab__node *made;
-    larder_result r;
+    struct lab__node *node;
 
-    if (node != NULL)
-        *node = NULL;
-    if (!lab__records(l, count, inputs))
+    if (out->kind != LAB_FLOAT32 || !lab__records(l, what->count, what->inputs))
         return LARDER_OK;
-    r = lab__node_new(l, kind, count, inputs, 1, &made);
-    if (r != LARDER_OK)
-        return r;
-    r = lab__node_attach(made, out);
-    if (r == LARDER_OK && node != NULL)
-        *node = made;
-    return r;
+    LAB__TRY(lab__node_new(l, what, 1, &node));
+    return lab__node_attach(node, out);
 }
 
 larder_result lab__node_retain(struct lab__node *node, unsigned output,
                                lab_tensor *t)
 {
-    larder_result r = retain_room(node);
-
-    if (r == LARDER_OK)
-        node->retain[output] = t;
-    return r;
+    LAB__TRY(retain_room(node));
+    node->retain[output] = t;
+    return LARDER_OK;
 }
 
-lab_tensor *lab__grad_take(lab_tensor **grads, unsigned i)
+larder_result lab__pass_back(const struct lab__back *b)
 {
-    return lab_ref(grads[i]);
+    for (unsigned i = 0; i < b->node->edges; i++)
+        b->results[i] = lab_ref(b->grads[0]);
+    return LARDER_OK;
 }

@@ -19,24 +19,33 @@
 
 #include "tensor/tensor.h"
 
-#define LAB__MAX_SAVED 6
-#define LAB__MAX_NUMBERS 4
-#define LAB__MAX_INTS 16
+#define LAB__MAX_INTS LAB_MAX_DIMS
 
 struct lab__node;
 
-/* grads: one for each output, NULL if none arrived; borrowed, but
- * lab__grad_take() may take one over. results: one for each input, all NULL on
- * entry; store a reference, or leave NULL, for each that is needed.  Runs with
- * recording off: call the public operations. */
-typedef larder_result (*lab__backward_fn)(struct lab__node *node,
-                                          lab_tensor **grads,
-                                          lab_tensor **results);
+/* A node's backward function at work, with recording off: it calls public
+ * operations. */
+struct lab__back {
+    struct lab__node *node;
+    lab_tensor *const *grads; /* one for each output, NULL if none arrived */
+    lab_tensor **results; /* for a reference for each input that wants one */
+};
 
-struct lab__node_kind {
+typedef larder_result (*lab__backward_fn)(const struct lab__back *b);
+
+/* What is recorded of an operation. */
+struct lab__recording {
     const char *name; /* "MulBackward0" */
     lab__backward_fn backward;
-    void (*drop)(struct lab__node *node); /* frees `extra`; may be NULL */
+    unsigned count; /* of inputs, NULL for those that are no tensors */
+    lab_tensor *const *inputs;
+    /* To save, NULL for an empty slot; outputs are saved like inputs.  Slots are
+     * released in order: PyTorch's order is that of first use in the gradients'
+     * formulas, sorted by argument name. */
+    unsigned saves;
+    lab_tensor *const *saved;
+    double number;
+    int64_t integer[LAB__MAX_INTS];
 };
 
 struct lab__visit; /* backward.c */
@@ -49,25 +58,21 @@ struct lab__edge {
     int64_t sizes[LAB_MAX_DIMS];
 };
 
-struct lab__saved {
-    lab_tensor *tensor; /* NULL: nothing saved, or released */
-    unsigned version;
-    bool was_set;
-};
-
 struct lab__node {
     unsigned refs;
     uint64_t sequence;
     lab *session;
-    const struct lab__node_kind *kind;
-    unsigned outputs, edges;
-    struct lab__saved saved[LAB__MAX_SAVED];
-    struct lab__saved *more; /* further slots, if needed (owned) */
-    unsigned more_count;
-    double number[LAB__MAX_NUMBERS];
-    int64_t integer[LAB__MAX_INTS];
-    void *extra;            /* private to the kind */
+    const char *name;
+    lab__backward_fn backward;
+    unsigned outputs, edges, saves;
     struct lab__edge *edge; /* `edges` of them */
+    lab_tensor **saved;     /* `saves`; NULL: nothing, or released */
+    unsigned *version;      /* of each when it was saved */
+    bool was_released;
+    double number;
+    int64_t integer[LAB__MAX_INTS];
+    void *extra;                          /* private to the operation */
+    void (*drop)(struct lab__node *node); /* frees `extra`; may be NULL */
     /* For retain_grad: by output, the tensor that receives the copy (weak). */
     lab_tensor **retain;
     struct lab_hook *own_hooks; /* of its outputs */
@@ -84,23 +89,14 @@ bool lab__records(lab *l, unsigned count, lab_tensor *const *inputs);
 
 /* Create a node with an edge for each input.  On success the caller owns *out,
  * and passes it to lab__node_attach() or drops it. */
-larder_result lab__node_new(lab *l, const struct lab__node_kind *kind,
-                            unsigned count, lab_tensor *const *inputs,
+larder_result lab__node_new(lab *l, const struct lab__recording *what,
                             unsigned outputs, struct lab__node **out);
 struct lab__node *lab__node_ref(struct lab__node *node);
 void lab__node_unref(struct lab__node *node);
 
-/* Make room for `count` slots, if more than LAB__MAX_SAVED are needed. */
-larder_result lab__node_saves(struct lab__node *node, unsigned count);
-/* Save t (NULL: nothing) in a slot.  Outputs are saved like inputs.  Slots are
- * released in order: PyTorch's order is that of first use in the gradients'
- * formulas, sorted by argument name. */
-larder_result lab__node_save(struct lab__node *node, unsigned slot,
-                             lab_tensor *t);
-/* Borrowed; NULL if nothing was saved.  ERR_INVALID, as in PyTorch, if it was
- * released ("backward a second time") or written to since. */
-larder_result lab__node_saved(struct lab__node *node, unsigned slot,
-                              lab_tensor **out);
+/* ERR_INVALID, as in PyTorch, if what was saved was released ("backward a second
+ * time") or written to since. */
+larder_result lab__node_check(const struct lab__node *node);
 /* Release everything that was saved. */
 void lab__node_release(struct lab__node *node);
 
@@ -112,23 +108,26 @@ larder_result lab__node_set_output(struct lab__node *node, unsigned output,
                                    lab_tensor *t);
 larder_result lab__node_attach(struct lab__node *node, lab_tensor *t);
 
-/* The end of most operations: record `kind` from inputs to out if necessary,
- * with nothing saved. *node (may be NULL) is borrowed, for its numbers and for
- * saving; NULL if nothing is recorded. */
-larder_result lab__record(const struct lab__node_kind *kind, unsigned count,
-                          lab_tensor *const *inputs, lab_tensor *out,
-                          struct lab__node **node);
+/* Record the operation that made `out`, if necessary. */
+larder_result lab__record(const struct lab__recording *what, lab_tensor *out);
 
 /* ---- in backward functions ---- */
 
-/* Whether the gradient of input number i is needed. */
-static inline bool lab__node_wants(const struct lab__node *node, unsigned i)
+/* Whether the gradient of input number i is needed.  Others may be given: they
+ * are dropped. */
+static inline bool lab__wants(const struct lab__back *b, unsigned i)
 {
-    return i < node->edges && node->edge[i].node != NULL;
+    return i < b->node->edges && b->node->edge[i].node != NULL;
 }
 
-/* Take over the gradient: a reference of the caller's, for results[i]. */
-lab_tensor *lab__grad_take(lab_tensor **grads, unsigned i);
+/* What was saved in a slot: borrowed; NULL if nothing was. */
+static inline lab_tensor *lab__saved(const struct lab__back *b, unsigned slot)
+{
+    return b->node->saved[slot];
+}
+
+/* Every input gets the gradient as it is. */
+larder_result lab__pass_back(const struct lab__back *b);
 
 /* Sum grad down to these sizes (undo broadcasting): a new tensor, or another
  * reference if there is nothing to sum. backward.c does this for every result,

@@ -20,8 +20,7 @@ static void segment_end(struct segment *segment)
 
 static void drop(struct lab__node *node)
 {
-    if (node->extra != NULL)
-        segment_end(node->extra);
+    segment_end(node->extra);
 }
 
 /* ---- the second run ----------------------------------------------------- */
@@ -44,42 +43,25 @@ static larder_result run_recorded(const struct segment *segment,
 /* An alias of the input that is a leaf: the segment's graph ends there. */
 static larder_result make_leaf(lab_tensor *input, lab_tensor **out)
 {
-    lab_tensor *leaf;
-    larder_result r = lab__tensor_alias(input, &leaf);
+    LAB__OWNED lab_tensor *leaf = NULL;
 
-    if (r != LARDER_OK)
-        return r;
-    r = lab_set_requires_grad(leaf, true);
-    if (r != LARDER_OK) {
-        lab_unref(leaf);
-        return r;
-    }
-    *out = leaf;
+    LAB__TRY(lab__tensor_alias(input, &leaf));
+    LAB__TRY(lab_set_requires_grad(leaf, true));
+    return lab__give(&leaf, out);
+}
+
+static larder_result backward(const struct lab__back *b)
+{
+    LAB__OWNED lab_tensor *leaf = NULL;
+    LAB__OWNED lab_tensor *out = NULL;
+
+    LAB__TRY(make_leaf(lab__saved(b, 0), &leaf));
+    LAB__TRY(run_recorded(b->node->extra, leaf, &out));
+    LAB__TRY(lab_backward(out, b->grads[0], false));
+    if (lab_grad(leaf) != NULL)
+        b->results[0] = lab_ref(lab_grad(leaf));
     return LARDER_OK;
 }
-
-static larder_result backward(struct lab__node *node, lab_tensor **grads,
-                              lab_tensor **results)
-{
-    lab_tensor *input, *leaf, *out = NULL;
-    larder_result r = lab__node_saved(node, 0, &input);
-
-    if (r == LARDER_OK)
-        r = make_leaf(input, &leaf);
-    if (r != LARDER_OK)
-        return r;
-    r = run_recorded(node->extra, leaf, &out);
-    if (r == LARDER_OK)
-        r = lab_backward(out, grads[0], false);
-    if (r == LARDER_OK && lab_grad(leaf) != NULL)
-        results[0] = lab_ref(lab_grad(leaf));
-    lab_unref(out);
-    lab_unref(leaf);
-    return r;
-}
-
-static const struct lab__node_kind checkpoint_kind = {
-    "CheckpointFunctionBackward", backward, drop};
 
 /* ---- the first run ------------------------------------------------------ */
 
@@ -90,37 +72,35 @@ static larder_result run_unrecorded(const struct segment *segment,
 {
     lab *l = input->storage->session;
     bool recorded = lab_set_grad_enabled(l, false);
-    lab_tensor *got;
+    LAB__OWNED lab_tensor *got = NULL;
     larder_result r = segment->fn(segment->context, input, &got);
 
     lab_set_grad_enabled(l, recorded);
-    if (r != LARDER_OK)
-        return r;
-    if (got->refs == 1 && got->meta == NULL) {
-        *out = got;
-        return LARDER_OK;
-    }
-    r = lab__tensor_alias(got, out);
-    lab_unref(got);
-    return r;
+    LAB__TRY(r);
+    if (got->refs == 1 && got->meta == NULL)
+        return lab__give(&got, out);
+    return lab__tensor_alias(got, out);
 }
 
 /* On success it takes over the segment. */
 static larder_result recompute_record(struct segment *segment,
                                       lab_tensor *input, lab_tensor *out)
 {
+    const struct lab__recording what = {.name = "CheckpointFunctionBackward",
+                                        .backward = backward,
+                                        .count = 1,
+                                        .inputs = &input,
+                                        .saves = 1,
+                                        .saved = &input};
     struct lab__node *node;
-    larder_result r = lab__node_new(input->storage->session, &checkpoint_kind,
-                                    1, &input, 1, &node);
+    larder_result r;
 
-    if (r != LARDER_OK)
-        return r;
-    node->extra = segment;
-    r = lab__node_save(node, 0, input);
-    if (r == LARDER_OK)
-        r = lab__node_set_output(node, 0, out);
-    if (r != LARDER_OK)
-        node->extra = NULL;
+    LAB__TRY(lab__node_new(input->storage->session, &what, 1, &node));
+    r = lab__node_set_output(node, 0, out);
+    if (r == LARDER_OK) {
+        node->extra = segment;
+        node->drop = drop;
+    }
     lab__node_unref(node);
     return r;
 }
@@ -128,21 +108,14 @@ static larder_result recompute_record(struct segment *segment,
 static larder_result checkpoint(struct segment *segment, lab_tensor *input,
                                 bool *is_taken, lab_tensor **out)
 {
-    lab_tensor *got;
-    larder_result r = run_unrecorded(segment, input, &got);
+    LAB__OWNED lab_tensor *got = NULL;
 
-    if (r != LARDER_OK)
-        return r;
+    LAB__TRY(run_unrecorded(segment, input, &got));
     if (lab__records(input->storage->session, 1, &input)) {
-        r = recompute_record(segment, input, got);
-        *is_taken = r == LARDER_OK;
+        LAB__TRY(recompute_record(segment, input, got));
+        *is_taken = true;
     }
-    if (r != LARDER_OK) {
-        lab_unref(got);
-        return r;
-    }
-    *out = got;
-    return LARDER_OK;
+    return lab__give(&got, out);
 }
 
 larder_result lab_checkpoint(lab_segment_fn fn, void *context,

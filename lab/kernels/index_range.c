@@ -1,7 +1,7 @@
 /* index_range.c - checks that indices are in range. */
 #include "kernels/nn_kernels.h"
 
-bool lab__index_outside(const lab_tensor *index, int64_t rows,
+bool lab__index_outside(const lab_tensor *index, int64_t lowest, int64_t rows,
                         const int64_t *allowed, int64_t *value)
 {
     const int64_t *at;
@@ -11,7 +11,7 @@ bool lab__index_outside(const lab_tensor *index, int64_t rows,
         return false;
     at = lab__data(index);
     for (int64_t i = 0; i < count; i++) {
-        if (at[i] >= 0 && at[i] < rows)
+        if (at[i] >= lowest && at[i] < rows)
             continue;
         if (allowed != NULL && at[i] == *allowed)
             continue;

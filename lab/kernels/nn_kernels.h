@@ -35,9 +35,9 @@ void lab__layer_norm_grad_affine(lab_tensor *grad_w, lab_tensor *grad_b,
 
 /* ---- indices (index_range.c) ---- */
 
-/* Whether an element is outside [0, rows) and, if allowed is not NULL, not
+/* Whether an element is outside [lowest, rows) and, if allowed is not NULL, not
  * *allowed; *value is the first one.  False if index cannot be read. */
-bool lab__index_outside(const lab_tensor *index, int64_t rows,
+bool lab__index_outside(const lab_tensor *index, int64_t lowest, int64_t rows,
                         const int64_t *allowed, int64_t *value);
 
 /* ---- dropout (dropout_kernels.c) ---- */

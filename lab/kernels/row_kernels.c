@@ -5,23 +5,6 @@
 
 #include "tensor/parallel.h"
 
-bool lab__rows_inside(const lab_tensor *index, int64_t rows, int64_t *value)
-{
-    int64_t count = lab_numel(index);
-    const int64_t *at;
-
-    if (!lab__readable(index) || count == 0)
-        return true;
-    at = lab__data(index);
-    for (int64_t i = 0; i < count; i++) {
-        if (at[i] < -rows || at[i] >= rows) {
-            *value = at[i];
-            return false;
-        }
-    }
-    return true;
-}
-
 struct rows {
     const int64_t *index;
     int64_t rows;  /* rows in the whole tensor */

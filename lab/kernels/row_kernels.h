@@ -7,9 +7,6 @@
 
 #include "tensor/tensor.h"
 
-/* False, with the first one in *value: an index is outside [-rows, rows).  True
- * if index cannot be read. */
-bool lab__rows_inside(const lab_tensor *index, int64_t rows, int64_t *value);
 /* out = t's rows by index */
 void lab__rows_gather(lab_tensor *out, const lab_tensor *t,
                       const lab_tensor *index);

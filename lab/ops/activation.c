@@ -1,131 +1,90 @@
 /* activation.c - element-wise operations on one tensor. */
 #include "ops/elementwise_op.h"
 
-/* What backward needs in slot 0: the input, the result or nothing. */
+/* What backward needs in slot 0: nothing, the input or the result. */
 enum keep { KEEP_NOTHING, KEEP_INPUT, KEEP_RESULT };
 
 struct operation {
     const char *name;
     lab__unary_op op;
     enum keep keep;
-    const struct lab__node_kind *kind;
+    const char *node;
+    lab__backward_fn backward;
+    lab__binary_op back; /* of lab__saved_back() */
 };
 
 static larder_result activation_run(const struct operation *what, lab_tensor *a,
                                     lab_tensor **out)
 {
-    lab_tensor *made, *kept;
-    larder_result r = lab__check_float(what->name, a);
+    LAB__OWNED lab_tensor *made = NULL;
 
-    if (r == LARDER_OK)
-        r = lab__unary_new(what->op, a, &made);
-    if (r != LARDER_OK)
-        return r;
-    kept = what->keep == KEEP_INPUT ? a : made;
-    r = lab__record_saving(what->kind, 1, &a, made, what->keep != KEEP_NOTHING,
-                           &kept);
-    return lab__done(r, made, out);
+    LAB__TRY(lab__check_float(what->name, a));
+    LAB__TRY(lab__room_like(a, &made));
+    lab__unary(what->op, made, a);
+    return lab__recorded(
+        &(struct lab__recording){.name = what->node,
+                                 .backward = what->backward,
+                                 .count = 1,
+                                 .inputs = &a,
+                                 .saves = what->keep != KEEP_NOTHING,
+                                 .saved = what->keep == KEEP_INPUT ? &a : &made,
+                                 .integer = {what->back}},
+        &made, out);
 }
 
-/* op(gradient, saved tensor) */
-static larder_result with_saved(struct lab__node *node, lab__binary_op op,
-                                lab_tensor **grads, lab_tensor **results)
+larder_result lab__saved_back(const struct lab__back *b)
 {
-    lab_tensor *saved;
-    larder_result r = lab__node_saved(node, 0, &saved);
+    LAB__OWNED_OPERANDS struct lab__operands o = {.a = NULL};
 
-    return r != LARDER_OK
-               ? r
-               : lab__binary_new(op, grads[0], saved, 1, &results[0]);
+    LAB__TRY(lab__operands_take("gradient", b->grads[0], lab__saved(b, 0), true,
+                                &o));
+    LAB__TRY(lab__operands_room(&o, (lab_dtype)o.a->dtype, &b->results[0]));
+    lab__binary((lab__binary_op)b->node->integer[0], b->results[0], o.a, o.b,
+                1);
+    return LARDER_OK;
 }
 
-static larder_result neg_backward(struct lab__node *node, lab_tensor **grads,
-                                  lab_tensor **results)
+static larder_result neg_back(const struct lab__back *b)
 {
-    (void)node;
-    return lab_neg(grads[0], &results[0]);
-}
-
-static larder_result exp_backward(struct lab__node *node, lab_tensor **grads,
-                                  lab_tensor **results)
-{
-    return with_saved(node, LAB__MUL, grads, results);
-}
-
-static larder_result log_backward(struct lab__node *node, lab_tensor **grads,
-                                  lab_tensor **results)
-{
-    return with_saved(node, LAB__DIV, grads, results);
+    return lab_neg(b->grads[0], &b->results[0]);
 }
 
 /* grad / (2 · result) */
-static larder_result sqrt_backward(struct lab__node *node, lab_tensor **grads,
-                                   lab_tensor **results)
+static larder_result sqrt_back(const struct lab__back *b)
 {
-    lab_tensor *result, *twice;
-    larder_result r = lab__node_saved(node, 0, &result);
+    LAB__OWNED lab_tensor *twice = NULL;
 
-    if (r == LARDER_OK)
-        r = lab_mul_scalar(result, 2, &twice);
-    if (r != LARDER_OK)
-        return r;
-    r = lab_div(grads[0], twice, &results[0]);
-    lab_unref(twice);
-    return r;
+    LAB__TRY(lab_mul_scalar(lab__saved(b, 0), 2, &twice));
+    return lab_div(b->grads[0], twice, &b->results[0]);
 }
 
-larder_result lab__relu_backward(struct lab__node *node, lab_tensor **grads,
-                                 lab_tensor **results)
-{
-    return with_saved(node, LAB__RELU_BACK, grads, results);
-}
-
-static larder_result gelu_backward(struct lab__node *node, lab_tensor **grads,
-                                   lab_tensor **results)
-{
-    return with_saved(node, LAB__GELU_BACK, grads, results);
-}
-
-static larder_result tanh_backward(struct lab__node *node, lab_tensor **grads,
-                                   lab_tensor **results)
-{
-    return with_saved(node, LAB__TANH_BACK, grads, results);
-}
-
-static larder_result sigmoid_backward(struct lab__node *node,
-                                      lab_tensor **grads, lab_tensor **results)
-{
-    return with_saved(node, LAB__SIGMOID_BACK, grads, results);
-}
-
-#define UNARY(name, OP, keep_what, Node, backward_fn)                          \
+#define UNARY(name, OP, Node, keep, backward, back)                            \
     larder_result lab_##name(lab_tensor *a, lab_tensor **out)                  \
     {                                                                          \
-        static const struct lab__node_kind kind = {Node "Backward0",           \
-                                                   backward_fn, NULL};         \
-        static const struct operation what = {#name, OP, keep_what, &kind};    \
+        static const struct operation what = {                                 \
+            #name, OP, keep, Node "Backward0", backward, back};                \
                                                                                \
         return activation_run(&what, a, out);                                  \
     }
 
-UNARY(exp, LAB__EXP, KEEP_RESULT, "Exp", exp_backward)
-UNARY(log, LAB__LOG, KEEP_INPUT, "Log", log_backward)
-UNARY(sqrt, LAB__SQRT, KEEP_RESULT, "Sqrt", sqrt_backward)
-UNARY(relu, LAB__RELU, KEEP_RESULT, "Relu", lab__relu_backward)
-UNARY(gelu, LAB__GELU, KEEP_INPUT, "Gelu", gelu_backward)
-UNARY(tanh, LAB__TANH, KEEP_RESULT, "Tanh", tanh_backward)
-UNARY(sigmoid, LAB__SIGMOID, KEEP_RESULT, "Sigmoid", sigmoid_backward)
-
-static const struct lab__node_kind neg_kind = {"NegBackward0", neg_backward,
-                                               NULL};
+UNARY(exp, LAB__EXP, "Exp", KEEP_RESULT, lab__saved_back, LAB__MUL)
+UNARY(log, LAB__LOG, "Log", KEEP_INPUT, lab__saved_back, LAB__DIV)
+UNARY(sqrt, LAB__SQRT, "Sqrt", KEEP_RESULT, sqrt_back, 0)
+UNARY(relu, LAB__RELU, "Relu", KEEP_RESULT, lab__saved_back, LAB__RELU_BACK)
+UNARY(gelu, LAB__GELU, "Gelu", KEEP_INPUT, lab__saved_back, LAB__GELU_BACK)
+UNARY(tanh, LAB__TANH, "Tanh", KEEP_RESULT, lab__saved_back, LAB__TANH_BACK)
+UNARY(sigmoid, LAB__SIGMOID, "Sigmoid", KEEP_RESULT, lab__saved_back,
+      LAB__SIGMOID_BACK)
 
 /* Also for whole numbers. */
 larder_result lab_neg(lab_tensor *a, lab_tensor **out)
 {
-    static const struct operation neg = {"neg", LAB__NEG, KEEP_NOTHING,
-                                         &neg_kind};
+    static const struct operation neg = {.name = "neg",
+                                         .op = LAB__NEG,
+                                         .node = "NegBackward0",
+                                         .backward = neg_back};
 
     if (a->kind == LAB_INT64)
-        return lab__scalar_new(LAB__MUL, a, -1, out);
+        return lab_mul_scalar(a, -1, out);
     return activation_run(&neg, a, out);
 }

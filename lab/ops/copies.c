@@ -3,49 +3,36 @@
 
 /* ---- clone, contiguous -------------------------------------------------- */
 
-static larder_result pass_backward(struct lab__node *node, lab_tensor **grads,
-                                   lab_tensor **results)
-{
-    (void)node;
-    results[0] = lab__grad_take(grads, 0);
-    return LARDER_OK;
-}
-
-static const struct lab__node_kind clone_kind = {"CloneBackward0",
-                                                 pass_backward, NULL};
-
-/* Copy t to `made`, which is taken over. */
-static larder_result copy_into(const struct lab__node_kind *kind,
-                               lab_tensor *made, lab_tensor *t,
+/* Copy t to `made`. */
+static larder_result copy_into(lab_tensor **made, lab_tensor *t,
                                lab_tensor **out)
 {
-    larder_result r = lab__copy(made, t);
-
-    if (r == LARDER_OK && made->kind == LAB_FLOAT32)
-        r = lab__record(kind, 1, &t, made, NULL);
-    return lab__done(r, made, out);
+    LAB__TRY(lab__copy(*made, t));
+    return lab__recorded(&(struct lab__recording){.name = "CloneBackward0",
+                                                  .backward = lab__pass_back,
+                                                  .count = 1,
+                                                  .inputs = &t},
+                         made, out);
 }
 
 larder_result lab_clone(lab_tensor *t, lab_tensor **out)
 {
-    lab_tensor *made;
-    larder_result r =
-        lab__empty_as(t, (lab_dtype)t->dtype, t->storage->place, &made);
+    LAB__OWNED lab_tensor *made = NULL;
 
-    return r != LARDER_OK ? r : copy_into(&clone_kind, made, t, out);
+    LAB__TRY(lab__empty_as(t, (lab_dtype)t->dtype, t->storage->place, &made));
+    return copy_into(&made, t, out);
 }
 
 larder_result lab_contiguous(lab_tensor *t, lab_tensor **out)
 {
-    lab_tensor *made;
-    larder_result r;
+    LAB__OWNED lab_tensor *made = NULL;
 
     if (lab_is_contiguous(t)) {
         *out = lab_ref(t);
         return LARDER_OK;
     }
-    r = lab__tensor_like(t, &made);
-    return r != LARDER_OK ? r : copy_into(&clone_kind, made, t, out);
+    LAB__TRY(lab__tensor_like(t, &made));
+    return copy_into(&made, t, out);
 }
 
 larder_result lab_detach(lab_tensor *t, lab_tensor **out)
@@ -55,40 +42,28 @@ larder_result lab_detach(lab_tensor *t, lab_tensor **out)
 
 /* ---- to another device or type ------------------------------------------ */
 
-static larder_result to_backward(struct lab__node *node, lab_tensor **grads,
-                                 lab_tensor **results)
+static larder_result to_back(const struct lab__back *b)
 {
-    lab_tensor *near;
-    larder_result r =
-        lab_to_dtype(grads[0], (lab_dtype)node->integer[1], &near);
+    LAB__OWNED lab_tensor *near = NULL;
 
-    if (r != LARDER_OK)
-        return r;
-    r = lab_to(near, (lab_place)node->integer[0], &results[0]);
-    lab_unref(near);
-    return r;
+    LAB__TRY(lab_to_dtype(b->grads[0], (lab_dtype)b->node->integer[1], &near));
+    return lab_to(near, (lab_place)b->node->integer[0], &b->results[0]);
 }
-
-static const struct lab__node_kind to_kind = {"ToCopyBackward0", to_backward,
-                                              NULL};
 
 static larder_result to_copy(lab_tensor *t, lab_dtype dtype, lab_place place,
                              lab_tensor **out)
 {
-    struct lab__node *node = NULL;
-    lab_tensor *made;
-    larder_result r = lab__empty_as(t, dtype, place, &made);
+    LAB__OWNED lab_tensor *made = NULL;
 
-    if (r != LARDER_OK)
-        return r;
-    r = lab__copy(made, t);
-    if (r == LARDER_OK && made->kind == LAB_FLOAT32)
-        r = lab__record(&to_kind, 1, &t, made, &node);
-    if (r == LARDER_OK && node != NULL) {
-        node->integer[0] = (int64_t)t->storage->place;
-        node->integer[1] = (int64_t)t->dtype;
-    }
-    return lab__done(r, made, out);
+    LAB__TRY(lab__empty_as(t, dtype, place, &made));
+    LAB__TRY(lab__copy(made, t));
+    return lab__recorded(
+        &(struct lab__recording){.name = "ToCopyBackward0",
+                                 .backward = to_back,
+                                 .count = 1,
+                                 .inputs = &t,
+                                 .integer = {t->storage->place, t->dtype}},
+        &made, out);
 }
 
 larder_result lab_to(lab_tensor *t, lab_place place, lab_tensor **out)

@@ -8,91 +8,60 @@
 static larder_result masked(lab_tensor *t, lab_tensor *mask, double scale,
                             lab_tensor *out)
 {
-    larder_result r = lab__copy(out, t);
-
-    if (r == LARDER_OK)
-        lab__dropout_apply(out, mask, scale);
-    return r;
+    LAB__TRY(lab__copy(out, t));
+    lab__dropout_apply(out, mask, scale);
+    return LARDER_OK;
 }
 
-static larder_result dropout_backward(struct lab__node *node,
-                                      lab_tensor **grads, lab_tensor **results)
+static larder_result dropout_back(const struct lab__back *b)
 {
-    lab_tensor *mask, *made;
-    larder_result r = lab__node_saved(node, 0, &mask);
+    LAB__OWNED lab_tensor *made = NULL;
 
-    if (r == LARDER_OK)
-        r = lab__tensor_like(grads[0], &made);
-    if (r != LARDER_OK)
-        return r;
-    r = masked(grads[0], mask, node->number[0], made);
-    return lab__done(r, made, &results[0]);
-}
-
-static const struct lab__node_kind dropout_kind = {
-    .name = "NativeDropoutBackward0", .backward = dropout_backward};
-
-static larder_result dropout_record(lab_tensor *a, lab_tensor *mask,
-                                    double scale, lab_tensor *result)
-{
-    struct lab__node *node;
-    larder_result r = lab__record(&dropout_kind, 1, &a, result, &node);
-
-    if (r != LARDER_OK || node == NULL)
-        return r;
-    node->number[0] = scale;
-    return lab__node_save(node, 0, mask);
+    LAB__TRY(lab__tensor_like(b->grads[0], &made));
+    LAB__TRY(masked(b->grads[0], lab__saved(b, 0), b->node->number, made));
+    return lab__done(&made, &b->results[0]);
 }
 
 /* The result's memory holds the random numbers first, so no scratch memory is
  * needed. */
-static larder_result dropout_compute(lab_tensor *a, double p, lab_tensor *mask,
-                                     lab_tensor *result)
-{
-    if (lab__readable(result))
-        lab__random_uniform(lab_session(a), lab__floats(result),
-                            lab_numel(result));
-    lab__dropout_mask(mask, result, p);
-    return masked(a, mask, 1.0 / (1.0 - p), result);
-}
-
 static larder_result dropout(lab_tensor *a, double p, lab_tensor **out)
 {
-    lab_tensor *mask = NULL, *result = NULL;
-    larder_result r = lab__tensor_new(lab_session(a), LAB_BOOL, lab_place_of(a),
-                                      lab_ndim(a), lab_sizes(a), &mask);
+    const double scale = 1.0 / (1.0 - p);
+    LAB__OWNED lab_tensor *made = NULL;
+    LAB__OWNED lab_tensor *mask = NULL;
 
-    if (r == LARDER_OK)
-        r = lab__tensor_like(a, &result);
-    if (r == LARDER_OK)
-        r = dropout_compute(a, p, mask, result);
-    if (r == LARDER_OK)
-        r = dropout_record(a, mask, 1.0 / (1.0 - p), result);
-    lab_unref(mask);
-    return lab__done(r, result, out);
+    LAB__TRY(lab__tensor_new(lab_session(a), LAB_BOOL, lab_place_of(a),
+                             lab_ndim(a), lab_sizes(a), &mask));
+    LAB__TRY(lab__tensor_like(a, &made));
+    if (lab__readable(made))
+        lab__random_uniform(lab_session(a), lab__floats(made), lab_numel(made));
+    lab__dropout_mask(mask, made, p);
+    LAB__TRY(masked(a, mask, scale, made));
+    return lab__recorded(
+        &(struct lab__recording){.name = "NativeDropoutBackward0",
+                                 .backward = dropout_back,
+                                 .count = 1,
+                                 .inputs = &a,
+                                 .saves = 1,
+                                 .saved = &mask,
+                                 .number = scale},
+        &made, out);
 }
 
 /* p = 1: PyTorch multiplies by a zero tensor created for this. */
 static larder_result dropout_drop_all(lab_tensor *a, lab_tensor **out)
 {
-    lab_tensor *zero;
-    larder_result r = lab_zeros(lab_session(a), lab_dtype_of(a),
-                                lab_place_of(a), 0, NULL, &zero);
+    LAB__OWNED lab_tensor *zero = NULL;
 
-    if (r != LARDER_OK)
-        return r;
-    r = lab_mul(a, zero, out);
-    lab_unref(zero);
-    return r;
+    LAB__TRY(lab_zeros(lab_session(a), lab_dtype_of(a), lab_place_of(a), 0,
+                       NULL, &zero));
+    return lab_mul(a, zero, out);
 }
 
 larder_result lab_dropout(lab_tensor *a, double p, bool training,
                           lab_tensor **out)
 {
-    larder_result r = lab__check_float("dropout", a);
-
-    if (r != LARDER_OK)
-        return r;
+    LAB__TRY(lab__check_float("dropout", a));
     if (!(p >= 0 && p <= 1))
         return lab__fail(LARDER_ERR_INVALID,
                          "dropout: the probability %g is not in [0, 1]", p);

@@ -74,24 +74,17 @@ larder_result lab__operands_take(const char *op, lab_tensor *a, lab_tensor *b,
                                  bool floats, struct lab__operands *out)
 {
     lab_dtype dtype = dtype_for(a, b, floats);
-    larder_result r = places_meet(op, a, b, &out->place);
 
-    if (r == LARDER_OK)
-        r = lab__broadcast(op, a, b, &out->ndim, out->sizes);
-    if (r == LARDER_OK)
-        r = lab__in_dtype(a, dtype, &out->a);
-    if (r != LARDER_OK)
-        return r;
-    r = lab__in_dtype(b, dtype, &out->b);
-    if (r != LARDER_OK)
-        lab_unref(out->a);
-    return r;
+    LAB__TRY(places_meet(op, a, b, &out->place));
+    LAB__TRY(lab__broadcast(op, a, b, &out->ndim, out->sizes));
+    LAB__TRY(lab__in_dtype(a, dtype, &out->a));
+    return lab__in_dtype(b, dtype, &out->b);
 }
 
 void lab__operands_drop(struct lab__operands *operands)
 {
-    lab_unref(operands->a);
-    lab_unref(operands->b);
+    lab__drop(&operands->a);
+    lab__drop(&operands->b);
 }
 
 /* ---- allocating the result ---------------------------------------------- */
@@ -100,62 +93,14 @@ larder_result lab__operands_room(const struct lab__operands *operands,
                                  lab_dtype dtype, lab_tensor **out)
 {
     const lab_tensor *both[] = {operands->a, operands->b};
-    larder_result r =
-        lab__tensor_new(both[0]->storage->session, dtype, operands->place,
-                        operands->ndim, operands->sizes, out);
 
-    if (r == LARDER_OK)
-        lab__lay_out(*out, 2, both);
-    return r;
+    LAB__TRY(lab__tensor_new(both[0]->storage->session, dtype, operands->place,
+                             operands->ndim, operands->sizes, out));
+    lab__lay_out(*out, 2, both);
+    return LARDER_OK;
 }
 
-/* ---- new tensors -------------------------------------------------------- */
-
-larder_result lab__binary_new(lab__binary_op op, lab_tensor *a, lab_tensor *b,
-                              double x, lab_tensor **out)
-{
-    struct lab__operands o;
-    larder_result r = lab__operands_take("gradient", a, b, true, &o);
-
-    if (r != LARDER_OK)
-        return r;
-    r = lab__operands_room(&o, (lab_dtype)o.a->dtype, out);
-    if (r == LARDER_OK)
-        lab__binary(op, *out, o.a, o.b, x);
-    lab__operands_drop(&o);
-    return r;
-}
-
-static larder_result room_like(const lab_tensor *t, lab_tensor **out)
+larder_result lab__room_like(const lab_tensor *t, lab_tensor **out)
 {
     return lab__empty_as(t, (lab_dtype)t->dtype, t->storage->place, out);
-}
-
-larder_result lab__unary_new(lab__unary_op op, lab_tensor *a, lab_tensor **out)
-{
-    larder_result r = room_like(a, out);
-
-    if (r == LARDER_OK)
-        lab__unary(op, *out, a);
-    return r;
-}
-
-larder_result lab__scalar_new(lab__binary_op op, lab_tensor *a, double b,
-                              lab_tensor **out)
-{
-    larder_result r = room_like(a, out);
-
-    if (r == LARDER_OK)
-        lab__scalar(op, *out, a, b);
-    return r;
-}
-
-larder_result lab__scalar_first_new(lab__binary_op op, double a, lab_tensor *b,
-                                    lab_tensor **out)
-{
-    larder_result r = room_like(b, out);
-
-    if (r == LARDER_OK)
-        lab__scalar_first(op, *out, a, b);
-    return r;
 }

@@ -15,12 +15,16 @@ struct lab__operands {
     int64_t sizes[LAB_MAX_DIMS];
 };
 
+/* Before the declaration of operands that are dropped at the end of the block,
+ * and have no tensors at first. */
+#define LAB__OWNED_OPERANDS __attribute__((cleanup(lab__operands_drop)))
+void lab__operands_drop(struct lab__operands *operands);
+
 /* Checks places and sizes.  The dtype is the common one, int64 for two masks, a
  * float if `floats`.  A number (no dimensions) in host memory combines with
  * tensors in any place. */
 larder_result lab__operands_take(const char *op, lab_tensor *a, lab_tensor *b,
                                  bool floats, struct lab__operands *out);
-void lab__operands_drop(struct lab__operands *operands);
 
 /* The common dtype of a and b, as in PyTorch: floats before whole numbers
  * before bool, then tensors before numbers (no dimensions), then the wider. */
@@ -33,15 +37,7 @@ larder_result lab__in_dtype(lab_tensor *t, lab_dtype dtype, lab_tensor **out);
  * gaps, otherwise contiguous. */
 larder_result lab__operands_room(const struct lab__operands *operands,
                                  lab_dtype dtype, lab_tensor **out);
-
-/* op(a, b) for float32 tensors, either broadcast to the other: a new tensor,
- * not recorded. */
-larder_result lab__binary_new(lab__binary_op op, lab_tensor *a, lab_tensor *b,
-                              double x, lab_tensor **out);
-larder_result lab__unary_new(lab__unary_op op, lab_tensor *a, lab_tensor **out);
-larder_result lab__scalar_new(lab__binary_op op, lab_tensor *a, double b,
-                              lab_tensor **out);
-larder_result lab__scalar_first_new(lab__binary_op op, double a, lab_tensor *b,
-                                    lab_tensor **out);
+/* The result of an operation on t alone. */
+larder_result lab__room_like(const lab_tensor *t, lab_tensor **out);
 
 #endif

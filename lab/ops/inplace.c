@@ -27,38 +27,50 @@ static larder_result history_check(const char *op, lab_tensor *a)
                      op);
 }
 
-/* Create a node for a and the others, to be attached at the end; NULL if
- * nothing is recorded.  Nothing can fail afterwards. */
-static larder_result node_for(const char *op, const struct lab__node_kind *kind,
-                              unsigned count, lab_tensor *const *inputs,
-                              struct lab__node **out)
+/* Whether the operation may be recorded, if it is. */
+static larder_result record_check(const char *op,
+                                  const struct lab__recording *what)
 {
-    lab_tensor *a = inputs[0];
+    lab_tensor *a = what->inputs[0];
+
+    if (!lab__records(a->storage->session, what->count, what->inputs))
+        return LARDER_OK;
+    LAB__TRY(history_check(op, a));
+    if (what->backward == NULL) {
+        return lab__fail(LARDER_ERR_UNSUPPORTED,
+                         "%s: no gradient; do it under no_grad", op);
+    }
+    return lab__check_float(op, a);
+}
+
+/* Create a node for the first input, to be attached at the end; NULL if nothing
+ * is recorded.  Nothing can fail afterwards. */
+static larder_result node_make(const struct lab__recording *what,
+                               struct lab__node **out)
+{
+    lab_tensor *a = what->inputs[0];
+    lab *l = a->storage->session;
     struct lab__meta *meta;
     larder_result r;
 
     *out = NULL;
-    if (!lab__records(a->storage->session, count, inputs))
+    if (!lab__records(l, what->count, what->inputs))
         return LARDER_OK;
-    r = history_check(op, a);
-    if (r == LARDER_OK && kind == NULL) {
-        return lab__fail(LARDER_ERR_UNSUPPORTED,
-                         "%s: no gradient; do it under no_grad", op);
-    }
-    if (r == LARDER_OK)
-        r = lab__check_float(op, a);
-    if (r == LARDER_OK)
-        r = lab__meta_of(a, &meta);
+    LAB__TRY(lab__meta_of(a, &meta));
+    LAB__TRY(lab__node_new(l, what, 1, out));
+    if (!meta->retains_grad)
+        return LARDER_OK;
+    r = lab__node_retain(*out, 0, NULL);
     if (r != LARDER_OK)
-        return r;
-    r = lab__node_new(a->storage->session, kind, count, inputs, 1, out);
-    if (r == LARDER_OK && meta->retains_grad)
-        r = lab__node_retain(*out, 0, NULL);
-    if (r != LARDER_OK) {
         lab__node_unref(*out);
-        *out = NULL;
-    }
     return r;
+}
+
+static larder_result node_for(const char *op, const struct lab__recording *what,
+                              struct lab__node **out)
+{
+    LAB__TRY(record_check(op, what));
+    return node_make(what, out);
 }
 
 /* After the operation: a becomes the node's output. */
@@ -81,11 +93,10 @@ static uint64_t end_of(const lab_tensor *t)
 static larder_result overlap_check(const char *op, const lab_tensor *a,
                                    const lab_tensor *b)
 {
-    larder_result r = lab__check_writable(op, a);
-
-    if (r != LARDER_OK || a->storage != b->storage || lab_numel(a) == 0 ||
-        !lab__is_dense(a) || !lab__is_dense(b))
-        return r;
+    LAB__TRY(lab__check_writable(op, a));
+    if (a->storage != b->storage || lab_numel(a) == 0 || !lab__is_dense(a) ||
+        !lab__is_dense(b))
+        return LARDER_OK;
     if ((lab_address(a) == lab_address(b) && end_of(a) == end_of(b)) ||
         lab_address(a) >= end_of(b) || lab_address(b) >= end_of(a))
         return LARDER_OK;
@@ -112,8 +123,7 @@ static larder_result take_other(const char *op, lab_tensor *a, lab_tensor *b,
                                 lab_tensor **out)
 {
     char have[LAB__SHAPE_TEXT], got[LAB__SHAPE_TEXT];
-    struct lab__operands o;
-    larder_result r;
+    LAB__OWNED_OPERANDS struct lab__operands o = {.a = NULL};
 
     if (a->kind != LAB_FLOAT32 &&
         (b->kind == LAB_FLOAT32 || a->dtype == LAB_BOOL)) {
@@ -122,22 +132,16 @@ static larder_result take_other(const char *op, lab_tensor *a, lab_tensor *b,
                          lab__dtype_name((lab_dtype)b->dtype),
                          lab__dtype_name((lab_dtype)a->dtype));
     }
-    r = lab__operands_take(op, a, b, false, &o);
-    if (r != LARDER_OK)
-        return r;
-    if (broadcasts_to(&o, a)) {
-        r = overlap_check(op, a, o.b);
-        if (r == LARDER_OK)
-            *out = lab_ref(o.b);
-    } else {
-        r = lab__fail(LARDER_ERR_INVALID,
-                      "%s: output with sizes %s doesn't match the broadcast "
-                      "shape %s",
-                      op, lab__shape_text(a->ndim, a->sizes, have),
-                      lab__shape_text(o.ndim, o.sizes, got));
+    LAB__TRY(lab__operands_take(op, a, b, false, &o));
+    if (!broadcasts_to(&o, a)) {
+        return lab__fail(LARDER_ERR_INVALID,
+                         "%s: output with sizes %s doesn't match the broadcast "
+                         "shape %s",
+                         op, lab__shape_text(a->ndim, a->sizes, have),
+                         lab__shape_text(o.ndim, o.sizes, got));
     }
-    lab__operands_drop(&o);
-    return r;
+    LAB__TRY(overlap_check(op, a, o.b));
+    return lab__give(&o.b, out);
 }
 
 /* ---- with a tensor ------------------------------------------------------ */
@@ -145,125 +149,89 @@ static larder_result take_other(const char *op, lab_tensor *a, lab_tensor *b,
 struct operation {
     const char *name;
     lab__binary_op op;
-    const struct lab__node_kind *kind;
-    /* Saves what the gradient needs of b and of a before the write. */
-    larder_result (*save)(struct lab__node *node, lab_tensor *a, lab_tensor *b);
+    const char *node;
+    lab__backward_fn backward;
 };
 
-/* b's gradient needs a before the write: a copy, as in PyTorch. */
-static larder_result save_copy(const struct operation *what,
-                               struct lab__node *node, lab_tensor *a,
-                               lab_tensor *b)
+/* The other operand's gradient needs a before the write: a copy, as in
+ * PyTorch. */
+static larder_result copy_before(const struct lab__recording *what,
+                                 lab_tensor **before)
 {
-    lab_tensor *before = a;
-    larder_result r = LARDER_OK;
+    lab_tensor *a = what->inputs[0];
 
-    if (node == NULL || what->save == NULL)
+    if (!lab__records(a->storage->session, what->count, what->inputs) ||
+        !lab_requires_grad(what->inputs[1]))
         return LARDER_OK;
-    if (lab__node_wants(node, 1)) {
-        r = lab__tensor_like(a, &before);
-        if (r == LARDER_OK)
-            r = lab__copy(before, a);
-    }
-    if (r == LARDER_OK)
-        r = what->save(node, before, b);
-    if (before != a)
-        lab_unref(before);
-    return r;
+    LAB__TRY(lab__tensor_like(a, before));
+    return lab__copy(*before, a);
 }
 
 static larder_result inplace_run(const struct operation *what, lab_tensor *a,
                                  lab_tensor *b, double x)
 {
-    lab_tensor *inputs[] = {a, b}, *other;
-    struct lab__node *node = NULL;
-    larder_result r = take_other(what->name, a, b, &other);
+    lab_tensor *inputs[] = {a, b}, *saved[2];
+    const struct lab__recording recording = {.name = what->node,
+                                             .backward = what->backward,
+                                             .count = 2,
+                                             .inputs = inputs,
+                                             .saves =
+                                                 what->op == LAB__ADD ? 0 : 2,
+                                             .saved = saved,
+                                             .number = x};
+    LAB__OWNED lab_tensor *other = NULL;
+    LAB__OWNED lab_tensor *before = NULL;
+    struct lab__node *node;
 
-    if (r != LARDER_OK)
-        return r;
-    r = node_for(what->name, what->kind, 2, inputs, &node);
-    if (r == LARDER_OK)
-        r = save_copy(what, node, a, b);
-    if (r == LARDER_OK) {
-        if (node != NULL)
-            node->number[0] = x;
-        lab__binary(what->op, a, a, other, x);
-        inplace_finish(a, node);
-    } else {
-        lab__node_unref(node);
-    }
-    lab_unref(other);
-    return r;
+    LAB__TRY(take_other(what->name, a, b, &other));
+    LAB__TRY(record_check(what->name, &recording));
+    if (recording.saves > 0)
+        LAB__TRY(copy_before(&recording, &before));
+    lab__operands_saved(a, b, what->op == LAB__DIV, saved);
+    saved[0] = before;
+    LAB__TRY(node_make(&recording, &node));
+    lab__binary(what->op, a, a, other, x);
+    inplace_finish(a, node);
+    return LARDER_OK;
 }
 
 /* b's gradient comes first; with alpha 1 it is the same tensor. */
-static larder_result add_backward(struct lab__node *node, lab_tensor **grads,
-                                  lab_tensor **results)
+static larder_result add_back(const struct lab__back *b)
 {
-    larder_result r = LARDER_OK;
-
-    if (lab__node_wants(node, 1) && node->number[0] == 1)
-        results[1] = lab__grad_take(grads, 0);
-    else if (lab__node_wants(node, 1))
-        r = lab_mul_scalar(grads[0], node->number[0], &results[1]);
-    if (r == LARDER_OK && lab__node_wants(node, 0))
-        results[0] = lab__grad_take(grads, 0);
-    return r;
+    if (b->node->number == 1)
+        b->results[1] = lab_ref(b->grads[0]);
+    else if (lab__wants(b, 1))
+        LAB__TRY(lab_mul_scalar(b->grads[0], b->node->number, &b->results[1]));
+    b->results[0] = lab_ref(b->grads[0]);
+    return LARDER_OK;
 }
-
-static const struct lab__node_kind add_kind = {"AddBackward0", add_backward,
-                                               NULL};
-static const struct lab__node_kind mul_kind = {"MulBackward0",
-                                               lab__mul_backward, NULL};
-static const struct lab__node_kind div_kind = {"DivBackward0",
-                                               lab__div_backward, NULL};
 
 larder_result lab_add_inplace(lab_tensor *a, lab_tensor *b, double alpha)
 {
-    static const struct operation add = {"add_", LAB__ADD, &add_kind, NULL};
+    static const struct operation add = {"add_", LAB__ADD, "AddBackward0",
+                                         add_back};
 
     return inplace_run(&add, a, b, alpha);
 }
 
 larder_result lab_mul_inplace(lab_tensor *a, lab_tensor *b)
 {
-    static const struct operation mul = {"mul_", LAB__MUL, &mul_kind,
-                                         lab__save_each_other};
+    static const struct operation mul = {"mul_", LAB__MUL, "MulBackward0",
+                                         lab__mul_back};
 
     return inplace_run(&mul, a, b, 1);
 }
 
 larder_result lab_div_inplace(lab_tensor *a, lab_tensor *b)
 {
-    static const struct operation div = {"div_", LAB__DIV, &div_kind,
-                                         lab__div_save};
-    larder_result r = lab__check_float("div_", a);
+    static const struct operation div = {"div_", LAB__DIV, "DivBackward0",
+                                         lab__div_back};
 
-    return r != LARDER_OK ? r : inplace_run(&div, a, b, 1);
+    LAB__TRY(lab__check_float("div_", a));
+    return inplace_run(&div, a, b, 1);
 }
 
 /* ---- with a number ------------------------------------------------------ */
-
-static larder_result add_scalar_backward(struct lab__node *node,
-                                         lab_tensor **grads,
-                                         lab_tensor **results)
-{
-    (void)node;
-    results[0] = lab__grad_take(grads, 0);
-    return LARDER_OK;
-}
-
-static larder_result mul_scalar_backward(struct lab__node *node,
-                                         lab_tensor **grads,
-                                         lab_tensor **results)
-{
-    return lab_mul_scalar(grads[0], node->number[0], &results[0]);
-}
-
-static const struct lab__node_kind add_scalar_kind = {
-    "AddBackward0", add_scalar_backward, NULL};
-static const struct lab__node_kind mul_scalar_kind = {
-    "MulBackward0", mul_scalar_backward, NULL};
 
 static larder_result number_check(const char *op, const lab_tensor *a, double b)
 {
@@ -274,57 +242,58 @@ static larder_result number_check(const char *op, const lab_tensor *a, double b)
                      op, lab__dtype_name((lab_dtype)a->dtype));
 }
 
-static larder_result run_scalar(const char *name, lab__binary_op op,
-                                const struct lab__node_kind *kind,
-                                lab_tensor *a, double b)
+static larder_result run_scalar(const struct operation *what, lab_tensor *a,
+                                double b)
 {
+    const struct lab__recording recording = {.name = what->node,
+                                             .backward = what->backward,
+                                             .count = 1,
+                                             .inputs = &a,
+                                             .number = b};
     struct lab__node *node;
-    larder_result r = number_check(name, a, b);
 
-    if (r == LARDER_OK)
-        r = node_for(name, kind, 1, &a, &node);
-    if (r != LARDER_OK)
-        return r;
-    if (node != NULL)
-        node->number[0] = b;
-    lab__scalar(op, a, a, b);
+    LAB__TRY(number_check(what->name, a, b));
+    LAB__TRY(node_for(what->name, &recording, &node));
+    lab__scalar(what->op, a, a, b);
     inplace_finish(a, node);
     return LARDER_OK;
 }
 
 larder_result lab_add_scalar_inplace(lab_tensor *a, double b)
 {
-    return run_scalar("add_", LAB__ADD, &add_scalar_kind, a, b);
+    static const struct operation add = {"add_", LAB__ADD, "AddBackward0",
+                                         lab__pass_back};
+
+    return run_scalar(&add, a, b);
 }
 
 larder_result lab_mul_scalar_inplace(lab_tensor *a, double b)
 {
-    return run_scalar("mul_", LAB__MUL, &mul_scalar_kind, a, b);
+    static const struct operation mul = {"mul_", LAB__MUL, "MulBackward0",
+                                         lab__mul_scalar_back};
+
+    return run_scalar(&mul, a, b);
 }
 
 /* ---- relu --------------------------------------------------------------- */
 
-static const struct lab__node_kind relu_kind = {"ReluBackward0",
-                                                lab__relu_backward, NULL};
-
 /* The result is saved, with the version it will have. */
 larder_result lab_relu_inplace(lab_tensor *a)
 {
-    struct lab__node *node = NULL;
-    larder_result r = lab__check_float("relu_", a);
+    const struct lab__recording recording = {.name = "ReluBackward0",
+                                             .backward = lab__saved_back,
+                                             .count = 1,
+                                             .inputs = &a,
+                                             .saves = 1,
+                                             .saved = &a,
+                                             .integer = {LAB__RELU_BACK}};
+    struct lab__node *node;
 
-    if (r == LARDER_OK)
-        r = lab__check_writable("relu_", a);
-    if (r == LARDER_OK)
-        r = node_for("relu_", &relu_kind, 1, &a, &node);
-    if (r == LARDER_OK && node != NULL)
-        r = lab__node_save(node, 0, a);
-    if (r != LARDER_OK) {
-        lab__node_unref(node);
-        return r;
-    }
+    LAB__TRY(lab__check_float("relu_", a));
+    LAB__TRY(lab__check_writable("relu_", a));
+    LAB__TRY(node_for("relu_", &recording, &node));
     if (node != NULL)
-        node->saved[0].version++;
+        node->version[0]++;
     lab__unary(LAB__RELU, a, a);
     inplace_finish(a, node);
     return LARDER_OK;
@@ -335,74 +304,63 @@ larder_result lab_relu_inplace(lab_tensor *a)
 static larder_result check_three(const char *op, lab_tensor *a, lab_tensor *b,
                                  lab_tensor *c)
 {
-    lab_tensor *inputs[] = {a, b, c}, *other;
-    struct lab__node *node;
-    larder_result r = lab__check_float(op, a);
+    lab_tensor *inputs[] = {a, b, c};
 
-    for (int i = 1; r == LARDER_OK && i < 3; i++) {
-        r = lab__check_float(op, inputs[i]);
-        if (r == LARDER_OK)
-            r = take_other(op, a, inputs[i], &other);
-        if (r == LARDER_OK)
-            lab_unref(other);
+    LAB__TRY(lab__check_float(op, a));
+    for (int i = 1; i < 3; i++) {
+        LAB__OWNED lab_tensor *other = NULL;
+
+        LAB__TRY(lab__check_float(op, inputs[i]));
+        LAB__TRY(take_other(op, a, inputs[i], &other));
     }
-    return r == LARDER_OK ? node_for(op, NULL, 3, inputs, &node) : r;
+    return record_check(op,
+                        &(struct lab__recording){.count = 3, .inputs = inputs});
 }
 
 larder_result lab_addcmul_inplace(lab_tensor *a, lab_tensor *b, lab_tensor *c,
                                   double value)
 {
-    larder_result r = check_three("addcmul_", a, b, c);
-
-    if (r == LARDER_OK) {
-        lab__addcmul(a, b, c, value);
-        inplace_finish(a, NULL);
-    }
-    return r;
+    LAB__TRY(check_three("addcmul_", a, b, c));
+    lab__addcmul(a, b, c, value);
+    inplace_finish(a, NULL);
+    return LARDER_OK;
 }
 
 larder_result lab_addcdiv_inplace(lab_tensor *a, lab_tensor *b, lab_tensor *c,
                                   double value)
 {
-    larder_result r = check_three("addcdiv_", a, b, c);
-
-    if (r == LARDER_OK) {
-        lab__addcdiv(a, b, c, value);
-        inplace_finish(a, NULL);
-    }
-    return r;
+    LAB__TRY(check_three("addcdiv_", a, b, c));
+    lab__addcdiv(a, b, c, value);
+    inplace_finish(a, NULL);
+    return LARDER_OK;
 }
 
 /* ---- overwriting -------------------------------------------------------- */
 
 /* Nothing of the old values is left: a's gradient is zero. */
-static larder_result overwrite_backward(struct lab__node *node,
-                                        lab_tensor **grads,
-                                        lab_tensor **results)
+static larder_result overwrite_back(const struct lab__back *b)
 {
-    lab_tensor *g = grads[0];
-    larder_result r = LARDER_OK;
+    lab_tensor *g = b->grads[0];
 
-    if (lab__node_wants(node, 0))
-        r = lab_zeros(node->session, (lab_dtype)g->dtype, g->storage->place,
-                      g->ndim, g->sizes, &results[0]);
-    if (r == LARDER_OK && lab__node_wants(node, 1))
-        r = lab_to(g, (lab_place)node->integer[0], &results[1]);
-    return r;
+    if (lab__wants(b, 0))
+        LAB__TRY(lab_zeros(b->node->session, (lab_dtype)g->dtype,
+                           g->storage->place, g->ndim, g->sizes,
+                           &b->results[0]));
+    if (lab__wants(b, 1))
+        LAB__TRY(lab_to(g, (lab_place)b->node->integer[0], &b->results[1]));
+    return LARDER_OK;
 }
-
-static const struct lab__node_kind fill_kind = {"FillBackward0",
-                                                overwrite_backward, NULL};
-static const struct lab__node_kind copy_kind = {"CopyBackwards",
-                                                overwrite_backward, NULL};
 
 larder_result lab_fill_inplace(lab_tensor *a, double value)
 {
+    const struct lab__recording recording = {.name = "FillBackward0",
+                                             .backward = overwrite_back,
+                                             .count = 1,
+                                             .inputs = &a};
     struct lab__node *node;
-    larder_result r = node_for("fill_", &fill_kind, 1, &a, &node);
+    larder_result r;
 
-    if (r != LARDER_OK)
-        return r;
+    LAB__TRY(node_for("fill_", &recording, &node));
     r = lab__fill(a, value);
     if (r == LARDER_OK)
         inplace_finish(a, node);
@@ -421,29 +379,26 @@ static larder_result copy_check(const lab_tensor *a, const lab_tensor *b)
 /* From any place and dtype, broadcast to a. */
 larder_result lab_copy_inplace(lab_tensor *a, lab_tensor *b)
 {
-    lab_tensor *inputs[] = {a, b}, *plain, *wide = NULL;
-    struct lab__node *node = NULL;
-    larder_result r = copy_check(a, b);
+    lab_tensor *inputs[] = {a, b};
+    const struct lab__recording recording = {.name = "CopyBackwards",
+                                             .backward = overwrite_back,
+                                             .count = 2,
+                                             .inputs = inputs,
+                                             .integer = {b->storage->place}};
+    LAB__OWNED lab_tensor *plain = NULL;
+    LAB__OWNED lab_tensor *wide = NULL;
+    struct lab__node *node;
+    larder_result r;
 
+    LAB__TRY(copy_check(a, b));
+    LAB__TRY(lab__tensor_alias(b, &plain));
+    LAB__TRY(lab_expand(plain, a->ndim, a->sizes, &wide));
+    LAB__TRY(overlap_check("copy_", a, b));
+    LAB__TRY(node_for("copy_", &recording, &node));
+    r = lab__copy(a, wide);
     if (r == LARDER_OK)
-        r = lab__tensor_alias(b, &plain);
-    if (r != LARDER_OK)
-        return r;
-    r = lab_expand(plain, a->ndim, a->sizes, &wide);
-    if (r == LARDER_OK)
-        r = overlap_check("copy_", a, b);
-    if (r == LARDER_OK)
-        r = node_for("copy_", &copy_kind, 2, inputs, &node);
-    if (r == LARDER_OK)
-        r = lab__copy(a, wide);
-    if (r == LARDER_OK) {
-        if (node != NULL)
-            node->integer[0] = (int64_t)b->storage->place;
         inplace_finish(a, node);
-    } else {
+    else
         lab__node_unref(node);
-    }
-    lab_unref(wide);
-    lab_unref(plain);
     return r;
 }

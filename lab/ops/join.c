@@ -10,33 +10,27 @@ static bool is_nothing(int ndim, const int64_t *sizes)
 
 /* ---- cat ---------------------------------------------------------------- */
 
-static larder_result cat_backward(struct lab__node *node, lab_tensor **grads,
-                                  lab_tensor **results)
+static larder_result cat_back(const struct lab__back *b)
 {
-    int dim = (int)node->integer[0];
+    lab_tensor *grad = b->grads[0];
+    int dim = (int)b->node->integer[0];
     int64_t at = 0;
 
-    for (unsigned i = 0; i < node->edges; i++) {
-        const struct lab__edge *edge = &node->edge[i];
+    for (unsigned i = 0; i < b->node->edges; i++) {
+        const struct lab__edge *edge = &b->node->edge[i];
         bool skip = is_nothing(edge->ndim, edge->sizes);
-        larder_result r = LARDER_OK;
 
         if (skip && edge->node != NULL)
-            r = lab_zeros(node->session, (lab_dtype)grads[0]->dtype,
-                          grads[0]->storage->place, 1, edge->sizes,
-                          &results[i]);
+            LAB__TRY(lab_zeros(b->node->session, (lab_dtype)grad->dtype,
+                               grad->storage->place, 1, edge->sizes,
+                               &b->results[i]));
         else if (edge->node != NULL)
-            r = lab_slice(grads[0], dim, at, at + edge->sizes[dim], 1,
-                          &results[i]);
-        if (r != LARDER_OK)
-            return r;
+            LAB__TRY(lab_slice(grad, dim, at, at + edge->sizes[dim], 1,
+                               &b->results[i]));
         at += skip ? 0 : edge->sizes[dim];
     }
     return LARDER_OK;
 }
-
-static const struct lab__node_kind cat_kind = {"CatBackward0", cat_backward,
-                                               NULL};
 
 static larder_result list_check(const char *op, lab_tensor *const *ts,
                                 int count)
@@ -46,10 +40,7 @@ static larder_result list_check(const char *op, lab_tensor *const *ts,
                          "%s: expected a non-empty list of tensors", op);
     }
     for (int i = 1; i < count; i++) {
-        larder_result r = lab__check_place(op, ts[0], ts[i]);
-
-        if (r != LARDER_OK)
-            return r;
+        LAB__TRY(lab__check_place(op, ts[0], ts[i]));
         if (ts[i]->dtype != ts[0]->dtype) {
             return lab__fail(LARDER_ERR_INVALID,
                              "%s: tensors of one dtype are expected, not %s "
@@ -99,15 +90,12 @@ static larder_result cat_sizes(lab_tensor *const *ts, int count, int *dim,
                                int64_t sizes[LAB_MAX_DIMS])
 {
     const lab_tensor *m = *model = model_of(ts, count);
-    larder_result r;
 
     if (m->ndim == 0) {
         return lab__fail(LARDER_ERR_INVALID,
                          "cat: tensors of no dimensions cannot be joined");
     }
-    r = lab__check_dim("cat", m, dim);
-    if (r != LARDER_OK)
-        return r;
+    LAB__TRY(lab__check_dim("cat", m, dim));
     for (int i = 0; i < m->ndim; i++)
         sizes[i] = m->sizes[i];
     sizes[*dim] = 0;
@@ -129,14 +117,10 @@ static larder_result cat_sizes(lab_tensor *const *ts, int count, int *dim,
 static larder_result join_put(lab_tensor *made, int dim, int64_t at,
                               int64_t length, const lab_tensor *t)
 {
-    lab_tensor *window;
-    larder_result r = lab_slice(made, dim, at, at + length, 1, &window);
+    LAB__OWNED lab_tensor *window = NULL;
 
-    if (r != LARDER_OK)
-        return r;
-    r = lab__copy(window, t);
-    lab_unref(window);
-    return r;
+    LAB__TRY(lab_slice(made, dim, at, at + length, 1, &window));
+    return lab__copy(window, t);
 }
 
 static larder_result put_all(lab_tensor *made, lab_tensor *const *ts, int count,
@@ -145,28 +129,12 @@ static larder_result put_all(lab_tensor *made, lab_tensor *const *ts, int count,
     int64_t at = 0;
 
     for (int i = 0; i < count; i++) {
-        larder_result r;
-
         if (is_nothing(ts[i]->ndim, ts[i]->sizes))
             continue;
-        r = join_put(made, dim, at, ts[i]->sizes[dim], ts[i]);
-        if (r != LARDER_OK)
-            return r;
+        LAB__TRY(join_put(made, dim, at, ts[i]->sizes[dim], ts[i]));
         at += ts[i]->sizes[dim];
     }
     return LARDER_OK;
-}
-
-static larder_result record_dim(const struct lab__node_kind *kind,
-                                lab_tensor *const *ts, int count, int dim,
-                                lab_tensor *made)
-{
-    struct lab__node *node;
-    larder_result r = lab__record(kind, (unsigned)count, ts, made, &node);
-
-    if (r == LARDER_OK && node != NULL)
-        node->integer[0] = dim;
-    return r;
 }
 
 larder_result lab_cat(lab_tensor *const *ts, int count, int dim,
@@ -174,37 +142,32 @@ larder_result lab_cat(lab_tensor *const *ts, int count, int dim,
 {
     int64_t sizes[LAB_MAX_DIMS];
     const lab_tensor *model;
-    lab_tensor *made;
-    larder_result r = list_check("cat", ts, count);
+    LAB__OWNED lab_tensor *made = NULL;
 
-    if (r == LARDER_OK)
-        r = cat_sizes(ts, count, &dim, &model, sizes);
-    if (r == LARDER_OK)
-        r = lab__tensor_of(model, model->ndim, sizes, &made);
-    if (r != LARDER_OK)
-        return r;
-    r = put_all(made, ts, count, dim);
-    if (r == LARDER_OK)
-        r = record_dim(&cat_kind, ts, count, dim, made);
-    return lab__done(r, made, out);
+    LAB__TRY(list_check("cat", ts, count));
+    LAB__TRY(cat_sizes(ts, count, &dim, &model, sizes));
+    LAB__TRY(lab__tensor_of(model, model->ndim, sizes, &made));
+    LAB__TRY(put_all(made, ts, count, dim));
+    return lab__recorded(&(struct lab__recording){.name = "CatBackward0",
+                                                  .backward = cat_back,
+                                                  .count = (unsigned)count,
+                                                  .inputs = ts,
+                                                  .integer = {dim}},
+                         &made, out);
 }
 
 /* ---- stack -------------------------------------------------------------- */
 
-static larder_result stack_backward(struct lab__node *node, lab_tensor **grads,
-                                    lab_tensor **results)
+static larder_result stack_back(const struct lab__back *b)
 {
-    larder_result r = LARDER_OK;
+    int dim = (int)b->node->integer[0];
 
-    for (unsigned i = 0; r == LARDER_OK && i < node->edges; i++) {
-        if (lab__node_wants(node, i))
-            r = lab_select(grads[0], (int)node->integer[0], i, &results[i]);
+    for (unsigned i = 0; i < b->node->edges; i++) {
+        if (lab__wants(b, i))
+            LAB__TRY(lab_select(b->grads[0], dim, i, &b->results[i]));
     }
-    return r;
+    return LARDER_OK;
 }
-
-static const struct lab__node_kind stack_kind = {"StackBackward0",
-                                                 stack_backward, NULL};
 
 static larder_result stack_check(lab_tensor *const *ts, int count, int *dim)
 {
@@ -231,42 +194,28 @@ static larder_result stack_check(lab_tensor *const *ts, int count, int *dim)
     return LARDER_OK;
 }
 
-static larder_result stack_all(lab_tensor *made, lab_tensor *const *ts,
-                               int count, int dim)
-{
-    larder_result r = LARDER_OK;
-
-    for (int i = 0; r == LARDER_OK && i < count; i++) {
-        lab_tensor *window;
-
-        r = lab_select(made, dim, i, &window);
-        if (r != LARDER_OK)
-            return r;
-        r = lab__copy(window, ts[i]);
-        lab_unref(window);
-    }
-    return r;
-}
-
 larder_result lab_stack(lab_tensor *const *ts, int count, int dim,
                         lab_tensor **out)
 {
     int64_t sizes[LAB_MAX_DIMS];
-    lab_tensor *made;
-    larder_result r = list_check("stack", ts, count);
+    LAB__OWNED lab_tensor *made = NULL;
 
-    if (r == LARDER_OK)
-        r = stack_check(ts, count, &dim);
-    if (r != LARDER_OK)
-        return r;
+    LAB__TRY(list_check("stack", ts, count));
+    LAB__TRY(stack_check(ts, count, &dim));
     sizes[dim] = count;
     for (int i = 0; i < ts[0]->ndim; i++)
         sizes[i < dim ? i : i + 1] = ts[0]->sizes[i];
-    r = lab__tensor_of(ts[0], ts[0]->ndim + 1, sizes, &made);
-    if (r != LARDER_OK)
-        return r;
-    r = stack_all(made, ts, count, dim);
-    if (r == LARDER_OK)
-        r = record_dim(&stack_kind, ts, count, dim, made);
-    return lab__done(r, made, out);
+    LAB__TRY(lab__tensor_of(ts[0], ts[0]->ndim + 1, sizes, &made));
+    for (int i = 0; i < count; i++) {
+        LAB__OWNED lab_tensor *window = NULL;
+
+        LAB__TRY(lab_select(made, dim, i, &window));
+        LAB__TRY(lab__copy(window, ts[i]));
+    }
+    return lab__recorded(&(struct lab__recording){.name = "StackBackward0",
+                                                  .backward = stack_back,
+                                                  .count = (unsigned)count,
+                                                  .inputs = ts,
+                                                  .integer = {dim}},
+                         &made, out);
 }

@@ -31,50 +31,36 @@ static larder_result flatten(lab_tensor *x, lab_tensor *turned, lab_tensor *b,
 {
     int64_t flat_sizes[2] = {x->sizes[0] * x->sizes[1], x->sizes[2]};
     int64_t sizes[3] = {x->sizes[0], x->sizes[1], turned->sizes[1]};
-    lab_tensor *flat, *made;
-    larder_result r = lab_view(x, 2, flat_sizes, &flat);
+    LAB__OWNED lab_tensor *made = NULL;
+    LAB__OWNED lab_tensor *flat = NULL;
 
-    if (r != LARDER_OK)
-        return r;
-    r = lab__addmm(b, flat, turned, &made);
-    lab_unref(flat);
-    if (r != LARDER_OK)
-        return r;
-    r = lab_view(made, 3, sizes, out);
-    lab_unref(made);
-    return r;
+    LAB__TRY(lab_view(x, 2, flat_sizes, &flat));
+    LAB__TRY(lab__addmm(b, flat, turned, &made));
+    return lab_view(made, 3, sizes, out);
 }
 
 /* Compute the product and add the bias in place. */
 static larder_result multiply_and_add(lab_tensor *x, lab_tensor *turned,
                                       lab_tensor *b, lab_tensor **out)
 {
-    lab_tensor *made;
-    larder_result r = lab_matmul(x, turned, &made);
+    LAB__OWNED lab_tensor *made = NULL;
 
-    if (r != LARDER_OK)
-        return r;
+    LAB__TRY(lab_matmul(x, turned, &made));
     if (b != NULL)
-        r = lab_add_inplace(made, b, 1);
-    return lab__done(r, made, out);
+        LAB__TRY(lab_add_inplace(made, b, 1));
+    return lab__done(&made, out);
 }
 
 larder_result lab_linear(lab_tensor *x, lab_tensor *w, lab_tensor *b,
                          lab_tensor **out)
 {
-    lab_tensor *turned;
-    larder_result r = linear_check(x, w);
+    LAB__OWNED lab_tensor *turned = NULL;
 
-    if (r == LARDER_OK)
-        r = lab_transpose(w, 0, 1, &turned);
-    if (r != LARDER_OK)
-        return r;
+    LAB__TRY(linear_check(x, w));
+    LAB__TRY(lab_transpose(w, 0, 1, &turned));
     if (b != NULL && x->ndim == 2)
-        r = lab__addmm(b, x, turned, out);
-    else if (b != NULL && x->ndim == 3 && lab_is_contiguous(x))
-        r = flatten(x, turned, b, out);
-    else
-        r = multiply_and_add(x, turned, b, out);
-    lab_unref(turned);
-    return r;
+        return lab__addmm(b, x, turned, out);
+    if (b != NULL && x->ndim == 3 && lab_is_contiguous(x))
+        return flatten(x, turned, b, out);
+    return multiply_and_add(x, turned, b, out);
 }

@@ -4,17 +4,6 @@
 
 #include <inttypes.h>
 
-/* Views are made of views: each step drops the previous one. */
-static larder_result then_view(larder_result r, lab_tensor *made, int ndim,
-                               const int64_t *sizes, lab_tensor **out)
-{
-    if (r != LARDER_OK)
-        return r;
-    r = lab_reshape(made, ndim, sizes, out);
-    lab_unref(made);
-    return r;
-}
-
 /* ---- a batch of matrices times one matrix: a single product -------------- */
 
 /* Not if the batch's matrices are transposed in memory: that product needs no
@@ -32,43 +21,34 @@ static bool folds(const lab_tensor *many, int other_ndim)
 /* many: [..., K]; one: [K, N] */
 static larder_result fold(lab_tensor *many, lab_tensor *one, lab_tensor **out)
 {
-    int64_t flat_sizes[2] = {-1, many->sizes[many->ndim - 1]};
+    int last = many->ndim - 1;
+    int64_t flat_sizes[2] = {lab__count(last, many->sizes), many->sizes[last]};
     int64_t sizes[LAB_MAX_DIMS];
-    lab_tensor *flat, *made;
-    larder_result r;
+    LAB__OWNED lab_tensor *made = NULL;
+    LAB__OWNED lab_tensor *flat = NULL;
 
-    flat_sizes[0] = lab__count(many->ndim - 1, many->sizes);
-    r = lab_reshape(many, 2, flat_sizes, &flat);
-    if (r != LARDER_OK)
-        return r;
-    r = lab__mm(flat, one, &made);
-    lab_unref(flat);
-    for (int i = 0; i + 1 < many->ndim; i++)
+    LAB__TRY(lab_reshape(many, 2, flat_sizes, &flat));
+    LAB__TRY(lab__mm(flat, one, &made));
+    for (int i = 0; i < last; i++)
         sizes[i] = many->sizes[i];
-    sizes[many->ndim - 1] = one->sizes[1];
-    return then_view(r, made, many->ndim, sizes, out);
+    sizes[last] = one->sizes[1];
+    return lab_reshape(made, many->ndim, sizes, out);
 }
 
 /* one·many is (manyᵀ·oneᵀ)ᵀ, made contiguous again. */
 static larder_result fold_turned(lab_tensor *one, lab_tensor *many,
                                  lab_tensor **out)
 {
-    lab_tensor *left = NULL, *right = NULL, *made = NULL, *back = NULL;
-    larder_result r = lab__last_transposed(many, &left);
+    LAB__OWNED lab_tensor *left = NULL;
+    LAB__OWNED lab_tensor *right = NULL;
+    LAB__OWNED lab_tensor *made = NULL;
+    LAB__OWNED lab_tensor *back = NULL;
 
-    if (r == LARDER_OK)
-        r = lab__last_transposed(one, &right);
-    if (r == LARDER_OK)
-        r = fold(left, right, &made);
-    if (r == LARDER_OK)
-        r = lab__last_transposed(made, &back);
-    if (r == LARDER_OK)
-        r = lab_contiguous(back, out);
-    lab_unref(back);
-    lab_unref(made);
-    lab_unref(right);
-    lab_unref(left);
-    return r;
+    LAB__TRY(lab__last_transposed(many, &left));
+    LAB__TRY(lab__last_transposed(one, &right));
+    LAB__TRY(fold(left, right, &made));
+    LAB__TRY(lab__last_transposed(made, &back));
+    return lab_contiguous(back, out);
 }
 
 /* ---- two batches -------------------------------------------------------- */
@@ -105,39 +85,33 @@ static larder_result as_batch(lab_tensor *t, int count, const int64_t *sizes,
                               lab_tensor **out)
 {
     int64_t wide[LAB_MAX_DIMS], flat[3];
-    lab_tensor *expanded;
-    larder_result r;
+    LAB__OWNED lab_tensor *expanded = NULL;
 
     for (int i = 0; i < count; i++)
         wide[i] = sizes[i];
     wide[count] = flat[1] = t->sizes[t->ndim - 2];
     wide[count + 1] = flat[2] = t->sizes[t->ndim - 1];
     flat[0] = lab__count(count, sizes);
-    r = lab_expand(t, count + 2, wide, &expanded);
-    return then_view(r, expanded, 3, flat, out);
+    LAB__TRY(lab_expand(t, count + 2, wide, &expanded));
+    return lab_reshape(expanded, 3, flat, out);
 }
 
 static larder_result multiply_batches(lab_tensor *a, lab_tensor *b,
                                       lab_tensor **out)
 {
     int64_t sizes[LAB_MAX_DIMS];
-    lab_tensor *left = NULL, *right = NULL, *made;
+    LAB__OWNED lab_tensor *made = NULL;
+    LAB__OWNED lab_tensor *left = NULL;
+    LAB__OWNED lab_tensor *right = NULL;
     int count;
-    larder_result r = batch_sizes(a, b, &count, sizes);
 
-    if (r == LARDER_OK)
-        r = as_batch(a, count, sizes, &left);
-    if (r == LARDER_OK)
-        r = as_batch(b, count, sizes, &right);
-    if (r == LARDER_OK)
-        r = lab__mm(left, right, &made);
-    lab_unref(right);
-    lab_unref(left);
-    if (r != LARDER_OK)
-        return r;
+    LAB__TRY(batch_sizes(a, b, &count, sizes));
+    LAB__TRY(as_batch(a, count, sizes, &left));
+    LAB__TRY(as_batch(b, count, sizes, &right));
+    LAB__TRY(lab__mm(left, right, &made));
     sizes[count] = a->sizes[a->ndim - 2];
     sizes[count + 1] = b->sizes[b->ndim - 1];
-    return then_view(r, made, count + 2, sizes, out);
+    return lab_reshape(made, count + 2, sizes, out);
 }
 
 /* ---- the whole product -------------------------------------------------- */
@@ -163,12 +137,12 @@ static larder_result as_matrix(lab_tensor *t, int at, lab_tensor **out)
     return LARDER_OK;
 }
 
-static larder_result drop_dim(lab_tensor *t, int dim, lab_tensor **out)
+static larder_result drop_dim(lab_tensor **t, int dim)
 {
-    larder_result r = lab_squeeze(t, dim, out);
+    LAB__OWNED lab_tensor *whole = NULL;
 
-    lab_unref(t);
-    return r;
+    lab__give(t, &whole);
+    return lab_squeeze(whole, dim, t);
 }
 
 static larder_result operands_check(const lab_tensor *a, const lab_tensor *b)
@@ -184,22 +158,17 @@ static larder_result operands_check(const lab_tensor *a, const lab_tensor *b)
 
 larder_result lab_matmul(lab_tensor *a, lab_tensor *b, lab_tensor **out)
 {
-    lab_tensor *left = NULL, *right = NULL, *made;
-    larder_result r = operands_check(a, b);
+    LAB__OWNED lab_tensor *made = NULL;
+    LAB__OWNED lab_tensor *left = NULL;
+    LAB__OWNED lab_tensor *right = NULL;
 
-    if (r == LARDER_OK)
-        r = as_matrix(a, 0, &left);
-    if (r == LARDER_OK)
-        r = as_matrix(b, 1, &right);
-    if (r == LARDER_OK)
-        r = multiply_matrices(left, right, &made);
-    lab_unref(right);
-    lab_unref(left);
-    if (r == LARDER_OK && a->ndim == 1)
-        r = drop_dim(made, -2, &made);
-    if (r == LARDER_OK && b->ndim == 1)
-        r = drop_dim(made, -1, &made);
-    if (r == LARDER_OK)
-        *out = made;
-    return r;
+    LAB__TRY(operands_check(a, b));
+    LAB__TRY(as_matrix(a, 0, &left));
+    LAB__TRY(as_matrix(b, 1, &right));
+    LAB__TRY(multiply_matrices(left, right, &made));
+    if (a->ndim == 1)
+        LAB__TRY(drop_dim(&made, -2));
+    if (b->ndim == 1)
+        LAB__TRY(drop_dim(&made, -1));
+    return lab__give(&made, out);
 }

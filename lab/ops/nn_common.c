@@ -3,27 +3,29 @@
 
 larder_result lab__nn_dense(lab_tensor *t, lab_tensor **out)
 {
-    lab_tensor *made;
-    larder_result r;
+    LAB__OWNED lab_tensor *made = NULL;
 
-    if (lab_is_contiguous(t)) {
-        *out = lab_ref(t);
+    if (t == NULL || lab_is_contiguous(t)) {
+        *out = t != NULL ? lab_ref(t) : NULL;
         return LARDER_OK;
     }
-    r = lab__tensor_like(t, &made);
-    if (r != LARDER_OK)
-        return r;
-    r = lab__copy(made, t);
-    return lab__done(r, made, out);
+    LAB__TRY(lab__tensor_like(t, &made));
+    LAB__TRY(lab__copy(made, t));
+    return lab__done(&made, out);
 }
 
-larder_result lab__nn_saved_dense(struct lab__node *node, unsigned slot,
-                                  lab_tensor **out)
+larder_result lab__dense_all(int count, lab_tensor *const *ts,
+                             struct lab__dense *out)
 {
-    lab_tensor *saved;
-    larder_result r = lab__node_saved(node, slot, &saved);
+    for (int i = 0; i < count; i++)
+        LAB__TRY(lab__nn_dense(ts[i], &out->t[i]));
+    return LARDER_OK;
+}
 
-    return r != LARDER_OK ? r : lab__nn_dense(saved, out);
+void lab__dense_drop(struct lab__dense *dense)
+{
+    for (int i = 0; i < LAB_MAX_DIMS; i++)
+        lab__drop(&dense->t[i]);
 }
 
 larder_result lab__nn_check_ndim(const char *op, const char *what,
@@ -46,4 +48,13 @@ larder_result lab__nn_check_index(const char *op, const lab_tensor *t)
     return lab__fail(LARDER_ERR_INVALID,
                      "%s: indices must be int64, these are %s", op,
                      lab__dtype_name(lab_dtype_of(t)));
+}
+
+larder_result lab__nn_check_part(const char *op, const lab_tensor *like,
+                                 const lab_tensor *t)
+{
+    if (t == NULL)
+        return LARDER_OK;
+    LAB__TRY(lab__check_float(op, t));
+    return lab__check_place(op, like, t);
 }

@@ -3,53 +3,40 @@
 
 #include "tensor/narrow.h"
 
-larder_result lab__done(larder_result r, lab_tensor *made, lab_tensor **out)
+larder_result lab__done(lab_tensor **made, lab_tensor **out)
 {
-    if (r != LARDER_OK) {
-        lab_unref(made);
-        return r;
-    }
-    lab__round(made);
-    *out = made;
-    return LARDER_OK;
+    lab__round(*made);
+    return lab__give(made, out);
 }
 
-larder_result lab__record_saving(const struct lab__node_kind *kind,
-                                 unsigned count, lab_tensor *const *inputs,
-                                 lab_tensor *out, unsigned saves,
-                                 lab_tensor *const *saved)
+larder_result lab__recorded(const struct lab__recording *what,
+                            lab_tensor **made, lab_tensor **out)
 {
-    struct lab__node *node;
-    larder_result r = lab__record(kind, count, inputs, out, &node);
-
-    for (unsigned i = 0; r == LARDER_OK && node != NULL && i < saves; i++)
-        r = lab__node_save(node, i, saved[i]);
-    return r;
+    LAB__TRY(lab__record(what, *made));
+    return lab__done(made, out);
 }
 
-larder_result lab__save_each_other(struct lab__node *node, lab_tensor *a,
-                                   lab_tensor *b)
+void lab__operands_saved(lab_tensor *a, lab_tensor *b, bool is_quotient,
+                         lab_tensor *saved[2])
 {
-    larder_result r = LARDER_OK;
-
-    if (node == NULL)
-        return LARDER_OK;
-    if (lab__node_wants(node, 1))
-        r = lab__node_save(node, 0, a);
-    if (r == LARDER_OK && lab__node_wants(node, 0))
-        r = lab__node_save(node, 1, b);
-    return r;
+    saved[0] = lab_requires_grad(b) ? a : NULL;
+    saved[1] = is_quotient || lab_requires_grad(a) ? b : NULL;
 }
 
 larder_result lab__empty_as(const lab_tensor *t, lab_dtype dtype,
                             lab_place place, lab_tensor **out)
 {
-    larder_result r = lab__tensor_new(t->storage->session, dtype, place,
-                                      t->ndim, t->sizes, out);
+    LAB__TRY(lab__tensor_new(t->storage->session, dtype, place, t->ndim,
+                             t->sizes, out));
+    lab__lay_out(*out, 1, &t);
+    return LARDER_OK;
+}
 
-    if (r == LARDER_OK)
-        lab__lay_out(*out, 1, &t);
-    return r;
+larder_result lab__ints_of(const lab_tensor *t, int ndim, const int64_t *sizes,
+                           lab_tensor **out)
+{
+    return lab__tensor_new(t->storage->session, LAB_INT64, t->storage->place,
+                           ndim, sizes, out);
 }
 
 larder_result lab__check_part_dim(const char *op, const lab_tensor *t, int *dim)

@@ -4,36 +4,32 @@
 
 #include "autograd/node.h"
 
-/* The end of an operation: *out = made, with its values rounded to its type; if
- * r is an error, made is dropped.  Returns r. */
-larder_result lab__done(larder_result r, lab_tensor *made, lab_tensor **out);
+/* The end of an operation: *made moves to *out, with its values rounded to its
+ * type. */
+larder_result lab__done(lab_tensor **made, lab_tensor **out);
+/* The same, after recording. */
+larder_result lab__recorded(const struct lab__recording *what,
+                            lab_tensor **made, lab_tensor **out);
 
-/* lab__record(), then save `saves` tensors in the slots from 0 on. */
-larder_result lab__record_saving(const struct lab__node_kind *kind,
-                                 unsigned count, lab_tensor *const *inputs,
-                                 lab_tensor *out, unsigned saves,
-                                 lab_tensor *const *saved);
+/* Backward of operations on one tensor whose gradient is one operation on the
+ * result's and on what is in slot 0: node->integer[0], a lab__binary_op. */
+larder_result lab__saved_back(const struct lab__back *b);
+/* Products and quotients of two operands: a is in slot 0, b in slot 1. */
+larder_result lab__mul_back(const struct lab__back *b);
+larder_result lab__div_back(const struct lab__back *b);
+/* Products with node->number. */
+larder_result lab__mul_scalar_back(const struct lab__back *b);
+/* What those need: each operand for the other one's gradient, a divisor for
+ * both. */
+void lab__operands_saved(lab_tensor *a, lab_tensor *b, bool is_quotient,
+                         lab_tensor *saved[2]);
 
-/* For products of two operands, where each one's gradient needs the other:
- * saves a in slot 0 if b's gradient is needed, b in slot 1 if a's is. */
-larder_result lab__save_each_other(struct lab__node *node, lab_tensor *a,
-                                   lab_tensor *b);
-
-/* Backward functions shared with the in-place operations: mul and div save a in
- * slot 0 and b in slot 1, relu saves its result. */
-larder_result lab__mul_backward(struct lab__node *node, lab_tensor **grads,
-                                lab_tensor **results);
-larder_result lab__div_backward(struct lab__node *node, lab_tensor **grads,
-                                lab_tensor **results);
-larder_result lab__div_save(struct lab__node *node, lab_tensor *a,
-                            lab_tensor *b);
-larder_result lab__relu_backward(struct lab__node *node, lab_tensor **grads,
-                                 lab_tensor **results);
-
-/* The strides for viewing t's elements with these sizes without a copy.  False:
- * there are none. */
-bool lab__view_strides(const lab_tensor *t, int ndim, const int64_t *sizes,
-                       int64_t *strides);
+/* A view of t, from `offset` of its storage on; recorded with t as its input
+ * unless `what` is NULL (views.c). */
+larder_result lab__view_made(const struct lab__recording *what, lab_tensor *t,
+                             int ndim, const int64_t *sizes,
+                             const int64_t *strides, int64_t offset,
+                             lab_tensor **out);
 
 /* lab__check_dim() for operations that split a tensor: a number has no
  * dimension. */
@@ -48,16 +44,8 @@ void lab__lay_out(lab_tensor *t, int count, const lab_tensor *const *operands);
  * place. */
 larder_result lab__empty_as(const lab_tensor *t, lab_dtype dtype,
                             lab_place place, lab_tensor **out);
-
-/* Backward of a slice: zeros of these sizes, with grad in the window given by
- * dim, start and step; if `gone`, grad lacks dimension `dim`. */
-struct lab__window {
-    int dim;
-    int64_t start, step;
-    bool gone;
-};
-larder_result lab__pad_window(lab_tensor *grad, int ndim, const int64_t *sizes,
-                              const struct lab__window *window,
-                              lab_tensor **out);
+/* Indices (int64) in t's place. */
+larder_result lab__ints_of(const lab_tensor *t, int ndim, const int64_t *sizes,
+                           lab_tensor **out);
 
 #endif

@@ -5,37 +5,14 @@
 /* The input is saved only for its sizes, and so kept, as in PyTorch. */
 enum { INPUT, INDICES };
 
-static larder_result max_pool2d_backward(struct lab__node *node,
-                                         lab_tensor **grads,
-                                         lab_tensor **results)
+static larder_result max_pool2d_back(const struct lab__back *b)
 {
-    lab_tensor *in, *indices, *grad, *made;
-    larder_result r = lab__node_saved(node, INPUT, &in);
+    LAB__OWNED lab_tensor *grad = NULL;
 
-    if (r == LARDER_OK)
-        r = lab__node_saved(node, INDICES, &indices);
-    if (r == LARDER_OK)
-        r = lab__nn_dense(grads[0], &grad);
-    if (r != LARDER_OK)
-        return r;
-    r = lab__tensor_like(in, &made);
-    if (r == LARDER_OK) {
-        lab__window_max_backward(made, grad, indices);
-        results[0] = made;
-    }
-    lab_unref(grad);
-    return r;
-}
-
-static const struct lab__node_kind max_pool2d_kind = {
-    .name = "MaxPool2DWithIndicesBackward0", .backward = max_pool2d_backward};
-
-static larder_result pooling_record(lab_tensor *a, lab_tensor *indices,
-                                    lab_tensor *result)
-{
-    lab_tensor *const saved[] = {a, indices};
-
-    return lab__record_saving(&max_pool2d_kind, 1, &a, result, 2, saved);
+    LAB__TRY(lab__nn_dense(b->grads[0], &grad));
+    LAB__TRY(lab__tensor_like(lab__saved(b, INPUT), &b->results[0]));
+    lab__window_max_backward(b->results[0], grad, lab__saved(b, INDICES));
+    return LARDER_OK;
 }
 
 static larder_result sizes_get(const lab_tensor *a, int kernel, int stride,
@@ -58,49 +35,31 @@ static larder_result sizes_get(const lab_tensor *a, int kernel, int stride,
     return LARDER_OK;
 }
 
-/* made: result, indices */
-static larder_result outputs_make(const lab_tensor *a, const int64_t sizes[4],
-                                  lab_tensor *made[2])
-{
-    larder_result r = lab__tensor_of(a, 4, sizes, &made[0]);
-
-    if (r == LARDER_OK)
-        r = lab__tensor_new(lab_session(a), LAB_INT64, lab_place_of(a), 4,
-                            sizes, &made[1]);
-    return r;
-}
-
-static larder_result max_pool2d(lab_tensor *a, int kernel, int stride,
-                                lab_tensor **dense, lab_tensor *made[2])
+larder_result lab_max_pool2d(lab_tensor *x, int kernel, int stride,
+                             lab_tensor **out)
 {
     lab_window win = {.size = sizeof win,
                       .kernel = {kernel, kernel},
                       .stride = {stride, stride},
                       .dilation = {1, 1}};
+    LAB__OWNED lab_tensor *made = NULL;
+    LAB__OWNED lab_tensor *indices = NULL;
+    LAB__OWNED lab_tensor *dense = NULL;
     int64_t sizes[4];
-    larder_result r = lab__check_float("max_pool2d", a);
 
-    if (r == LARDER_OK)
-        r = lab__nn_check_ndim("max_pool2d", "the input", a, 4);
-    if (r == LARDER_OK)
-        r = sizes_get(a, kernel, stride, sizes);
-    if (r == LARDER_OK)
-        r = outputs_make(a, sizes, made);
-    if (r == LARDER_OK)
-        r = lab__nn_dense(a, dense);
-    if (r != LARDER_OK)
-        return r;
-    lab__window_max(made[0], made[1], *dense, &win);
-    return pooling_record(a, made[1], made[0]);
-}
-
-larder_result lab_max_pool2d(lab_tensor *x, int kernel, int stride,
-                             lab_tensor **out)
-{
-    lab_tensor *dense = NULL, *made[2] = {NULL, NULL};
-    larder_result r = max_pool2d(x, kernel, stride, &dense, made);
-
-    lab_unref(dense);
-    lab_unref(made[1]);
-    return lab__done(r, made[0], out);
+    LAB__TRY(lab__check_float("max_pool2d", x));
+    LAB__TRY(lab__nn_check_ndim("max_pool2d", "the input", x, 4));
+    LAB__TRY(sizes_get(x, kernel, stride, sizes));
+    LAB__TRY(lab__tensor_of(x, 4, sizes, &made));
+    LAB__TRY(lab__ints_of(x, 4, sizes, &indices));
+    LAB__TRY(lab__nn_dense(x, &dense));
+    lab__window_max(made, indices, dense, &win);
+    return lab__recorded(
+        &(struct lab__recording){.name = "MaxPool2DWithIndicesBackward0",
+                                 .backward = max_pool2d_back,
+                                 .count = 1,
+                                 .inputs = &x,
+                                 .saves = 2,
+                                 .saved = (lab_tensor *[]){x, indices}},
+        &made, out);
 }

@@ -1,7 +1,11 @@
 /* raw_index_op.c - elements by index, not recorded. */
 #include <math.h>
 
-#include "ops/raw_common.h"
+#include <larder/lab_raw.h>
+
+#include "kernels/nn_kernels.h"
+#include "kernels/raw_kernels.h"
+#include "ops/nn_common.h"
 #include "tensor/narrow.h"
 #include "tensor/rng.h"
 
@@ -10,116 +14,94 @@
 static larder_result index_check(const char *op, const lab_tensor *t, int *dim,
                                  const lab_tensor *index)
 {
-    larder_result r = lab__nn_check_index(op, index);
-
-    if (r == LARDER_OK)
-        r = lab__check_dim(op, t, dim);
-    if (r == LARDER_OK)
-        r = lab__check_place(op, t, index);
-    if (r == LARDER_OK && index->ndim != t->ndim)
-        r = lab__fail(LARDER_ERR_INVALID,
-                      "%s: the index has %d dimensions, the tensor %d", op,
-                      index->ndim, t->ndim);
-    for (int d = 0; d < t->ndim && r == LARDER_OK; d++) {
+    LAB__TRY(lab__nn_check_index(op, index));
+    LAB__TRY(lab__check_dim(op, t, dim));
+    LAB__TRY(lab__check_place(op, t, index));
+    if (index->ndim != t->ndim)
+        return lab__fail(LARDER_ERR_INVALID,
+                         "%s: the index has %d dimensions, the tensor %d", op,
+                         index->ndim, t->ndim);
+    for (int d = 0; d < t->ndim; d++) {
         if (d != *dim && index->sizes[d] > t->sizes[d])
-            r = lab__fail(LARDER_ERR_INVALID,
-                          "%s: the index has %lld places in dimension %d, the "
-                          "tensor %lld",
-                          op, (long long)index->sizes[d], d,
-                          (long long)t->sizes[d]);
+            return lab__fail(LARDER_ERR_INVALID,
+                             "%s: the index has %lld places in dimension %d, "
+                             "the tensor %lld",
+                             op, (long long)index->sizes[d], d,
+                             (long long)t->sizes[d]);
     }
-    return r;
+    return LARDER_OK;
 }
 
 static larder_result range_check(const char *op, const lab_tensor *index,
-                                 int64_t length, bool may_be_negative)
+                                 int64_t lowest, int64_t length)
 {
-    const int64_t *at = lab__data(index);
-    int64_t count = lab_numel(index);
-    int64_t lowest = may_be_negative ? -length : 0;
+    int64_t value;
 
-    for (int64_t i = 0; lab__readable(index) && i < count; i++) {
-        if (at[i] < lowest || at[i] >= length)
-            return lab__fail(LARDER_ERR_INVALID,
-                             "%s: index %lld is out of bounds for a dimension "
-                             "of size %lld",
-                             op, (long long)at[i], (long long)length);
-    }
-    return LARDER_OK;
+    if (!lab__index_outside(index, lowest, length, NULL, &value))
+        return LARDER_OK;
+    return lab__fail(LARDER_ERR_INVALID,
+                     "%s: index %lld is out of bounds for a dimension of size "
+                     "%lld",
+                     op, (long long)value, (long long)length);
 }
 
 larder_result lab_raw_gather(lab_tensor *t, int dim, lab_tensor *index,
                              lab_tensor **out)
 {
-    lab_tensor *both[2] = {t, index}, *dense[2];
-    larder_result r;
+    LAB__OWNED_DENSE struct lab__dense d = {{NULL}};
 
     if (t->ndim == 0)
         return lab__fail(LARDER_ERR_INVALID,
                          "gather: a tensor of no dimensions");
-    r = index_check("gather", t, &dim, index);
-    if (r == LARDER_OK)
-        r = lab__dense_all(2, both, dense);
-    if (r != LARDER_OK)
-        return r;
-    r = range_check("gather", dense[1], t->sizes[dim], false);
-    if (r == LARDER_OK)
-        r = lab__tensor_of(t, index->ndim, index->sizes, out);
-    if (r == LARDER_OK)
-        lab__gather(*out, dense[0], dim, dense[1]);
-    lab__drop_all(2, dense);
-    return r;
+    LAB__TRY(index_check("gather", t, &dim, index));
+    LAB__TRY(lab__dense_all(2, (lab_tensor *[]){t, index}, &d));
+    LAB__TRY(range_check("gather", d.t[1], 0, t->sizes[dim]));
+    LAB__TRY(lab__tensor_of(t, index->ndim, index->sizes, out));
+    lab__gather(*out, d.t[0], dim, d.t[1]);
+    return LARDER_OK;
 }
 
 static larder_result source_check(const lab_tensor *t, const lab_tensor *index,
                                   const lab_tensor *src)
 {
-    larder_result r = lab__check_place("scatter", t, src);
-
-    if (r == LARDER_OK && src->ndim != index->ndim)
-        r = lab__fail(LARDER_ERR_INVALID,
-                      "scatter: the source has %d dimensions, the index %d",
-                      src->ndim, index->ndim);
-    for (int d = 0; d < index->ndim && r == LARDER_OK; d++) {
+    LAB__TRY(lab__check_place("scatter", t, src));
+    if (src->ndim != index->ndim)
+        return lab__fail(LARDER_ERR_INVALID,
+                         "scatter: the source has %d dimensions, the index %d",
+                         src->ndim, index->ndim);
+    for (int d = 0; d < index->ndim; d++) {
         if (index->sizes[d] > src->sizes[d])
-            r = lab__fail(LARDER_ERR_INVALID,
-                          "scatter: the index has %lld places in dimension %d, "
-                          "the source %lld",
-                          (long long)index->sizes[d], d,
-                          (long long)src->sizes[d]);
+            return lab__fail(LARDER_ERR_INVALID,
+                             "scatter: the index has %lld places in dimension "
+                             "%d, the source %lld",
+                             (long long)index->sizes[d], d,
+                             (long long)src->sizes[d]);
     }
-    return r;
+    return LARDER_OK;
 }
 
 larder_result lab_raw_scatter(lab_tensor *t, int dim, lab_tensor *index,
                               lab_tensor *src, double number, bool add)
 {
-    lab_tensor *dense;
-    larder_result r = lab__check_writable("scatter", t);
+    LAB__OWNED lab_tensor *dense = NULL;
 
-    if (r == LARDER_OK)
-        r = index_check("scatter", t, &dim, index);
-    if (r == LARDER_OK && src != NULL)
-        r = source_check(t, index, src);
-    if (r == LARDER_OK)
-        r = lab__nn_dense(index, &dense);
-    if (r != LARDER_OK)
-        return r;
-    r = range_check("scatter", dense, t->ndim == 0 ? 1 : t->sizes[dim], false);
-    if (r == LARDER_OK) {
-        t->storage->version++;
-        lab__scatter(t, dim, dense, src, number, add);
-        lab__round(t);
-    }
-    lab_unref(dense);
-    return r;
+    LAB__TRY(lab__check_writable("scatter", t));
+    LAB__TRY(index_check("scatter", t, &dim, index));
+    if (src != NULL)
+        LAB__TRY(source_check(t, index, src));
+    LAB__TRY(lab__nn_dense(index, &dense));
+    LAB__TRY(
+        range_check("scatter", dense, 0, t->ndim == 0 ? 1 : t->sizes[dim]));
+    t->storage->version++;
+    lab__scatter(t, dim, dense, src, number, add);
+    lab__round(t);
+    return LARDER_OK;
 }
 
 /* ---- several index tensors ---------------------------------------------- */
 
 static larder_result places_check(const lab_tensor *t, struct lab__places *p)
 {
-    larder_result r = LARDER_OK;
     lab_tensor so_far;
 
     if (p->count < 1 || p->dim < 0 || p->dim + p->count > t->ndim)
@@ -128,50 +110,43 @@ static larder_result places_check(const lab_tensor *t, struct lab__places *p)
                          "of %d",
                          p->count, p->dim, t->ndim);
     so_far = *p->indices[0];
-    for (int i = 0; i < p->count && r == LARDER_OK; i++) {
-        r = lab__nn_check_index("index", p->indices[i]);
-        if (r == LARDER_OK)
-            r = lab__check_place("index", t, p->indices[i]);
-        if (r == LARDER_OK)
-            r = range_check("index", p->indices[i], t->sizes[p->dim + i], true);
-        if (r == LARDER_OK)
-            r = lab__broadcast("index", &so_far, p->indices[i], &p->ndim,
-                               p->sizes);
+    for (int i = 0; i < p->count; i++) {
+        const lab_tensor *index = p->indices[i];
+        int64_t length = t->sizes[p->dim + i];
+
+        LAB__TRY(lab__nn_check_index("index", index));
+        LAB__TRY(lab__check_place("index", t, index));
+        LAB__TRY(range_check("index", index, -length, length));
+        LAB__TRY(lab__broadcast("index", &so_far, index, &p->ndim, p->sizes));
         so_far.ndim = (unsigned char)p->ndim;
-        for (int d = 0; r == LARDER_OK && d < p->ndim; d++)
+        for (int d = 0; d < p->ndim; d++)
             so_far.sizes[d] = p->sizes[d];
     }
-    return r;
+    return LARDER_OK;
 }
 
 /* Make index tensors contiguous, and check them. */
 static larder_result places_take(const lab_tensor *t, int dim,
                                  lab_tensor *const *indices, int count,
-                                 lab_tensor *dense[LAB_MAX_DIMS],
+                                 struct lab__dense *dense,
                                  struct lab__places *out)
 {
-    larder_result r;
-
     if (count < 1 || count > LAB_MAX_DIMS)
         return lab__fail(LARDER_ERR_INVALID, "index: %d index tensors", count);
-    r = lab__dense_all(count, indices, dense);
-    if (r != LARDER_OK)
-        return r;
+    LAB__TRY(lab__dense_all(count, indices, dense));
     *out = (struct lab__places){
         .dim = dim,
         .count = count,
-        .indices = (const lab_tensor *const *)dense,
+        .indices = (const lab_tensor *const *)dense->t,
     };
-    r = places_check(t, out);
-    if (r != LARDER_OK)
-        lab__drop_all(count, dense);
-    return r;
+    return places_check(t, out);
 }
 
-static larder_result taken_make(const lab_tensor *t,
-                                const struct lab__places *p, lab_tensor **out)
+/* The sizes of what the places take from t, or are put to; the number of
+ * dimensions. */
+static int places_sizes(const lab_tensor *t, const struct lab__places *p,
+                        int64_t sizes[2 * LAB_MAX_DIMS])
 {
-    int64_t sizes[2 * LAB_MAX_DIMS];
     int n = 0;
 
     for (int d = 0; d < p->dim; d++)
@@ -180,97 +155,84 @@ static larder_result taken_make(const lab_tensor *t,
         sizes[n++] = p->sizes[d];
     for (int d = p->dim + p->count; d < t->ndim; d++)
         sizes[n++] = t->sizes[d];
-    return lab__tensor_of(t, n, sizes, out);
+    return n;
 }
 
 larder_result lab_raw_index(lab_tensor *t, int dim, lab_tensor *const *indices,
                             int count, lab_tensor **out)
 {
-    lab_tensor *dense[LAB_MAX_DIMS];
+    LAB__OWNED_DENSE struct lab__dense dense = {{NULL}};
+    int64_t sizes[2 * LAB_MAX_DIMS];
     struct lab__places places;
-    larder_result r = places_take(t, dim, indices, count, dense, &places);
 
-    if (r != LARDER_OK)
-        return r;
-    r = taken_make(t, &places, out);
-    if (r == LARDER_OK)
-        lab__places_take(*out, t, &places);
-    lab__drop_all(count, dense);
-    return r;
+    LAB__TRY(places_take(t, dim, indices, count, &dense, &places));
+    LAB__TRY(lab__tensor_of(t, places_sizes(t, &places, sizes), sizes, out));
+    lab__places_take(*out, t, &places);
+    return LARDER_OK;
 }
 
 static larder_result put_check(const lab_tensor *t, const struct lab__places *p,
                                const lab_tensor *src)
 {
-    int64_t sizes[LAB_MAX_DIMS];
-    int ndim;
+    int64_t room_sizes[2 * LAB_MAX_DIMS], sizes[LAB_MAX_DIMS];
+    int room_ndim = places_sizes(t, p, room_sizes), ndim;
     lab_tensor room = *t;
-    larder_result r;
 
-    room.ndim = (unsigned char)(t->ndim - p->count + p->ndim);
-    if (room.ndim > LAB_MAX_DIMS)
+    if (room_ndim > LAB_MAX_DIMS)
         return lab__fail(LARDER_ERR_INVALID,
-                         "index_put: %d dimensions to write to", room.ndim);
-    for (int d = 0; d < room.ndim; d++) {
-        if (d < p->dim)
-            room.sizes[d] = t->sizes[d];
-        else if (d < p->dim + p->ndim)
-            room.sizes[d] = p->sizes[d - p->dim];
-        else
-            room.sizes[d] = t->sizes[d - p->ndim + p->count];
-    }
-    r = lab__broadcast("index_put", &room, src, &ndim, sizes);
-    if (r != LARDER_OK)
-        return r;
-    return ndim == room.ndim &&
-                   lab__count(ndim, sizes) == lab__count(room.ndim, room.sizes)
-               ? LARDER_OK
-               : lab__fail(LARDER_ERR_INVALID,
-                           "index_put: the values do not fit the places");
+                         "index_put: %d dimensions to write to", room_ndim);
+    room.ndim = (unsigned char)room_ndim;
+    for (int d = 0; d < room_ndim; d++)
+        room.sizes[d] = room_sizes[d];
+    LAB__TRY(lab__broadcast("index_put", &room, src, &ndim, sizes));
+    if (ndim == room_ndim &&
+        lab__count(ndim, sizes) == lab__count(room_ndim, room_sizes))
+        return LARDER_OK;
+    return lab__fail(LARDER_ERR_INVALID,
+                     "index_put: the values do not fit the places");
 }
 
 larder_result lab_raw_index_put(lab_tensor *t, int dim,
                                 lab_tensor *const *indices, int count,
                                 lab_tensor *src, bool add)
 {
-    lab_tensor *dense[LAB_MAX_DIMS];
+    LAB__OWNED_DENSE struct lab__dense dense = {{NULL}};
     struct lab__places places;
-    larder_result r = lab__check_writable("index_put", t);
 
-    if (r == LARDER_OK)
-        r = places_take(t, dim, indices, count, dense, &places);
-    if (r != LARDER_OK)
-        return r;
-    r = put_check(t, &places, src);
-    if (r == LARDER_OK) {
-        t->storage->version++;
-        lab__places_put(t, src, &places, add);
-        lab__round(t);
-    }
-    lab__drop_all(count, dense);
-    return r;
+    LAB__TRY(lab__check_writable("index_put", t));
+    LAB__TRY(places_take(t, dim, indices, count, &dense, &places));
+    LAB__TRY(put_check(t, &places, src));
+    t->storage->version++;
+    lab__places_put(t, src, &places, add);
+    lab__round(t);
+    return LARDER_OK;
 }
 
 /* ---- checks that read values -------------------------------------------- */
 
+static larder_result values_check(const char *op, const lab_tensor *t)
+{
+    if (lab__readable(t))
+        return LARDER_OK;
+    return lab__fail(LARDER_ERR_UNSUPPORTED,
+                     "%s: how large the result is depends on the values of a "
+                     "tensor, and this device has no memory behind its "
+                     "addresses: take one with backing=memory",
+                     op);
+}
+
 larder_result lab_raw_nonzero(lab_tensor *t, lab_tensor **out)
 {
+    LAB__OWNED lab_tensor *dense = NULL;
     int64_t sizes[2];
-    lab_tensor *dense;
-    larder_result r = lab__check_values("nonzero", t);
 
-    if (r == LARDER_OK)
-        r = lab__nn_dense(t, &dense);
-    if (r != LARDER_OK)
-        return r;
+    LAB__TRY(values_check("nonzero", t));
+    LAB__TRY(lab__nn_dense(t, &dense));
     sizes[0] = lab__nonzero_count(dense);
     sizes[1] = t->ndim;
-    r = lab__tensor_new(t->storage->session, LAB_INT64, t->storage->place, 2,
-                        sizes, out);
-    if (r == LARDER_OK)
-        lab__nonzero(*out, dense);
-    lab_unref(dense);
-    return r;
+    LAB__TRY(lab__ints_of(t, 2, sizes, out));
+    lab__nonzero(*out, dense);
+    return LARDER_OK;
 }
 
 static larder_result bins_count(const lab_tensor *t, int64_t min_length,
@@ -293,28 +255,21 @@ static larder_result bins_count(const lab_tensor *t, int64_t min_length,
 larder_result lab_raw_bincount(lab_tensor *t, lab_tensor *weights,
                                int64_t min_length, lab_tensor **out)
 {
-    lab_tensor *both[2] = {t, weights}, *dense[2];
+    LAB__OWNED_DENSE struct lab__dense d = {{NULL}};
     int64_t bins;
-    larder_result r = lab__nn_check_index("bincount", t);
 
-    if (r == LARDER_OK && weights != NULL && !lab__same_sizes(t, weights))
-        r = lab__fail(LARDER_ERR_INVALID,
-                      "bincount: a weight for each number is needed");
-    if (r == LARDER_OK)
-        r = lab__check_values("bincount", t);
-    if (r == LARDER_OK)
-        r = lab__dense_all(2, both, dense);
-    if (r != LARDER_OK)
-        return r;
-    r = bins_count(dense[0], min_length, &bins);
-    if (r == LARDER_OK)
-        r = lab_zeros(t->storage->session,
-                      weights != NULL ? lab_dtype_of(weights) : LAB_INT64,
-                      t->storage->place, 1, &bins, out);
-    if (r == LARDER_OK)
-        lab__bincount(*out, dense[0], dense[1]);
-    lab__drop_all(2, dense);
-    return r;
+    LAB__TRY(lab__nn_check_index("bincount", t));
+    if (weights != NULL && !lab__same_sizes(t, weights))
+        return lab__fail(LARDER_ERR_INVALID,
+                         "bincount: a weight for each number is needed");
+    LAB__TRY(values_check("bincount", t));
+    LAB__TRY(lab__dense_all(2, (lab_tensor *[]){t, weights}, &d));
+    LAB__TRY(bins_count(d.t[0], min_length, &bins));
+    LAB__TRY(lab_zeros(t->storage->session,
+                       weights != NULL ? lab_dtype_of(weights) : LAB_INT64,
+                       t->storage->place, 1, &bins, out));
+    lab__bincount(*out, d.t[0], d.t[1]);
+    return LARDER_OK;
 }
 
 /* ---- sampling ----------------------------------------------------------- */
@@ -371,18 +326,16 @@ static void row_draw(struct lab__draw *draw, const lab_tensor *t, int64_t row,
 static larder_result draw_check(const lab_tensor *t, int64_t count,
                                 bool replacement)
 {
-    larder_result r = lab__check_float("multinomial", t);
-
-    if (r == LARDER_OK && t->ndim != 1 && t->ndim != 2)
-        r = lab__fail(LARDER_ERR_INVALID,
-                      "multinomial: weights have 1 or 2 dimensions, not %d",
-                      t->ndim);
-    if (r == LARDER_OK &&
-        (count < 1 || (!replacement && count > t->sizes[t->ndim - 1])))
-        r = lab__fail(LARDER_ERR_INVALID,
-                      "multinomial: %lld cannot be drawn from %lld",
-                      (long long)count, (long long)t->sizes[t->ndim - 1]);
-    return r;
+    LAB__TRY(lab__check_float("multinomial", t));
+    if (t->ndim != 1 && t->ndim != 2)
+        return lab__fail(LARDER_ERR_INVALID,
+                         "multinomial: weights have 1 or 2 dimensions, not %d",
+                         t->ndim);
+    if (count < 1 || (!replacement && count > t->sizes[t->ndim - 1]))
+        return lab__fail(LARDER_ERR_INVALID,
+                         "multinomial: %lld cannot be drawn from %lld",
+                         (long long)count, (long long)t->sizes[t->ndim - 1]);
+    return LARDER_OK;
 }
 
 larder_result lab_raw_multinomial(lab_tensor *t, int64_t count,
@@ -390,20 +343,15 @@ larder_result lab_raw_multinomial(lab_tensor *t, int64_t count,
 {
     int64_t sizes[2] = {t->sizes[0], count};
     int64_t rows = t->ndim == 2 ? t->sizes[0] : 1;
+    LAB__OWNED lab_tensor *dense = NULL;
     struct lab__draw draw;
-    lab_tensor *dense;
-    larder_result r = draw_check(t, count, replacement);
 
-    if (r == LARDER_OK)
-        r = lab__nn_dense(t, &dense);
-    if (r != LARDER_OK)
-        return r;
-    r = lab__tensor_new(t->storage->session, LAB_INT64, t->storage->place,
-                        t->ndim, t->ndim == 2 ? sizes : &count, out);
+    LAB__TRY(draw_check(t, count, replacement));
+    LAB__TRY(lab__nn_dense(t, &dense));
+    LAB__TRY(lab__ints_of(t, t->ndim, t->ndim == 2 ? sizes : &count, out));
     lab__draw_begin(&draw, t->storage->session->rng);
-    for (int64_t i = 0; r == LARDER_OK && lab__readable(t) && i < rows; i++)
+    for (int64_t i = 0; lab__readable(t) && i < rows; i++)
         row_draw(&draw, dense, i, count, replacement,
                  (int64_t *)lab__data(*out) + i * count);
-    lab_unref(dense);
-    return r;
+    return LARDER_OK;
 }

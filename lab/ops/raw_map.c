@@ -52,11 +52,7 @@ static larder_result sizes_meet(const struct lab__map_op *op,
     lab_tensor so_far = *operands[0];
 
     for (int i = 1; i < op->arity; i++) {
-        larder_result r =
-            lab__broadcast(op->name, &so_far, operands[i], ndim, sizes);
-
-        if (r != LARDER_OK)
-            return r;
+        LAB__TRY(lab__broadcast(op->name, &so_far, operands[i], ndim, sizes));
         so_far.ndim = (unsigned char)*ndim;
         for (int d = 0; d < *ndim; d++)
             so_far.sizes[d] = sizes[d];
@@ -95,29 +91,24 @@ static larder_result room(const struct lab__map_op *op,
     int64_t sizes[LAB_MAX_DIMS];
     const lab_tensor *where;
     int ndim;
-    larder_result r = places_meet(op, operands, &where);
 
-    if (r == LARDER_OK)
-        r = sizes_meet(op, operands, &ndim, sizes);
-    if (r == LARDER_OK)
-        r = lab__tensor_new(where->storage->session, dtype_for(op, operands),
-                            where->storage->place, ndim, sizes, out);
-    if (r == LARDER_OK)
-        lab__lay_out(*out, op->arity, all);
-    return r;
+    LAB__TRY(places_meet(op, operands, &where));
+    LAB__TRY(sizes_meet(op, operands, &ndim, sizes));
+    LAB__TRY(lab__tensor_new(where->storage->session, dtype_for(op, operands),
+                             where->storage->place, ndim, sizes, out));
+    lab__lay_out(*out, op->arity, all);
+    return LARDER_OK;
 }
 
 larder_result lab_raw_map(int op, lab_tensor *const *operands, double p,
                           double q, lab_tensor **out)
 {
     const struct lab__map_op *what;
-    larder_result r = op_get(op, &what);
 
-    if (r == LARDER_OK)
-        r = room(what, operands, out);
-    if (r == LARDER_OK)
-        lab__map(what, *out, operands, p, q);
-    return r;
+    LAB__TRY(op_get(op, &what));
+    LAB__TRY(room(what, operands, out));
+    lab__map(what, *out, operands, p, q);
+    return LARDER_OK;
 }
 
 static larder_result into_check(const struct lab__map_op *op,
@@ -126,14 +117,11 @@ static larder_result into_check(const struct lab__map_op *op,
 {
     int64_t sizes[LAB_MAX_DIMS];
     int ndim;
-    larder_result r = lab__check_writable(op->name, to);
     char want[LAB__SHAPE_TEXT], have[LAB__SHAPE_TEXT];
     bool fits;
 
-    if (r == LARDER_OK)
-        r = sizes_meet(op, operands, &ndim, sizes);
-    if (r != LARDER_OK)
-        return r;
+    LAB__TRY(lab__check_writable(op->name, to));
+    LAB__TRY(sizes_meet(op, operands, &ndim, sizes));
     fits = ndim <= to->ndim;
     for (int d = 0; fits && d < ndim; d++)
         fits = sizes[d] == 1 || sizes[d] == to->sizes[to->ndim - ndim + d];
@@ -150,14 +138,10 @@ larder_result lab_raw_map_into(int op, lab_tensor *const *operands, double p,
 {
     const struct lab__map_op *what;
     const lab_tensor *where;
-    larder_result r = op_get(op, &what);
 
-    if (r == LARDER_OK)
-        r = places_meet(what, operands, &where);
-    if (r == LARDER_OK)
-        r = into_check(what, operands, to);
-    if (r != LARDER_OK)
-        return r;
+    LAB__TRY(op_get(op, &what));
+    LAB__TRY(places_meet(what, operands, &where));
+    LAB__TRY(into_check(what, operands, to));
     to->storage->version++;
     lab__map(what, to, operands, p, q);
     return LARDER_OK;

@@ -1,33 +1,25 @@
 /* raw_normalize_op.c - normalisation of channels and groups of channels, not
  * recorded. */
-#include "ops/raw_common.h"
+#include <larder/lab_raw.h>
 
-enum { X, WEIGHT, BIAS, INPUTS };
+#include "kernels/raw_kernels.h"
+#include "ops/nn_common.h"
 
 static larder_result affine_check(const lab_tensor *x, const lab_tensor *t,
                                   const char *what)
 {
-    larder_result r = LARDER_OK;
-
-    if (t == NULL)
-        return r;
-    r = lab__check_float("norm", t);
-    if (r == LARDER_OK)
-        r = lab__check_place("norm", x, t);
-    if (r == LARDER_OK && (t->ndim != 1 || t->sizes[0] != x->sizes[1]))
-        r = lab__fail(LARDER_ERR_INVALID,
-                      "norm: the %s must have an element for each of %lld "
-                      "channels",
-                      what, (long long)x->sizes[1]);
-    return r;
+    LAB__TRY(lab__nn_check_part("norm", x, t));
+    if (t == NULL || (t->ndim == 1 && t->sizes[0] == x->sizes[1]))
+        return LARDER_OK;
+    return lab__fail(LARDER_ERR_INVALID,
+                     "norm: the %s must have an element for each of %lld "
+                     "channels",
+                     what, (long long)x->sizes[1]);
 }
 
 static larder_result input_check(const lab_tensor *x, int64_t groups)
 {
-    larder_result r = lab__check_float("norm", x);
-
-    if (r != LARDER_OK)
-        return r;
+    LAB__TRY(lab__check_float("norm", x));
     if (x->ndim < 2)
         return lab__fail(LARDER_ERR_INVALID,
                          "norm: the input must have images and channels, it "
@@ -45,95 +37,41 @@ static larder_result input_check(const lab_tensor *x, int64_t groups)
 
 /* Statistics are float32 even if the input is narrower. */
 static larder_result moments_make(const lab_tensor *x, const lab_tensor *dense,
-                                  int64_t groups, double eps, lab_tensor **mean,
+                                  int64_t groups, double eps, lab_tensor **out,
                                   lab_tensor **rstd)
 {
     int64_t sizes[2] = {groups == 0 ? x->sizes[1] : x->sizes[0], groups};
     int ndim = groups == 0 ? 1 : 2;
     lab_dtype dtype = x->dtype == LAB_FLOAT64 ? LAB_FLOAT64 : LAB_FLOAT32;
-    larder_result r = lab__tensor_new(x->storage->session, dtype,
-                                      x->storage->place, ndim, sizes, mean);
+    lab *l = x->storage->session;
+    lab_place place = x->storage->place;
+    LAB__OWNED lab_tensor *mean = NULL;
 
-    if (r != LARDER_OK)
-        return r;
-    r = lab__tensor_new(x->storage->session, dtype, x->storage->place, ndim,
-                        sizes, rstd);
-    if (r != LARDER_OK) {
-        lab__drop_all(1, mean);
-        return r;
-    }
-    lab__moments(*mean, *rstd, dense, groups, eps);
-    return LARDER_OK;
-}
-
-static larder_result normalize(lab_tensor *x, int64_t groups,
-                               lab_tensor *const dense[INPUTS], double eps,
-                               lab_tensor **mean, lab_tensor **rstd,
-                               lab_tensor *out)
-{
-    larder_result r = LARDER_OK;
-
-    if (*mean == NULL)
-        r = moments_make(x, dense[X], groups, eps, mean, rstd);
-    if (r == LARDER_OK)
-        lab__normalize(out, dense[X], groups, *mean, *rstd, dense[WEIGHT],
-                       dense[BIAS]);
-    return r;
+    LAB__TRY(lab__tensor_new(l, dtype, place, ndim, sizes, &mean));
+    LAB__TRY(lab__tensor_new(l, dtype, place, ndim, sizes, rstd));
+    lab__moments(mean, *rstd, dense, groups, eps);
+    return lab__give(&mean, out);
 }
 
 larder_result lab_raw_normalize(lab_tensor *x, int64_t groups, lab_tensor *w,
                                 lab_tensor *b, double eps, lab_tensor **mean,
                                 lab_tensor **rstd, lab_tensor **out)
 {
-    lab_tensor *all[INPUTS] = {x, w, b}, *dense[INPUTS], *made;
-    larder_result r = input_check(x, groups);
+    LAB__OWNED_DENSE struct lab__dense d = {{NULL}};
+    LAB__OWNED lab_tensor *made = NULL;
 
-    if (r == LARDER_OK)
-        r = affine_check(x, w, "weight");
-    if (r == LARDER_OK)
-        r = affine_check(x, b, "bias");
-    if (r == LARDER_OK)
-        r = lab__dense_all(INPUTS, all, dense);
-    if (r != LARDER_OK)
-        return r;
-    r = lab__tensor_like(x, &made);
-    if (r == LARDER_OK) {
-        r = normalize(x, groups, dense, eps, mean, rstd, made);
-        r = lab__done(r, made, out);
-    }
-    lab__drop_all(INPUTS, dense);
-    return r;
+    LAB__TRY(input_check(x, groups));
+    LAB__TRY(affine_check(x, w, "weight"));
+    LAB__TRY(affine_check(x, b, "bias"));
+    LAB__TRY(lab__dense_all(3, (lab_tensor *[]){x, w, b}, &d));
+    LAB__TRY(lab__tensor_like(x, &made));
+    if (*mean == NULL)
+        LAB__TRY(moments_make(x, d.t[0], groups, eps, mean, rstd));
+    lab__normalize(made, d.t[0], groups, *mean, *rstd, d.t[1], d.t[2]);
+    return lab__done(&made, out);
 }
 
 /* ---- backward ----------------------------------------------------------- */
-
-static larder_result grads_make(const lab_tensor *x, const lab_tensor *w,
-                                lab_tensor **grad_x, lab_tensor **grad_w,
-                                lab_tensor **grad_b,
-                                struct lab__normalize_grads *out)
-{
-    const lab_tensor *affine = w != NULL ? w : x;
-    larder_result r = LARDER_OK;
-
-    *out = (struct lab__normalize_grads){NULL, NULL, NULL};
-    if (grad_x != NULL)
-        r = lab__tensor_like(x, &out->x);
-    if (r == LARDER_OK && grad_w != NULL)
-        r = lab__tensor_of(affine, 1, &x->sizes[1], &out->w);
-    if (r == LARDER_OK && grad_b != NULL)
-        r = lab__tensor_of(affine, 1, &x->sizes[1], &out->b);
-    if (r == LARDER_OK)
-        return r;
-    lab_unref(out->x);
-    lab_unref(out->w);
-    return r;
-}
-
-static void move_result(lab_tensor *made, lab_tensor **out)
-{
-    if (out != NULL)
-        (void)lab__done(LARDER_OK, made, out);
-}
 
 larder_result lab_raw_normalize_backward(lab_tensor *grad, lab_tensor *x,
                                          int64_t groups, lab_tensor *w,
@@ -142,22 +80,27 @@ larder_result lab_raw_normalize_backward(lab_tensor *grad, lab_tensor *x,
                                          lab_tensor **grad_w,
                                          lab_tensor **grad_b)
 {
-    lab_tensor *all[3] = {grad, x, w}, *dense[3];
-    struct lab__normalize_grads to;
-    larder_result r = input_check(x, groups);
+    const lab_tensor *affine = w != NULL ? w : x;
+    LAB__OWNED lab_tensor *to_x = NULL;
+    LAB__OWNED lab_tensor *to_w = NULL;
+    LAB__OWNED lab_tensor *to_b = NULL;
+    LAB__OWNED_DENSE struct lab__dense d = {{NULL}};
 
-    if (r == LARDER_OK)
-        r = lab__dense_all(3, all, dense);
-    if (r != LARDER_OK)
-        return r;
-    r = grads_make(x, w, grad_x, grad_w, grad_b, &to);
-    if (r == LARDER_OK) {
-        lab__normalize_backward(&to, dense[0], dense[1], groups, mean, rstd,
-                                dense[2], live);
-        move_result(to.x, grad_x);
-        move_result(to.w, grad_w);
-        move_result(to.b, grad_b);
-    }
-    lab__drop_all(3, dense);
-    return r;
+    LAB__TRY(input_check(x, groups));
+    LAB__TRY(lab__dense_all(3, (lab_tensor *[]){grad, x, w}, &d));
+    if (grad_x != NULL)
+        LAB__TRY(lab__tensor_like(x, &to_x));
+    if (grad_w != NULL)
+        LAB__TRY(lab__tensor_of(affine, 1, &x->sizes[1], &to_w));
+    if (grad_b != NULL)
+        LAB__TRY(lab__tensor_of(affine, 1, &x->sizes[1], &to_b));
+    lab__normalize_backward(&(struct lab__normalize_grads){to_x, to_w, to_b},
+                            d.t[0], d.t[1], groups, mean, rstd, d.t[2], live);
+    if (grad_x != NULL)
+        lab__done(&to_x, grad_x);
+    if (grad_w != NULL)
+        lab__done(&to_w, grad_w);
+    if (grad_b != NULL)
+        lab__done(&to_b, grad_b);
+    return LARDER_OK;
 }

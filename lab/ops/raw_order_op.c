@@ -1,34 +1,30 @@
 /* raw_order_op.c - reorders elements, not recorded. */
-#include "ops/raw_common.h"
+#include <larder/lab_raw.h>
+
+#include "kernels/raw_kernels.h"
+#include "ops/nn_common.h"
 
 larder_result lab_raw_triangle(lab_tensor *t, int64_t diagonal, bool upper,
                                lab_tensor **out)
 {
-    lab_tensor *dense;
-    larder_result r;
+    LAB__OWNED lab_tensor *dense = NULL;
 
     if (t->ndim < 2)
         return lab__fail(LARDER_ERR_INVALID,
                          "a triangle of a tensor of %d dimensions: at least 2 "
                          "are needed",
                          t->ndim);
-    r = lab__nn_dense(t, &dense);
-    if (r != LARDER_OK)
-        return r;
-    r = lab__tensor_like(t, out);
-    if (r == LARDER_OK)
-        lab__triangle(*out, dense, diagonal, upper);
-    lab_unref(dense);
-    return r;
+    LAB__TRY(lab__nn_dense(t, &dense));
+    LAB__TRY(lab__tensor_like(t, out));
+    lab__triangle(*out, dense, diagonal, upper);
+    return LARDER_OK;
 }
 
 larder_result lab_raw_flip(lab_tensor *t, unsigned dims, lab_tensor **out)
 {
-    larder_result r = lab__tensor_like(t, out);
-
-    if (r == LARDER_OK)
-        lab__flip(*out, t, dims);
-    return r;
+    LAB__TRY(lab__tensor_like(t, out));
+    lab__flip(*out, t, dims);
+    return LARDER_OK;
 }
 
 /* t with dimensions of 1 in front, up to ndim. */
@@ -45,48 +41,34 @@ static larder_result with_dims(lab_tensor *t, int ndim, lab_tensor **out)
     return lab__tensor_window(t, ndim, sizes, strides, t->offset, out);
 }
 
-static larder_result repeats_check(const lab_tensor *t, int ndim)
-{
-    if (ndim >= t->ndim && ndim <= LAB_MAX_DIMS)
-        return LARDER_OK;
-    return lab__fail(LARDER_ERR_INVALID,
-                     "repeat: %d numbers for a tensor of %d dimensions; %d at "
-                     "most",
-                     ndim, t->ndim, LAB_MAX_DIMS);
-}
-
 larder_result lab_raw_repeat(lab_tensor *t, int ndim, const int64_t *repeats,
                              lab_tensor **out)
 {
     int64_t sizes[LAB_MAX_DIMS];
-    lab_tensor *window;
-    larder_result r = repeats_check(t, ndim);
+    LAB__OWNED lab_tensor *window = NULL;
 
-    if (r == LARDER_OK)
-        r = with_dims(t, ndim, &window);
-    if (r != LARDER_OK)
-        return r;
+    if (ndim < t->ndim || ndim > LAB_MAX_DIMS)
+        return lab__fail(LARDER_ERR_INVALID,
+                         "repeat: %d numbers for a tensor of %d dimensions; %d "
+                         "at most",
+                         ndim, t->ndim, LAB_MAX_DIMS);
+    LAB__TRY(with_dims(t, ndim, &window));
     for (int d = 0; d < ndim; d++)
         sizes[d] = window->sizes[d] * repeats[d];
-    r = lab__tensor_of(t, ndim, sizes, out);
-    if (r == LARDER_OK)
-        lab__repeat(*out, window);
-    lab_unref(window);
-    return r;
+    LAB__TRY(lab__tensor_of(t, ndim, sizes, out));
+    lab__repeat(*out, window);
+    return LARDER_OK;
 }
 
 larder_result lab_raw_repeat_backward(lab_tensor *grad, int ndim,
                                       const int64_t *sizes, lab_tensor **out)
 {
-    lab_tensor *made, *window;
-    larder_result r = lab__zeros_of(grad, ndim, sizes, &made);
+    LAB__OWNED lab_tensor *made = NULL;
+    LAB__OWNED lab_tensor *window = NULL;
 
-    if (r != LARDER_OK)
-        return r;
-    r = with_dims(made, grad->ndim, &window);
-    if (r == LARDER_OK) {
-        lab__repeat_sum(window, grad);
-        lab_unref(window);
-    }
-    return lab__done(r, made, out);
+    LAB__TRY(lab__tensor_of(grad, ndim, sizes, &made));
+    LAB__TRY(lab__fill(made, 0));
+    LAB__TRY(with_dims(made, grad->ndim, &window));
+    lab__repeat_sum(window, grad);
+    return lab__done(&made, out);
 }

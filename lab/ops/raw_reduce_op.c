@@ -1,5 +1,8 @@
 /* raw_reduce_op.c - reductions, running sums and order, not recorded. */
-#include "ops/raw_common.h"
+#include <larder/lab_raw.h>
+
+#include "kernels/raw_kernels.h"
+#include "ops/nn_common.h"
 
 static lab_dtype dtype_for(lab_reduction op, const lab_tensor *t)
 {
@@ -44,140 +47,87 @@ larder_result lab_raw_reduce(lab_reduction op, lab_tensor *t, unsigned dims,
 {
     int64_t sizes[LAB_MAX_DIMS];
     int n = 0;
-    larder_result r = reduce_check(op, t, dims);
+    LAB__OWNED lab_tensor *made = NULL;
 
-    if (r != LARDER_OK)
-        return r;
+    LAB__TRY(reduce_check(op, t, dims));
     for (int d = 0; d < t->ndim; d++) {
         if ((dims & 1U << d) == 0)
             sizes[n++] = t->sizes[d];
         else if (keep)
             sizes[n++] = 1;
     }
-    r = lab__tensor_new(t->storage->session, dtype_for(op, t),
-                        t->storage->place, n, sizes, out);
-    if (r != LARDER_OK)
-        return r;
-    lab__reduce(op, *out, t, dims, p);
-    return lab__done(LARDER_OK, *out, out);
+    LAB__TRY(lab__tensor_new(t->storage->session, dtype_for(op, t),
+                             t->storage->place, n, sizes, &made));
+    lab__reduce(op, made, t, dims, p);
+    return lab__done(&made, out);
 }
 
 /* ---- along one dimension ------------------------------------------------ */
-
-static larder_result extremes_make(const lab_tensor *t, int dim, bool keep,
-                                   lab_tensor **values, lab_tensor **indices)
-{
-    int64_t sizes[LAB_MAX_DIMS];
-    int n = 0;
-    larder_result r = LARDER_OK;
-
-    for (int d = 0; d < t->ndim; d++) {
-        if (d != dim || keep)
-            sizes[n++] = d == dim ? 1 : t->sizes[d];
-    }
-    *indices = NULL;
-    if (values != NULL)
-        r = lab__tensor_of(t, n, sizes, values);
-    if (r == LARDER_OK)
-        r = lab__tensor_new(t->storage->session, LAB_INT64, t->storage->place,
-                            n, sizes, indices);
-    if (r != LARDER_OK && values != NULL)
-        lab__drop_all(1, values);
-    return r;
-}
 
 larder_result lab_raw_extreme(lab_tensor *t, int dim, bool largest, bool keep,
                               lab_tensor **values, lab_tensor **indices)
 {
     const char *op = largest ? "max" : "min";
-    lab_tensor *dense;
-    larder_result r = lab__check_dim(op, t, &dim);
+    int64_t sizes[LAB_MAX_DIMS];
+    int n = 0;
+    LAB__OWNED lab_tensor *chosen = NULL;
+    LAB__OWNED lab_tensor *dense = NULL;
 
-    if (r == LARDER_OK && t->ndim > 0 && t->sizes[dim] == 0)
-        r = lab__fail(LARDER_ERR_INVALID, "%s: dimension %d has no elements",
-                      op, dim);
-    if (r == LARDER_OK)
-        r = lab__nn_dense(t, &dense);
-    if (r != LARDER_OK)
-        return r;
+    LAB__TRY(lab__check_dim(op, t, &dim));
+    if (t->ndim > 0 && t->sizes[dim] == 0)
+        return lab__fail(LARDER_ERR_INVALID, "%s: dimension %d has no elements",
+                         op, dim);
+    for (int d = 0; d < t->ndim; d++) {
+        if (d != dim || keep)
+            sizes[n++] = d == dim ? 1 : t->sizes[d];
+    }
+    LAB__TRY(lab__nn_dense(t, &dense));
     if (values != NULL)
-        *values = NULL;
-    r = extremes_make(t, dim, keep, values, indices);
-    if (r == LARDER_OK)
-        lab__extreme(values != NULL ? *values : NULL, *indices, dense, dim,
-                     largest);
-    lab_unref(dense);
-    return r;
+        LAB__TRY(lab__tensor_of(t, n, sizes, &chosen));
+    LAB__TRY(lab__ints_of(t, n, sizes, indices));
+    lab__extreme(chosen, *indices, dense, dim, largest);
+    return values != NULL ? lab__give(&chosen, values) : LARDER_OK;
 }
 
 larder_result lab_raw_scan(lab_reduction op, lab_tensor *t, int dim,
                            lab_tensor **out)
 {
-    lab_tensor *dense;
-    larder_result r = lab__check_dim("scan", t, &dim);
+    LAB__OWNED lab_tensor *made = NULL;
+    LAB__OWNED lab_tensor *dense = NULL;
 
-    if (r == LARDER_OK && op != LAB_SUM && op != LAB_PROD)
-        r = lab__fail(LARDER_ERR_INVALID,
-                      "scan: of sums or products, not of reduction %d",
-                      (int)op);
-    if (r == LARDER_OK)
-        r = lab__nn_dense(t, &dense);
-    if (r != LARDER_OK)
-        return r;
-    r = lab__tensor_new(t->storage->session, dtype_for(op, t),
-                        t->storage->place, t->ndim, t->sizes, out);
-    if (r == LARDER_OK) {
-        lab__scan(op == LAB_PROD, *out, dense, dim);
-        r = lab__done(r, *out, out);
-    }
-    lab_unref(dense);
-    return r;
-}
-
-static larder_result sorted_make(const lab_tensor *t, int dim, int64_t count,
-                                 lab_tensor **values, lab_tensor **indices)
-{
-    int64_t sizes[LAB_MAX_DIMS];
-    larder_result r;
-
-    for (int d = 0; d < t->ndim; d++)
-        sizes[d] = d == dim ? count : t->sizes[d];
-    r = lab__tensor_of(t, t->ndim, sizes, values);
-    if (r != LARDER_OK)
-        return r;
-    r = lab__tensor_new(t->storage->session, LAB_INT64, t->storage->place,
-                        t->ndim, sizes, indices);
-    if (r != LARDER_OK)
-        lab__drop_all(1, values);
-    return r;
+    LAB__TRY(lab__check_dim("scan", t, &dim));
+    if (op != LAB_SUM && op != LAB_PROD)
+        return lab__fail(LARDER_ERR_INVALID,
+                         "scan: of sums or products, not of reduction %d",
+                         (int)op);
+    LAB__TRY(lab__nn_dense(t, &dense));
+    LAB__TRY(lab__tensor_new(t->storage->session, dtype_for(op, t),
+                             t->storage->place, t->ndim, t->sizes, &made));
+    lab__scan(op == LAB_PROD, made, dense, dim);
+    return lab__done(&made, out);
 }
 
 larder_result lab_raw_sort(lab_tensor *t, int dim, bool descending,
                            int64_t count, lab_tensor **values,
                            lab_tensor **indices)
 {
-    lab_tensor *dense;
-    int64_t length;
-    larder_result r = lab__check_dim("sort", t, &dim);
+    LAB__OWNED lab_tensor *sorted = NULL;
+    LAB__OWNED lab_tensor *order = NULL;
+    LAB__OWNED lab_tensor *dense = NULL;
+    int64_t length, sizes[LAB_MAX_DIMS];
 
-    if (r != LARDER_OK)
-        return r;
+    LAB__TRY(lab__check_dim("sort", t, &dim));
     length = t->ndim == 0 ? 1 : t->sizes[dim];
     if (count < 0 || count > length)
         return lab__fail(LARDER_ERR_INVALID,
                          "topk: %lld of the %lld elements of dimension %d",
                          (long long)count, (long long)length, dim);
-    r = lab__nn_dense(t, &dense);
-    if (r != LARDER_OK)
-        return r;
-    r = sorted_make(t, dim, count, values, indices);
-    if (r == LARDER_OK) {
-        r = lab__sort(*values, *indices, dense, dim, descending);
-        if (r != LARDER_OK) {
-            lab__drop_all(1, values);
-            lab__drop_all(1, indices);
-        }
-    }
-    lab_unref(dense);
-    return r;
+    for (int d = 0; d < t->ndim; d++)
+        sizes[d] = d == dim ? count : t->sizes[d];
+    LAB__TRY(lab__nn_dense(t, &dense));
+    LAB__TRY(lab__tensor_of(t, t->ndim, sizes, &sorted));
+    LAB__TRY(lab__ints_of(t, t->ndim, sizes, &order));
+    LAB__TRY(lab__sort(sorted, order, dense, dim, descending));
+    lab__give(&sorted, values);
+    return lab__give(&order, indices);
 }

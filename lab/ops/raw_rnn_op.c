@@ -1,21 +1,16 @@
 /* raw_rnn_op.c - recurrent layers, not recorded. */
 #include "kernels/rnn_kernels.h"
-#include "ops/raw_common.h"
+#include "ops/nn_common.h"
 
 /* rows × columns, in x's place, contiguous; NULL is accepted if optional. */
 static larder_result part_check(const lab_tensor *x, const lab_tensor *t,
                                 const char *what, int64_t rows, int64_t columns)
 {
     bool fits;
-    larder_result r;
 
     if (t == NULL)
         return LARDER_OK;
-    r = lab__check_float("rnn", t);
-    if (r == LARDER_OK)
-        r = lab__check_place("rnn", x, t);
-    if (r != LARDER_OK)
-        return r;
+    LAB__TRY(lab__nn_check_part("rnn", x, t));
     fits = columns == 0
                ? t->ndim == 1 && t->sizes[0] == rows
                : t->ndim == 2 && t->sizes[0] == rows && t->sizes[1] == columns;
@@ -42,7 +37,6 @@ static larder_result rnn_check(const lab_rnn *rnn, const lab_tensor *x,
                                const lab_tensor *out)
 {
     int64_t hidden, rows;
-    larder_result r;
 
     if (rnn->size != sizeof *rnn)
         return lab__fail(LARDER_ERR_INVALID,
@@ -51,15 +45,10 @@ static larder_result rnn_check(const lab_rnn *rnn, const lab_tensor *x,
     if (rnn->w_x == NULL || rnn->w_h == NULL || rnn->h == NULL ||
         (rnn->cell == LAB_LSTM && rnn->c == NULL))
         return lab__fail(LARDER_ERR_INVALID, "rnn: weights or state missing");
-    r = lab__nn_check_ndim("rnn", "the input", x, 3);
-    if (r == LARDER_OK)
-        r = lab__check_float("rnn", x);
-    if (r == LARDER_OK)
-        r = lab__nn_check_ndim("rnn", "the output", out, 3);
-    if (r == LARDER_OK)
-        r = lab__nn_check_ndim("rnn", "the weight of h", rnn->w_h, 2);
-    if (r != LARDER_OK)
-        return r;
+    LAB__TRY(lab__nn_check_ndim("rnn", "the input", x, 3));
+    LAB__TRY(lab__check_float("rnn", x));
+    LAB__TRY(lab__nn_check_ndim("rnn", "the output", out, 3));
+    LAB__TRY(lab__nn_check_ndim("rnn", "the weight of h", rnn->w_h, 2));
     hidden = rnn->w_h->sizes[1];
     rows = lab__cell_gates(rnn->cell) * hidden;
     if (!lab_is_contiguous(x) || !lab_is_contiguous(out) || rnn->at < 0 ||
@@ -69,34 +58,26 @@ static larder_result rnn_check(const lab_rnn *rnn, const lab_tensor *x,
                          "rnn: input and output must be contiguous, of the "
                          "same steps and rows, with room for %lld at %lld",
                          (long long)hidden, (long long)rnn->at);
-    r = part_check(x, rnn->w_h, "weight of h", rows, hidden);
-    if (r == LARDER_OK)
-        r = part_check(x, rnn->w_x, "weight of x", rows, x->sizes[2]);
-    if (r == LARDER_OK)
-        r = part_check(x, rnn->b_x, "bias of x", rows, 0);
-    if (r == LARDER_OK)
-        r = part_check(x, rnn->b_h, "bias of h", rows, 0);
-    if (r == LARDER_OK)
-        r = part_check(x, rnn->h, "initial h", x->sizes[1], hidden);
-    if (r == LARDER_OK)
-        r = part_check(x, rnn->c, "initial c", x->sizes[1], hidden);
-    if (r == LARDER_OK)
-        r = lengths_check(rnn, x);
-    return r;
+    LAB__TRY(part_check(x, rnn->w_h, "weight of h", rows, hidden));
+    LAB__TRY(part_check(x, rnn->w_x, "weight of x", rows, x->sizes[2]));
+    LAB__TRY(part_check(x, rnn->b_x, "bias of x", rows, 0));
+    LAB__TRY(part_check(x, rnn->b_h, "bias of h", rows, 0));
+    LAB__TRY(part_check(x, rnn->h, "initial h", x->sizes[1], hidden));
+    LAB__TRY(part_check(x, rnn->c, "initial c", x->sizes[1], hidden));
+    return lengths_check(rnn, x);
 }
 
 larder_result lab_raw_rnn(const lab_rnn *rnn, lab_tensor *x, lab_tensor *out,
                           lab_tensor *h_last, lab_tensor *c_last,
                           lab_tensor *kept)
 {
-    larder_result r = rnn_check(rnn, x, out);
+    int64_t hidden;
 
-    if (r == LARDER_OK)
-        r = part_check(x, h_last, "last h", x->sizes[1], rnn->w_h->sizes[1]);
-    if (r == LARDER_OK)
-        r = part_check(x, c_last, "last c", x->sizes[1], rnn->w_h->sizes[1]);
-    return r != LARDER_OK ? r
-                          : lab__rnn_forward(rnn, x, out, h_last, c_last, kept);
+    LAB__TRY(rnn_check(rnn, x, out));
+    hidden = rnn->w_h->sizes[1];
+    LAB__TRY(part_check(x, h_last, "last h", x->sizes[1], hidden));
+    LAB__TRY(part_check(x, c_last, "last c", x->sizes[1], hidden));
+    return lab__rnn_forward(rnn, x, out, h_last, c_last, kept);
 }
 
 larder_result lab_raw_rnn_backward(const lab_rnn *rnn, lab_tensor *x,
@@ -104,13 +85,10 @@ larder_result lab_raw_rnn_backward(const lab_rnn *rnn, lab_tensor *x,
                                    lab_tensor *grad_out, lab_tensor *grad_h,
                                    lab_tensor *grad_c, const lab_rnn_grads *to)
 {
-    larder_result r = rnn_check(rnn, x, out);
-
-    if (r == LARDER_OK && to->size != sizeof *to)
-        r = lab__fail(LARDER_ERR_INVALID,
-                      "lab_rnn_grads of %zu bytes, this library's has %zu",
-                      to->size, sizeof *to);
-    return r != LARDER_OK ? r
-                          : lab__rnn_backward(rnn, x, out, kept, grad_out,
-                                              grad_h, grad_c, to);
+    LAB__TRY(rnn_check(rnn, x, out));
+    if (to->size != sizeof *to)
+        return lab__fail(LARDER_ERR_INVALID,
+                         "lab_rnn_grads of %zu bytes, this library's has %zu",
+                         to->size, sizeof *to);
+    return lab__rnn_backward(rnn, x, out, kept, grad_out, grad_h, grad_c, to);
 }

@@ -1,29 +1,30 @@
 /* raw_window_op.c - convolution and pooling with any window, and image
  * resizing, not recorded. */
-#include "ops/raw_common.h"
+#include <larder/lab_raw.h>
+
+#include "kernels/raw_kernels.h"
+#include "ops/nn_common.h"
 
 static larder_result window_check(const char *op, const lab_tensor *x,
                                   const lab_window *win)
 {
-    larder_result r = lab__check_float(op, x);
-
     if (win->size != sizeof *win)
         return lab__fail(LARDER_ERR_INVALID,
                          "lab_window of %zu bytes, this library's has %zu",
                          win->size, sizeof *win);
-    if (r == LARDER_OK)
-        r = lab__nn_check_ndim(op, "the input", x, 4);
-    for (int i = 0; i < 2 && r == LARDER_OK; i++) {
+    LAB__TRY(lab__check_float(op, x));
+    LAB__TRY(lab__nn_check_ndim(op, "the input", x, 4));
+    for (int i = 0; i < 2; i++) {
         if (win->stride[i] < 1 || win->dilation[i] < 1 || win->padding[i] < 0 ||
             win->kernel[i] < 0)
-            r = lab__fail(LARDER_ERR_INVALID,
-                          "%s: windows of %lld, a stride of %lld, padding of "
-                          "%lld and dilation of %lld do not go together",
-                          op, (long long)win->kernel[i],
-                          (long long)win->stride[i], (long long)win->padding[i],
-                          (long long)win->dilation[i]);
+            return lab__fail(
+                LARDER_ERR_INVALID,
+                "%s: windows of %lld, a stride of %lld, padding "
+                "of %lld and dilation of %lld do not go together",
+                op, (long long)win->kernel[i], (long long)win->stride[i],
+                (long long)win->padding[i], (long long)win->dilation[i]);
     }
-    return r;
+    return LARDER_OK;
 }
 
 /* How many windows fit along one side. */
@@ -71,26 +72,22 @@ static larder_result side_sizes(const char *op, const lab_tensor *x,
 static larder_result conv_check(const lab_tensor *x, const lab_tensor *w,
                                 const lab_tensor *b, const lab_window *win)
 {
-    int64_t channels = x->ndim == 4 ? x->sizes[1] : 0, want;
-    larder_result r = window_check("conv2d", x, win);
+    int64_t want;
 
-    if (r == LARDER_OK)
-        r = lab__check_float("conv2d", w);
-    if (r == LARDER_OK)
-        r = lab__nn_check_ndim("conv2d", "the weight", w, 4);
-    if (r == LARDER_OK)
-        r = lab__check_place("conv2d", x, w);
-    if (r == LARDER_OK && b != NULL)
-        r = lab__check_place("conv2d", x, b);
-    if (r != LARDER_OK)
-        return r;
+    LAB__TRY(window_check("conv2d", x, win));
+    LAB__TRY(lab__check_float("conv2d", w));
+    LAB__TRY(lab__nn_check_ndim("conv2d", "the weight", w, 4));
+    LAB__TRY(lab__check_place("conv2d", x, w));
+    if (b != NULL)
+        LAB__TRY(lab__check_place("conv2d", x, b));
     want = win->transposed ? w->sizes[0] : w->sizes[1] * win->groups;
-    if (win->groups < 1 || channels != want || w->sizes[0] % win->groups != 0 ||
-        w->sizes[2] != win->kernel[0] || w->sizes[3] != win->kernel[1])
+    if (win->groups < 1 || x->sizes[1] != want ||
+        w->sizes[0] % win->groups != 0 || w->sizes[2] != win->kernel[0] ||
+        w->sizes[3] != win->kernel[1])
         return lab__fail(LARDER_ERR_INVALID,
                          "conv2d: %lld channels in %lld groups do not go with "
                          "a weight for %lld",
-                         (long long)channels, (long long)win->groups,
+                         (long long)x->sizes[1], (long long)win->groups,
                          (long long)want);
     return LARDER_OK;
 }
@@ -98,163 +95,111 @@ static larder_result conv_check(const lab_tensor *x, const lab_tensor *w,
 larder_result lab_raw_conv2d(lab_tensor *x, lab_tensor *w, lab_tensor *b,
                              const lab_window *win, lab_tensor **out)
 {
-    lab_tensor *all[3] = {x, w, b}, *dense[3];
+    LAB__OWNED lab_tensor *made = NULL;
+    LAB__OWNED_DENSE struct lab__dense d = {{NULL}};
     int64_t sizes[4];
-    larder_result r = conv_check(x, w, b, win);
 
-    if (r == LARDER_OK)
-        r = side_sizes("conv2d", x, win, sizes);
-    if (r == LARDER_OK)
-        r = lab__dense_all(3, all, dense);
-    if (r != LARDER_OK)
-        return r;
+    LAB__TRY(conv_check(x, w, b, win));
+    LAB__TRY(side_sizes("conv2d", x, win, sizes));
+    LAB__TRY(lab__dense_all(3, (lab_tensor *[]){x, w, b}, &d));
     sizes[0] = x->sizes[0];
     sizes[1] = win->transposed ? w->sizes[1] * win->groups : w->sizes[0];
-    r = lab__tensor_of(x, 4, sizes, out);
-    if (r == LARDER_OK) {
-        if (win->transposed) {
-            lab__window_conv_input(*out, dense[0], dense[1], win);
-            if (b != NULL)
-                lab__channels_add(*out, dense[2]);
-        } else {
-            lab__window_conv(*out, dense[0], dense[1], dense[2], win);
-        }
-        r = lab__done(r, *out, out);
+    LAB__TRY(lab__tensor_of(x, 4, sizes, &made));
+    if (!win->transposed) {
+        lab__window_conv(made, d.t[0], d.t[1], d.t[2], win);
+    } else {
+        lab__window_conv_input(made, d.t[0], d.t[1], win);
+        if (b != NULL)
+            lab__channels_add(made, d.t[2]);
     }
-    lab__drop_all(3, dense);
-    return r;
-}
-
-/* A tensor of these sizes, computed by `kernel` from two contiguous ones. */
-static larder_result of_two(lab_tensor *a, lab_tensor *b, const lab_window *win,
-                            const int64_t *sizes,
-                            void (*kernel)(lab_tensor *, const lab_tensor *,
-                                           const lab_tensor *,
-                                           const lab_window *),
-                            lab_tensor **out)
-{
-    lab_tensor *both[2] = {a, b}, *dense[2];
-    larder_result r = lab__dense_all(2, both, dense);
-
-    if (r != LARDER_OK)
-        return r;
-    r = lab__tensor_of(a, 4, sizes, out);
-    if (r == LARDER_OK) {
-        kernel(*out, dense[0], dense[1], win);
-        r = lab__done(r, *out, out);
-    }
-    lab__drop_all(2, dense);
-    return r;
-}
-
-static void conv_of_grad(lab_tensor *out, const lab_tensor *grad,
-                         const lab_tensor *w, const lab_window *win)
-{
-    lab__window_conv(out, grad, w, NULL, win);
+    return lab__done(&made, out);
 }
 
 larder_result lab_raw_conv2d_input(lab_tensor *grad, lab_tensor *w,
                                    const lab_window *win, const int64_t *sizes,
                                    lab_tensor **out)
 {
-    larder_result r = window_check("conv2d backward", grad, win);
+    LAB__OWNED lab_tensor *made = NULL;
+    LAB__OWNED_DENSE struct lab__dense d = {{NULL}};
 
-    if (r != LARDER_OK)
-        return r;
-    return of_two(grad, w, win, sizes,
-                  win->transposed ? conv_of_grad : lab__window_conv_input, out);
-}
-
-static void weight_swapped(lab_tensor *out, const lab_tensor *grad,
-                           const lab_tensor *x, const lab_window *win)
-{
-    lab__window_conv_weight(out, x, grad, win);
+    LAB__TRY(window_check("conv2d backward", grad, win));
+    LAB__TRY(lab__dense_all(2, (lab_tensor *[]){grad, w}, &d));
+    LAB__TRY(lab__tensor_of(grad, 4, sizes, &made));
+    if (win->transposed)
+        lab__window_conv(made, d.t[0], d.t[1], NULL, win);
+    else
+        lab__window_conv_input(made, d.t[0], d.t[1], win);
+    return lab__done(&made, out);
 }
 
 larder_result lab_raw_conv2d_weight(lab_tensor *grad, lab_tensor *x,
                                     const lab_window *win, const int64_t *sizes,
                                     lab_tensor **out)
 {
-    larder_result r = window_check("conv2d backward", grad, win);
+    LAB__OWNED lab_tensor *made = NULL;
+    LAB__OWNED_DENSE struct lab__dense d = {{NULL}};
 
-    if (r != LARDER_OK)
-        return r;
-    return of_two(grad, x, win, sizes,
-                  win->transposed ? weight_swapped : lab__window_conv_weight,
-                  out);
+    LAB__TRY(window_check("conv2d backward", grad, win));
+    LAB__TRY(lab__dense_all(2, (lab_tensor *[]){grad, x}, &d));
+    LAB__TRY(lab__tensor_of(grad, 4, sizes, &made));
+    if (win->transposed)
+        lab__window_conv_weight(made, d.t[1], d.t[0], win);
+    else
+        lab__window_conv_weight(made, d.t[0], d.t[1], win);
+    return lab__done(&made, out);
 }
 
 /* ---- pooling ------------------------------------------------------------ */
 
+/* Contiguous x, and a result with an element for each window. */
 static larder_result pooled_make(const char *op, lab_tensor *x,
                                  const lab_window *win, lab_tensor **dense,
-                                 int64_t sizes[4], lab_tensor **out)
+                                 lab_tensor **out)
 {
-    larder_result r = window_check(op, x, win);
+    int64_t sizes[4];
 
-    if (r == LARDER_OK)
-        r = side_sizes(op, x, win, sizes);
-    if (r == LARDER_OK)
-        r = lab__nn_dense(x, dense);
-    if (r != LARDER_OK)
-        return r;
+    LAB__TRY(window_check(op, x, win));
+    LAB__TRY(side_sizes(op, x, win, sizes));
+    LAB__TRY(lab__nn_dense(x, dense));
     sizes[0] = x->sizes[0];
     sizes[1] = x->sizes[1];
-    r = lab__tensor_of(x, 4, sizes, out);
-    if (r != LARDER_OK)
-        lab_unref(*dense);
-    return r;
+    return lab__tensor_of(x, 4, sizes, out);
 }
 
 larder_result lab_raw_max_pool2d(lab_tensor *x, const lab_window *win,
                                  lab_tensor **out, lab_tensor **indices)
 {
-    int64_t sizes[4];
-    lab_tensor *dense;
-    larder_result r = pooled_make("max_pool2d", x, win, &dense, sizes, out);
+    LAB__OWNED lab_tensor *made = NULL;
+    LAB__OWNED lab_tensor *dense = NULL;
 
-    if (r != LARDER_OK)
-        return r;
-    r = lab__tensor_new(x->storage->session, LAB_INT64, x->storage->place, 4,
-                        sizes, indices);
-    if (r == LARDER_OK)
-        lab__window_max(*out, *indices, dense, win);
-    else
-        lab__drop_all(1, out);
-    lab_unref(dense);
-    return r;
+    LAB__TRY(pooled_make("max_pool2d", x, win, &dense, &made));
+    LAB__TRY(lab__ints_of(x, 4, made->sizes, indices));
+    lab__window_max(made, *indices, dense, win);
+    return lab__give(&made, out);
 }
 
 larder_result lab_raw_max_pool2d_backward(lab_tensor *grad, lab_tensor *indices,
                                           const int64_t *sizes,
                                           lab_tensor **out)
 {
-    lab_tensor *dense;
-    larder_result r = lab__nn_dense(grad, &dense);
+    LAB__OWNED lab_tensor *made = NULL;
+    LAB__OWNED lab_tensor *dense = NULL;
 
-    if (r != LARDER_OK)
-        return r;
-    r = lab__tensor_of(grad, 4, sizes, out);
-    if (r == LARDER_OK) {
-        lab__window_max_backward(*out, dense, indices);
-        r = lab__done(r, *out, out);
-    }
-    lab_unref(dense);
-    return r;
+    LAB__TRY(lab__nn_dense(grad, &dense));
+    LAB__TRY(lab__tensor_of(grad, 4, sizes, &made));
+    lab__window_max_backward(made, dense, indices);
+    return lab__done(&made, out);
 }
 
 larder_result lab_raw_avg_pool2d(lab_tensor *x, const lab_window *win,
                                  lab_tensor **out)
 {
-    int64_t sizes[4];
-    lab_tensor *dense;
-    larder_result r = pooled_make("avg_pool2d", x, win, &dense, sizes, out);
+    LAB__OWNED lab_tensor *made = NULL;
+    LAB__OWNED lab_tensor *dense = NULL;
 
-    if (r != LARDER_OK)
-        return r;
-    lab__window_average(*out, dense, win);
-    lab_unref(dense);
-    return lab__done(r, *out, out);
+    LAB__TRY(pooled_make("avg_pool2d", x, win, &dense, &made));
+    lab__window_average(made, dense, win);
+    return lab__done(&made, out);
 }
 
 larder_result lab_raw_avg_pool2d_backward(lab_tensor *grad,
@@ -262,18 +207,13 @@ larder_result lab_raw_avg_pool2d_backward(lab_tensor *grad,
                                           const int64_t *sizes,
                                           lab_tensor **out)
 {
-    lab_tensor *dense;
-    larder_result r = lab__nn_dense(grad, &dense);
+    LAB__OWNED lab_tensor *made = NULL;
+    LAB__OWNED lab_tensor *dense = NULL;
 
-    if (r != LARDER_OK)
-        return r;
-    r = lab__tensor_of(grad, 4, sizes, out);
-    if (r == LARDER_OK) {
-        lab__window_average_backward(*out, dense, win);
-        r = lab__done(r, *out, out);
-    }
-    lab_unref(dense);
-    return r;
+    LAB__TRY(lab__nn_dense(grad, &dense));
+    LAB__TRY(lab__tensor_of(grad, 4, sizes, &made));
+    lab__window_average_backward(made, dense, win);
+    return lab__done(&made, out);
 }
 
 /* ---- resizing ----------------------------------------------------------- */
@@ -281,47 +221,31 @@ larder_result lab_raw_avg_pool2d_backward(lab_tensor *grad,
 larder_result lab_raw_resize2d(lab_tensor *x, const int64_t *to, bool linear,
                                bool align_corners, lab_tensor **out)
 {
-    int64_t sizes[4];
-    lab_tensor *dense;
-    larder_result r = lab__check_float("interpolate", x);
+    LAB__OWNED lab_tensor *made = NULL;
+    LAB__OWNED lab_tensor *dense = NULL;
 
-    if (r == LARDER_OK)
-        r = lab__nn_check_ndim("interpolate", "the input", x, 4);
-    if (r == LARDER_OK && (to[0] < 1 || to[1] < 1 || lab_numel(x) == 0))
-        r = lab__fail(LARDER_ERR_INVALID,
-                      "interpolate: to %lld by %lld elements", (long long)to[0],
-                      (long long)to[1]);
-    if (r == LARDER_OK)
-        r = lab__nn_dense(x, &dense);
-    if (r != LARDER_OK)
-        return r;
-    for (int i = 0; i < 2; i++) {
-        sizes[i] = x->sizes[i];
-        sizes[2 + i] = to[i];
-    }
-    r = lab__tensor_of(x, 4, sizes, out);
-    if (r == LARDER_OK) {
-        lab__resize(*out, dense, linear, align_corners);
-        r = lab__done(r, *out, out);
-    }
-    lab_unref(dense);
-    return r;
+    LAB__TRY(lab__check_float("interpolate", x));
+    LAB__TRY(lab__nn_check_ndim("interpolate", "the input", x, 4));
+    if (to[0] < 1 || to[1] < 1 || lab_numel(x) == 0)
+        return lab__fail(LARDER_ERR_INVALID,
+                         "interpolate: to %lld by %lld elements",
+                         (long long)to[0], (long long)to[1]);
+    LAB__TRY(lab__nn_dense(x, &dense));
+    LAB__TRY(lab__tensor_of(
+        x, 4, (int64_t[]){x->sizes[0], x->sizes[1], to[0], to[1]}, &made));
+    lab__resize(made, dense, linear, align_corners);
+    return lab__done(&made, out);
 }
 
 larder_result lab_raw_resize2d_backward(lab_tensor *grad, const int64_t *sizes,
                                         bool linear, bool align_corners,
                                         lab_tensor **out)
 {
-    lab_tensor *dense;
-    larder_result r = lab__nn_dense(grad, &dense);
+    LAB__OWNED lab_tensor *made = NULL;
+    LAB__OWNED lab_tensor *dense = NULL;
 
-    if (r != LARDER_OK)
-        return r;
-    r = lab__tensor_of(grad, 4, sizes, out);
-    if (r == LARDER_OK) {
-        lab__resize_backward(*out, dense, linear, align_corners);
-        r = lab__done(r, *out, out);
-    }
-    lab_unref(dense);
-    return r;
+    LAB__TRY(lab__nn_dense(grad, &dense));
+    LAB__TRY(lab__tensor_of(grad, 4, sizes, &made));
+    lab__resize_backward(made, dense, linear, align_corners);
+    return lab__done(&made, out);
 }

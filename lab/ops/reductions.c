@@ -10,14 +10,12 @@ static larder_result sum_keeping(lab_tensor *t, unsigned dims, double scale,
                                  lab_tensor **out)
 {
     int64_t sizes[LAB_MAX_DIMS];
-    larder_result r;
 
     for (int i = 0; i < t->ndim; i++)
         sizes[i] = (dims & 1U << i) != 0 ? 1 : t->sizes[i];
-    r = lab__tensor_of(t, t->ndim, sizes, out);
-    if (r == LARDER_OK)
-        lab__sum_dims(*out, t, dims, scale);
-    return r;
+    LAB__TRY(lab__tensor_of(t, t->ndim, sizes, out));
+    lab__sum_dims(*out, t, dims, scale);
+    return LARDER_OK;
 }
 
 /* Set the sizes of a tensor just created, which nobody else refers to. */
@@ -51,10 +49,8 @@ larder_result lab__sum_to(lab_tensor *grad, int ndim, const int64_t *sizes,
 {
     int more = grad->ndim - ndim;
     unsigned dims = 0;
-    larder_result r = sum_to_check(grad, ndim, sizes);
 
-    if (r != LARDER_OK)
-        return r;
+    LAB__TRY(sum_to_check(grad, ndim, sizes));
     for (int i = 0; i < grad->ndim; i++) {
         if (i < more || sizes[i - more] != grad->sizes[i])
             dims |= 1U << i;
@@ -63,62 +59,39 @@ larder_result lab__sum_to(lab_tensor *grad, int ndim, const int64_t *sizes,
         *out = lab_ref(grad);
         return LARDER_OK;
     }
-    r = sum_keeping(grad, dims, 1, out);
-    if (r == LARDER_OK)
-        set_sizes(*out, ndim, sizes);
-    return r;
+    LAB__TRY(sum_keeping(grad, dims, 1, out));
+    set_sizes(*out, ndim, sizes);
+    return LARDER_OK;
 }
 
 /* ---- recorded ----------------------------------------------------------- */
 
-/* node: number[0] is the divisor, integer[0] the dimensions summed over,
- * integer[1] whether they were kept. */
-static larder_result spread(const struct lab__node *node, lab_tensor *grad,
-                            lab_tensor **out)
+/* node: the number is the divisor, integer[0] the dimensions summed over. */
+static larder_result spread(const struct lab__back *b, lab_tensor **out)
 {
-    const struct lab__edge *edge = &node->edge[0];
-    unsigned dims = (unsigned)node->integer[0];
+    const struct lab__edge *edge = &b->node->edge[0];
+    unsigned dims = (unsigned)b->node->integer[0];
     int64_t sizes[LAB_MAX_DIMS];
-    lab_tensor *kept;
-    larder_result r;
+    LAB__OWNED lab_tensor *kept = NULL;
 
     for (int i = 0; i < edge->ndim; i++)
         sizes[i] = (dims & 1U << i) != 0 ? 1 : edge->sizes[i];
-    r = lab_reshape(grad, edge->ndim, sizes, &kept);
-    if (r != LARDER_OK)
-        return r;
-    r = lab_expand(kept, edge->ndim, edge->sizes, out);
-    lab_unref(kept);
-    return r;
+    LAB__TRY(lab_reshape(b->grads[0], edge->ndim, sizes, &kept));
+    return lab_expand(kept, edge->ndim, edge->sizes, out);
 }
 
-static larder_result sum_backward(struct lab__node *node, lab_tensor **grads,
-                                  lab_tensor **results)
+static larder_result sum_back(const struct lab__back *b)
 {
-    return spread(node, grads[0], &results[0]);
+    return spread(b, &b->results[0]);
 }
 
-static larder_result mean_backward(struct lab__node *node, lab_tensor **grads,
-                                   lab_tensor **results)
+static larder_result mean_back(const struct lab__back *b)
 {
-    lab_tensor *wide;
-    larder_result r = spread(node, grads[0], &wide);
+    LAB__OWNED lab_tensor *wide = NULL;
 
-    if (r != LARDER_OK)
-        return r;
-    r = lab_div_scalar(wide, node->number[0], &results[0]);
-    lab_unref(wide);
-    return r;
+    LAB__TRY(spread(b, &wide));
+    return lab_div_scalar(wide, b->node->number, &b->results[0]);
 }
-
-static const struct lab__node_kind sum_kind = {"SumBackward0", sum_backward,
-                                               NULL};
-static const struct lab__node_kind mean_kind = {"MeanBackward0", mean_backward,
-                                                NULL};
-static const struct lab__node_kind sum_dim_kind = {"SumBackward1", sum_backward,
-                                                   NULL};
-static const struct lab__node_kind mean_dim_kind = {"MeanBackward1",
-                                                    mean_backward, NULL};
 
 static int64_t count_over(const lab_tensor *t, unsigned dims)
 {
@@ -143,42 +116,35 @@ static void drop_dims(lab_tensor *t, unsigned dims)
     set_sizes(t, n, sizes);
 }
 
-static larder_result reduce(const struct lab__node_kind *kind, lab_tensor *a,
-                            unsigned dims, bool mean, bool keep,
-                            lab_tensor **out)
+static larder_result reduce(const char *node, lab_tensor *a, unsigned dims,
+                            bool is_mean, bool keep, lab_tensor **out)
 {
-    double count = mean ? (double)count_over(a, dims) : 1;
-    struct lab__node *node;
-    lab_tensor *made;
-    larder_result r = sum_keeping(a, dims, 1 / count, &made);
+    double count = is_mean ? (double)count_over(a, dims) : 1;
+    LAB__OWNED lab_tensor *made = NULL;
 
-    if (r != LARDER_OK)
-        return r;
+    LAB__TRY(sum_keeping(a, dims, 1 / count, &made));
     if (!keep)
         drop_dims(made, dims);
-    r = lab__record(kind, 1, &a, made, &node);
-    if (r == LARDER_OK && node != NULL) {
-        node->number[0] = count;
-        node->integer[0] = (int64_t)dims;
-    }
-    return lab__done(r, made, out);
+    return lab__recorded(
+        &(struct lab__recording){.name = node,
+                                 .backward = is_mean ? mean_back : sum_back,
+                                 .count = 1,
+                                 .inputs = &a,
+                                 .number = count,
+                                 .integer = {dims}},
+        &made, out);
 }
 
 /* Masks are counted; whole numbers are summed in int64. */
-static larder_result sum_over(const struct lab__node_kind *kind, lab_tensor *a,
-                              unsigned dims, bool keep, lab_tensor **out)
+static larder_result sum_over(const char *node, lab_tensor *a, unsigned dims,
+                              bool keep, lab_tensor **out)
 {
-    lab_tensor *counted;
-    larder_result r;
+    LAB__OWNED lab_tensor *counted = NULL;
 
     if (a->kind == LAB_FLOAT32 || a->dtype == LAB_INT64)
-        return reduce(kind, a, dims, false, keep, out);
-    r = lab_to_dtype(a, LAB_INT64, &counted);
-    if (r != LARDER_OK)
-        return r;
-    r = reduce(kind, counted, dims, false, keep, out);
-    lab_unref(counted);
-    return r;
+        return reduce(node, a, dims, false, keep, out);
+    LAB__TRY(lab_to_dtype(a, LAB_INT64, &counted));
+    return reduce(node, counted, dims, false, keep, out);
 }
 
 static unsigned all_dims(const lab_tensor *t)
@@ -193,36 +159,26 @@ static unsigned one_dim(const lab_tensor *t, int dim)
 
 larder_result lab_sum(lab_tensor *a, lab_tensor **out)
 {
-    return sum_over(&sum_kind, a, all_dims(a), false, out);
+    return sum_over("SumBackward0", a, all_dims(a), false, out);
 }
 
 larder_result lab_mean(lab_tensor *a, lab_tensor **out)
 {
-    larder_result r = lab__check_float("mean", a);
-
-    return r != LARDER_OK
-               ? r
-               : reduce(&mean_kind, a, all_dims(a), true, false, out);
+    LAB__TRY(lab__check_float("mean", a));
+    return reduce("MeanBackward0", a, all_dims(a), true, false, out);
 }
 
 larder_result lab_sum_dim(lab_tensor *a, int dim, bool keep, lab_tensor **out)
 {
-    larder_result r = lab__check_dim("sum", a, &dim);
-
-    return r != LARDER_OK
-               ? r
-               : sum_over(&sum_dim_kind, a, one_dim(a, dim), keep, out);
+    LAB__TRY(lab__check_dim("sum", a, &dim));
+    return sum_over("SumBackward1", a, one_dim(a, dim), keep, out);
 }
 
 larder_result lab_mean_dim(lab_tensor *a, int dim, bool keep, lab_tensor **out)
 {
-    larder_result r = lab__check_float("mean", a);
-
-    if (r == LARDER_OK)
-        r = lab__check_dim("mean", a, &dim);
-    return r != LARDER_OK
-               ? r
-               : reduce(&mean_dim_kind, a, one_dim(a, dim), true, keep, out);
+    LAB__TRY(lab__check_float("mean", a));
+    LAB__TRY(lab__check_dim("mean", a, &dim));
+    return reduce("MeanBackward1", a, one_dim(a, dim), true, keep, out);
 }
 
 /* ---- the largest -------------------------------------------------------- */
@@ -231,10 +187,8 @@ larder_result lab_argmax(lab_tensor *a, int dim, lab_tensor **out)
 {
     int64_t sizes[LAB_MAX_DIMS];
     int n = 0;
-    larder_result r = lab__check_dim("argmax", a, &dim);
 
-    if (r != LARDER_OK)
-        return r;
+    LAB__TRY(lab__check_dim("argmax", a, &dim));
     if (a->ndim > 0 && a->sizes[dim] == 0) {
         return lab__fail(LARDER_ERR_INVALID,
                          "argmax: dimension %d has no elements", dim);
@@ -247,10 +201,7 @@ larder_result lab_argmax(lab_tensor *a, int dim, lab_tensor **out)
         if (i != dim)
             sizes[n++] = a->sizes[i];
     }
-    r = lab__tensor_new(a->storage->session, LAB_INT64, a->storage->place, n,
-                        sizes, out);
-    if (r != LARDER_OK)
-        return r;
+    LAB__TRY(lab__ints_of(a, n, sizes, out));
     if (a->ndim == 0)
         return lab__fill(*out, 0);
     lab__argmax(*out, a, dim);

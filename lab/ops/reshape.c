@@ -48,8 +48,8 @@ static larder_result fill_in_sizes(const char *op, const lab_tensor *t,
 
 /* t's dimensions form runs that are adjacent in memory; each run must consist
  * of whole dimensions of the view, counted from the last. */
-bool lab__view_strides(const lab_tensor *t, int ndim, const int64_t *sizes,
-                       int64_t *strides)
+static bool view_strides(const lab_tensor *t, int ndim, const int64_t *sizes,
+                         int64_t *strides)
 {
     int view = ndim - 1;
     int64_t run = 1, seen = 1;
@@ -76,26 +76,19 @@ bool lab__view_strides(const lab_tensor *t, int ndim, const int64_t *sizes,
 
 /* ---- the operations ----------------------------------------------------- */
 
-static larder_result view_backward(struct lab__node *node, lab_tensor **grads,
-                                   lab_tensor **results)
+static larder_result view_back(const struct lab__back *b)
 {
-    return lab_reshape(grads[0], node->edge[0].ndim, node->edge[0].sizes,
-                       &results[0]);
-}
+    const struct lab__edge *edge = &b->node->edge[0];
 
-static const struct lab__node_kind view_kind = {"ViewBackward0", view_backward,
-                                                NULL};
+    return lab_reshape(b->grads[0], edge->ndim, edge->sizes, &b->results[0]);
+}
 
 static larder_result make_view(lab_tensor *t, int ndim, const int64_t *sizes,
                                const int64_t *strides, lab_tensor **out)
 {
-    lab_tensor *made;
-    larder_result r =
-        lab__tensor_window(t, ndim, sizes, strides, t->offset, &made);
-
-    if (r != LARDER_OK)
-        return r;
-    return lab__done(lab__record(&view_kind, 1, &t, made, NULL), made, out);
+    return lab__view_made(&(struct lab__recording){.name = "ViewBackward0",
+                                                   .backward = view_back},
+                          t, ndim, sizes, strides, t->offset, out);
 }
 
 larder_result lab_view(lab_tensor *t, int ndim, const int64_t *sizes,
@@ -103,11 +96,9 @@ larder_result lab_view(lab_tensor *t, int ndim, const int64_t *sizes,
 {
     int64_t full[LAB_MAX_DIMS], strides[LAB_MAX_DIMS];
     char text[LAB__SHAPE_TEXT];
-    larder_result r = fill_in_sizes("view", t, ndim, sizes, full);
 
-    if (r != LARDER_OK)
-        return r;
-    if (lab__view_strides(t, ndim, full, strides))
+    LAB__TRY(fill_in_sizes("view", t, ndim, sizes, full));
+    if (view_strides(t, ndim, full, strides))
         return make_view(t, ndim, full, strides, out);
     return lab__fail(LARDER_ERR_INVALID,
                      "view: size %s is not compatible with the tensor's size "
@@ -121,17 +112,11 @@ larder_result lab_reshape(lab_tensor *t, int ndim, const int64_t *sizes,
                           lab_tensor **out)
 {
     int64_t full[LAB_MAX_DIMS], strides[LAB_MAX_DIMS];
-    lab_tensor *copy;
-    larder_result r = fill_in_sizes("reshape", t, ndim, sizes, full);
+    LAB__OWNED lab_tensor *copy = NULL;
 
-    if (r != LARDER_OK)
-        return r;
-    if (lab__view_strides(t, ndim, full, strides))
+    LAB__TRY(fill_in_sizes("reshape", t, ndim, sizes, full));
+    if (view_strides(t, ndim, full, strides))
         return make_view(t, ndim, full, strides, out);
-    r = lab_contiguous(t, &copy);
-    if (r != LARDER_OK)
-        return r;
-    r = lab_view(copy, ndim, full, out);
-    lab_unref(copy);
-    return r;
+    LAB__TRY(lab_contiguous(t, &copy));
+    return lab_view(copy, ndim, full, out);
 }

@@ -19,223 +19,135 @@ static larder_result with_number(lab_tensor *t, double number, bool floats,
     return lab__in_dtype(t, dtype, out);
 }
 
-/* Computes op(t, number), or op(number, t) if `first`, with the number stored
- * in the node. */
+/* op(t, number), or op(number, t).  Backward finds the number in the node, and
+ * in slot 0 what is saved. */
 struct operation {
     lab__binary_op op;
-    bool first, floats;
-    const struct lab__node_kind *kind;
+    enum { NUMBER_FIRST = 1, SAVES_INPUT = 2, SAVES_RESULT = 4 } flags;
+    const char *node;
+    lab__backward_fn backward;
 };
-
-static larder_result scalar_arithmetic_make(const struct operation *what,
-                                            lab_tensor *t, double number,
-                                            lab_tensor **out)
-{
-    lab_tensor *operand;
-    larder_result r = with_number(t, number, what->floats, &operand);
-
-    if (r != LARDER_OK)
-        return r;
-    r = what->first ? lab__scalar_first_new(what->op, number, operand, out)
-                    : lab__scalar_new(what->op, operand, number, out);
-    lab_unref(operand);
-    return r;
-}
 
 static larder_result scalar_arithmetic_run(const struct operation *what,
                                            lab_tensor *t, double number,
-                                           lab_tensor **out,
-                                           struct lab__node **node)
+                                           lab_tensor **out)
 {
-    struct lab__node *mine = NULL;
-    lab_tensor *made;
-    larder_result r = scalar_arithmetic_make(what, t, number, &made);
+    LAB__OWNED lab_tensor *operand = NULL;
+    LAB__OWNED lab_tensor *made = NULL;
 
-    if (r != LARDER_OK)
-        return r;
-    r = lab__record(what->kind, 1, &t, made, &mine);
-    if (mine != NULL)
-        mine->number[0] = number;
-    if (node != NULL)
-        *node = mine;
-    return lab__done(r, made, out);
+    LAB__TRY(with_number(t, number, what->op == LAB__DIV, &operand));
+    LAB__TRY(lab__room_like(operand, &made));
+    if ((what->flags & NUMBER_FIRST) != 0)
+        lab__scalar_first(what->op, made, number, operand);
+    else
+        lab__scalar(what->op, made, operand, number);
+    return lab__recorded(
+        &(struct lab__recording){
+            .name = what->node,
+            .backward = what->backward,
+            .count = 1,
+            .inputs = &t,
+            .saves = (what->flags & (SAVES_INPUT | SAVES_RESULT)) != 0,
+            .saved = (what->flags & SAVES_INPUT) != 0 ? &t : &made,
+            .number = number},
+        &made, out);
 }
 
-/* ---- sums --------------------------------------------------------------- */
+/* ---- gradients ---------------------------------------------------------- */
 
-static larder_result same_backward(struct lab__node *node, lab_tensor **grads,
-                                   lab_tensor **results)
+static larder_result rsub_back(const struct lab__back *b)
 {
-    (void)node;
-    results[0] = lab__grad_take(grads, 0);
-    return LARDER_OK;
+    return lab_neg(b->grads[0], &b->results[0]);
 }
 
-static larder_result negative_backward(struct lab__node *node,
-                                       lab_tensor **grads, lab_tensor **results)
+larder_result lab__mul_scalar_back(const struct lab__back *b)
 {
-    (void)node;
-    return lab_neg(grads[0], &results[0]);
+    return lab_mul_scalar(b->grads[0], b->node->number, &b->results[0]);
 }
 
-static const struct lab__node_kind add_kind = {"AddBackward0", same_backward,
-                                               NULL};
-static const struct lab__node_kind sub_kind = {"SubBackward0", same_backward,
-                                               NULL};
-static const struct lab__node_kind rsub_kind = {"RsubBackward1",
-                                                negative_backward, NULL};
+static larder_result div_back(const struct lab__back *b)
+{
+    return lab_div_scalar(b->grads[0], b->node->number, &b->results[0]);
+}
+
+/* -grad · (result · result) */
+static larder_result reciprocal_back(const struct lab__back *b)
+{
+    lab_tensor *result = lab__saved(b, 0);
+    LAB__OWNED lab_tensor *minus = NULL;
+    LAB__OWNED lab_tensor *square = NULL;
+
+    LAB__TRY(lab_neg(b->grads[0], &minus));
+    LAB__TRY(lab_mul(result, result, &square));
+    return lab_mul(minus, square, &b->results[0]);
+}
+
+/* grad · (b · aᵇ⁻¹) */
+static larder_result pow_back(const struct lab__back *b)
+{
+    double exponent = b->node->number;
+    LAB__OWNED lab_tensor *less = NULL;
+    LAB__OWNED lab_tensor *slope = NULL;
+
+    if (exponent == 0)
+        return lab_mul_scalar(b->grads[0], 0, &b->results[0]);
+    LAB__TRY(lab_pow_scalar(lab__saved(b, 0), exponent - 1, &less));
+    LAB__TRY(lab_mul_scalar(less, exponent, &slope));
+    return lab_mul(b->grads[0], slope, &b->results[0]);
+}
+
+/* ---- the operations ----------------------------------------------------- */
+
+static const struct operation
+    add = {LAB__ADD, 0, "AddBackward0", lab__pass_back},
+    sub = {LAB__SUB, 0, "SubBackward0", lab__pass_back},
+    rsub = {LAB__SUB, NUMBER_FIRST, "RsubBackward1", rsub_back},
+    mul = {LAB__MUL, 0, "MulBackward0", lab__mul_scalar_back},
+    div = {LAB__DIV, 0, "DivBackward0", div_back},
+    reciprocal = {LAB__DIV, NUMBER_FIRST | SAVES_RESULT, "ReciprocalBackward0",
+                  reciprocal_back},
+    power = {LAB__POW, SAVES_INPUT, "PowBackward0", pow_back};
 
 larder_result lab_add_scalar(lab_tensor *a, double b, lab_tensor **out)
 {
-    static const struct operation add = {.op = LAB__ADD, .kind = &add_kind};
-
-    return scalar_arithmetic_run(&add, a, b, out, NULL);
+    return scalar_arithmetic_run(&add, a, b, out);
 }
 
 larder_result lab_sub_scalar(lab_tensor *a, double b, lab_tensor **out)
 {
-    static const struct operation sub = {.op = LAB__SUB, .kind = &sub_kind};
-
-    return scalar_arithmetic_run(&sub, a, b, out, NULL);
+    return scalar_arithmetic_run(&sub, a, b, out);
 }
 
 larder_result lab_rsub_scalar(double a, lab_tensor *b, lab_tensor **out)
 {
-    static const struct operation rsub = {
-        .op = LAB__SUB, .first = true, .kind = &rsub_kind};
-
-    return scalar_arithmetic_run(&rsub, b, a, out, NULL);
+    return scalar_arithmetic_run(&rsub, b, a, out);
 }
-
-/* ---- products ----------------------------------------------------------- */
-
-static larder_result mul_backward(struct lab__node *node, lab_tensor **grads,
-                                  lab_tensor **results)
-{
-    return lab_mul_scalar(grads[0], node->number[0], &results[0]);
-}
-
-static larder_result div_backward(struct lab__node *node, lab_tensor **grads,
-                                  lab_tensor **results)
-{
-    return lab_div_scalar(grads[0], node->number[0], &results[0]);
-}
-
-static const struct lab__node_kind mul_kind = {"MulBackward0", mul_backward,
-                                               NULL};
-static const struct lab__node_kind div_kind = {"DivBackward0", div_backward,
-                                               NULL};
 
 larder_result lab_mul_scalar(lab_tensor *a, double b, lab_tensor **out)
 {
-    static const struct operation mul = {.op = LAB__MUL, .kind = &mul_kind};
-
-    return scalar_arithmetic_run(&mul, a, b, out, NULL);
+    return scalar_arithmetic_run(&mul, a, b, out);
 }
 
 larder_result lab_div_scalar(lab_tensor *a, double b, lab_tensor **out)
 {
-    static const struct operation div = {
-        .op = LAB__DIV, .floats = true, .kind = &div_kind};
-
-    return scalar_arithmetic_run(&div, a, b, out, NULL);
+    return scalar_arithmetic_run(&div, a, b, out);
 }
 
-/* ---- a number over a tensor: reciprocal, then a product ------------------ */
-
-/* -grad · (result · result) */
-static larder_result reciprocal_backward(struct lab__node *node,
-                                         lab_tensor **grads,
-                                         lab_tensor **results)
-{
-    lab_tensor *result, *minus = NULL, *square = NULL;
-    larder_result r = lab__node_saved(node, 0, &result);
-
-    if (r == LARDER_OK)
-        r = lab_neg(grads[0], &minus);
-    if (r == LARDER_OK)
-        r = lab_mul(result, result, &square);
-    if (r == LARDER_OK)
-        r = lab_mul(minus, square, &results[0]);
-    lab_unref(square);
-    lab_unref(minus);
-    return r;
-}
-
-static const struct lab__node_kind reciprocal_kind = {
-    "ReciprocalBackward0", reciprocal_backward, NULL};
-
-static larder_result reciprocal(lab_tensor *t, lab_tensor **out)
-{
-    static const struct operation over = {.op = LAB__DIV,
-                                          .first = true,
-                                          .floats = true,
-                                          .kind = &reciprocal_kind};
-    struct lab__node *node;
-    lab_tensor *made;
-    larder_result r = scalar_arithmetic_run(&over, t, 1, &made, &node);
-
-    if (r != LARDER_OK)
-        return r;
-    if (node != NULL)
-        r = lab__node_save(node, 0, made);
-    return lab__done(r, made, out);
-}
-
+/* A number over a tensor: reciprocal, then a product. */
 larder_result lab_rdiv_scalar(double a, lab_tensor *b, lab_tensor **out)
 {
-    lab_tensor *over;
-    larder_result r = reciprocal(b, &over);
+    LAB__OWNED lab_tensor *over = NULL;
 
-    if (r != LARDER_OK)
-        return r;
-    r = lab_mul_scalar(over, a, out);
-    lab_unref(over);
-    return r;
+    LAB__TRY(scalar_arithmetic_run(&reciprocal, b, 1, &over));
+    return lab_mul_scalar(over, a, out);
 }
-
-/* ---- powers ------------------------------------------------------------- */
-
-/* grad · (b · aᵇ⁻¹) */
-static larder_result pow_backward(struct lab__node *node, lab_tensor **grads,
-                                  lab_tensor **results)
-{
-    double b = node->number[0];
-    lab_tensor *a, *less = NULL, *slope = NULL;
-    larder_result r = lab__node_saved(node, 0, &a);
-
-    if (r == LARDER_OK && b == 0)
-        return lab__scalar_new(LAB__MUL, grads[0], 0, &results[0]);
-    if (r == LARDER_OK)
-        r = lab_pow_scalar(a, b - 1, &less);
-    if (r == LARDER_OK)
-        r = lab_mul_scalar(less, b, &slope);
-    if (r == LARDER_OK)
-        r = lab_mul(grads[0], slope, &results[0]);
-    lab_unref(slope);
-    lab_unref(less);
-    return r;
-}
-
-static const struct lab__node_kind pow_kind = {"PowBackward0", pow_backward,
-                                               NULL};
 
 larder_result lab_pow_scalar(lab_tensor *a, double b, lab_tensor **out)
 {
-    static const struct operation power = {.op = LAB__POW, .kind = &pow_kind};
-    struct lab__node *node;
-    lab_tensor *made;
-    larder_result r;
-
     if (a->kind != LAB_FLOAT32 && b < 0 && b == rint(b)) {
         return lab__fail(LARDER_ERR_INVALID,
                          "pow: Integers to negative integer powers are not "
                          "allowed.");
     }
-    r = scalar_arithmetic_run(&power, a, b, &made, &node);
-    if (r != LARDER_OK)
-        return r;
-    if (node != NULL)
-        r = lab__node_save(node, 0, a);
-    return lab__done(r, made, out);
+    return scalar_arithmetic_run(&power, a, b, out);
 }

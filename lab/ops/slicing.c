@@ -4,85 +4,60 @@
 
 #include <inttypes.h>
 
-/* The part of t that begins at start of dim; the caller sets the size along dim
- * and the step. */
-static larder_result part_of(lab_tensor *t, const struct lab__window *window,
-                             int64_t length, lab_tensor **out)
+/* `length` elements of dimension dim from `start` on, or a single one of them
+ * without that dimension if it is `gone`. */
+struct part {
+    int dim;
+    int64_t start, step, length;
+    bool gone;
+};
+
+static larder_result part_of(const struct lab__recording *what, lab_tensor *t,
+                             const struct part *part, lab_tensor **out)
 {
     int64_t sizes[LAB_MAX_DIMS], strides[LAB_MAX_DIMS];
-    int64_t offset = t->offset + window->start * t->strides[window->dim];
+    int64_t offset = t->offset + part->start * t->strides[part->dim];
     int n = 0;
 
     for (int i = 0; i < t->ndim; i++) {
-        if (i == window->dim && window->gone)
+        if (i == part->dim && part->gone)
             continue;
-        sizes[n] = i == window->dim ? length : t->sizes[i];
+        sizes[n] = i == part->dim ? part->length : t->sizes[i];
         strides[n++] =
-            i == window->dim ? t->strides[i] * window->step : t->strides[i];
+            i == part->dim ? t->strides[i] * part->step : t->strides[i];
     }
-    return lab__tensor_window(t, n, sizes, strides, offset, out);
+    return lab__view_made(what, t, n, sizes, strides, offset, out);
 }
 
-larder_result lab__pad_window(lab_tensor *grad, int ndim, const int64_t *sizes,
-                              const struct lab__window *window,
-                              lab_tensor **out)
-{
-    lab_tensor *whole, *part;
-    larder_result r = lab_zeros(grad->storage->session, (lab_dtype)grad->dtype,
-                                grad->storage->place, ndim, sizes, &whole);
+enum { DIM, START, STEP, LENGTH, GONE }; /* node's integers */
 
-    if (r != LARDER_OK)
-        return r;
-    r = part_of(whole, window, window->gone ? 1 : grad->sizes[window->dim],
-                &part);
-    if (r == LARDER_OK) {
-        r = lab__copy(part, grad);
-        lab_unref(part);
-    }
-    return lab__done(r, whole, out);
+static larder_result part_back(const struct lab__back *b)
+{
+    const struct lab__edge *edge = &b->node->edge[0];
+    const int64_t *integer = b->node->integer;
+    const struct part where = {(int)integer[DIM], integer[START], integer[STEP],
+                               integer[LENGTH], integer[GONE] != 0};
+    lab_tensor *grad = b->grads[0];
+    LAB__OWNED lab_tensor *whole = NULL;
+    LAB__OWNED lab_tensor *part = NULL;
+
+    LAB__TRY(lab_zeros(grad->storage->session, (lab_dtype)grad->dtype,
+                       grad->storage->place, edge->ndim, edge->sizes, &whole));
+    LAB__TRY(part_of(NULL, whole, &where, &part));
+    LAB__TRY(lab__copy(part, grad));
+    return lab__done(&whole, &b->results[0]);
 }
 
-static larder_result part_backward(struct lab__node *node, lab_tensor **grads,
-                                   lab_tensor **results)
+static larder_result make_part(lab_tensor *t, const struct part *part,
+                               lab_tensor **out)
 {
-    const struct lab__window window = {(int)node->integer[0], node->integer[1],
-                                       node->integer[2], node->integer[3] != 0};
+    const struct lab__recording what = {
+        .name = part->gone ? "SelectBackward0" : "SliceBackward0",
+        .backward = part_back,
+        .integer = {part->dim, part->start, part->step, part->length,
+                    part->gone}};
 
-    return lab__pad_window(grads[0], node->edge[0].ndim, node->edge[0].sizes,
-                           &window, &results[0]);
-}
-
-static const struct lab__node_kind slice_kind = {"SliceBackward0",
-                                                 part_backward, NULL};
-static const struct lab__node_kind select_kind = {"SelectBackward0",
-                                                  part_backward, NULL};
-
-static larder_result record_part(lab_tensor *t,
-                                 const struct lab__window *window,
-                                 lab_tensor *made)
-{
-    struct lab__node *node;
-    larder_result r = lab__record(window->gone ? &select_kind : &slice_kind, 1,
-                                  &t, made, &node);
-
-    if (r == LARDER_OK && node != NULL) {
-        node->integer[0] = window->dim;
-        node->integer[1] = window->start;
-        node->integer[2] = window->step;
-        node->integer[3] = window->gone;
-    }
-    return r;
-}
-
-static larder_result make_part(lab_tensor *t, const struct lab__window *window,
-                               int64_t length, lab_tensor **out)
-{
-    lab_tensor *made;
-    larder_result r = part_of(t, window, length, &made);
-
-    if (r != LARDER_OK)
-        return r;
-    return lab__done(record_part(t, window, made), made, out);
+    return part_of(&what, t, part, out);
 }
 
 /* Python's rule: negative indices count from the end, and all are clamped to
@@ -97,41 +72,36 @@ static int64_t clamp_index(int64_t index, int64_t size)
 larder_result lab_slice(lab_tensor *t, int dim, int64_t start, int64_t end,
                         int64_t step, lab_tensor **out)
 {
-    struct lab__window window = {.step = step};
-    int64_t length;
-    larder_result r = lab__check_part_dim("slice", t, &dim);
+    struct part part = {.step = step};
 
-    if (r != LARDER_OK)
-        return r;
+    LAB__TRY(lab__check_part_dim("slice", t, &dim));
     if (step < 1) {
         return lab__fail(LARDER_ERR_INVALID,
                          "slice: the step must be positive, not %" PRId64,
                          step);
     }
-    window.dim = dim;
-    window.start = clamp_index(start, t->sizes[dim]);
-    length = clamp_index(end, t->sizes[dim]) - window.start;
-    length = length <= 0 ? 0 : (length - 1) / step + 1;
-    if (length <= 1)
-        window.step = 1; /* an unused stride cannot overflow */
-    return make_part(t, &window, length, out);
+    part.dim = dim;
+    part.start = clamp_index(start, t->sizes[dim]);
+    part.length = clamp_index(end, t->sizes[dim]) - part.start;
+    part.length = part.length <= 0 ? 0 : (part.length - 1) / step + 1;
+    if (part.length <= 1)
+        part.step = 1; /* an unused stride cannot overflow */
+    return make_part(t, &part, out);
 }
 
 larder_result lab_select(lab_tensor *t, int dim, int64_t index,
                          lab_tensor **out)
 {
-    struct lab__window window = {.step = 1, .gone = true};
-    larder_result r = lab__check_part_dim("select", t, &dim);
+    struct part part = {.step = 1, .gone = true};
 
-    if (r != LARDER_OK)
-        return r;
+    LAB__TRY(lab__check_part_dim("select", t, &dim));
     if (index < -t->sizes[dim] || index >= t->sizes[dim]) {
         return lab__fail(LARDER_ERR_INVALID,
                          "select: index %" PRId64 " is out of bounds for "
                          "dimension %d with size %" PRId64,
                          index, dim, t->sizes[dim]);
     }
-    window.dim = dim;
-    window.start = index < 0 ? index + t->sizes[dim] : index;
-    return make_part(t, &window, 1, out);
+    part.dim = dim;
+    part.start = index < 0 ? index + t->sizes[dim] : index;
+    return make_part(t, &part, out);
 }

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <limits.h>
+#include <string.h>
 
 #include "tensor/host_memory.h"
 
@@ -36,56 +37,44 @@ static larder_result zeros_for_piece(const struct lab__node *node, int64_t i,
 }
 
 /* A reference to each gradient, or zeros if none arrived. */
-static larder_result splitting_gather(const struct lab__node *node,
-                                      lab_tensor **grads, lab_tensor **pieces,
+static larder_result splitting_gather(const struct lab__back *b,
+                                      lab_tensor **pieces,
                                       const lab_tensor *like)
 {
-    for (unsigned i = 0; i < node->outputs; i++) {
-        larder_result r = LARDER_OK;
-
-        if (grads[i] != NULL)
-            pieces[i] = lab_ref(grads[i]);
+    for (unsigned i = 0; i < b->node->outputs; i++) {
+        if (b->grads[i] != NULL)
+            pieces[i] = lab_ref(b->grads[i]);
         else
-            r = zeros_for_piece(node, i, like, &pieces[i]);
-        if (r != LARDER_OK) {
-            splitting_drop_all(pieces, (int)i);
-            return r;
-        }
+            LAB__TRY(zeros_for_piece(b->node, i, like, &pieces[i]));
     }
     return LARDER_OK;
 }
 
-static const lab_tensor *any_of(lab_tensor **grads)
+static const lab_tensor *any_of(lab_tensor *const *grads)
 {
     while (*grads == NULL)
         grads++;
     return *grads;
 }
 
-static larder_result join_backward(struct lab__node *node, lab_tensor **grads,
-                                   lab_tensor **results)
+static larder_result join_back(const struct lab__back *b)
 {
-    int count = (int)node->outputs, dim = (int)node->integer[0];
-    size_t bytes = node->outputs * sizeof(lab_tensor *);
-    lab_tensor **pieces = lab__host_alloc(bytes);
+    int count = (int)b->node->outputs, dim = (int)b->node->integer[0];
+    size_t bytes = b->node->outputs * sizeof(lab_tensor *);
+    lab_tensor **pieces = lab__host_zeroed(bytes);
     larder_result r;
 
     if (pieces == NULL)
         return lab__fail_host(bytes);
-    r = splitting_gather(node, grads, pieces, any_of(grads));
-    if (r == LARDER_OK) {
-        r = node->integer[1] != 0 ? lab_cat(pieces, count, dim, &results[0])
-                                  : lab_stack(pieces, count, dim, &results[0]);
-        splitting_drop_all(pieces, count);
-    }
+    r = splitting_gather(b, pieces, any_of(b->grads));
+    if (r == LARDER_OK)
+        r = b->node->integer[1] != 0
+                ? lab_cat(pieces, count, dim, &b->results[0])
+                : lab_stack(pieces, count, dim, &b->results[0]);
+    splitting_drop_all(pieces, count);
     lab__host_free(pieces);
     return r;
 }
-
-static const struct lab__node_kind split_kind = {"SplitBackward0",
-                                                 join_backward, NULL};
-static const struct lab__node_kind unbind_kind = {"UnbindBackward0",
-                                                  join_backward, NULL};
 
 /* ---- making the views --------------------------------------------------- */
 
@@ -102,17 +91,18 @@ static larder_result splitting_record(lab_tensor *t, int dim, int64_t length,
                                       lab_tensor **outs, int count)
 {
     lab *l = t->storage->session;
+    const struct lab__recording what = {.name = length != 0 ? "SplitBackward0"
+                                                            : "UnbindBackward0",
+                                        .backward = join_back,
+                                        .count = 1,
+                                        .inputs = &t,
+                                        .integer = {dim, length}};
     struct lab__node *node;
-    larder_result r;
+    larder_result r = LARDER_OK;
 
     if (count == 0 || !lab__records(l, 1, &t))
         return LARDER_OK;
-    r = lab__node_new(l, length != 0 ? &split_kind : &unbind_kind, 1, &t,
-                      (unsigned)count, &node);
-    if (r != LARDER_OK)
-        return r;
-    node->integer[0] = dim;
-    node->integer[1] = length;
+    LAB__TRY(lab__node_new(l, &what, (unsigned)count, &node));
     for (int i = 0; r == LARDER_OK && i < count; i++)
         r = lab__node_set_output(node, (unsigned)i, outs[i]);
     lab__node_unref(node);
@@ -125,15 +115,10 @@ static larder_result make_unrecorded(lab_tensor *t, int dim, int64_t length,
     lab *l = t->storage->session;
     bool recorded = lab_set_grad_enabled(l, false);
     larder_result r = LARDER_OK;
-    int n = 0;
 
-    while (r == LARDER_OK && n < count) {
-        r = make_piece(t, dim, length, n, &made[n]);
-        n += r == LARDER_OK;
-    }
+    for (int i = 0; r == LARDER_OK && i < count; i++)
+        r = make_piece(t, dim, length, i, &made[i]);
     lab_set_grad_enabled(l, recorded);
-    if (r != LARDER_OK)
-        splitting_drop_all(made, n);
     return r;
 }
 
@@ -142,19 +127,18 @@ static larder_result make_pieces(lab_tensor *t, int dim, int64_t length,
                                  lab_tensor **outs, int count)
 {
     size_t bytes = (size_t)count * sizeof(lab_tensor *);
-    lab_tensor **made = lab__host_alloc(bytes);
+    lab_tensor **made = lab__host_zeroed(bytes);
     larder_result r;
 
     if (made == NULL)
         return lab__fail_host(bytes);
     r = make_unrecorded(t, dim, length, made, count);
-    if (r == LARDER_OK) {
+    if (r == LARDER_OK)
         r = splitting_record(t, dim, length, made, count);
-        if (r != LARDER_OK)
-            splitting_drop_all(made, count);
-    }
-    for (int i = 0; r == LARDER_OK && i < count; i++)
-        outs[i] = made[i];
+    if (r == LARDER_OK)
+        memcpy(outs, made, bytes);
+    else
+        splitting_drop_all(made, count);
     lab__host_free(made);
     return r;
 }
@@ -164,10 +148,8 @@ larder_result lab_chunk(lab_tensor *t, int count, int dim, lab_tensor **outs,
 {
     int64_t size, length;
     int pieces;
-    larder_result r = lab__check_part_dim("chunk", t, &dim);
 
-    if (r != LARDER_OK)
-        return r;
+    LAB__TRY(lab__check_part_dim("chunk", t, &dim));
     if (count < 1) {
         return lab__fail(LARDER_ERR_INVALID,
                          "chunk: the number of pieces must be positive, not %d",
@@ -176,18 +158,14 @@ larder_result lab_chunk(lab_tensor *t, int count, int dim, lab_tensor **outs,
     size = t->sizes[dim];
     length = size == 0 ? 1 : (size - 1) / count + 1;
     pieces = size == 0 ? count : (int)((size - 1) / length + 1);
-    r = make_pieces(t, dim, length, outs, pieces);
-    if (r == LARDER_OK)
-        *made = pieces;
-    return r;
+    LAB__TRY(make_pieces(t, dim, length, outs, pieces));
+    *made = pieces;
+    return LARDER_OK;
 }
 
 larder_result lab_unbind(lab_tensor *t, int dim, lab_tensor **outs)
 {
-    larder_result r = lab__check_part_dim("unbind", t, &dim);
-
-    if (r != LARDER_OK)
-        return r;
+    LAB__TRY(lab__check_part_dim("unbind", t, &dim));
     if (t->sizes[dim] > INT_MAX) {
         return lab__fail(LARDER_ERR_INVALID,
                          "unbind: %" PRId64 " tensors are too many",

@@ -1,34 +1,33 @@
 /* views.c - views that reorder, add or remove dimensions. */
 #include "ops/op.h"
 
-/* A window on t, with a node that undoes it; *node (may be NULL) as in
- * lab__record(). */
-static larder_result make_view(const struct lab__node_kind *kind, lab_tensor *t,
-                               int ndim, const int64_t *sizes,
-                               const int64_t *strides, lab_tensor **out,
-                               struct lab__node **node)
+larder_result lab__view_made(const struct lab__recording *what, lab_tensor *t,
+                             int ndim, const int64_t *sizes,
+                             const int64_t *strides, int64_t offset,
+                             lab_tensor **out)
 {
-    lab_tensor *made;
-    larder_result r =
-        lab__tensor_window(t, ndim, sizes, strides, t->offset, &made);
+    struct lab__recording recording;
+    LAB__OWNED lab_tensor *made = NULL;
 
-    if (r != LARDER_OK)
-        return r;
-    return lab__done(lab__record(kind, 1, &t, made, node), made, out);
+    LAB__TRY(lab__tensor_window(t, ndim, sizes, strides, offset, &made));
+    if (what != NULL) {
+        recording = *what;
+        recording.count = 1;
+        recording.inputs = &t;
+        LAB__TRY(lab__record(&recording, made));
+    }
+    return lab__done(&made, out);
 }
 
 /* ---- transpose ---------------------------------------------------------- */
 
-static larder_result transpose_backward(struct lab__node *node,
-                                        lab_tensor **grads,
-                                        lab_tensor **results)
+static larder_result transpose_back(const struct lab__back *b)
 {
-    return lab_transpose(grads[0], (int)node->integer[0], (int)node->integer[1],
-                         &results[0]);
-}
+    const int64_t *dims = b->node->integer;
 
-static const struct lab__node_kind transpose_kind = {"TransposeBackward0",
-                                                     transpose_backward, NULL};
+    return lab_transpose(b->grads[0], (int)dims[0], (int)dims[1],
+                         &b->results[0]);
+}
 
 static void swap(int64_t *values, int a, int b)
 {
@@ -41,13 +40,9 @@ static void swap(int64_t *values, int a, int b)
 larder_result lab_transpose(lab_tensor *t, int dim0, int dim1, lab_tensor **out)
 {
     int64_t sizes[LAB_MAX_DIMS], strides[LAB_MAX_DIMS];
-    struct lab__node *node;
-    larder_result r = lab__check_dim("transpose", t, &dim0);
 
-    if (r == LARDER_OK)
-        r = lab__check_dim("transpose", t, &dim1);
-    if (r != LARDER_OK)
-        return r;
+    LAB__TRY(lab__check_dim("transpose", t, &dim0));
+    LAB__TRY(lab__check_dim("transpose", t, &dim1));
     for (int i = 0; i < t->ndim; i++) {
         sizes[i] = t->sizes[i];
         strides[i] = t->strides[i];
@@ -56,31 +51,26 @@ larder_result lab_transpose(lab_tensor *t, int dim0, int dim1, lab_tensor **out)
         swap(sizes, dim0, dim1);
         swap(strides, dim0, dim1);
     }
-    r = make_view(&transpose_kind, t, t->ndim, sizes, strides, out, &node);
-    if (r == LARDER_OK && node != NULL) {
-        node->integer[0] = dim0;
-        node->integer[1] = dim1;
-    }
-    return r;
+    return lab__view_made(&(struct lab__recording){.name = "TransposeBackward0",
+                                                   .backward = transpose_back,
+                                                   .integer = {dim0, dim1}},
+                          t, t->ndim, sizes, strides, t->offset, out);
 }
 
 /* ---- permute ------------------------------------------------------------ */
 
-static larder_result permute_backward(struct lab__node *node,
-                                      lab_tensor **grads, lab_tensor **results)
+static larder_result permute_back(const struct lab__back *b)
 {
-    int ndim = grads[0]->ndim, back[LAB_MAX_DIMS];
+    int ndim = b->grads[0]->ndim, back[LAB_MAX_DIMS];
 
     for (int i = 0; i < ndim; i++)
-        back[node->integer[i]] = i;
-    return lab_permute(grads[0], ndim, back, &results[0]);
+        back[b->node->integer[i]] = i;
+    return lab_permute(b->grads[0], ndim, back, &b->results[0]);
 }
 
-static const struct lab__node_kind permute_kind = {"PermuteBackward0",
-                                                   permute_backward, NULL};
-
 static larder_result permutation_check(const lab_tensor *t, int ndim,
-                                       const int *dims, int from[LAB_MAX_DIMS])
+                                       const int *dims,
+                                       int64_t from[LAB_MAX_DIMS])
 {
     unsigned seen = 0;
 
@@ -90,17 +80,15 @@ static larder_result permutation_check(const lab_tensor *t, int ndim,
                          t->ndim, ndim);
     }
     for (int i = 0; i < ndim; i++) {
-        larder_result r;
+        int dim = dims[i];
 
-        from[i] = dims[i];
-        r = lab__check_dim("permute", t, &from[i]);
-        if (r != LARDER_OK)
-            return r;
-        if ((seen & 1U << from[i]) != 0) {
+        LAB__TRY(lab__check_dim("permute", t, &dim));
+        if ((seen & 1U << dim) != 0) {
             return lab__fail(LARDER_ERR_INVALID,
-                             "permute: dimension %d is named twice", from[i]);
+                             "permute: dimension %d is named twice", dim);
         }
-        seen |= 1U << from[i];
+        seen |= 1U << dim;
+        from[i] = dim;
     }
     return LARDER_OK;
 }
@@ -108,36 +96,19 @@ static larder_result permutation_check(const lab_tensor *t, int ndim,
 larder_result lab_permute(lab_tensor *t, int ndim, const int *dims,
                           lab_tensor **out)
 {
-    int64_t sizes[LAB_MAX_DIMS], strides[LAB_MAX_DIMS];
-    int from[LAB_MAX_DIMS];
-    struct lab__node *node;
-    larder_result r = permutation_check(t, ndim, dims, from);
+    struct lab__recording what = {.name = "PermuteBackward0",
+                                  .backward = permute_back};
+    int64_t sizes[LAB_MAX_DIMS], strides[LAB_MAX_DIMS], *from = what.integer;
 
-    if (r != LARDER_OK)
-        return r;
+    LAB__TRY(permutation_check(t, ndim, dims, from));
     for (int i = 0; i < ndim; i++) {
         sizes[i] = t->sizes[from[i]];
         strides[i] = t->strides[from[i]];
     }
-    r = make_view(&permute_kind, t, ndim, sizes, strides, out, &node);
-    for (int i = 0; r == LARDER_OK && node != NULL && i < ndim; i++)
-        node->integer[i] = from[i];
-    return r;
+    return lab__view_made(&what, t, ndim, sizes, strides, t->offset, out);
 }
 
 /* ---- expand ------------------------------------------------------------- */
-
-/* backward.c sums it down. */
-static larder_result expand_backward(struct lab__node *node, lab_tensor **grads,
-                                     lab_tensor **results)
-{
-    (void)node;
-    results[0] = lab__grad_take(grads, 0);
-    return LARDER_OK;
-}
-
-static const struct lab__node_kind expand_kind = {"ExpandBackward0",
-                                                  expand_backward, NULL};
 
 static larder_result bad_expand(const lab_tensor *t, int ndim,
                                 const int64_t *sizes)
@@ -161,7 +132,6 @@ larder_result lab_expand(lab_tensor *t, int ndim, const int64_t *sizes,
 {
     int64_t full[LAB_MAX_DIMS], strides[LAB_MAX_DIMS];
     int more;
-    larder_result r;
 
     if (ndim < t->ndim || ndim > LAB_MAX_DIMS)
         return bad_expand(t, ndim, sizes);
@@ -176,68 +146,45 @@ larder_result lab_expand(lab_tensor *t, int ndim, const int64_t *sizes,
         if (full[i] != have)
             strides[i] = 0;
     }
-    r = lab__check_shape((lab_dtype)t->dtype, t->storage->place, ndim, full);
-    return r != LARDER_OK
-               ? r
-               : make_view(&expand_kind, t, ndim, full, strides, out, NULL);
+    LAB__TRY(
+        lab__check_shape((lab_dtype)t->dtype, t->storage->place, ndim, full));
+    /* backward.c sums the gradient down. */
+    return lab__view_made(&(struct lab__recording){.name = "ExpandBackward0",
+                                                   .backward = lab__pass_back},
+                          t, ndim, full, strides, t->offset, out);
 }
 
 /* ---- squeeze, unsqueeze ------------------------------------------------- */
 
-static larder_result squeeze_backward(struct lab__node *node,
-                                      lab_tensor **grads, lab_tensor **results)
+static larder_result squeeze_back(const struct lab__back *b)
 {
-    return lab_unsqueeze(grads[0], (int)node->integer[0], &results[0]);
+    return lab_unsqueeze(b->grads[0], (int)b->node->integer[0], &b->results[0]);
 }
 
-static larder_result unsqueeze_backward(struct lab__node *node,
-                                        lab_tensor **grads,
-                                        lab_tensor **results)
+static larder_result unsqueeze_back(const struct lab__back *b)
 {
-    return lab_squeeze(grads[0], (int)node->integer[0], &results[0]);
-}
-
-static const struct lab__node_kind squeeze_kind = {"SqueezeBackward1",
-                                                   squeeze_backward, NULL};
-static const struct lab__node_kind unsqueeze_kind = {"UnsqueezeBackward0",
-                                                     unsqueeze_backward, NULL};
-
-static larder_result make_dim_view(const struct lab__node_kind *kind,
-                                   lab_tensor *t, int dim, int ndim,
-                                   const int64_t *sizes, const int64_t *strides,
-                                   lab_tensor **out)
-{
-    struct lab__node *node;
-    larder_result r = make_view(kind, t, ndim, sizes, strides, out, &node);
-
-    if (r == LARDER_OK && node != NULL)
-        node->integer[0] = dim;
-    return r;
-}
-
-/* A dimension whose size is not 1 stays: the view is unchanged. */
-static larder_result same_view(lab_tensor *t, lab_tensor **out)
-{
-    return lab_view(t, t->ndim, t->sizes, out);
+    return lab_squeeze(b->grads[0], (int)b->node->integer[0], &b->results[0]);
 }
 
 larder_result lab_squeeze(lab_tensor *t, int dim, lab_tensor **out)
 {
     int64_t sizes[LAB_MAX_DIMS], strides[LAB_MAX_DIMS];
     int n = 0;
-    larder_result r = lab__check_dim("squeeze", t, &dim);
 
-    if (r != LARDER_OK)
-        return r;
+    LAB__TRY(lab__check_dim("squeeze", t, &dim));
+    /* A dimension whose size is not 1 stays: the view is unchanged. */
     if (t->ndim == 0 || t->sizes[dim] != 1)
-        return same_view(t, out);
+        return lab_view(t, t->ndim, t->sizes, out);
     for (int i = 0; i < t->ndim; i++) {
         if (i == dim)
             continue;
         sizes[n] = t->sizes[i];
         strides[n++] = t->strides[i];
     }
-    return make_dim_view(&squeeze_kind, t, dim, n, sizes, strides, out);
+    return lab__view_made(&(struct lab__recording){.name = "SqueezeBackward1",
+                                                   .backward = squeeze_back,
+                                                   .integer = {dim}},
+                          t, n, sizes, strides, t->offset, out);
 }
 
 static larder_result unsqueeze_check(const lab_tensor *t, int *dim)
@@ -261,10 +208,8 @@ static larder_result unsqueeze_check(const lab_tensor *t, int *dim)
 larder_result lab_unsqueeze(lab_tensor *t, int dim, lab_tensor **out)
 {
     int64_t sizes[LAB_MAX_DIMS], strides[LAB_MAX_DIMS];
-    larder_result r = unsqueeze_check(t, &dim);
 
-    if (r != LARDER_OK)
-        return r;
+    LAB__TRY(unsqueeze_check(t, &dim));
     for (int i = 0; i <= t->ndim; i++) {
         int from = i < dim ? i : i - 1;
 
@@ -273,6 +218,8 @@ larder_result lab_unsqueeze(lab_tensor *t, int dim, lab_tensor **out)
                      : dim < t->ndim ? t->sizes[dim] * t->strides[dim]
                                      : 1;
     }
-    return make_dim_view(&unsqueeze_kind, t, dim, t->ndim + 1, sizes, strides,
-                         out);
+    return lab__view_made(&(struct lab__recording){.name = "UnsqueezeBackward0",
+                                                   .backward = unsqueeze_back,
+                                                   .integer = {dim}},
+                          t, t->ndim + 1, sizes, strides, t->offset, out);
 }

@@ -109,6 +109,33 @@ void lab__set_host_error(uint64_t bytes);
 #define lab__fail_host(bytes)                                                  \
     (lab__set_host_error(bytes), LARDER_ERR_NO_HOST_MEMORY)
 
+/* Return the result of a call, unless it is LARDER_OK. */
+#define LAB__TRY(call)                                                         \
+    do {                                                                       \
+        larder_result try_ = (call);                                           \
+                                                                               \
+        if (try_ != LARDER_OK)                                                 \
+            return try_;                                                       \
+    } while (0)
+
+/* Before a tensor's declaration, which sets it to NULL: its reference is dropped
+ * at the end of the block, after those of the tensors declared behind it. */
+#define LAB__OWNED __attribute__((cleanup(lab__drop)))
+
+static inline void lab__drop(lab_tensor **t)
+{
+    lab_unref(*t);
+    *t = NULL;
+}
+
+/* Move an owned tensor to *out. */
+static inline larder_result lab__give(lab_tensor **t, lab_tensor **out)
+{
+    *out = *t;
+    *t = NULL;
+    return LARDER_OK;
+}
+
 /* ---- creating --- */
 
 /* ERR_INVALID if there can be no such tensor. */

@@ -68,6 +68,25 @@ static bool next_run(struct allocator *a, const struct block **b,
     return found;
 }
 
+/* The sum, over the runs of the pool's segments, of what `bytes` says of each. */
+static uint64_t runs_sum(struct allocator *a, const struct private_pool *p,
+                         block_test *test,
+                         uint64_t (*bytes)(const struct segment *,
+                                           struct page_span))
+{
+    uint64_t sum = 0;
+
+    for (const struct segment *s = segment_from(p, a->segments); s != NULL;
+         s = segment_from(p, s->next)) {
+        const struct block *b = s->head;
+        struct page_span run;
+
+        while (next_run(a, &b, test, &run))
+            sum += bytes(s, run);
+    }
+    return sum;
+}
+
 static bool is_live(const struct block *b)
 {
     return b->state == BLOCK_LIVE;
@@ -113,17 +132,7 @@ larder_result larder__pause_settle(struct allocator *a,
 static uint64_t contents_bytes(struct allocator *a,
                                const struct private_pool *p)
 {
-    uint64_t bytes = 0;
-
-    for (struct segment *s = segment_from(p, a->segments); s != NULL;
-         s = segment_from(p, s->next)) {
-        const struct block *b = s->head;
-        struct page_span run;
-
-        while (next_run(a, &b, has_contents, &run))
-            bytes += run_bytes(s, run);
-    }
-    return bytes;
+    return runs_sum(a, p, has_contents, run_bytes);
 }
 
 /* Copy between the run's pages and `host`, where each has its place, whether it
@@ -200,9 +209,10 @@ static const char *kind_of(const struct private_pool *p)
     return p->tag != NULL ? "tag" : "region";
 }
 
-static larder_result keep_contents(struct allocator *a, struct private_pool *p)
+/* `bytes`: contents_bytes(). */
+static larder_result keep_contents(struct allocator *a, struct private_pool *p,
+                                   uint64_t bytes)
 {
-    uint64_t bytes = contents_bytes(a, p);
     larder_result r;
 
     if (bytes == 0)
@@ -363,7 +373,7 @@ larder_result larder__pause_begin(struct allocator *a, struct private_pool *p,
     larder_result r = larder__pause_forget(a, p);
 
     if (r == LARDER_OK && keep)
-        r = keep_contents(a, p);
+        r = keep_contents(a, p, bytes);
     if (r != LARDER_OK)
         return r;
     r = larder__pause_detach(a, p);
@@ -390,22 +400,19 @@ static bool needs_pages(const struct block *b)
     return b->state != BLOCK_UNMAPPED;
 }
 
-uint64_t larder__pause_missing(struct allocator *a,
-                               const struct private_pool *p)
+static uint64_t missing_bytes(const struct segment *s, struct page_span run)
 {
     uint64_t bytes = 0;
 
-    for (struct segment *s = segment_from(p, a->segments); s != NULL;
-         s = segment_from(p, s->next)) {
-        const struct block *b = s->head;
-        struct page_span run;
-
-        while (next_run(a, &b, needs_pages, &run)) {
-            for (size_t i = run.begin; i < run.end; i++)
-                bytes += s->pages[i] == 0 ? s->page_bytes : 0;
-        }
-    }
+    for (size_t i = run.begin; i < run.end; i++)
+        bytes += s->pages[i] == 0 ? s->page_bytes : 0;
     return bytes;
+}
+
+uint64_t larder__pause_missing(struct allocator *a,
+                               const struct private_pool *p)
+{
+    return runs_sum(a, p, needs_pages, missing_bytes);
 }
 
 static larder_result fill_pool(struct allocator *a,

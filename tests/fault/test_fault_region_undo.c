@@ -329,6 +329,33 @@ static void a_failed_undo_leaves_the_region_paused_with_its_contents(
     }
 }
 
+/* Its idle pages neither: they are not cached, whoever asks for memory. */
+static void a_failed_undo_leaves_idle_pages_to_the_region(void **state)
+{
+    struct scene s = scene_up();
+    larder_result r = LARDER_OK;
+    larder_addr other;
+    uint64_t held;
+
+    (void)state;
+    assert_ok(larder_device_fail(s.rig.dev, LARDER_CALL_unmap, 4, 1,
+                                 LARDER_ERR_DEVICE));
+    assert_ok(larder_device_fail(s.rig.dev, LARDER_CALL_map, 2, 1,
+                                 LARDER_ERR_DEVICE));
+    assert_result(LARDER_ERR_DEVICE, act_destroy(&s));
+    held = scene_info(&s).held_bytes;
+    assert_ok(larder_empty_cache(s.rig.a));
+    assert_ok(larder_trim(s.rig.a, 0, NULL));
+    while (r == LARDER_OK)
+        r = larder_alloc(s.rig.a, PAGE, 0, &other);
+    assert_result(LARDER_ERR_OUT_OF_MEMORY, r);
+    assert_int_equal(scene_info(&s).held_bytes, held);
+    assert_ok(larder_region_resume(s.kv));
+    contents_verify(&s);
+    assert_ok(larder_region_destroy(s.kv));
+    rig_down(&s.rig);
+}
+
 /* The allocator can be destroyed in that state too. */
 static void a_failed_undo_ends_with_the_allocator(void **state)
 {
@@ -356,6 +383,7 @@ int main(void)
         cmocka_unit_test(a_second_call_may_fail_in_the_undo),
         cmocka_unit_test(
             a_failed_undo_leaves_the_region_paused_with_its_contents),
+        cmocka_unit_test(a_failed_undo_leaves_idle_pages_to_the_region),
         cmocka_unit_test(a_failed_undo_ends_with_the_allocator),
     };
 

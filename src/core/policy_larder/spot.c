@@ -121,7 +121,7 @@ void larder__spots_find(struct allocator *a)
         return;
     for (const struct private_pool *p = a->privates.first; p != NULL;
          p = p->next) {
-        if (p->region == NULL)
+        if (p->region == NULL || p->is_paused)
             continue;
         lent = lent_pages(a, &p->holding);
         find_in_heap(a, p->pools[POOL_LARGE].heaps[0], &lent);

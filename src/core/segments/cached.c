@@ -59,7 +59,7 @@ static larder_result private_release_idle(struct allocator *a)
     if (a->privates.regions == 0)
         return r;
     for (struct private_pool *p = a->privates.first; p != NULL; p = p->next) {
-        if (p->region != NULL)
+        if (p->region != NULL && !p->is_paused)
             fail_keep_first(&r, larder__private_release_cached(a, p));
     }
     return r;

@@ -5,6 +5,8 @@
 
 #include <larder/account.h>
 
+#include "device/device_object.h"
+
 static const larder_pool_id graphs = {7, 1};
 
 static struct rig up(const char *spec, const char *conf)
@@ -287,6 +289,35 @@ static void a_graphs_addresses_keep_their_memory(void **state)
 }
 
 /* Of all its streams, whichever comes first; one of them has none. */
+static larder_result no_answer(void *self, larder_stream stream, int *out)
+{
+    (void)self;
+    (void)stream;
+    (void)out;
+    return LARDER_ERR_DEVICE;
+}
+
+/* Where the device does not say whether a stream is capturing, it may be. */
+static void a_stream_that_does_not_answer_may_be_of_a_graph(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct rig rig = up("sim:400MiB,backing=none", kinds[i]);
+        larder_device_ops ops = rig.dev->ops;
+        larder_addr gone;
+        larder_addr big;
+
+        rig.dev->ops.stream_is_capturing = no_answer;
+        gone = pool_alloc(&rig, MIB(200), EAGER);
+        rig_free(&rig, gone);
+        rig.dev->ops = ops;
+        assert_result(LARDER_ERR_OUT_OF_MEMORY,
+                      larder_alloc(rig.a, MIB(380), EAGER, &big));
+        pool_done(&rig, 1);
+        rig_down(&rig);
+    }
+}
+
 static void the_smallest_block_that_fits_is_lent(void **state)
 {
     enum { STREAMS = 4 };
@@ -376,6 +407,7 @@ int main(void)
         cmocka_unit_test(lending_waits_for_work_on_the_memory),
         cmocka_unit_test(a_graphs_scratch_is_lent_on_request),
         cmocka_unit_test(a_graphs_addresses_keep_their_memory),
+        cmocka_unit_test(a_stream_that_does_not_answer_may_be_of_a_graph),
         cmocka_unit_test(the_smallest_block_that_fits_is_lent),
         cmocka_unit_test(under_pytorch_nothing_is_lent),
         cmocka_unit_test(mistakes_are_refused),

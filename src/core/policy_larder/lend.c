@@ -18,19 +18,6 @@
 
 /* ---- blocks used by captures ------------------------------------------------ */
 
-/* A pool that was not declared safe to lend from may serve graphs. */
-static bool is_captured(const struct allocator *a, const struct private_pool *p,
-                        larder_stream stream)
-{
-    int is_capturing = 0;
-
-    if (!p->lends || a->captures > 0)
-        return true;
-    return larder_device_stream_is_capturing(a->device, stream,
-                                             &is_capturing) == LARDER_OK &&
-           is_capturing;
-}
-
 void larder__lend_note(struct allocator *a, const struct block *b,
                        uint64_t bytes, larder_stream stream)
 {
@@ -38,7 +25,8 @@ void larder__lend_note(struct allocator *a, const struct block *b,
     struct private_pool *p = s->heap->pool->owner;
     larder_addr end = b->addr + bytes;
 
-    if (p->tag != NULL || !is_captured(a, p, stream))
+    /* A pool that was not declared safe to lend from may serve graphs. */
+    if (p->tag != NULL || (p->lends && !larder__private_is_graphs(a, stream)))
         return;
     p->is_captured = true;
     larder__private_decide(a);

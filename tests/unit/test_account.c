@@ -242,6 +242,29 @@ static void a_minimum_can_be_lowered_where_it_is_not_there(void **state)
     rig_down(&rig);
 }
 
+/* A recorded stream still uses memory that was freed while its tag is paused. */
+static void pending_memory_of_a_paused_tag_is_nobody_s(void **state)
+{
+    struct rig rig = way_up("sim:256MiB,context=0,events=manual", 2);
+    larder_addr at = tagged(&rig, "w", MIB(40));
+    struct account_lines t;
+
+    (void)state;
+    (void)rig_alloc(&rig, MIB(20));
+    assert_ok(larder_record_stream(rig.a, at, 5));
+    assert_ok(larder_pause(rig.a, "w", LARDER_PAUSE_DROP));
+    rig_free(&rig, at);
+    t = account_of(rig.a);
+    assert_int_equal(t.lines[0].kind, LARDER_OWNER_CACHE);
+    assert_int_equal(t.lines[0].used_bytes, MIB(20));
+    assert_int_equal(t.lines[1].kind, LARDER_OWNER_TAG);
+    assert_int_equal(t.lines[1].used_bytes, 0);
+    assert_int_equal(t.lines[1].available_bytes, MIB(236));
+    assert_ok(larder_sim_complete(rig.dev, 5));
+    assert_ok(larder_resume(rig.a, "w"));
+    rig_down(&rig);
+}
+
 static void the_limit_of_the_cache_counts_all_it_holds(void **state)
 {
     (void)state;
@@ -337,6 +360,7 @@ int main(void)
         cmocka_unit_test(a_minimum_may_take_the_last_byte),
         cmocka_unit_test(a_pool_without_users_gets_no_larger_minimum),
         cmocka_unit_test(a_minimum_can_be_lowered_where_it_is_not_there),
+        cmocka_unit_test(pending_memory_of_a_paused_tag_is_nobody_s),
         cmocka_unit_test(the_limit_of_the_cache_counts_all_it_holds),
         cmocka_unit_test(pinned_memory_counts_for_the_device_it_is_pinned_for),
         cmocka_unit_test(the_limit_of_a_pool_counts_pages_and_not_addresses),

@@ -262,6 +262,24 @@ static void a_tag_without_memory_pauses_too(void **state)
     rig_down(&rig);
 }
 
+/* The addresses are the tag's; there is no memory at them. */
+static void memory_freed_while_paused_is_not_cached(void **state)
+{
+    (void)state;
+    for (int w = 0; w < WAYS; w++) {
+        struct rig rig = way_up("sim:256MiB", w);
+        larder_addr at = tagged(&rig, "weights", MIB(40));
+        uint64_t largest = 1;
+
+        assert_ok(larder_pause(rig.a, "weights", LARDER_PAUSE_DROP));
+        rig_free(&rig, at);
+        assert_ok(larder_largest_cached(rig.a, &largest));
+        assert_int_equal(largest, 0);
+        assert_ok(larder_resume(rig.a, "weights"));
+        rig_down(&rig);
+    }
+}
+
 static void an_allocator_is_destroyed_with_its_tags_paused(void **state)
 {
     struct rig rig = way_up("sim:512MiB", 2);
@@ -565,6 +583,7 @@ int main(void)
         cmocka_unit_test(memory_behind_a_hole_is_resumed),
         cmocka_unit_test(nothing_is_allocated_for_a_paused_tag),
         cmocka_unit_test(a_tag_without_memory_pauses_too),
+        cmocka_unit_test(memory_freed_while_paused_is_not_cached),
         cmocka_unit_test(an_allocator_is_destroyed_with_its_tags_paused),
         cmocka_unit_test(pausing_waits_for_what_is_queued),
         cmocka_unit_test(pausing_waits_for_nothing_else),

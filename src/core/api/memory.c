@@ -460,8 +460,10 @@ larder_result larder_largest_cached(larder_allocator *handle, uint64_t *out)
         return r;
     *out = largest_of(a->pools, 0);
     for (const struct private_pool *p = a->privates.first; p != NULL;
-         p = p->next)
-        *out = largest_of(p->pools, *out);
+         p = p->next) {
+        if (!p->is_paused) /* what was freed since has no memory */
+            *out = largest_of(p->pools, *out);
+    }
     larder__handle_unlock(a);
     return LARDER_OK;
 }

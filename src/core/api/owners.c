@@ -58,7 +58,7 @@ static uint64_t used_of(struct allocator *a, const struct segment *s)
     return bytes;
 }
 
-/* The same of the private pool. */
+/* The same of the private pool, whether it is paused or not. */
 static uint64_t used_by(struct allocator *a, const struct private_pool *p)
 {
     uint64_t bytes = 0;
@@ -66,7 +66,7 @@ static uint64_t used_by(struct allocator *a, const struct private_pool *p)
     if (p->segment_count == 0)
         return 0;
     for (const struct segment *s = a->segments; s != NULL; s = s->next) {
-        if (s->heap->pool->owner == p && !segment_is_paused(s))
+        if (s->heap->pool->owner == p)
             bytes += used_of(a, s);
     }
     return bytes;
@@ -128,7 +128,7 @@ static void report_private(struct account_report *t,
         line.pool = (larder_pool_id){0};
     }
     t->kept_on_host += p->kept.bytes;
-    line.used_bytes = used_by(t->a, p);
+    line.used_bytes = p->is_paused ? 0 : used_by(t->a, p);
     report_owner(t, &p->holding, line);
 }
 
@@ -189,15 +189,15 @@ static larder_result report_all(struct allocator *a, struct account_report *t)
         return r;
     if (a->props.total_bytes == 0) /* nothing is known about host memory */
         total_bytes = free_bytes + a->held_bytes;
-    t->used = used - larder__tags_paused_bytes(a);
+    t->used = used;
     t->unused_in_pieces = unused_in_pieces(a);
-    used = t->used;
     for (const struct private_pool *p = a->privates.first; p != NULL;
          p = p->next) {
         uint64_t of_pool = used_by(a, p);
 
         larder__assert(of_pool <= used); /* all sums are of one moment */
         used -= of_pool;
+        t->used -= p->is_paused ? of_pool : 0;
     }
     report_owner(
         t, &a->account.cache,

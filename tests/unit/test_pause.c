@@ -262,6 +262,23 @@ static void a_tag_without_memory_pauses_too(void **state)
     rig_down(&rig);
 }
 
+/* It neither has nor needs memory, however much is held. */
+static void a_tag_that_needs_no_memory_resumes_beyond_any_limit(void **state)
+{
+    (void)state;
+    for (int w = 0; w < WAYS; w++) {
+        struct rig rig = way_up("sim:256MiB", w);
+        larder_addr at = tagged(&rig, "weights", MIB(40));
+
+        (void)rig_alloc(&rig, MIB(60));
+        assert_ok(larder_pause(rig.a, "weights", LARDER_PAUSE_KEEP));
+        rig_free(&rig, at);
+        assert_ok(larder_configure(rig.a, "limit:50MiB"));
+        assert_ok(larder_resume(rig.a, "weights"));
+        rig_down(&rig);
+    }
+}
+
 /* The addresses are the tag's; there is no memory at them. */
 static void memory_freed_while_paused_is_not_cached(void **state)
 {
@@ -583,6 +600,7 @@ int main(void)
         cmocka_unit_test(memory_behind_a_hole_is_resumed),
         cmocka_unit_test(nothing_is_allocated_for_a_paused_tag),
         cmocka_unit_test(a_tag_without_memory_pauses_too),
+        cmocka_unit_test(a_tag_that_needs_no_memory_resumes_beyond_any_limit),
         cmocka_unit_test(memory_freed_while_paused_is_not_cached),
         cmocka_unit_test(an_allocator_is_destroyed_with_its_tags_paused),
         cmocka_unit_test(pausing_waits_for_what_is_queued),

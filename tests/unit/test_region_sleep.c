@@ -116,6 +116,32 @@ static void nothing_sleeps_or_wakes_during_a_capture(void **state)
     rig_down(&rig);
 }
 
+/* Part of it would fit: nothing is mapped for that. */
+static void a_region_above_its_limit_stays_asleep(void **state)
+{
+    struct rig rig = up("sim:64MiB");
+    larder_region *kv = region_of(&rig, 32);
+
+    (void)state;
+    commit(kv, 0, 6);
+    commit(kv, 10, 6);
+    fill_pages(kv, 0, 6);
+    fill_pages(kv, 10, 6);
+    assert_ok(larder_region_pause(kv, LARDER_PAUSE_KEEP));
+    assert_ok(larder_region_set_limit(kv, 8 * PAGE));
+    assert_ok(larder_device_reset_counters(rig.dev));
+    assert_refused(LARDER_ERR_OUT_OF_MEMORY, larder_region_resume(kv),
+                   "'kv' may hold 16777216 bytes and needs 25165824");
+    assert_int_equal(rig_calls(&rig, LARDER_CALL_page_create), 0);
+    assert_int_equal(rig_calls(&rig, LARDER_CALL_map), 0);
+    assert_ok(larder_region_set_limit(kv, 12 * PAGE));
+    assert_ok(larder_region_resume(kv));
+    assert_pages(kv, 0, 6);
+    assert_pages(kv, 10, 6);
+    assert_ok(larder_region_destroy(kv));
+    rig_down(&rig);
+}
+
 static void a_wake_without_memory_leaves_the_region_asleep(void **state)
 {
     struct rig rig = up("sim:64MiB");
@@ -231,6 +257,7 @@ int main(void)
         cmocka_unit_test(a_paused_region_keeps_contents_and_addresses),
         cmocka_unit_test(sleeping_waits_for_its_own_memory_alone),
         cmocka_unit_test(nothing_sleeps_or_wakes_during_a_capture),
+        cmocka_unit_test(a_region_above_its_limit_stays_asleep),
         cmocka_unit_test(a_wake_without_memory_leaves_the_region_asleep),
         cmocka_unit_test(a_paused_region_is_destroyed_with_its_allocator),
         cmocka_unit_test(a_pause_that_fails_leaves_the_region_awake),

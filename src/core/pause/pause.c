@@ -3,7 +3,6 @@
 
 #include "base/fail.h"
 #include "core/pause/kept.h"
-#include "core/segments/cached.h"
 #include "core/segments/events.h"
 #include "core/segments/segment.h"
 #include "core/state/paged.h"
@@ -415,6 +414,24 @@ uint64_t larder__pause_missing(struct allocator *a,
     return runs_sum(a, p, needs_pages, missing_bytes);
 }
 
+/* The owner's own limit: nothing that filling releases elsewhere would help. */
+static larder_result check_limit(struct allocator *a,
+                                 const struct private_pool *p)
+{
+    uint64_t bytes = larder__pause_missing(a, p);
+    const struct holding *h = &p->holding;
+
+    if (bytes == 0 || holding_is_within(h, bytes))
+        return LARDER_OK;
+    return larder__fail(LARDER_ERR_OUT_OF_MEMORY,
+                        "the %s '%s' may hold %llu bytes and needs %llu to "
+                        "resume: raise its limit%s",
+                        kind_of(p), p->name, (unsigned long long)h->limit_bytes,
+                        (unsigned long long)(h->held_bytes + bytes),
+                        p->tag != NULL ? ", or free some of its allocations"
+                                       : "");
+}
+
 static larder_result fill_pool(struct allocator *a,
                                const struct private_pool *p, pause_fill *fill)
 {
@@ -448,12 +465,10 @@ static bool ensure_headers(struct allocator *a, const struct private_pool *p)
 static larder_result supply(struct allocator *a, struct private_pool *p,
                             pause_fill *fill)
 {
-    larder_result r = fill_pool(a, p, fill);
+    larder_result r = check_limit(a, p);
 
-    if (r == LARDER_ERR_OUT_OF_MEMORY && p->tag != NULL) {
-        (void)larder__release_cached(a); /* a region has tried all there is */
+    if (r == LARDER_OK)
         r = fill_pool(a, p, fill);
-    }
     if (r == LARDER_OK && !ensure_headers(a, p))
         r = larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
     return r == LARDER_OK ? copy_contents(a, p, LARDER_COPY_TO_DEVICE) : r;

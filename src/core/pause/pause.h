@@ -27,13 +27,14 @@ larder_result larder__pause_settle(struct allocator *a,
 larder_result larder__pause_begin(struct allocator *a, struct private_pool *p,
                                   bool keep);
 
-/* Map memory at all missing pages of the span, or at none.  The pool's blocks
- * stay as they are. */
+/* Map memory at the missing pages of the span, releasing or moving what others do
+ * not use if need be.  Blocks stay as they are.  After an error part of it may be
+ * mapped. */
 typedef larder_result pause_fill(struct allocator *a, struct segment *s,
                                  struct page_span span);
 
 /* Map the paused pool's memory again, with its contents if they were kept.
- * After an error it is still paused. */
+ * After an error it is still paused, and what `fill` mapped is released. */
 larder_result larder__pause_end(struct allocator *a, struct private_pool *p,
                                 pause_fill *fill);
 

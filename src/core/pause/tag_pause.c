@@ -9,7 +9,6 @@
 #include "core/pools/private.h"
 #include "core/pools/tags.h"
 #include "core/segments/cached.h"
-#include "core/segments/orphan.h"
 #include "core/segments/segment.h"
 #include "core/state/held.h"
 
@@ -81,35 +80,21 @@ larder_result larder_pause(larder_allocator *handle, const char *name,
 
 /* ---- resuming ------------------------------------------------------------- */
 
-static larder_result check_room(struct allocator *a, const struct tag *tag)
+static larder_result fill(struct allocator *a, struct segment *s,
+                          struct page_span span)
 {
-    uint64_t bytes = larder__pause_missing(a, tag->pool);
-    const struct holding *h = &tag->pool->holding;
+    larder_result r = larder__expandable_fill(a, s, span);
 
-    if (!holding_is_within(h, bytes))
-        return larder__fail(LARDER_ERR_OUT_OF_MEMORY,
-                            "the tag '%s' may hold %llu bytes and needs %llu "
-                            "to resume: raise its limit, or free some of its "
-                            "allocations",
-                            tag->name, (unsigned long long)h->limit_bytes,
-                            (unsigned long long)(h->held_bytes + bytes));
-    (void)larder__orphans_release(a); /* may free memory */
-    if (!held_allows_owner(a, h, bytes))
-        (void)larder__release_cached(a);
-    if (!held_allows_owner(a, h, bytes))
-        return larder__fail(LARDER_ERR_OUT_OF_MEMORY,
-                            "the tag '%s' needs %llu bytes to resume, more "
-                            "than the limit allows",
-                            tag->name, (unsigned long long)bytes);
-    return LARDER_OK;
+    if (r != LARDER_ERR_OUT_OF_MEMORY)
+        return r;
+    (void)larder__release_cached(a);
+    return larder__expandable_fill(a, s, span);
 }
 
 static larder_result tag_resume(struct allocator *a, struct tag *tag)
 {
-    larder_result r = check_room(a, tag);
+    larder_result r = larder__pause_end(a, tag->pool, fill);
 
-    if (r == LARDER_OK)
-        r = larder__pause_end(a, tag->pool, larder__expandable_fill);
     if (r == LARDER_OK && a->debug != NULL && tag->is_dropped)
         larder__debug_resume(a, tag->pool);
     return r;

@@ -378,7 +378,7 @@ larder_result larder_region_resume(larder_region *region)
     search = larder__peers_search(a);
     r = resume(a, g);
     while (r == LARDER_ERR_OUT_OF_MEMORY &&
-           has_more(a, g, &search, g->pool->paused_bytes))
+           has_more(a, g, &search, larder__pause_missing(a, g->pool)))
         r = resume(a, g);
     return region_api_end(a, r);
 }

@@ -469,17 +469,31 @@ void larder__expandable_drop(struct allocator *a, struct segment *s,
     }
 }
 
+static larder_result fill_run(struct allocator *a, struct segment *s,
+                              struct page_span run)
+{
+    uint64_t bytes = (run.end - run.begin) * s->page_bytes;
+    larder_result r;
+
+    if (!held_allows_owner(a, holding_of(a, s->heap->pool), bytes))
+        return larder__fail(LARDER_ERR_OUT_OF_MEMORY,
+                            "%llu bytes more would exceed the limit, or take "
+                            "what is kept for other owners",
+                            (unsigned long long)bytes);
+    r = pages_add(a, s, run.begin, run.end);
+    if (r == LARDER_OK)
+        pages_count(a, s, run.begin, run.end);
+    return r;
+}
+
 larder_result larder__expandable_fill(struct allocator *a, struct segment *s,
                                       struct page_span span)
 {
     struct page_span run = {.end = span.begin};
     larder_result r = LARDER_OK;
 
-    while (r == LARDER_OK && page_next_missing(s, span.end, &run)) {
-        r = pages_add(a, s, run.begin, run.end);
-        if (r == LARDER_OK)
-            pages_count(a, s, run.begin, run.end);
-    }
+    while (r == LARDER_OK && page_next_missing(s, span.end, &run))
+        r = fill_run(a, s, run);
     return r;
 }
 

@@ -72,7 +72,8 @@ larder_result larder__expandable_take(struct allocator *a, struct block *b,
                                       size_t *count);
 
 /* For pauses: release the handles of the span's pages, which are not mapped;
- * map memory at its missing pages, each run of them or nothing of it. */
+ * map memory at its missing pages within the limits, each run of them or nothing
+ * of it. */
 void larder__expandable_drop(struct allocator *a, struct segment *s,
                              struct page_span span);
 larder_result larder__expandable_fill(struct allocator *a, struct segment *s,

@@ -44,6 +44,37 @@ static void kept_contents_are_released_at_last(void **state)
     rig_down(&rig);
 }
 
+/* A tag pauses, keeping more each time, and resumes with its contents, while the
+ * device takes none of the host's memory back. */
+static void kept_contents_that_stay_are_not_in_the_way(void **state)
+{
+    struct rig rig = way_up("sim:512MiB", 2);
+    larder_addr at[3];
+
+    (void)state;
+    assert_ok(larder_device_fail(rig.dev, LARDER_CALL_host_free, 1, 0,
+                                 LARDER_ERR_DEVICE));
+    for (int i = 0; i < 3; i++) {
+        at[i] = tagged(&rig, "weights", MIB(30));
+        pattern_put(at[i], MIB(30), (uint64_t)i);
+        assert_ok(larder_pause(rig.a, "weights", LARDER_PAUSE_KEEP));
+        assert_ok(larder_resume(rig.a, "weights"));
+        for (int k = 0; k <= i; k++)
+            pattern_is(at[k], MIB(30), (uint64_t)k);
+        assert_true(usage_of(&rig, "weights").kept_bytes >= MIB(30 * (i + 1)));
+    }
+    pattern_put(at[0], MIB(30), 9);
+    assert_ok(larder_pause(rig.a, "weights", LARDER_PAUSE_DROP));
+    assert_true(usage_of(&rig, "weights").kept_bytes > 0);
+    assert_ok(
+        larder_device_fail(rig.dev, LARDER_CALL_host_free, 0, 0, LARDER_OK));
+    assert_ok(larder_resume(rig.a, "weights"));
+    assert_int_equal(usage_of(&rig, "weights").kept_bytes, 0);
+    assert_int_equal(rig_calls(&rig, LARDER_CALL_host_free),
+                     rig_calls(&rig, LARDER_CALL_host_alloc));
+    rig_down(&rig);
+}
+
 static void kept_memory_resumes_at_its_address(void **state)
 {
     (void)state;
@@ -592,6 +623,7 @@ int main(void)
         cmocka_unit_test(kept_memory_resumes_at_its_address),
         cmocka_unit_test(pausing_waits_for_work_queued_on_the_stream),
         cmocka_unit_test(kept_contents_are_released_at_last),
+        cmocka_unit_test(kept_contents_that_stay_are_not_in_the_way),
         cmocka_unit_test(dropped_memory_resumes_without_contents),
         cmocka_unit_test(memory_freed_while_paused_is_not_resumed),
         cmocka_unit_test(memory_pending_while_paused_is_resumed),

@@ -127,7 +127,7 @@ static void report_private(struct account_report *t,
         line.kind = p->tag != NULL ? LARDER_OWNER_TAG : LARDER_OWNER_REGION;
         line.pool = (larder_pool_id){0};
     }
-    t->kept_on_host += p->kept.bytes;
+    t->kept_on_host += kept_bytes(&p->kept);
     line.used_bytes = p->is_paused ? 0 : used_by(t->a, p);
     report_owner(t, &p->holding, line);
 }

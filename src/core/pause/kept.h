@@ -5,7 +5,7 @@
 
 #include "core/state/allocator.h"
 
-/* Allocate host memory for `bytes`.  False: there is none, and k is empty. */
+/* Allocate host memory for `bytes`.  False: there is none. */
 bool larder__kept_take(struct allocator *a, struct kept *k, uint64_t bytes);
 
 /* Wait for the copies to and from it that were queued on the stream.  If the
@@ -13,8 +13,13 @@ bool larder__kept_take(struct allocator *a, struct kept *k, uint64_t bytes);
 larder_result larder__kept_wait(struct allocator *a, struct kept *k,
                                 larder_stream stream);
 
-/* Free it; k is empty then.  False: it is in flight or the device fails to free
- * it, and it stays. */
+/* Free it, and what the device refused to free before; k is empty then, and can
+ * be taken again.  False: it is in flight, and stays; or the device refuses, and
+ * the next call tries again. */
 bool larder__kept_free(struct allocator *a, struct kept *k);
+
+/* The same at the end, when no work is queued: what the device refuses to free is
+ * left to it. */
+void larder__kept_leave(struct allocator *a, struct kept *k);
 
 #endif

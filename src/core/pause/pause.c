@@ -190,7 +190,9 @@ static larder_result copy_contents(struct allocator *a, struct private_pool *p,
     return r;
 }
 
-larder_result larder__pause_forget(struct allocator *a, struct private_pool *p)
+/* Until no copy from an earlier pause is running. */
+static larder_result wait_for_copies(struct allocator *a,
+                                     struct private_pool *p)
 {
     larder_result r = LARDER_OK;
 
@@ -198,6 +200,13 @@ larder_result larder__pause_forget(struct allocator *a, struct private_pool *p)
         r = larder__events_pass_heaps(a, p->pools);
         p->kept.is_in_flight = r != LARDER_OK;
     }
+    return r;
+}
+
+larder_result larder__pause_forget(struct allocator *a, struct private_pool *p)
+{
+    larder_result r = wait_for_copies(a, p);
+
     if (r != LARDER_OK || larder__kept_free(a, &p->kept))
         return r;
     return larder__fail_plain(LARDER_ERR_DEVICE);
@@ -369,9 +378,12 @@ larder_result larder__pause_begin(struct allocator *a, struct private_pool *p,
                                   bool keep)
 {
     uint64_t bytes = contents_bytes(a, p);
-    larder_result r = larder__pause_forget(a, p);
+    larder_result r = wait_for_copies(a, p);
 
-    if (r == LARDER_OK && keep)
+    if (r != LARDER_OK)
+        return r;
+    (void)larder__kept_free(a, &p->kept); /* is not in the way if it stays */
+    if (keep)
         r = keep_contents(a, p, bytes);
     if (r != LARDER_OK)
         return r;
@@ -524,7 +536,6 @@ void larder__pause_destroy(struct allocator *a)
         if (p->is_paused)
             larder__pause_let_go(a, p);
         p->is_paused = false;
-        p->kept.is_in_flight = false;
-        (void)larder__kept_free(a, &p->kept);
+        larder__kept_leave(a, &p->kept);
     }
 }

@@ -421,7 +421,7 @@ static larder_region_info info_of(struct allocator *a, const struct region *g)
         .minimum_bytes = g->pool->holding.minimum_bytes,
         .limit_bytes = g->pool->holding.limit_bytes,
         .is_paused = g->pool->is_paused,
-        .kept_bytes = g->pool->kept.bytes,
+        .kept_bytes = kept_bytes(&g->pool->kept),
     };
 
     for (const struct block *b = s->head; b != NULL;

@@ -57,7 +57,7 @@ static larder_result usage_copy(const struct private_pool *p,
         .refused_count = u->refused,
         .is_paused = p->is_paused,
         .paused_bytes = p->paused_bytes,
-        .kept_bytes = p->kept.bytes,
+        .kept_bytes = kept_bytes(&p->kept),
     };
 
     return sized_write(out, &all, sizeof all);

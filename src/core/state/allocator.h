@@ -104,9 +104,21 @@ struct usage {
 struct kept {
     char *host; /* NULL: empty */
     uint64_t bytes;
-    bool is_pinned;    /* `host` was allocated by the device */
-    bool is_in_flight; /* a copy may still read or write it */
+    bool is_pinned;       /* `host` was allocated by the device */
+    bool is_in_flight;    /* a copy may still read or write it */
+    struct kept *spare;   /* to note in if the device does not free it */
+    struct kept *refused; /* earlier memory that the device did not free */
 };
+
+/* All host memory that it has. */
+static inline uint64_t kept_bytes(const struct kept *k)
+{
+    uint64_t bytes = 0;
+
+    for (; k != NULL; k = k->refused)
+        bytes += k->bytes;
+    return bytes;
+}
 
 struct private_pool {
     larder_pool_id id;

@@ -57,14 +57,6 @@ static void addr_list_add(struct addr_list *l, larder_addr addr)
 
 /* ---- taking a checkpoint -------------------------------------------------- */
 
-static struct segment *pool_segment(struct segment *s,
-                                    const struct private_pool *p)
-{
-    while (s != NULL && s->heap->pool->owner != p)
-        s = s->next;
-    return s;
-}
-
 /* A block that larder_pool_lend() lent is not the pool's to bring back.  (Under
  * the policy `pytorch` it is, as in PyTorch.) */
 static bool is_own_live(const struct private_pool *p, const struct block *b)
@@ -78,8 +70,8 @@ static size_t save_blocks(struct allocator *a, const struct private_pool *p,
 {
     size_t n = 0;
 
-    for (struct segment *s = pool_segment(a->segments, p); s != NULL;
-         s = pool_segment(s->next, p)) {
+    for (struct segment *s = segment_from(p, a->segments); s != NULL;
+         s = segment_from(p, s->next)) {
         for (const struct block *b = s->head; b != NULL;
              b = slab_get(&a->slab, b->next)) {
             if (out != NULL)
@@ -173,12 +165,12 @@ static bool has_memory(struct allocator *a, const struct segment *s,
 static size_t tile(struct allocator *a, const struct private_pool *p,
                    const larder_checkpoint *cp, size_t first)
 {
-    struct segment *s = pool_segment(a->segments, p);
+    struct segment *s = segment_from(p, a->segments);
     uint64_t bytes = 0;
     size_t i = first;
 
     while (s != NULL && s->addr != cp->blocks[first].addr)
-        s = pool_segment(s->next, p);
+        s = segment_from(p, s->next);
     while (s != NULL && i < cp->count && bytes < s->bytes &&
            cp->blocks[i].addr == s->addr + bytes &&
            is_of_kind(&cp->blocks[i], s) && has_memory(a, s, &cp->blocks[i]))
@@ -209,8 +201,8 @@ static larder_result check_segments(struct allocator *a,
 static larder_result check_idle(struct allocator *a,
                                 const struct private_pool *p)
 {
-    for (struct segment *s = pool_segment(a->segments, p); s != NULL;
-         s = pool_segment(s->next, p)) {
+    for (struct segment *s = segment_from(p, a->segments); s != NULL;
+         s = segment_from(p, s->next)) {
         for (const struct block *b = s->head; b != NULL;
              b = slab_get(&a->slab, b->next)) {
             if (b->state == BLOCK_PENDING ||
@@ -254,8 +246,8 @@ static void checkpoint_free_live(struct allocator *a,
                                  const struct private_pool *p, bool mapped,
                                  struct addr_list *freed)
 {
-    for (struct segment *s = pool_segment(a->segments, p); s != NULL;
-         s = pool_segment(s->next, p)) {
+    for (struct segment *s = segment_from(p, a->segments); s != NULL;
+         s = segment_from(p, s->next)) {
         for (struct block *b = s->head; b != NULL;
              b = slab_get(&a->slab, b->next)) {
             struct block *before = slab_get(&a->slab, b->prev);
@@ -296,12 +288,12 @@ static const struct block *allocate_saved(struct allocator *a,
                                           const struct private_pool *p,
                                           const struct saved_block *saved)
 {
-    struct segment *s = pool_segment(a->segments, p);
+    struct segment *s = segment_from(p, a->segments);
     struct block *b;
 
     larder__assert(s != NULL && saved->bytes > 0);
     while (saved->addr < s->addr || saved->addr - s->addr >= s->bytes) {
-        s = pool_segment(s->next, p);
+        s = segment_from(p, s->next);
         larder__assert(s != NULL);
     }
     b = s->head;

@@ -65,10 +65,9 @@ static uint64_t used_by(struct allocator *a, const struct private_pool *p)
 
     if (p->segment_count == 0)
         return 0;
-    for (const struct segment *s = a->segments; s != NULL; s = s->next) {
-        if (s->heap->pool->owner == p)
-            bytes += used_of(a, s);
-    }
+    for (const struct segment *s = segment_from(p, a->segments); s != NULL;
+         s = segment_from(p, s->next))
+        bytes += used_of(a, s);
     return bytes;
 }
 

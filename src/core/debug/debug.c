@@ -104,9 +104,8 @@ typedef void block_act(struct allocator *a, struct block *b);
 static void each_zoned(struct allocator *a, const struct private_pool *owner,
                        block_act *act)
 {
-    for (const struct segment *s = a->segments; s != NULL; s = s->next) {
-        if (s->heap->pool->owner != owner)
-            continue;
+    for (const struct segment *s = segment_from(owner, a->segments); s != NULL;
+         s = segment_from(owner, s->next)) {
         for (struct block *b = s->head; b != NULL;
              b = slab_get(&a->slab, b->next)) {
             if (b->state == BLOCK_LIVE && b->zones != ZONES_NONE)

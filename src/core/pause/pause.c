@@ -10,15 +10,6 @@
 
 /* ---- segments and runs of pages --------------------------------------------- */
 
-/* The first of the pool's segments from s on. */
-static struct segment *segment_from(const struct private_pool *p,
-                                    struct segment *s)
-{
-    while (s != NULL && s->heap->pool->owner != p)
-        s = s->next;
-    return s;
-}
-
 /* Take a step for each of the pool's segments, up to the first that fails. */
 typedef larder_result step(struct allocator *a, struct segment *s);
 

@@ -22,8 +22,9 @@ static larder_result pause_check_pages(const struct allocator *a,
                             "device '%s' has no virtual memory: released "
                             "memory could not be mapped at its addresses again",
                             larder_device_name(a->device));
-    for (const struct segment *s = a->segments; s != NULL; s = s->next) {
-        if (s->heap->pool->owner == tag->pool && s->kind != SEGMENT_EXPANDABLE)
+    for (const struct segment *s = segment_from(tag->pool, a->segments);
+         s != NULL; s = segment_from(tag->pool, s->next)) {
+        if (s->kind != SEGMENT_EXPANDABLE)
             return larder__fail(LARDER_ERR_UNSUPPORTED,
                                 "the memory of tag '%s' does not lie in pages "
                                 "under this policy",

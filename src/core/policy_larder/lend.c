@@ -44,9 +44,8 @@ void larder__lend_note(struct allocator *a, const struct block *b,
 static const struct block *lent_block(struct allocator *a,
                                       const struct private_pool *p)
 {
-    for (const struct segment *s = a->segments; s != NULL; s = s->next) {
-        if (s->heap->pool->owner != p)
-            continue;
+    for (const struct segment *s = segment_from(p, a->segments); s != NULL;
+         s = segment_from(p, s->next)) {
         for (const struct block *b = s->head; b != NULL;
              b = slab_get(&a->slab, b->next)) {
             if ((b->state == BLOCK_LIVE || b->state == BLOCK_PENDING) &&

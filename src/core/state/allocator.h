@@ -451,6 +451,15 @@ static inline bool events_are_idle(const struct events *e)
     return e->waiting == 0 && e->deferred_first == 0;
 }
 
+/* The first of the pool's segments from s on, in the allocator's list. */
+static inline struct segment *segment_from(const struct private_pool *p,
+                                           struct segment *s)
+{
+    while (s != NULL && s->heap->pool->owner != p)
+        s = s->next;
+    return s;
+}
+
 /* Whether its memory is released for a while. */
 static inline bool segment_is_paused(const struct segment *s)
 {

@@ -121,10 +121,15 @@ int cudaDeviceSynchronize(void)
     RT_PASS(cuCtxSynchronize());
 }
 
-/* Nothing is released: programs reset a device when they end. */
 int cudaDeviceReset(void)
 {
-    return cudaDeviceSynchronize();
+    int answer = rt_begin();
+
+    if (answer == CUD_SUCCESS)
+        answer = cuDevicePrimaryCtxReset_v2(rt_device());
+    if (answer == CUD_SUCCESS)
+        rt_symbols_forget();
+    return rt_end(answer);
 }
 
 /* ---- properties ----------------------------------------------------------------- */

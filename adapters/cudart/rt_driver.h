@@ -20,6 +20,7 @@ cud_result cuDeviceGetByPCIBusId(cud_device *, const char *);
 cud_result cuDeviceGetDefaultMemPool(void **, cud_device);
 cud_result cuDeviceGetMemPool(void **, cud_device);
 cud_result cuDeviceSetMemPool(cud_device, void *);
+cud_result cuDevicePrimaryCtxReset_v2(cud_device);
 cud_result cuCtxSetCurrent(cud_context);
 cud_result cuCtxGetDevice(cud_device *);
 cud_result cuCtxSynchronize(void);

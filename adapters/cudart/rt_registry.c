@@ -219,6 +219,21 @@ int rt_symbol_of(const void *symbol, cud_addr *out, size_t *bytes)
     return answer;
 }
 
+void rt_symbols_forget(void)
+{
+    enum { POINTER_DEVICE = 9 };
+    int device;
+
+    pthread_mutex_lock(&lock);
+    for (size_t i = 0; i < capacity; i++) {
+        if (entries[i].addr != 0 &&
+            cuPointerGetAttribute(&device, POINTER_DEVICE, entries[i].addr) !=
+                CUD_SUCCESS)
+            entries[i].addr = 0;
+    }
+    pthread_mutex_unlock(&lock);
+}
+
 int cudaGetSymbolAddress(void **out, const void *symbol)
 {
     cud_addr addr = 0;

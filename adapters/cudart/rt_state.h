@@ -50,5 +50,7 @@ int rt_device(void);
 int rt_kernel_of(const void *function, void **out);
 /* The device memory of a variable, allocated at first use, and its size. */
 int rt_symbol_of(const void *symbol, cud_addr *out, size_t *bytes);
+/* A device was reset: memory that is gone is allocated again at the next use. */
+void rt_symbols_forget(void);
 
 #endif

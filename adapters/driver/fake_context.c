@@ -246,15 +246,19 @@ cud_result cuDevicePrimaryCtxRelease_v2(cud_device device)
     return fake_end(CUD_SUCCESS);
 }
 
-/* Nothing is released: programs reset a device when they end. */
+/* As documented, the context stays in use, and so do pools' memory, and pages,
+ * which belong to no context. */
 cud_result cuDevicePrimaryCtxReset_v2(cud_device device)
 {
     struct fake_device *d;
     cud_result answer = fake_begin_device(__func__, device, &d);
 
-    return answer != CUD_SUCCESS
-               ? answer
-               : fake_end_sim(__func__, d, fake_complete_all(d));
+    if (answer != CUD_SUCCESS)
+        return answer;
+    answer = fake_end_sim(__func__, d, fake_device_reset(d));
+    if (answer == CUD_SUCCESS)
+        fake_locals_end(&d->primary);
+    return answer;
 }
 
 cud_result cuDevicePrimaryCtxSetFlags_v2(cud_device device, unsigned flags)

@@ -9,7 +9,7 @@ struct host_piece {
     struct host_piece *next;
     char *ptr;
     size_t bytes;
-    bool is_theirs; /* registered, not allocated here */
+    const struct fake_device *device; /* NULL: registered, not allocated here */
 };
 
 static struct host_piece *pieces;
@@ -42,14 +42,15 @@ bool fake_is_locked(cud_addr addr, size_t bytes)
            (p != NULL && bytes <= p->bytes - (addr - (uintptr_t)p->ptr));
 }
 
-static cud_result piece_keep(void *ptr, size_t bytes, bool is_theirs)
+static cud_result piece_keep(void *ptr, size_t bytes,
+                             const struct fake_device *device)
 {
     struct host_piece *p = calloc(1, sizeof *p);
 
     if (p == NULL)
         return CUD_OUT_OF_MEMORY;
     *p = (struct host_piece){
-        .next = pieces, .ptr = ptr, .bytes = bytes, .is_theirs = is_theirs};
+        .next = pieces, .ptr = ptr, .bytes = bytes, .device = device};
     pieces = p;
     return CUD_SUCCESS;
 }
@@ -72,7 +73,7 @@ cud_result cuMemHostAlloc(void **out, size_t bytes, unsigned flags)
         return fake_end(answer);
     if (bytes > SIZE_MAX / 2 || posix_memalign(&ptr, 4096, bytes) != 0)
         return fake_end(CUD_OUT_OF_MEMORY);
-    answer = piece_keep(ptr, bytes, false);
+    answer = piece_keep(ptr, bytes, d);
     if (answer == CUD_SUCCESS)
         *out = ptr;
     else
@@ -85,8 +86,18 @@ cud_result cuMemAllocHost_v2(void **out, size_t bytes)
     return cuMemHostAlloc(out, bytes, 0);
 }
 
+static void piece_remove(struct host_piece **at)
+{
+    struct host_piece *gone = *at;
+
+    *at = gone->next;
+    if (gone->device != NULL)
+        free(gone->ptr);
+    free(gone);
+}
+
 /* Queued copies may use the memory that is freed. */
-static cud_result wait_for_devices(const char *symbol)
+static larder_result wait_for_devices(void)
 {
     larder_result r = LARDER_OK;
 
@@ -96,9 +107,20 @@ static cud_result wait_for_devices(const char *symbol)
         if (d != NULL)
             r = fake_complete_all(d);
     }
-    return r == LARDER_OK ? CUD_SUCCESS
-                          : fake_broken(symbol, CUD_UNKNOWN,
-                                        "queued work cannot be waited for");
+    return r;
+}
+
+void fake_host_forget(const struct fake_device *d)
+{
+    struct host_piece **at = &pieces;
+
+    (void)wait_for_devices();
+    while (*at != NULL) {
+        if ((*at)->device == d)
+            piece_remove(at);
+        else
+            at = &(*at)->next;
+    }
 }
 
 static cud_result piece_drop(const char *symbol, const void *ptr,
@@ -112,15 +134,12 @@ static cud_result piece_drop(const char *symbol, const void *ptr,
         return answer;
     at = piece_at(ptr);
     gone = *at;
-    if (gone == NULL || gone->is_theirs != is_theirs)
+    if (gone == NULL || (gone->device == NULL) != is_theirs)
         return fake_end(fake_broken(symbol, CUD_INVALID_VALUE, "%s", wrong));
-    answer = is_theirs ? CUD_SUCCESS : wait_for_devices(symbol);
-    if (answer != CUD_SUCCESS)
-        return fake_end(answer);
-    *at = gone->next;
-    if (!is_theirs)
-        free(gone->ptr);
-    free(gone);
+    if (!is_theirs && wait_for_devices() != LARDER_OK)
+        return fake_end(fake_broken(symbol, CUD_UNKNOWN,
+                                    "queued work cannot be waited for"));
+    piece_remove(at);
     return fake_end(CUD_SUCCESS);
 }
 
@@ -143,7 +162,7 @@ cud_result cuMemHostRegister_v2(void *ptr, size_t bytes, unsigned flags)
     else if (piece_around((uintptr_t)ptr) != NULL)
         answer = ALREADY;
     else
-        answer = piece_keep(ptr, bytes, true);
+        answer = piece_keep(ptr, bytes, NULL);
     return fake_end(answer);
 }
 

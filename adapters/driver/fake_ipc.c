@@ -43,19 +43,33 @@ bool fake_ipc_find(cud_addr addr, struct sim_ipc *out)
     return o != NULL;
 }
 
-/* What was opened is unmapped with the device. */
-void fake_ipc_forget(int device)
+static larder_result unmap(struct fake_device *d, const struct opened *o)
+{
+    larder_result r = larder__sim_enter(d->sim);
+
+    return r == LARDER_OK ? larder__sim_leave(
+                                d->sim, larder__sim_ipc_close(d->sim, &o->at))
+                          : r;
+}
+
+static void opened_remove(struct opened **at)
+{
+    struct opened *gone = *at;
+
+    *at = gone->next;
+    free(gone);
+}
+
+void fake_ipc_forget(struct fake_device *d)
 {
     struct opened **at = &opened;
 
     while (*at != NULL) {
-        struct opened *o = *at;
-
-        if (o->device == device) {
-            *at = o->next;
-            free(o);
+        if ((*at)->device == fake_number(d)) {
+            (void)unmap(d, *at);
+            opened_remove(at);
         } else {
-            at = &o->next;
+            at = &(*at)->next;
         }
     }
 }
@@ -195,13 +209,9 @@ cud_result cuIpcCloseMemHandle(cud_addr addr)
         return fake_end(CUD_SUCCESS);
     }
     d = fake_device_get(o->device);
-    r = larder__sim_enter(d->sim);
+    r = unmap(d, o);
     if (r == LARDER_OK)
-        r = larder__sim_leave(d->sim, larder__sim_ipc_close(d->sim, &o->at));
-    if (r == LARDER_OK) {
-        *at = o->next;
-        free(o);
-    }
+        opened_remove(at);
     return fake_end_sim(__func__, d, r);
 }
 

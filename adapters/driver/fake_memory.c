@@ -122,6 +122,23 @@ cud_result cuMemFree_v2(cud_addr addr)
     return fake_end_sim(__func__, d, memory_free(d, addr));
 }
 
+larder_result fake_memory_free_all(struct fake_device *d)
+{
+    struct sim_range *range = d->sim->memory.base.next;
+    larder_result r = LARDER_OK;
+
+    while (r == LARDER_OK && range != NULL) {
+        struct sim_range *next = range->next;
+
+        /* It may be freed already, and open in another process. */
+        if (larder__sim_mem_find(d->sim, range->addr) == range &&
+            !fake_pool_owns(range->addr))
+            r = larder__device_mem_free(d->dev, range->addr);
+        range = next;
+    }
+    return r;
+}
+
 cud_result cuMemGetInfo_v2(size_t *free_bytes, size_t *total_bytes)
 {
     struct fake_device *d;

@@ -70,19 +70,41 @@ larder_result fake_device_open(struct fake_device *d, const char *spec,
     return LARDER_OK;
 }
 
-void fake_device_close(struct fake_device *d)
+/* Of all that a program has on the device, what is no memory. */
+static void objects_forget(struct fake_device *d)
 {
     fake_streams_forget(d);
     fake_modules_forget(d);
     fake_captures_forget(d);
+    fake_ipc_forget(d);
+    fake_managed_forget(fake_number(d));
+}
+
+void fake_device_close(struct fake_device *d)
+{
+    objects_forget(d);
     fake_pages_forget(fake_number(d));
     fake_pools_forget(fake_number(d));
-    fake_ipc_forget(fake_number(d));
-    fake_managed_forget(fake_number(d));
     larder_device_close(d->dev);
     free(d->waited);
     free(d->stream_used);
     memset(d, 0, sizeof *d);
+}
+
+larder_result fake_device_reset(struct fake_device *d)
+{
+    larder_result r = fake_complete_all(d);
+
+    if (r == LARDER_OK)
+        r = fake_memory_free_all(d);
+    if (r != LARDER_OK)
+        return r;
+    fake_waited_all(d);
+    fake_pools_settle(d);
+    objects_forget(d);
+    fake_events_forget(d);
+    fake_host_forget(d);
+    return LARDER_OK;
 }
 
 cud_result fake_init(void)

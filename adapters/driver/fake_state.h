@@ -93,6 +93,8 @@ int fake_number(const struct fake_device *d);
 larder_result fake_device_open(struct fake_device *d, const char *spec,
                                int ordinal);
 void fake_device_close(struct fake_device *d);
+/* What belongs to contexts of the device goes, once its work is done. */
+larder_result fake_device_reset(struct fake_device *d);
 /* Open the devices of the spec that the environment leaves visible, from
  * fake_devices[0] on; a test may have added others before.  Without an error
  * *count can be 0. */
@@ -161,6 +163,8 @@ cud_result fake_event_find(const char *symbol, cud_event event,
                            struct fake_device **d, uint64_t *out);
 /* The flags that one that was found was created with. */
 unsigned fake_event_flags(const struct fake_device *d, uint64_t inner);
+/* The program's events on the device go. */
+void fake_events_forget(struct fake_device *d);
 /* Whether the default stream waits for it, and it for the default stream. */
 bool fake_stream_is_blocking(cud_stream stream);
 void fake_streams_forget(const struct fake_device *d);
@@ -224,6 +228,8 @@ int fake_processors(const struct fake_device *d);
 /* The device that owns the memory; NULL: none.  The current one is asked first,
  * as devices that a test added may have the same addresses. */
 struct fake_device *fake_owner_of(cud_addr addr);
+/* Free the page-locked memory that was allocated in contexts of the device. */
+void fake_host_forget(const struct fake_device *d);
 /* Whether the host may be meant: managed memory, or no address that any device
  * hands out. */
 bool fake_is_on_host(cud_addr addr, size_t bytes);
@@ -273,6 +279,8 @@ bool fake_is_managed(cud_addr addr, size_t bytes);
  * another process; no mapped pages. */
 bool fake_allocation_find(cud_addr addr, struct sim_ipc *out);
 void fake_managed_forget(int device);
+/* Free the device's allocations that are of no pool. */
+larder_result fake_memory_free_all(struct fake_device *d);
 /* Managed memory that is on no device.  False: no host memory. */
 bool fake_managed_keep_host(const void *ptr, size_t bytes);
 void fake_managed_drop_host(const void *ptr);
@@ -296,7 +304,8 @@ void fake_pools_forget(int device);
 
 /* The opened memory of another process that contains the address. */
 bool fake_ipc_find(cud_addr addr, struct sim_ipc *out);
-void fake_ipc_forget(int device);
+/* Close what is open on the device. */
+void fake_ipc_forget(struct fake_device *d);
 
 /* ---- fake_graph.c ------------------------------------------------------- */
 

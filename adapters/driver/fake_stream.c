@@ -115,6 +115,7 @@ cud_result cuCtxGetStreamPriorityRange(int *least, int *greatest)
 
 static void stream_drop(struct fake_stream *gone)
 {
+    fake_device_get(gone->device)->stream_used[gone->number] = 0;
     fake_handle_drop(&gone->handle);
     free(gone);
 }
@@ -132,7 +133,6 @@ cud_result cuStreamDestroy_v2(cud_stream stream)
     d = fake_device_get(gone->device);
     fake_capture_drop(d, gone->number);
     r = larder_sim_complete(d->dev, gone->number);
-    d->stream_used[gone->number] = 0;
     stream_drop(gone);
     return fake_end_sim(__func__, d, r);
 }
@@ -377,6 +377,9 @@ bool fake_is_in_use(const struct fake_device *d, cud_addr addr, size_t bytes)
  * number of its device above it. */
 enum { EVENT_SHIFT = 56 };
 
+/* Beside the flags of its creation: the program's, not a pool's. */
+enum { EVENT_IS_THEIRS = 1 << 30 };
+
 cud_result fake_event_find(const char *symbol, cud_event event,
                            struct fake_device **d, uint64_t *out)
 {
@@ -433,7 +436,7 @@ cud_result cuEventCreate(cud_event *out, unsigned flags)
                                     flags));
     r = larder__device_event_create(d->dev, &event);
     if (r == LARDER_OK) {
-        event_of(d, event)->note.flags = flags;
+        event_of(d, event)->note.flags = flags | EVENT_IS_THEIRS;
         *out = (cud_event)(uintptr_t)(event | (uint64_t)(fake_number(d) + 1)
                                                   << EVENT_SHIFT);
     }
@@ -450,6 +453,20 @@ cud_result cuEventDestroy_v2(cud_event event)
         return answer;
     return fake_end_sim(__func__, d,
                         larder__device_event_destroy(d->dev, inner));
+}
+
+void fake_events_forget(struct fake_device *d)
+{
+    struct sim_slots *slots = &d->sim->events;
+
+    for (uint32_t i = 0; i < slots->count; i++) {
+        const struct sim_event *event = larder__sim_slots_at(slots, i);
+
+        if (event->slot.next == SIM_SLOT_TAKEN &&
+            (event->note.flags & EVENT_IS_THEIRS) != 0)
+            (void)larder__device_event_destroy(
+                d->dev, larder__sim_slots_handle(slots, event));
+    }
 }
 
 cud_result cuEventRecord(cud_event event, cud_stream stream)

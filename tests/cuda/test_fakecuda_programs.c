@@ -247,6 +247,59 @@ static void code_that_is_not_read_has_what_was_registered(void **state)
     assert_int_equal(DRIVER(cuLibraryUnload)(library), 0);
 }
 
+/* ---- resets ------------------------------------------------------------------------ */
+
+static size_t free_bytes(void)
+{
+    size_t left = 0;
+    size_t all;
+
+    assert_int_equal(DRIVER(cuMemGetInfo_v2)(&left, &all), 0);
+    return left;
+}
+
+static void a_reset_takes_what_belongs_to_the_context(void **state)
+{
+    const cud_page_prop prop = {
+        .type = CUD_PAGE_PINNED,
+        .location = {.type = CUD_ON_DEVICE, .id = 0},
+    };
+    void *library = load(&code);
+    cud_addr addr;
+    cud_addr managed;
+    cud_addr pooled;
+    void *host = NULL;
+    cud_page page;
+    cud_stream stream;
+    cud_event event;
+    size_t before = free_bytes();
+
+    (void)state;
+    assert_int_equal(DRIVER(cuMemAlloc_v2)(&addr, MIB(4)), 0);
+    assert_int_equal(DRIVER(cuMemAllocManaged)(&managed, MIB(4), 1), 0);
+    assert_int_equal(DRIVER(cuMemHostAlloc)(&host, 64, 0), 0);
+    assert_int_equal(DRIVER(cuMemAllocAsync)(&pooled, MIB(2), NULL), 0);
+    assert_int_equal(DRIVER(cuMemCreate)(&page, MIB(2), &prop, 0), 0);
+    assert_int_equal(DRIVER(cuStreamCreate)(&stream, 0), 0);
+    assert_int_equal(DRIVER(cuEventCreate)(&event, 0), 0);
+    assert_three(variable(library, "three", 3 * sizeof(int)));
+
+    assert_int_equal(DRIVER(cuDevicePrimaryCtxReset_v2)(0), 0);
+    assert_int_equal(free_bytes(), before - MIB(4)); /* pools' and pages stay */
+    assert_int_equal(DRIVER(cuMemFree_v2)(addr), CUD_INVALID_VALUE);
+    assert_int_equal(DRIVER(cuMemAdvise)(managed, 1, 1, 0), CUD_INVALID_VALUE);
+    assert_int_equal(DRIVER(cuMemFreeHost)(host), CUD_INVALID_VALUE);
+    assert_int_equal(DRIVER(cuStreamDestroy_v2)(stream), CUD_INVALID_HANDLE);
+    assert_int_equal(DRIVER(cuEventQuery)(event), CUD_INVALID_HANDLE);
+    assert_int_equal(DRIVER(cuMemFreeAsync)(pooled, NULL), 0);
+    assert_int_equal(DRIVER(cuCtxSynchronize)(), 0);
+    assert_int_equal(DRIVER(cuMemRelease)(page), 0);
+    assert_int_equal(free_bytes(), before);
+    /* The context is in use as before. */
+    assert_three(variable(library, "three", 3 * sizeof(int)));
+    assert_int_equal(DRIVER(cuLibraryUnload)(library), 0);
+}
+
 /* ---- rectangles -------------------------------------------------------------------- */
 
 /* CUDA_MEMCPY3D's source or target. */
@@ -699,6 +752,7 @@ int main(void)
         TEST(a_device_that_goes_takes_what_is_on_it),
         TEST(code_that_is_not_read_has_what_was_registered),
         TEST(boxes_are_copied_by_rows),
+        TEST(a_reset_takes_what_belongs_to_the_context),
         TEST(a_box_between_devices_names_contexts_that_exist),
         TEST(rectangles_are_filled_by_rows),
         TEST(a_name_means_what_it_did_in_the_program_s_release),

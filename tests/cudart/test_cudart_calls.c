@@ -785,6 +785,34 @@ static void a_variable_has_memory_when_it_is_used(void **state)
     assert_int_equal(cudaGetSymbolAddress(&addr, &value), RT_INVALID_SYMBOL);
 }
 
+static void a_reset_frees_memory_and_begins_afresh(void **state)
+{
+    void **image = __cudaRegisterFatBinary(double_of_a_variable);
+    int value = 7;
+    size_t before = 0;
+    size_t after = 0;
+    size_t all = 0;
+    void *memory = NULL;
+    cud_stream stream;
+
+    (void)state;
+    __cudaRegisterVar(image, double_of_a_variable, NULL, "variable", 0, 64, 0,
+                      1);
+    OK(cudaDeviceReset());
+    OK(cudaMemGetInfo(&before, &all));
+    OK(cudaMalloc(&memory, MIB(4)));
+    OK(cudaStreamCreate(&stream));
+    OK(cudaMemcpyToSymbol(double_of_a_variable, &value, sizeof value, 0,
+                          RT_HOST_TO_DEVICE));
+    OK(cudaDeviceReset());
+    OK(cudaMemGetInfo(&after, &all));
+    assert_int_equal(after, before);
+    assert_no_stream(stream);
+    assert_int_equal(cudaFree(memory), RT_INVALID_VALUE);
+    OK(cudaMemcpyToSymbol(double_of_a_variable, &value, sizeof value, 0,
+                          RT_HOST_TO_DEVICE));
+}
+
 /* ---- order ------------------------------------------------------------------------ */
 
 static void the_host_is_called_in_a_stream_s_order(void **state)
@@ -886,6 +914,7 @@ int main(void)
         cmocka_unit_test(registered_kernels_can_be_launched),
         cmocka_unit_test(a_pushed_launch_configuration_is_popped_unchanged),
         cmocka_unit_test(a_variable_has_memory_when_it_is_used),
+        cmocka_unit_test(a_reset_frees_memory_and_begins_afresh),
         cmocka_unit_test(the_host_is_called_in_a_stream_s_order),
         cmocka_unit_test(a_graph_keeps_its_objects),
         cmocka_unit_test(calls_that_are_not_simulated_return_not_supported),

@@ -6,6 +6,7 @@ Prints a line of JSON: what each check found, by name.  Exit status 1 if one
 failed, whose words go to the standard error."""
 
 import contextlib
+import copy
 import functools
 import json
 import os
@@ -27,20 +28,16 @@ class Failed(Exception):
     pass
 
 
-class Watched:
-    def __init__(self, folder):
-        self.folder = folder
-
-    def moves(self):
-        """Of all processes; Failed if a byte differed after one."""
-        total = 0
-        for name in os.listdir(self.folder):
-            with open(os.path.join(self.folder, name), encoding="utf-8") as file:
-                moves, compared, _, wrong = map(int, file.read().split())
-            if wrong > 0:
-                raise Failed(f"{wrong} of {compared} allocations differed")
-            total += moves
-        return total
+def moves_in(folder):
+    """How often something moved, in all processes; Failed if a byte differed after."""
+    total = 0
+    for name in os.listdir(folder):
+        with open(os.path.join(folder, name), encoding="utf-8") as file:
+            moves, compared, _, wrong = map(int, file.read().split())
+        if wrong > 0:
+            raise Failed(f"{wrong} of {compared} allocations differed")
+        total += moves
+    return total
 
 
 class Wheel:
@@ -84,17 +81,15 @@ class Wheel:
 
     @contextlib.contextmanager
     def watched(self, **more):
-        """Meanwhile all that lives is compared before and after each move
-        (tests/torch/watched_torch.c)."""
-        usual = dict(self.environment)
+        """Another, for which all that lives is compared before and after each move
+        (tests/torch/watched_torch.c), and the folder where that is told."""
         with tempfile.TemporaryDirectory() as folder:
-            self.environment.update(
-                more, LARDER_LIBRARY_DIR=self.watching, LARDER_WATCHED=folder
-            )
-            try:
-                yield Watched(folder)
-            finally:
-                self.environment = usual
+            other = copy.copy(self)
+            other.environment = {
+                **self.environment, **more,
+                "LARDER_LIBRARY_DIR": self.watching, "LARDER_WATCHED": folder,
+            }
+            yield other, folder
 
     def subject(self, name, *arguments):
         """Its last line."""
@@ -227,9 +222,9 @@ def least_device(wheel, name, peak):
     """The first of TIGHT_PARTS on which it finishes, its MiB, and what moved."""
     for parts in TIGHT_PARTS:
         mib = peak * parts // 100 // GRANULE * 2
-        with wheel.watched() as watched:
-            if not is_refused(wheel, f"{mib}MiB", name):
-                return parts, mib, watched.moves()
+        with wheel.watched() as (watched, folder):
+            if not is_refused(watched, f"{mib}MiB", name):
+                return parts, mib, moves_in(folder)
     raise Failed(f"does not finish on {mib} MiB, {TIGHT_PARTS[-1]} % of its peak")
 
 
@@ -263,12 +258,12 @@ def beside(wheel, name, **environment):
     if name == "ranks":
         runner += ["torch.distributed.run", "--nproc-per-node", "2", "--module"]
     path = os.path.join(SUBJECTS, "beside_moves.py")
-    with wheel.watched(**environment) as watched:
-        wheel.run(
+    with wheel.watched(**environment) as (watched, folder):
+        watched.run(
             *runner, "larder.torch", path, name,
             device=f"512MiB,count={BESIDE[name]}",
         )
-        return watched.moves()
+        return moves_in(folder)
 
 
 def check_beside(wheel, name):

@@ -133,6 +133,15 @@ class Modules(LabCase):
         )
         self.assertEqual(out.shape, (2, 2, 5, 4))
 
+    def test_layers_keep_and_check_their_options(self):
+        pool = nn.AvgPool2d(2, padding=1)
+        self.assertEqual((pool.kernel_size, pool.padding), (2, 1))
+        self.assertEqual(repr(nn.AdaptiveAvgPool2d(1)), "AdaptiveAvgPool2d(output_size=1)")
+        self.assertEqual(repr(nn.L1Loss()), "L1Loss()")
+        for layer in (nn.PixelShuffle, nn.AvgPool1d, nn.Threshold):
+            with self.assertRaisesRegex(TypeError, f"{layer.__name__} needs"):
+                layer()
+
     def test_losses(self):
         logits = torch.zeros(4, 5)
         loss = nn.CrossEntropyLoss()(logits, torch.tensor([0, 1, 2, 3]))

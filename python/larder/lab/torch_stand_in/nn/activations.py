@@ -7,15 +7,6 @@ from larder.lab.torch_stand_in.nn.module import Module
 from larder.lab.torch_stand_in.nn.wrapping import Wrapping, classes
 
 
-class _Activation(Wrapping):
-    def extra_repr(self):
-        return ", ".join(
-            f"{name}={getattr(self, name)!r}"
-            for name in self._options
-            if name != "inplace" or self.inplace
-        )
-
-
 _TABLE = """
     ReLU relu           ReLU6 relu6         LeakyReLU leaky_relu
     ELU elu             SELU selu           CELU celu
@@ -26,8 +17,7 @@ _TABLE = """
     GLU glu             Tanh tanh           Sigmoid sigmoid
     Softmax softmax     LogSoftmax log_softmax
 """
-globals().update(classes(_Activation, __name__, _TABLE))
-Threshold._options = {"threshold": 0.0, "value": 0.0, "inplace": False}
+globals().update(classes(Wrapping, __name__, _TABLE, inputs=1))
 Softmax._options = LogSoftmax._options = {"dim": None}
 
 

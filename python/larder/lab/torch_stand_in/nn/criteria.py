@@ -12,6 +12,9 @@ class _Loss(Wrapping):
                 del named[name]
         super().__init__(*arguments, **named)
 
+    def extra_repr(self):
+        return ""
+
 
 _TABLE = """
     CrossEntropyLoss cross_entropy  NLLLoss nll_loss    MSELoss mse_loss

@@ -8,6 +8,7 @@ from larder.lab.making import empty
 from larder.lab.tensors import Parameter
 from larder.lab.torch_stand_in.nn import functional, init
 from larder.lab.torch_stand_in.nn.module import Module
+from larder.lab.torch_stand_in.nn.wrapping import Wrapping, classes
 from larder.lab.views import flatten, unflatten
 
 
@@ -307,37 +308,14 @@ class MaxPool2d(Module):
         )
 
 
-class _Given(Module):
-    """A function of the input and of the module's arguments."""
-
-    def __init__(self, *arguments, **named):
-        super().__init__()
-        self._arguments = arguments
-        self._named = named
-
-    def forward(self, input):
-        return self._function(input, *self._arguments, **self._named)
-
-    def extra_repr(self):
-        return ", ".join(
-            [str(one) for one in self._arguments]
-            + [f"{name}={value}" for name, value in self._named.items()]
-        )
-
-
-def _given(name, function):
-    body = {"_function": staticmethod(function), "__module__": __name__}
-    return type(name, (_Given,), body)
-
-
-AvgPool1d = _given("AvgPool1d", functional.avg_pool1d)
-AvgPool2d = _given("AvgPool2d", functional.avg_pool2d)
-MaxPool1d = _given("MaxPool1d", functional.max_pool1d)
-AdaptiveAvgPool1d = _given("AdaptiveAvgPool1d", functional.adaptive_avg_pool1d)
-AdaptiveAvgPool2d = _given("AdaptiveAvgPool2d", functional.adaptive_avg_pool2d)
-AdaptiveMaxPool2d = _given("AdaptiveMaxPool2d", functional.adaptive_max_pool2d)
-Upsample = _given("Upsample", functional.interpolate)
-PixelShuffle = _given("PixelShuffle", functional.pixel_shuffle)
+_TABLE = """
+    AvgPool1d avg_pool1d    AvgPool2d avg_pool2d    MaxPool1d max_pool1d
+    AdaptiveAvgPool1d adaptive_avg_pool1d
+    AdaptiveAvgPool2d adaptive_avg_pool2d
+    AdaptiveMaxPool2d adaptive_max_pool2d
+    Upsample interpolate    PixelShuffle pixel_shuffle
+"""
+globals().update(classes(Wrapping, __name__, _TABLE, inputs=1))
 
 
 class ZeroPad2d(Module):

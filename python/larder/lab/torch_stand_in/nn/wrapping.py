@@ -8,7 +8,7 @@ from larder.lab.torch_stand_in.nn.module import Module
 
 
 class Wrapping(Module):
-    """A call of `_function` with `_options`, the defaults of its options."""
+    """A call of `_function` with `_options`: their defaults, `empty` for none."""
 
     def __init__(self, *arguments, **named):
         super().__init__()
@@ -21,6 +21,8 @@ class Wrapping(Module):
                 raise not_covered(f"{type(self).__name__}'s {name}")
             options[name] = value
         for name, value in options.items():
+            if value is inspect.Parameter.empty:
+                raise TypeError(f"{type(self).__name__} needs {name}")
             if name in ("weight", "pos_weight"):
                 self.register_buffer(name, value)
             else:
@@ -30,20 +32,27 @@ class Wrapping(Module):
         options = {name: getattr(self, name) for name in self._options}
         return self._function(*inputs, **options)
 
+    def extra_repr(self):
+        return ", ".join(
+            f"{name}={getattr(self, name)!r}"
+            for name in self._options
+            if name != "inplace" or self.inplace
+        )
 
-def classes(base, module, table):
-    """Subclasses of `base` for a table of names and the names of functions, whose
-    own defaults are the options'."""
+
+def classes(base, module, table, inputs=None):
+    """Subclasses of `base` for a table of names and the names of functions.  Their
+    parameters after so many inputs are the options; None: those with defaults."""
     words = table.split()
     for name, function in zip(words[::2], words[1::2]):
         function = getattr(functional, function)
-        parameters = inspect.signature(function).parameters.values()
+        given = list(inspect.signature(function).parameters.values())[inputs or 0 :]
         body = {
             "_function": staticmethod(function),
             "_options": {
                 one.name: one.default
-                for one in parameters
-                if one.default is not one.empty
+                for one in given
+                if inputs or one.default is not one.empty
             },
             "__doc__": f"functional.{function.__name__} as a module.",
             "__module__": module,

@@ -53,6 +53,33 @@ static inline larder_device *cuda_up(const char *sim, int number,
     return dev;
 }
 
+/* Recreates the first `count` devices of the stand-in.  The context of the first
+ * is current in this thread. */
+static inline void context_up(const char *sim, int count)
+{
+    static cud_context own;
+
+    assert_int_equal(DRIVER(cuInit)(0), 0);
+    for (int i = 0; i < count; i++) {
+        int got;
+
+        assert_ok(fake()->add(sim, i, &got));
+    }
+    assert_int_equal(DRIVER(cuDevicePrimaryCtxRetain)(&own, 0), 0);
+    assert_int_equal(DRIVER(cuCtxSetCurrent)(own), 0);
+    fake()->forget();
+}
+
+static inline void context_down(int count)
+{
+    cud_context popped;
+
+    DRIVER(cuCtxPopCurrent_v2)(&popped);
+    for (int i = 0; i < count; i++)
+        fake()->remove(i);
+    fake()->forget();
+}
+
 static inline void cuda_down(larder_device *dev, int number)
 {
     assert_ok(larder_device_close(dev));

@@ -8,28 +8,15 @@
 
 static int set_up(void **state)
 {
-    static cud_context own;
-    int number;
-
     (void)state;
-    assert_int_equal(DRIVER(cuInit)(0), 0);
-    assert_ok(fake()->add("sim:64MiB,count=2", 0, &number));
-    assert_ok(fake()->add("sim:64MiB,count=2", 1, &number));
-    assert_int_equal(DRIVER(cuDevicePrimaryCtxRetain)(&own, 0), 0);
-    assert_int_equal(DRIVER(cuCtxSetCurrent)(own), 0);
-    fake()->forget();
+    context_up("sim:64MiB,count=2", 2);
     return 0;
 }
 
 static int tear_down(void **state)
 {
-    cud_context popped;
-
     (void)state;
-    DRIVER(cuCtxPopCurrent_v2)(&popped);
-    fake()->remove(0);
-    fake()->remove(1);
-    fake()->forget();
+    context_down(2);
     return 0;
 }
 

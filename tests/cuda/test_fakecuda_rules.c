@@ -24,29 +24,17 @@ static const cud_access access_0 = {
     .flags = CUD_READ_WRITE,
 };
 
-/* A device whose context is current in this thread. */
 static int set_up(void **state)
 {
-    static cud_context own;
-    int number;
-
     (void)state;
-    assert_int_equal(DRIVER(cuInit)(0), 0);
-    assert_ok(fake()->add("sim:64MiB,events=manual", 0, &number));
-    assert_int_equal(DRIVER(cuDevicePrimaryCtxRetain)(&own, 0), 0);
-    assert_int_equal(DRIVER(cuCtxSetCurrent)(own), 0);
-    fake()->forget();
+    context_up("sim:64MiB,events=manual", 1);
     return 0;
 }
 
 static int tear_down(void **state)
 {
-    cud_context popped;
-
     (void)state;
-    DRIVER(cuCtxPopCurrent_v2)(&popped);
-    fake()->remove(0);
-    fake()->forget();
+    context_down(1);
     return 0;
 }
 

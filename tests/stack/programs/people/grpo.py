@@ -1,5 +1,6 @@
 """GRPO with TRL: completions are generated, rewarded and learnt from.
-Needs: transformers, accelerate, trl, datasets, tokenizers."""
+Needs: transformers, accelerate, trl, datasets, tokenizers
+Goes by: whether the sampled tokens end a text, and their rewards."""
 
 from datasets import Dataset
 from tokenizers import Tokenizer, models, pre_tokenizers
@@ -13,10 +14,10 @@ tokenizer = PreTrainedTokenizerFast(
     tokenizer_object=tokenizer, pad_token="<pad>", eos_token="<eos>", unk_token="<unk>"
 )
 prompts = [" ".join(f"w{at + i}" for i in range(12)) for at in range(16)]
-model = GPT2LMHeadModel(GPT2Config(
+GPT2LMHeadModel(GPT2Config(
     vocab_size=2000, n_layer=2, n_embd=128, n_head=4, n_positions=128, bos_token_id=1,
     eos_token_id=1, pad_token_id=0,
-))
+)).save_pretrained("start")
 
 
 def short_is_good(completions, **kwargs):
@@ -28,6 +29,6 @@ config = GRPOConfig(
     max_completion_length=16, max_prompt_length=12, logging_steps=1, report_to="none",
     save_strategy="no", bf16=True, beta=0.04,
 )
-trainer = GRPOTrainer(model, short_is_good, config, Dataset.from_dict({"prompt": prompts}),
+trainer = GRPOTrainer("start", short_is_good, config, Dataset.from_dict({"prompt": prompts}),
                       processing_class=tokenizer)
 trainer.train()

@@ -29,7 +29,7 @@ torch.manual_seed(0)
 model = torch.nn.Sequential(*[Block() for _ in range(3)]).cuda()
 for block in model:
     parallelize_module(block, mesh, {"up": ColwiseParallel(), "down": RowwiseParallel()})
-optimizer = torch.optim.AdamW(model.parameters(), foreach=True)
+optimizer = torch.optim.AdamW(model.parameters(), foreach=False)
 for _ in range(3):
     torch.manual_seed(1)
     model(torch.randn(8, 128, 512, device="cuda")).square().mean().backward()

@@ -69,6 +69,8 @@ larder_result larder__range_destroy(struct allocator *a, struct segment *s)
     larder_result r = larder__order_sync(a, s->heap);
 
     larder__carry_leave(a, s);
+    /* Stops at the last page that is mapped: reading the rest of the table, as
+     * long as the device is large, would cost a page fault for each piece of it. */
     for (size_t i = 0, end; s->page_count > 0 && i < pages; i = end) {
         struct orphan orphan = {.handle = s->pages[i],
                                 .mapped_at = page_at(s, i)};
@@ -78,6 +80,8 @@ larder_result larder__range_destroy(struct allocator *a, struct segment *s)
             continue;
         end = page_handle_end(s, i);
         orphan.bytes = pages_bytes(end - i);
+        larder__assert(end - i <= s->page_count);
+        s->page_count -= end - i;
         a->page_count -= end - i;
         larder__orphan_try_release(a, orphan);
     }

@@ -10,7 +10,6 @@
 #include "convert/flames.h"
 #include "convert/perfetto.h"
 #include "convert_trace.h"
-#include "help.h"
 #include "new_file.h"
 #include "recorded_report.h"
 #include "replay/replay.h"
@@ -21,20 +20,6 @@
 #include "trace/trace_source.h"
 #include "trace/trace_zstd.h"
 #include "snapshot/plain_text.h"
-
-enum row { ROW_DEVICE, ROW_POLICY, ROW_CONF };
-
-static const struct cli_option convert_table[] = {
-    [ROW_DEVICE] = {"device", "N|SPEC",
-                    "for a snapshot, the device to convert (the first\n"
-                    "with events); for a trace, the device to replay\n"
-                    "it on (" REPLAY_DEVICE_DEFAULT ")"},
-    [ROW_POLICY] = {"policy", "larder|pytorch|direct",
-                    "for a trace, how memory is chosen (pytorch)"},
-    [ROW_CONF] = {"conf", "K:V,...",
-                  "for a trace, settings in PyTorch's grammar"},
-    {NULL, NULL, NULL},
-};
 
 enum format {
     FORMAT_TRACE,
@@ -67,6 +52,20 @@ struct settings {
     bool packed;        /* with zstd */
     const char *device; /* as given */
     struct replay_options options;
+};
+
+static const struct cli_option convert_table[] = {
+    {"device", "N|SPEC",
+     "for a snapshot, the device to convert (the first\n"
+     "with events); for a trace, the device to replay\n"
+     "it on (" REPLAY_DEVICE_DEFAULT ")",
+     CLI_INTO(struct settings, device)},
+    {"policy", "larder|pytorch|direct",
+     "for a trace, how memory is chosen (pytorch)",
+     CLI_TAKE(take_policy, struct settings, options.policy)},
+    {"conf", "K:V,...", "for a trace, settings in PyTorch's grammar",
+     CLI_INTO(struct settings, options.conf)},
+    {.name = NULL},
 };
 
 static bool cmd_convert_fail(const char *path, const char *text)
@@ -112,22 +111,6 @@ static bool is_picture(enum format format)
            format == FORMAT_FOLDED || format == FORMAT_COLLAPSED;
 }
 
-static bool cmd_convert_set_option(struct settings *s, const struct cli_args *a,
-                                   int row)
-{
-    switch ((enum row)row) {
-    case ROW_DEVICE:
-        s->device = a->value;
-        break;
-    case ROW_POLICY:
-        return take_policy(a, &s->options.policy);
-    case ROW_CONF:
-        s->options.conf = a->value;
-        break;
-    }
-    return true;
-}
-
 static int check_names(const struct cli_command *self, struct settings *s)
 {
     enum format in;
@@ -155,20 +138,13 @@ static int check_names(const struct cli_command *self, struct settings *s)
     return CLI_EXIT_OK;
 }
 
-static bool cmd_convert_take(void *ctx, const struct cli_args *a, int got)
+static bool cmd_convert_operand(void *settings, const struct cli_args *a)
 {
-    struct settings *s = ctx;
+    struct settings *s = settings;
 
-    if (got != CLI_OPERAND)
-        return cmd_convert_set_option(s, a, got);
-    if (s->in == NULL) {
-        s->in = a->value;
-    } else if (s->out == NULL) {
-        s->out = a->value;
-    } else {
-        cli_bad_usage(a->command, "unexpected '%s' after IN OUT", a->value);
-        return false;
-    }
+    if (s->out != NULL)
+        return cli_refuse(a, "unexpected '%s' after IN OUT", a->value);
+    *(s->in == NULL ? &s->in : &s->out) = a->value;
     return true;
 }
 
@@ -176,7 +152,7 @@ static bool cmd_convert_take(void *ctx, const struct cli_args *a, int got)
 static int cmd_convert_read_settings(const struct cli_command *self, int argc,
                                      char **argv, struct settings *s)
 {
-    int status = cli_read(self, argc, argv, cmd_convert_take, s);
+    int status = cli_read(self, argc, argv, cmd_convert_operand, s);
 
     return status >= 0 || check_names(self, s) == CLI_EXIT_OK ? status
                                                               : CLI_EXIT_BAD;

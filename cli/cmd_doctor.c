@@ -7,11 +7,14 @@
 #include "commands.h"
 #include "doctor.h"
 
-enum row { ROW_JSON };
+struct settings {
+    bool json;
+};
 
 static const struct cli_option doctor_table[] = {
-    [ROW_JSON] = {"json", NULL, "print one object, for programs"},
-    {NULL, NULL, NULL},
+    {"json", NULL, "print one object, for programs",
+     CLI_INTO(struct settings, json)},
+    {.name = NULL},
 };
 
 static const char *const grade_names[] = {
@@ -87,20 +90,10 @@ static bool cmd_doctor_print_json(const struct doctor *d)
 
 /* ---- the command ---------------------------------------------------------------- */
 
-static bool cmd_doctor_take(void *ctx, const struct cli_args *a, int got)
-{
-    if (got == CLI_OPERAND) {
-        cli_bad_usage(a->command, "unexpected '%s'", a->value);
-        return false;
-    }
-    *(bool *)ctx = true;
-    return true;
-}
-
 static int run_doctor(const struct cli_command *self, int argc, char **argv)
 {
-    bool json = false;
-    int status = cli_read(self, argc, argv, cmd_doctor_take, &json);
+    struct settings s = {.json = false};
+    int status = cli_read(self, argc, argv, NULL, &s);
     struct doctor *d;
 
     if (status >= 0)
@@ -115,7 +108,7 @@ static int run_doctor(const struct cli_command *self, int argc, char **argv)
     doctor_limits(d);
     doctor_settings(d);
     status = count_of(d, DOCTOR_PROBLEM) > 0 ? CLI_EXIT_NO : CLI_EXIT_OK;
-    if (!json) {
+    if (!s.json) {
         print_text(d);
     } else if (!cmd_doctor_print_json(d)) {
         fputs("larder doctor: out of host memory\n", stderr);

@@ -16,43 +16,10 @@
 #include "exec_child.h"
 #include "exec_place.h"
 #include "exec_report.h"
-#include "help.h"
 #include "new_file.h"
 #include "take_capacity.h"
 
 #define SIM_DEFAULT "24GiB"
-
-enum row {
-    ROW_SIM,
-    ROW_PRELOAD,
-    ROW_LIMIT,
-    ROW_MINIMUM,
-    ROW_REPORT,
-    ROW_JSON,
-    ROW_QUIET
-};
-
-static const struct cli_option exec_table[] = {
-    [ROW_SIM] = {"sim", "SIZE|CARD[,...]",
-                 "the simulated GPUs, as in sim:SIZE,...\n(" SIM_DEFAULT
-                 "), or a card such as h100; none: this\nmachine's own"},
-    [ROW_PRELOAD] = {"preload", "WORDS",
-                     "run Larder under the program: cache (with\n"
-                     "migrate, unless LARDER_CONF has migrate:off),\n"
-                     "limit, or either with ,pause\n"
-                     "(larder-preload(7))"},
-    [ROW_LIMIT] = {"limit", "SIZE",
-                   "limit what each process that uses Larder holds\n"
-                   "of each device"},
-    [ROW_MINIMUM] = {"minimum", "SIZE",
-                     "the memory kept for each such process"},
-    [ROW_REPORT] = {"report", "FILE",
-                    "write the report to this file instead of the\n"
-                    "standard error"},
-    [ROW_JSON] = {"json", NULL, "report as JSON, one line for each GPU used"},
-    [ROW_QUIET] = {"quiet", NULL, "no report"},
-    {NULL, NULL, NULL},
-};
 
 struct exec_size {
     const char *text; /* NULL: not given */
@@ -70,18 +37,44 @@ struct exec_settings {
     char **words; /* of the program, ended by NULL */
 };
 
-static bool read_size(const struct cli_command *self,
-                      const struct cli_args *args, int row,
-                      struct exec_size *out)
+static bool take_size(const struct cli_args *a, void *out)
 {
-    out->text = args->value;
-    if (larder_parse_size(args->value, &out->bytes) == LARDER_OK &&
-        out->bytes > 0)
-        return true;
-    cli_bad_usage(self, "--%s '%s' is not a size: expected one such as 8GiB",
-                  self->options[row].name, args->value);
-    return false;
+    struct exec_size *size = out;
+
+    if (!take_device(a, &size->text))
+        return false;
+    return (larder_parse_size(a->value, &size->bytes) == LARDER_OK &&
+            size->bytes > 0) ||
+           cli_refuse(a, "--%s '%s' is not a size: expected one such as 8GiB",
+                      a->option->name, a->value);
 }
+
+static const struct cli_option exec_table[] = {
+    {"sim", "SIZE|CARD[,...]",
+     "the simulated GPUs, as in sim:SIZE,...\n(" SIM_DEFAULT
+     "), or a card such as h100; none: this\nmachine's own",
+     CLI_TAKE(take_device, struct exec_settings, sim)},
+    {"preload", "WORDS",
+     "run Larder under the program: cache (with\n"
+     "migrate, unless LARDER_CONF has migrate:off),\n"
+     "limit, or either with ,pause\n"
+     "(larder-preload(7))",
+     CLI_INTO(struct exec_settings, preload)},
+    {"limit", "SIZE",
+     "limit what each process that uses Larder holds\n"
+     "of each device",
+     CLI_TAKE(take_size, struct exec_settings, limit)},
+    {"minimum", "SIZE", "the memory kept for each such process",
+     CLI_TAKE(take_size, struct exec_settings, minimum)},
+    {"report", "FILE",
+     "write the report to this file instead of the\n"
+     "standard error",
+     CLI_INTO(struct exec_settings, report)},
+    {"json", NULL, "report as JSON, one line for each GPU used",
+     CLI_INTO(struct exec_settings, is_json)},
+    {"quiet", NULL, "no report", CLI_INTO(struct exec_settings, is_quiet)},
+    {.name = NULL},
+};
 
 static bool is_preload_word(const char *at, size_t length)
 {
@@ -122,34 +115,11 @@ static int cmd_exec_read_settings(const struct cli_command *self, int argc,
     int got;
 
     cli_args_init(&args, self, argc, argv);
-    while ((got = cli_next(&args)) != CLI_END && got != CLI_OPERAND) {
-        if (got == CLI_HELP) {
-            cli_help_command(self);
-            return CLI_EXIT_OK;
-        }
-        if (got == CLI_WRONG ||
-            ((got == ROW_SIM || got == ROW_LIMIT || got == ROW_MINIMUM) &&
-             !take_capacity_check(&args, got)))
-            return CLI_EXIT_BAD;
-        if (got == ROW_SIM)
-            s->sim = args.value;
-        else if (got == ROW_PRELOAD)
-            s->preload = args.value;
-        else if (got == ROW_LIMIT || got == ROW_MINIMUM) {
-            if (!read_size(self, &args, got,
-                           got == ROW_LIMIT ? &s->limit : &s->minimum))
-                return CLI_EXIT_BAD;
-        } else if (got == ROW_REPORT)
-            s->report = args.value;
-        else if (got == ROW_JSON)
-            s->is_json = true;
-        else
-            s->is_quiet = true;
-    }
+    got = cli_options(&args, s);
     if (got == CLI_END)
         return cli_bad_usage(self, "no program; expected PROGRAM [ARG...]");
     s->words = &argv[args.next - 1];
-    return -1;
+    return got == CLI_OPERAND ? -1 : got;
 }
 
 /* This machine's driver, which writes no report. */

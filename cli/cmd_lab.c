@@ -11,64 +11,42 @@
 #include "take_capacity.h"
 #include "take_setting.h"
 
-enum row { ROW_DEVICE, ROW_POLICY, ROW_CONF, ROW_SEED, ROW_SNAPSHOT, ROW_JSON };
-
-static const struct cli_option lab_table[] = {
-    [ROW_DEVICE] = {"device", "SPEC",
-                    "the simulated GPU (" LAB_DEVICE_DEFAULT ")"},
-    [ROW_POLICY] = {"policy", "larder|pytorch|direct", "how memory is chosen"},
-    [ROW_CONF] = {"conf", "K:V,...",
-                  "settings in PyTorch's grammar (default: LARDER_CONF\n"
-                  "in the environment)"},
-    [ROW_SEED] = {"seed", "N", "seed of the random numbers (1)"},
-    [ROW_SNAPSHOT] = {"snapshot", "FILE",
-                      "write the events and the final state to FILE.json\n"
-                      "or FILE.pickle at the end"},
-    [ROW_JSON] = {"json", NULL,
-                  "print one line with an object for each statement"},
-    {NULL, NULL, NULL},
-};
-
-static bool cmd_lab_set_option(struct lab_python *run, const struct cli_args *a,
-                               int row)
+static bool take_seed(const struct cli_args *a, void *out)
 {
-    larder_policy policy;
     uint64_t seed;
 
-    switch ((enum row)row) {
-    case ROW_DEVICE:
-        run->device = a->value;
-        return take_capacity_check(a, row);
-    case ROW_POLICY:
-        run->policy = a->value;
-        return take_policy(a, &policy);
-    case ROW_CONF:
-        return take_conf(a, &run->conf);
-    case ROW_SEED:
-        run->seed = a->value;
-        return cli_number(a, row, 1, INT64_MAX, &seed);
-    case ROW_SNAPSHOT:
-        run->snapshot = a->value;
-        return lab_check_snapshot(a);
-    case ROW_JSON:
-        run->json = true;
-        break;
-    }
-    return true;
+    return cli_take_number(a, &seed) && cli_take_text(a, out);
 }
 
-static bool cmd_lab_take(void *ctx, const struct cli_args *a, int got)
+static const struct cli_option lab_table[] = {
+    {"device", "SPEC", "the simulated GPU (" LAB_DEVICE_DEFAULT ")",
+     CLI_TAKE(take_device, struct lab_python, device)},
+    {"policy", "larder|pytorch|direct", "how memory is chosen",
+     CLI_TAKE(lab_take_policy, struct lab_python, policy)},
+    {"conf", "K:V,...",
+     "settings in PyTorch's grammar (default: LARDER_CONF\n"
+     "in the environment)",
+     CLI_TAKE(take_conf, struct lab_python, conf)},
+    {"seed", "N", "seed of the random numbers (1)",
+     CLI_TAKE(take_seed, struct lab_python, seed), .low = 1, .high = INT64_MAX},
+    {"snapshot", "FILE",
+     "write the events and the final state to FILE.json\n"
+     "or FILE.pickle at the end",
+     CLI_TAKE(lab_take_snapshot, struct lab_python, snapshot)},
+    {"json", NULL, "print one line with an object for each statement",
+     CLI_INTO(struct lab_python, json)},
+    {.name = NULL},
+};
+
+static bool cmd_lab_operand(void *run, const struct cli_args *a)
 {
-    if (got != CLI_OPERAND)
-        return cmd_lab_set_option(ctx, a, got);
-    if (strcmp(a->value, "run") == 0 || strcmp(a->value, "list") == 0)
-        cli_bad_usage(a->command, "options stand after '%s'", a->value);
-    else
-        cli_bad_usage(a->command,
-                      "unexpected '%s'; expected list, run, or nothing for "
-                      "the prompt",
-                      a->value);
-    return false;
+    (void)run;
+    return strcmp(a->value, "run") == 0 || strcmp(a->value, "list") == 0
+               ? cli_refuse(a, "options stand after '%s'", a->value)
+               : cli_refuse(a,
+                            "unexpected '%s'; expected list, run, or nothing "
+                            "for the prompt",
+                            a->value);
 }
 
 /* ---- the prompt ------------------------------------------------------------ */
@@ -80,7 +58,7 @@ static int run_prompt(const struct cli_command *self, int argc, char **argv)
         .module = "larder.lab.prompt",
         .panel = stdout,
     };
-    int status = cli_read(self, argc, argv, cmd_lab_take, &run);
+    int status = cli_read(self, argc, argv, cmd_lab_operand, &run);
 
     if (status >= 0)
         return status;

@@ -7,7 +7,6 @@
 
 #include "commands.h"
 #include "complain.h"
-#include "help.h"
 #include "new_file.h"
 #include "progress.h"
 #include "replay/replay.h"
@@ -18,76 +17,14 @@
 
 enum { JOBS_MAX = 1024, HISTORY_MAX = 1 << 30 };
 
-enum row {
-    ROW_POLICY,
-    ROW_CONF,
-    ROW_PYTORCH,
-    ROW_DEVICE,
-    ROW_PLACEMENTS,
-    ROW_STATS,
-    ROW_STATS_EVERY,
-    ROW_REPEAT,
-    ROW_MIN_CAPACITY,
-    ROW_HINTS,
-    ROW_HISTORY,
-    ROW_SNAPSHOT,
-    ROW_SNAPSHOT_ON_OOM,
-    ROW_SUMMARY,
-    ROW_JSON,
-    ROW_JOBS,
-    ROW_NO_PROGRESS
-};
-
-static const struct cli_option replay_table[] = {
-    [ROW_POLICY] = {"policy", "larder|pytorch|direct", "how memory is chosen"},
-    [ROW_CONF] = {"conf", "K:V,...",
-                  "settings in PyTorch's grammar (default: LARDER_CONF\n"
-                  "in the environment)"},
-    [ROW_PYTORCH] = {"pytorch", "VERSION",
-                     "follow the rules of this release of PyTorch under the\n"
-                     "policy pytorch: 2.4 to 2.15"},
-    [ROW_DEVICE] = {"device", "SPEC",
-                    "the device (" REPLAY_DEVICE_DEFAULT ");\n"
-                    "backing=none unless the spec sets it"},
-    [ROW_PLACEMENTS] = {"placements", "FILE",
-                        "write a line for each allocation:\n"
-                        "p ID OFFSET, p ID oom or p ID null"},
-    [ROW_STATS] = {"stats", "FILE",
-                   "write the allocator's statistics at the end"},
-    [ROW_STATS_EVERY] = {"stats-every", "N",
-                         "also write them after every N operations"},
-    [ROW_REPEAT] = {"repeat", "N",
-                    "timed passes, after a warm-up pass (1); 0: none"},
-    [ROW_MIN_CAPACITY] = {"min-capacity", NULL,
-                          "search for the smallest device without any\n"
-                          "failed allocation"},
-    [ROW_HINTS] = {"hints", "N",
-                   "give hints from the lifetimes in the trace: long if\n"
-                   "N more allocations precede the free"},
-    [ROW_HISTORY] = {"history", "N",
-                     "record the allocator's last N events (2^20 with a\n"
-                     "snapshot)"},
-    [ROW_SNAPSHOT] = {"snapshot", "FILE",
-                      "write the allocator's snapshot after the first\n"
-                      "pass, as FILE.pickle or FILE.json"},
-    [ROW_SNAPSHOT_ON_OOM] = {"snapshot-on-oom", "FILE",
-                             "write a snapshot when an allocation first fails"},
-    [ROW_SUMMARY] = {"summary", NULL, "print the allocator's summary table"},
-    [ROW_JSON] = {"json", NULL, "print one line with an object for each input"},
-    [ROW_JOBS] = {"jobs", "N",
-                  "inputs replayed in parallel (as many as there are\n"
-                  "cores; 1 with --repeat)"},
-    [ROW_NO_PROGRESS] = {"no-progress", NULL, "show no progress bar"},
-    {NULL, NULL, NULL},
-};
+#define REPEAT_UNSET UINT64_MAX
 
 struct settings {
     struct replay_options options;
+    const char *conf; /* given as an option */
     const char *placements_path;
     const char *stats_path;
-    bool conf_set;
-    bool stats_every_set;
-    bool repeat_set;
+    uint64_t repeat; /* REPEAT_UNSET */
     bool json;
     bool no_progress;
     uint64_t threads; /* 0: not set */
@@ -97,84 +34,62 @@ struct settings {
 
 /* ---- options ----------------------------------------------------------- */
 
-static bool set_repeat(struct settings *s, const struct cli_args *a)
-{
-    uint64_t n;
-
-    if (!cli_number(a, ROW_REPEAT, 0, REPLAY_REPEAT_MAX, &n))
-        return false;
-    s->options.repeat = (unsigned)n;
-    s->repeat_set = true;
-    return true;
-}
-
-/* The name determines the format. */
-static bool set_snapshot(const char **path, const struct cli_args *a)
-{
-    const char *dot = strrchr(a->value, '.');
-
-    *path = a->value;
-    if (dot != NULL &&
-        (strcmp(dot, ".pickle") == 0 || strcmp(dot, ".json") == 0))
-        return true;
-    cli_bad_usage(a->command,
-                  "snapshot '%s': expected a name ending in .pickle or .json",
-                  a->value);
-    return false;
-}
-
-static bool cmd_replay_set_option(struct settings *s, const struct cli_args *a,
-                                  int row)
-{
-    switch ((enum row)row) {
-    case ROW_POLICY:
-        return take_policy(a, &s->options.policy);
-    case ROW_CONF:
-        s->options.conf = a->value;
-        s->conf_set = true;
-        break;
-    case ROW_PYTORCH:
-        s->options.release = a->value;
-        break;
-    case ROW_DEVICE:
-        s->options.device = a->value;
-        return take_capacity_check(a, row);
-    case ROW_PLACEMENTS:
-        s->placements_path = a->value;
-        break;
-    case ROW_STATS:
-        s->stats_path = a->value;
-        break;
-    case ROW_STATS_EVERY:
-        s->stats_every_set = true;
-        return cli_number(a, row, 1, INT64_MAX, &s->options.stats_every);
-    case ROW_REPEAT:
-        return set_repeat(s, a);
-    case ROW_MIN_CAPACITY:
-        s->options.min_capacity = true;
-        break;
-    case ROW_HINTS:
-        return cli_number(a, row, 1, INT64_MAX, &s->options.hints_after);
-    case ROW_HISTORY:
-        return cli_number(a, row, 1, HISTORY_MAX, &s->options.history_events);
-    case ROW_SNAPSHOT:
-        return set_snapshot(&s->options.snapshot, a);
-    case ROW_SNAPSHOT_ON_OOM:
-        return set_snapshot(&s->options.oom_snapshot, a);
-    case ROW_SUMMARY:
-        s->options.summary = true;
-        break;
-    case ROW_JSON:
-        s->json = true;
-        break;
-    case ROW_JOBS:
-        return cli_number(a, row, 1, JOBS_MAX, &s->threads);
-    case ROW_NO_PROGRESS:
-        s->no_progress = true;
-        break;
-    }
-    return true;
-}
+static const struct cli_option replay_table[] = {
+    {"policy", "larder|pytorch|direct", "how memory is chosen",
+     CLI_TAKE(take_policy, struct settings, options.policy)},
+    {"conf", "K:V,...",
+     "settings in PyTorch's grammar (default: LARDER_CONF\n"
+     "in the environment)",
+     CLI_INTO(struct settings, conf)},
+    {"pytorch", "VERSION",
+     "follow the rules of this release of PyTorch under the\n"
+     "policy pytorch: 2.4 to 2.15",
+     CLI_INTO(struct settings, options.release)},
+    {"device", "SPEC",
+     "the device (" REPLAY_DEVICE_DEFAULT ");\n"
+     "backing=none unless the spec sets it",
+     CLI_TAKE(take_device, struct settings, options.device)},
+    {"placements", "FILE",
+     "write a line for each allocation:\n"
+     "p ID OFFSET, p ID oom or p ID null",
+     CLI_INTO(struct settings, placements_path)},
+    {"stats", "FILE", "write the allocator's statistics at the end",
+     CLI_INTO(struct settings, stats_path)},
+    {"stats-every", "N", "also write them after every N operations",
+     CLI_NUMBER(struct settings, options.stats_every, 1, INT64_MAX)},
+    {"repeat", "N", "timed passes, after a warm-up pass (1); 0: none",
+     CLI_NUMBER(struct settings, repeat, 0, REPLAY_REPEAT_MAX)},
+    {"min-capacity", NULL,
+     "search for the smallest device without any\n"
+     "failed allocation",
+     CLI_INTO(struct settings, options.min_capacity)},
+    {"hints", "N",
+     "give hints from the lifetimes in the trace: long if\n"
+     "N more allocations precede the free",
+     CLI_NUMBER(struct settings, options.hints_after, 1, INT64_MAX)},
+    {"history", "N",
+     "record the allocator's last N events (2^20 with a\n"
+     "snapshot)",
+     CLI_NUMBER(struct settings, options.history_events, 1, HISTORY_MAX)},
+    {"snapshot", "FILE",
+     "write the allocator's snapshot after the first\n"
+     "pass, as FILE.pickle or FILE.json",
+     CLI_TAKE(take_snapshot_name, struct settings, options.snapshot)},
+    {"snapshot-on-oom", "FILE",
+     "write a snapshot when an allocation first fails",
+     CLI_TAKE(take_snapshot_name, struct settings, options.oom_snapshot)},
+    {"summary", NULL, "print the allocator's summary table",
+     CLI_INTO(struct settings, options.summary)},
+    {"json", NULL, "print one line with an object for each input",
+     CLI_INTO(struct settings, json)},
+    {"jobs", "N",
+     "inputs replayed in parallel (as many as there are\n"
+     "cores; 1 with --repeat)",
+     CLI_NUMBER(struct settings, threads, 1, JOBS_MAX)},
+    {"no-progress", NULL, "show no progress bar",
+     CLI_INTO(struct settings, no_progress)},
+    {.name = NULL},
+};
 
 /* Writing replaces a file, so it must be neither an input nor another output. */
 static int check_outputs(const struct cli_command *self,
@@ -228,11 +143,11 @@ static int check_settings(const struct cli_command *self,
                              "--snapshot and --snapshot-on-oom take one "
                              "input, but %zu were given",
                              s->path_count);
-    if (s->stats_every_set && s->stats_path == NULL)
+    if (s->options.stats_every > 0 && s->stats_path == NULL)
         return cli_bad_usage(self, "--stats-every needs --stats FILE");
     if (s->json && s->options.summary)
         return cli_bad_usage(self, "--summary cannot go with --json");
-    if (!s->conf_set && s->options.conf != NULL &&
+    if (s->conf == NULL && s->options.conf != NULL &&
         larder_conf_check(s->options.conf) != LARDER_OK)
         return cli_bad_usage(self, "LARDER_CONF: %s", larder_last_error());
     if (s->options.release != NULL &&
@@ -248,12 +163,10 @@ static int check_settings(const struct cli_command *self,
     return check_outputs(self, s);
 }
 
-static bool cmd_replay_take(void *ctx, const struct cli_args *a, int got)
+static bool cmd_replay_operand(void *settings, const struct cli_args *a)
 {
-    struct settings *s = ctx;
+    struct settings *s = settings;
 
-    if (got != CLI_OPERAND)
-        return cmd_replay_set_option(s, a, got);
     s->paths[s->path_count++] = a->value;
     return true;
 }
@@ -262,8 +175,10 @@ static bool cmd_replay_take(void *ctx, const struct cli_args *a, int got)
 static int cmd_replay_read_settings(const struct cli_command *self, int argc,
                                     char **argv, struct settings *s)
 {
-    int status = cli_read(self, argc, argv, cmd_replay_take, s);
+    int status = cli_read(self, argc, argv, cmd_replay_operand, s);
 
+    s->options.repeat = s->repeat == REPEAT_UNSET ? 1 : (unsigned)s->repeat;
+    s->options.conf = s->conf != NULL ? s->conf : secure_getenv("LARDER_CONF");
     return status >= 0 || check_settings(self, s) == CLI_EXIT_OK ? status
                                                                  : CLI_EXIT_BAD;
 }
@@ -312,7 +227,7 @@ static unsigned thread_count(const struct settings *s)
     if (s->threads != 0)
         return (unsigned)s->threads;
     /* Parallel replays would disturb each other's times. */
-    if (s->repeat_set)
+    if (s->repeat != REPEAT_UNSET)
         return 1;
     cores = sysconf(_SC_NPROCESSORS_ONLN);
     return cores > 0 ? (unsigned)cores : 1;
@@ -416,10 +331,9 @@ static int run_with_outputs(struct settings *s)
 
 static int run_replay(const struct cli_command *self, int argc, char **argv)
 {
-    struct settings s = {.options = {.repeat = 1}};
+    struct settings s = {.repeat = REPEAT_UNSET};
     int status;
 
-    s.options.conf = secure_getenv("LARDER_CONF");
     s.paths = calloc((size_t)argc, sizeof *s.paths);
     if (s.paths == NULL) {
         fputs("larder replay: out of host memory\n", stderr);

@@ -7,7 +7,6 @@
 
 #include "commands.h"
 #include "complain.h"
-#include "help.h"
 #include "input_list.h"
 #include "ranks_report.h"
 #include "snapshot_input.h"
@@ -17,134 +16,88 @@
 
 enum { TOP_MAX = 100000, INPUTS_MAX = 2, RANKS_DEFAULT = 16 };
 
-enum row { ROW_TOP, ROW_JSON, ROW_PATHS, ROW_BY, ROW_TREE, ROW_ALL, ROW_RANKS };
-
-/* Options of diff; the first two are shared. */
-enum diff_row { DIFF_FROM = ROW_JSON + 1, DIFF_TO, DIFF_CONF };
-
-static const struct cli_option report_table[] = {
-    [ROW_TOP] = {"top", "N", "lines of each list (10; ranks: 16)"},
-    [ROW_JSON] = {"json", NULL, "print one object, for programs"},
-    [ROW_PATHS] = {"paths", NULL, "show whole call paths and file names"},
-    [ROW_BY] = {"by", "line|function|module|library",
-                "group the owners of memory by these (line)"},
-    [ROW_TREE] = {"tree", NULL,
-                  "also print the owners of memory as a call tree"},
-    [ROW_ALL] = {"all", NULL, "print repeated rows, and all of every device"},
-    [ROW_RANKS] = {"ranks", NULL,
-                   "a single input is a rank, too; what this prints with\n"
-                   "--json is an input of another report --ranks"},
-    {NULL, NULL, NULL},
-};
-
-static const struct cli_option diff_table[] = {
-    [ROW_TOP] = {"top", "N", "lines of the list (10)"},
-    [ROW_JSON] = {"json", NULL, "print one object, for programs"},
-    [DIFF_FROM] = {"from", "VERSION",
-                   "replay one trace or snapshot under the rules of this\n"
-                   "release of PyTorch"},
-    [DIFF_TO] = {"to", "VERSION", "and under those of this release"},
-    [DIFF_CONF] = {"conf", "K:V,...",
-                   "settings for both, in PyTorch's grammar"},
-    {NULL, NULL, NULL},
-};
-
 struct settings {
     struct report_options options;
+    uint64_t top;
     bool json;
     bool ranks;
     const char *paths[INPUTS_MAX];
     size_t path_count;
-    size_t wanted;            /* number of inputs */
     struct input_list inputs; /* of report */
     struct release_diff_options releases;
 };
 
-static bool set_by(struct settings *s, const struct cli_args *a)
+static bool take_by(const struct cli_args *a, void *out)
 {
-    for (int by = 0; by < BY_COUNT; by++) {
-        s->options.by = (enum report_by)by;
-        if (strcmp(a->value, report_by_name(s->options.by)) == 0)
+    enum report_by *by = out;
+
+    for (int i = 0; i < BY_COUNT; i++) {
+        *by = (enum report_by)i;
+        if (strcmp(a->value, report_by_name(*by)) == 0)
             return true;
     }
-    cli_bad_usage(a->command,
-                  "--by: '%s' is not accepted: expected line, function, "
-                  "module or library",
-                  a->value);
-    return false;
+    return cli_refuse(a,
+                      "--by: '%s' is not accepted: expected line, function, "
+                      "module or library",
+                      a->value);
 }
 
-static bool set_top(struct settings *s, const struct cli_args *a, int row)
-{
-    uint64_t top;
+static const struct cli_option report_table[] = {
+    {"top", "N", "lines of each list (10; ranks: 16)",
+     CLI_NUMBER(struct settings, top, 1, TOP_MAX)},
+    {"json", NULL, "print one object, for programs",
+     CLI_INTO(struct settings, json)},
+    {"paths", NULL, "show whole call paths and file names",
+     CLI_INTO(struct settings, options.paths)},
+    {"by", "line|function|module|library",
+     "group the owners of memory by these (line)",
+     CLI_TAKE(take_by, struct settings, options.by)},
+    {"tree", NULL, "also print the owners of memory as a call tree",
+     CLI_INTO(struct settings, options.tree)},
+    {"all", NULL, "print repeated rows, and all of every device",
+     CLI_INTO(struct settings, options.all)},
+    {"ranks", NULL,
+     "a single input is a rank, too; what this prints with\n"
+     "--json is an input of another report --ranks",
+     CLI_INTO(struct settings, ranks)},
+    {.name = NULL},
+};
 
-    if (!cli_number(a, row, 1, TOP_MAX, &top))
-        return false;
-    s->options.top = (size_t)top;
-    return true;
+static const struct cli_option diff_table[] = {
+    {"top", "N", "lines of the list (10)",
+     CLI_NUMBER(struct settings, top, 1, TOP_MAX)},
+    {"json", NULL, "print one object, for programs",
+     CLI_INTO(struct settings, json)},
+    {"from", "VERSION",
+     "replay one trace or snapshot under the rules of this\n"
+     "release of PyTorch",
+     CLI_INTO(struct settings, releases.from)},
+    {"to", "VERSION", "and under those of this release",
+     CLI_INTO(struct settings, releases.to)},
+    {"conf", "K:V,...", "settings for both, in PyTorch's grammar",
+     CLI_INTO(struct settings, releases.conf)},
+    {.name = NULL},
+};
+
+static bool report_operand(void *settings, const struct cli_args *a)
+{
+    struct settings *s = settings;
+
+    return input_list_take(&s->inputs, a);
 }
 
-static bool cmd_report_set_option(struct settings *s, const struct cli_args *a,
-                                  int row)
+/* The number of inputs that diff takes: two, or one under two releases. */
+static size_t wanted_of(const struct settings *s)
 {
-    switch ((enum row)row) {
-    case ROW_TOP:
-        return set_top(s, a, row);
-    case ROW_JSON:
-        s->json = true;
-        break;
-    case ROW_PATHS:
-        s->options.paths = true;
-        break;
-    case ROW_BY:
-        return set_by(s, a);
-    case ROW_TREE:
-        s->options.tree = true;
-        break;
-    case ROW_ALL:
-        s->options.all = true;
-        break;
-    case ROW_RANKS:
-        s->ranks = true;
-        break;
-    }
-    return true;
+    return s->releases.from == NULL && s->releases.to == NULL ? INPUTS_MAX : 1;
 }
 
-static bool set_diff_option(struct settings *s, const struct cli_args *a,
-                            int row)
+static bool diff_operand(void *settings, const struct cli_args *a)
 {
-    switch (row) {
-    case DIFF_FROM:
-        s->releases.from = a->value;
-        break;
-    case DIFF_TO:
-        s->releases.to = a->value;
-        break;
-    case DIFF_CONF:
-        s->releases.conf = a->value;
-        return true;
-    default:
-        return cmd_report_set_option(s, a, row);
-    }
-    s->wanted = 1;
-    return true;
-}
+    struct settings *s = settings;
 
-static bool cmd_report_take(void *ctx, const struct cli_args *a, int got)
-{
-    struct settings *s = ctx;
-
-    if (got != CLI_OPERAND)
-        return a->command == &cli_command_diff
-                   ? set_diff_option(s, a, got)
-                   : cmd_report_set_option(s, a, got);
-    if (a->command == &cli_command_report)
-        return input_list_take(&s->inputs, a);
-    if (s->path_count == s->wanted) {
-        cli_bad_usage(a->command, "unexpected '%s'", a->value);
-        return false;
-    }
+    if (s->path_count == wanted_of(s))
+        return cli_refuse(a, "unexpected '%s'", a->value);
     s->paths[s->path_count++] = a->value;
     return true;
 }
@@ -153,13 +106,17 @@ static bool cmd_report_take(void *ctx, const struct cli_args *a, int got)
 static int cmd_report_read_settings(const struct cli_command *self, int argc,
                                     char **argv, struct settings *s)
 {
-    int status = cli_read(self, argc, argv, cmd_report_take, s);
+    bool is_diff = self == &cli_command_diff;
+    int status =
+        cli_read(self, argc, argv, is_diff ? diff_operand : report_operand, s);
+    size_t wanted = is_diff ? wanted_of(s) : 1;
 
     if (status >= 0)
         return status;
-    if (s->path_count + s->inputs.count < s->wanted)
+    if (s->path_count + s->inputs.count < wanted)
         return cli_bad_usage(self, "%zu of %zu inputs given; expected %s",
-                             s->path_count, s->wanted, self->operands);
+                             s->path_count, wanted, self->operands);
+    s->options.top = (size_t)s->top;
     if (cli_check_inputs(self, s->paths, s->path_count) != CLI_EXIT_OK ||
         cli_check_inputs(self, (const char *const *)s->inputs.paths,
                          s->inputs.count) != CLI_EXIT_OK)
@@ -225,7 +182,7 @@ static bool report_many(const struct settings *s, struct tool_error *error)
 
 static int run_report(const struct cli_command *self, int argc, char **argv)
 {
-    struct settings s = {.wanted = 1};
+    struct settings s = {.json = false};
     struct tool_error error;
     int status = cmd_report_read_settings(self, argc, argv, &s);
     char why[REPORT_CURE_WHY];
@@ -288,7 +245,7 @@ static int diff_releases(const struct cli_command *self, struct settings *s)
 
 static int run_diff(const struct cli_command *self, int argc, char **argv)
 {
-    struct settings s = {.wanted = INPUTS_MAX};
+    struct settings s = {.json = false};
     struct snapshot *snapshots[INPUTS_MAX] = {NULL, NULL};
     struct tool_error error;
     int status = cmd_report_read_settings(self, argc, argv, &s);
@@ -297,7 +254,7 @@ static int run_diff(const struct cli_command *self, int argc, char **argv)
 
     if (status >= 0)
         return status;
-    if (s.wanted == 1)
+    if (wanted_of(&s) == 1)
         return diff_releases(self, &s);
     if (s.releases.conf != NULL)
         return cli_bad_usage(self, "--conf goes with --from and --to");

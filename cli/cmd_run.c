@@ -6,78 +6,76 @@
 #include <larder/larder.h>
 
 #include "commands.h"
-#include "help.h"
 #include "python_program.h"
 
-enum { ROW_CONF = 4 };
+static bool check_conf(const struct cli_args *a, void *out)
+{
+    cli_take_text(a, out);
+    return larder_conf_check(a->value) == LARDER_OK ||
+           cli_refuse(a, "%s", larder_last_error());
+}
 
 static const struct cli_option run_table[] = {
-    {"device", "SPEC", "the simulated GPU (sim:24GiB)"},
-    {"gpu", "NAME", "a card of the table, as rtx4090"},
-    {"cards", "FILE", "another table of cards"},
-    {"policy", "pytorch|larder|direct", "how memory is chosen (pytorch)"},
-    [ROW_CONF] = {"conf", "K:V,...", "settings in PyTorch's grammar"},
+    {"device", "SPEC", "the simulated GPU (sim:24GiB)", CLI_UNREAD},
+    {"gpu", "NAME", "a card of the table, as rtx4090", CLI_UNREAD},
+    {"cards", "FILE", "another table of cards", CLI_UNREAD},
+    {"policy", "pytorch|larder|direct", "how memory is chosen (pytorch)",
+     CLI_UNREAD},
+    {"conf", "K:V,...", "settings in PyTorch's grammar", .take = check_conf},
     {"steps", "N",
      "optimizer steps to run, or all; without this,\n"
-     "until two request the same"},
+     "until two request the same",
+     CLI_UNREAD},
     {"engine", "stand-in|fake",
      "the program's own PyTorch on a simulated\n"
      "driver, or fake tensors; without this, what\n"
-     "its PyTorch was built for"},
+     "its PyTorch was built for",
+     CLI_UNREAD},
     {"on-item", "one|zero|nan|error",
      "what a value read from the GPU is; error:\n"
-     "stop there"},
+     "stop there",
+     CLI_UNREAD},
     {"real-cpu", NULL,
      "compute on the host what tensors of the\n"
-     "GPU hold: slower, all values and sizes real"},
+     "GPU hold: slower, all values and sizes real",
+     CLI_UNREAD},
     {"world-size", "N",
      "how many processes the program is one of;\n"
-     "it is the first"},
+     "it is the first",
+     CLI_UNREAD},
     {"max", "NAME=A..B",
      "find the largest value of the program's\n"
      "argument --NAME, or of its own number\n"
-     "NAME, that fits"},
+     "NAME, that fits",
+     CLI_UNREAD},
     {"advise", "always|never",
      "find out what would save memory; without\n"
-     "this, if the program does not fit"},
-    {"snapshot", "FILE", "write what happened to .pickle or .json"},
-    {"view", "FILE", "write a page of it"},
-    {"trace", "FILE", "write the requests, for larder replay"},
+     "this, if the program does not fit",
+     CLI_UNREAD},
+    {"snapshot", "FILE", "write what happened to .pickle or .json", CLI_UNREAD},
+    {"view", "FILE", "write a page of it", CLI_UNREAD},
+    {"trace", "FILE", "write the requests, for larder replay", CLI_UNREAD},
     {"json", "[=FILE]",
      "report as JSON; to FILE, apart from what the\n"
-     "program prints"},
-    {"m", NULL, "PROGRAM is the name of a module"},
-    {NULL, NULL, NULL},
+     "program prints",
+     CLI_UNREAD},
+    {"m", NULL, "PROGRAM is the name of a module", CLI_UNREAD},
+    {.name = NULL},
 };
-
-static bool check_conf(const struct cli_command *self, const char *conf)
-{
-    if (larder_conf_check(conf) == LARDER_OK)
-        return true;
-    cli_bad_usage(self, "%s", larder_last_error());
-    return false;
-}
 
 /* Whether all words up to the program are options of this command: what follows
  * is the program's.  Returns an exit status, or -1 to continue. */
 static int check_options(const struct cli_command *self, int argc, char **argv)
 {
     struct cli_args args;
+    const char *conf; /* checked here, used by the program */
     int got;
 
     cli_args_init(&args, self, argc, argv);
-    do {
-        got = cli_next(&args);
-        if (got == ROW_CONF && !check_conf(self, args.value))
-            return CLI_EXIT_BAD;
-    } while (got >= 0);
-    if (got == CLI_HELP) {
-        cli_help_command(self);
-        return CLI_EXIT_OK;
-    }
+    got = cli_options(&args, &conf);
     if (got == CLI_END)
         return cli_bad_usage(self, "no program; expected PROGRAM [ARG...]");
-    return got == CLI_WRONG ? CLI_EXIT_BAD : -1;
+    return got == CLI_OPERAND ? -1 : got;
 }
 
 static int run_run(const struct cli_command *self, int argc, char **argv)

@@ -10,29 +10,11 @@
 #include "top_serve.h"
 #include "top_text.h"
 
-enum row { ROW_ONCE, ROW_JSON, ROW_SORT, ROW_FILTER, ROW_PERIOD, ROW_SERVE };
-
 enum {
     PERIOD_MS = 1000,
     PERIOD_MIN_MS = 100,
     PERIOD_MAX_MS = 60000,
     PORT_MAX = 65535
-};
-
-static const struct cli_option top_table[] = {
-    [ROW_ONCE] = {"once", NULL,
-                  "print the table once (the default without a\nterminal)"},
-    [ROW_JSON] = {"json", NULL,
-                  "print it once, as JSON: one line for each device"},
-    [ROW_SORT] = {"sort", "held|in-use|cached|pid|name",
-                  "the order of the processes (held)"},
-    [ROW_FILTER] = {"filter", "WORDS",
-                    "show only processes with these in their name\nor number"},
-    [ROW_PERIOD] = {"period", "MS", "milliseconds between updates (1000)"},
-    [ROW_SERVE] = {"serve", "[=PORT]",
-                   "as a page, for browsers on this machine; its\n"
-                   "address is printed"},
-    {NULL, NULL, NULL},
 };
 
 struct top_settings {
@@ -45,49 +27,46 @@ struct top_settings {
     uint64_t port;
 };
 
-static bool take_order(struct top_settings *s, const struct cli_args *a)
+static bool take_order(const struct cli_args *a, void *out)
 {
     for (size_t i = 0; top_order_name(i) != NULL; i++) {
         if (strcmp(a->value, top_order_name(i)) == 0) {
-            s->order = (enum top_order)i;
+            *(enum top_order *)out = (enum top_order)i;
             return true;
         }
     }
-    cli_bad_usage(a->command,
-                  "--sort '%s' is not accepted: expected held, in-use, cached, "
-                  "pid or name",
-                  a->value);
-    return false;
+    return cli_refuse(a,
+                      "--sort '%s' is not accepted: expected held, in-use, "
+                      "cached, pid or name",
+                      a->value);
 }
 
-static bool take(void *ctx, const struct cli_args *a, int got)
+static bool take_serve(const struct cli_args *a, void *out)
 {
-    struct top_settings *s = ctx;
+    struct top_settings *s = out;
 
-    switch (got) {
-    case ROW_ONCE:
-        s->is_once = true;
-        return true;
-    case ROW_JSON:
-        s->is_json = true;
-        return true;
-    case ROW_SORT:
-        return take_order(s, a);
-    case ROW_FILTER:
-        s->filter = a->value;
-        return true;
-    case ROW_PERIOD:
-        return cli_number(a, ROW_PERIOD, PERIOD_MIN_MS, PERIOD_MAX_MS,
-                          &s->period_ms);
-    case ROW_SERVE:
-        s->is_served = true;
-        return a->value == NULL ||
-               cli_number(a, ROW_SERVE, 1, PORT_MAX, &s->port);
-    default:
-        cli_bad_usage(a->command, "unexpected '%s'", a->value);
-        return false;
-    }
+    s->is_served = true;
+    return a->value == NULL || cli_take_number(a, &s->port);
 }
+
+static const struct cli_option top_table[] = {
+    {"once", NULL, "print the table once (the default without a\nterminal)",
+     CLI_INTO(struct top_settings, is_once)},
+    {"json", NULL, "print it once, as JSON: one line for each device",
+     CLI_INTO(struct top_settings, is_json)},
+    {"sort", "held|in-use|cached|pid|name", "the order of the processes (held)",
+     CLI_TAKE(take_order, struct top_settings, order)},
+    {"filter", "WORDS",
+     "show only processes with these in their name\nor number",
+     CLI_INTO(struct top_settings, filter)},
+    {"period", "MS", "milliseconds between updates (1000)",
+     CLI_NUMBER(struct top_settings, period_ms, PERIOD_MIN_MS, PERIOD_MAX_MS)},
+    {"serve", "[=PORT]",
+     "as a page, for browsers on this machine; its\n"
+     "address is printed",
+     .take = take_serve, .low = 1, .high = PORT_MAX},
+    {.name = NULL},
+};
 
 static int print_once(const struct top_settings *s)
 {
@@ -106,7 +85,7 @@ static int print_once(const struct top_settings *s)
 static int run_top(const struct cli_command *self, int argc, char **argv)
 {
     struct top_settings s = {.filter = "", .period_ms = PERIOD_MS};
-    int status = cli_read(self, argc, argv, take, &s);
+    int status = cli_read(self, argc, argv, NULL, &s);
 
     if (status >= 0)
         return status;

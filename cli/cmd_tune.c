@@ -11,7 +11,6 @@
 #include "commands.h"
 #include "complain.h"
 #include "fit_cards.h"
-#include "help.h"
 #include "input_list.h"
 #include "progress.h"
 #include "recording_scope.h"
@@ -21,55 +20,15 @@
 
 enum { JOBS_MAX = 1024 };
 
-enum row {
-    ROW_CAPACITY,
-    ROW_GPU,
-    ROW_POLICY,
-    ROW_CONF,
-    ROW_JSON,
-    ROW_JOBS,
-    ROW_NO_CACHE,
-    ROW_NO_PROGRESS
-};
-
-#define ROWS(capacity, all)                                                    \
-    [ROW_CAPACITY] = {"capacity", "SIZE", capacity},                           \
-    [ROW_GPU] = {"gpu", "NAME",                                                \
-                 "the card to fit on, as rtx4090: its memory less what the\n"  \
-                 "driver takes for a process" all},                            \
-    [ROW_POLICY] = {"policy", "pytorch|larder|direct",                         \
-                    "the current policy (pytorch)"},                           \
-    [ROW_CONF] = {"conf", "K:V,...",                                           \
-                  "the current settings (default: those recorded in a\n"       \
-                  "snapshot)"},                                                \
-    [ROW_JSON] = {"json", NULL, "print one object, for programs"},             \
-    [ROW_JOBS] = {"jobs", "N",                                                 \
-                  "parallel replays (as many as there are cores)"},            \
-    [ROW_NO_CACHE] = {"no-cache", NULL,                                        \
-                      "neither read nor write cached results"},                \
-    [ROW_NO_PROGRESS] = {"no-progress", NULL, "show no progress bar"}
-
-static const struct cli_option tune_table[] = {
-    ROWS("the memory to fit in (default: that of the card\n"
-         "where a snapshot ran out of memory)",
-         ""),
-    {NULL, NULL, NULL},
-};
-
-static const struct cli_option fit_table[] = {
-    ROWS("the memory to fit in", "; all: each card in\nturn, as a table, which "
-                                 "takes as long as fifty of them"),
-    {NULL, NULL, NULL},
-};
-
 struct settings {
     struct tune_options options;
     struct tune_base base;
     larder_device_props card; /* without a name: none was given */
-    bool sized;               /* a capacity was given */
     bool all_cards;           /* `fit` is to go through all */
     struct input_list inputs;
     char cache[PATH_MAX];
+    uint64_t capacity; /* given as such */
+    uint64_t jobs;     /* 0: not given */
     bool json;
     bool no_cache;
     bool no_progress;
@@ -77,62 +36,64 @@ struct settings {
 
 /* ---- options ------------------------------------------------------------ */
 
-static bool set_gpu(struct settings *s, const struct cli_args *a)
+static bool take_gpu(const struct cli_args *a, void *settings)
 {
+    struct settings *s = settings;
     struct tool_error error;
 
     s->all_cards =
         a->command == &cli_command_fit && strcmp(a->value, "all") == 0;
     if (s->all_cards)
         return true;
-    if (!card_find(a->value, &s->card, &error)) {
-        cli_bad_usage(a->command, "--gpu: %s", error.text);
-        return false;
-    }
+    if (!card_find(a->value, &s->card, &error))
+        return cli_refuse(a, "--gpu: %s", error.text);
     s->options.capacity = s->card.total_bytes;
     s->options.context_bytes = s->card.context_bytes;
     return true;
 }
 
-static bool set_jobs(struct settings *s, const struct cli_args *a, int row)
-{
-    uint64_t n;
-
-    if (!cli_number(a, row, 1, JOBS_MAX, &n))
-        return false;
-    s->options.threads = (unsigned)n;
-    return true;
-}
-
-static bool cmd_tune_take(void *ctx, const struct cli_args *a, int got)
-{
-    struct settings *s = ctx;
-
-    if (got == CLI_OPERAND)
-        return input_list_take(&s->inputs, a);
-    switch ((enum row)got) {
-    case ROW_CAPACITY:
-        s->sized = true;
-        return take_capacity(a, got, &s->options.capacity);
-    case ROW_GPU:
-        return set_gpu(s, a);
-    case ROW_POLICY:
-        return take_policy(a, &s->base.policy);
-    case ROW_CONF:
-        return take_conf(a, &s->base.conf);
-    case ROW_JSON:
-        s->json = true;
-        break;
-    case ROW_JOBS:
-        return set_jobs(s, a, got);
-    case ROW_NO_CACHE:
-        s->no_cache = true;
-        break;
-    case ROW_NO_PROGRESS:
-        s->no_progress = true;
-        break;
+#define ROWS(capacity_help, all)                                               \
+    {"capacity", "SIZE", capacity_help,                                        \
+     CLI_TAKE(take_capacity, struct settings, capacity)},                      \
+        {"gpu", "NAME",                                                        \
+         "the card to fit on, as rtx4090: its memory less what the\n"          \
+         "driver takes for a process" all,                                     \
+         .take = take_gpu},                                                    \
+        {"policy", "pytorch|larder|direct", "the current policy (pytorch)",    \
+         CLI_TAKE(take_policy, struct settings, base.policy)},                 \
+        {"conf", "K:V,...",                                                    \
+         "the current settings (default: those recorded in a\n"                \
+         "snapshot)",                                                          \
+         CLI_TAKE(take_conf, struct settings, base.conf)},                     \
+        {"json", NULL, "print one object, for programs",                       \
+         CLI_INTO(struct settings, json)},                                     \
+        {"jobs", "N", "parallel replays (as many as there are cores)",         \
+         CLI_NUMBER(struct settings, jobs, 1, JOBS_MAX)},                      \
+        {"no-cache", NULL, "neither read nor write cached results",            \
+         CLI_INTO(struct settings, no_cache)},                                 \
+    {                                                                          \
+        "no-progress", NULL, "show no progress bar",                           \
+            CLI_INTO(struct settings, no_progress)                             \
     }
-    return true;
+
+static const struct cli_option tune_table[] = {
+    ROWS("the memory to fit in (default: that of the card\n"
+         "where a snapshot ran out of memory)",
+         ""),
+    {.name = NULL},
+};
+
+static const struct cli_option fit_table[] = {
+    ROWS("the memory to fit in", "; all: each card in\nturn, as a table, which "
+                                 "takes as long as fifty of them"),
+    {.name = NULL},
+};
+
+static bool cmd_tune_operand(void *settings, const struct cli_args *a)
+{
+    struct settings *s = settings;
+
+    return input_list_take(&s->inputs, a);
 }
 
 /* The folder of cached results; none without a home folder. */
@@ -162,12 +123,12 @@ static void find_cache(struct settings *s)
 static int cmd_tune_read_settings(const struct cli_command *self, int argc,
                                   char **argv, struct settings *s)
 {
-    int status = cli_read(self, argc, argv, cmd_tune_take, s);
+    int status = cli_read(self, argc, argv, cmd_tune_operand, s);
     long cores;
 
     if (status >= 0)
         return status;
-    if (s->sized && (s->all_cards || s->card.name[0] != '\0'))
+    if (s->capacity > 0 && (s->all_cards || s->card.name[0] != '\0'))
         return cli_bad_usage(self, "--capacity and --gpu both say what to fit "
                                    "in; expected one of them");
     if (s->inputs.count == 0)
@@ -176,8 +137,11 @@ static int cmd_tune_read_settings(const struct cli_command *self, int argc,
                          s->inputs.count) != CLI_EXIT_OK)
         return CLI_EXIT_BAD;
     cores = sysconf(_SC_NPROCESSORS_ONLN);
-    if (s->options.threads == 0)
-        s->options.threads = cores > 0 ? (unsigned)cores : 1;
+    s->options.threads = s->jobs > 0 ? (unsigned)s->jobs
+                         : cores > 0 ? (unsigned)cores
+                                     : 1;
+    if (s->capacity > 0)
+        s->options.capacity = s->capacity;
     find_cache(s);
     return -1;
 }

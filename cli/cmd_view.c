@@ -9,7 +9,6 @@
 #include "app_page.h"
 #include "commands.h"
 #include "complain.h"
-#include "help.h"
 #include "input_list.h"
 #include "new_file.h"
 #include "open_browser.h"
@@ -17,28 +16,10 @@
 #include "report_cure.h"
 #include "snapshot/plain_text.h"
 #include "snapshot_input.h"
+#include "trace/ends_with.h"
 #include "view/view.h"
 
 enum { RUNS_MAX = 2, TITLE_MAX = 512 };
-
-enum row { ROW_OUTPUT, ROW_O, ROW_TITLE, ROW_OPEN, ROW_APP };
-
-static const struct cli_option view_table[] = {
-    [ROW_OUTPUT] = {"output", "FILE",
-                    "the file of the page; '-': the standard\n"
-                    "output (beside the snapshot, named as it is, with\n"
-                    "the ending .html; the name is printed)"},
-    [ROW_O] = {"o", "FILE", "the same as --output"},
-    [ROW_TITLE] = {"title", "TEXT", "title of the page (the files' names)"},
-    [ROW_OPEN] = {"open", NULL,
-                  "show it in a browser ($BROWSER, or the\n"
-                  "desktop's); without -o, a temporary file\n"
-                  "that is kept"},
-    [ROW_APP] = {"app", NULL,
-                 "without SNAPSHOT: a page that analyses those\n"
-                 "dropped into it, as this command does"},
-    {NULL, NULL, NULL},
-};
 
 struct settings {
     const char *output;
@@ -52,30 +33,32 @@ struct settings {
     char temporary[PATH_MAX];
 };
 
-static bool cmd_view_take(void *ctx, const struct cli_args *a, int got)
+static const struct cli_option view_table[] = {
+    {"output", "FILE",
+     "the file of the page; '-': the standard\n"
+     "output (beside the snapshot, named as it is, with\n"
+     "the ending .html; the name is printed)",
+     CLI_INTO(struct settings, output)},
+    {"o", "FILE", "the same as --output", CLI_INTO(struct settings, output)},
+    {"title", "TEXT", "title of the page (the files' names)",
+     CLI_INTO(struct settings, title)},
+    {"open", NULL,
+     "show it in a browser ($BROWSER, or the\n"
+     "desktop's); without -o, a temporary file\n"
+     "that is kept",
+     CLI_INTO(struct settings, open)},
+    {"app", NULL,
+     "without SNAPSHOT: a page that analyses those\n"
+     "dropped into it, as this command does",
+     CLI_INTO(struct settings, app)},
+    {.name = NULL},
+};
+
+static bool cmd_view_operand(void *settings, const struct cli_args *a)
 {
-    struct settings *s = ctx;
+    struct settings *s = settings;
 
-    if (got == ROW_TITLE) {
-        s->title = a->value;
-    } else if (got == ROW_OPEN) {
-        s->open = true;
-    } else if (got == ROW_APP) {
-        s->app = true;
-    } else if (got != CLI_OPERAND) {
-        s->output = a->value;
-    } else {
-        return input_list_take(&s->inputs, a);
-    }
-    return true;
-}
-
-static bool has_ending(const char *path, const char *ending)
-{
-    size_t length = strlen(path);
-    size_t n = strlen(ending);
-
-    return length > n && strcmp(path + length - n, ending) == 0;
+    return input_list_take(&s->inputs, a);
 }
 
 /* Beside the first input, named as it is; nowhere if it comes from a pipe. */
@@ -90,7 +73,7 @@ static bool name_page(struct settings *s)
     if (length + (int)sizeof ".html" > PATH_MAX)
         return false;
     for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
-        if (has_ending(s->temporary, endings[i]))
+        if (ends_with(s->temporary, endings[i]))
             s->temporary[strlen(s->temporary) - strlen(endings[i])] = '\0';
     }
     strcat(s->temporary, ".html");
@@ -173,7 +156,7 @@ static bool choose_runs(struct settings *s)
 static int cmd_view_read_settings(const struct cli_command *self, int argc,
                                   char **argv, struct settings *s)
 {
-    int status = cli_read(self, argc, argv, cmd_view_take, s);
+    int status = cli_read(self, argc, argv, cmd_view_operand, s);
 
     if (status >= 0)
         return status;

@@ -29,7 +29,8 @@ static void print_option(const struct cli_option *o)
 
 void cli_help_command(const struct cli_command *command)
 {
-    static const struct cli_option help = {"help", NULL, "show this and exit"};
+    static const struct cli_option help = {.name = "help",
+                                           .help = "show this and exit"};
     const struct cli_option *o = command->options;
 
     printf("Usage: larder %s%s%s%s\n%s\n\n", command->name,

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "complain.h"
+#include "trace/ends_with.h"
 #include "trace/tool_error.h"
 
 static const char *const endings[] = {".trace",      ".trace.zst", ".pickle",
@@ -16,16 +17,11 @@ static const char *const endings[] = {".trace",      ".trace.zst", ".pickle",
 
 static bool is_input(const char *name)
 {
-    size_t length = strlen(name);
+    bool is = false;
 
-    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
-        size_t n = strlen(endings[i]);
-
-        if (name[0] != '.' && length > n &&
-            strcmp(name + length - n, endings[i]) == 0)
-            return true;
-    }
-    return false;
+    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++)
+        is = is || ends_with(name, endings[i]);
+    return is && name[0] != '.';
 }
 
 /* Takes ownership of the path, which is malloc'd. */

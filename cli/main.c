@@ -103,33 +103,26 @@ static const struct cli_command *find_command(const char *name)
     return NULL;
 }
 
-/* For commands without options: read at most `max` operands; the others stay
- * unchanged.  Returns an exit status, or -1 to continue. */
-static int read_operands(const struct cli_command *self, int argc, char **argv,
-                         size_t max, const char **operands)
-{
-    struct cli_args args;
-    size_t count = 0;
-    int got;
+/* For commands without options: what stands after them. */
+struct operands {
+    size_t max;
+    size_t count;
+    const char *words[2];
+};
 
-    cli_args_init(&args, self, argc, argv);
-    while ((got = cli_next(&args)) != CLI_END) {
-        if (got == CLI_HELP) {
-            cli_help_command(self);
-            return CLI_EXIT_OK;
-        }
-        if (got == CLI_WRONG)
-            return CLI_EXIT_BAD;
-        if (count == max)
-            return cli_bad_usage(self, "unexpected '%s'", args.value);
-        operands[count++] = args.value;
-    }
-    return -1;
+static bool take_operand(void *operands, const struct cli_args *a)
+{
+    struct operands *o = operands;
+
+    if (o->count == o->max)
+        return cli_refuse(a, "unexpected '%s'", a->value);
+    o->words[o->count++] = a->value;
+    return true;
 }
 
 static int run_version(const struct cli_command *self, int argc, char **argv)
 {
-    int status = read_operands(self, argc, argv, 0, NULL);
+    int status = cli_read(self, argc, argv, NULL, NULL);
 
     if (status >= 0)
         return status;
@@ -156,18 +149,18 @@ static const struct cli_command *find_part(const struct cli_command *command,
 static int run_help(const struct cli_command *self, int argc, char **argv)
 {
     const struct cli_command *about;
-    const char *operands[2] = {NULL, NULL};
-    int status = read_operands(self, argc, argv, 2, operands);
+    struct operands o = {.max = 2};
+    int status = cli_read(self, argc, argv, take_operand, &o);
 
     if (status >= 0)
         return status;
-    if (operands[0] == NULL) {
+    if (o.words[0] == NULL) {
         show_commands(stdout);
         return CLI_EXIT_OK;
     }
-    about = find_command(operands[0]);
-    if (about != NULL && operands[1] != NULL)
-        about = find_part(about, operands[1]);
+    about = find_command(o.words[0]);
+    if (about != NULL && o.words[1] != NULL)
+        about = find_part(about, o.words[1]);
     if (about == NULL)
         return CLI_EXIT_BAD;
     cli_help_command(about);
@@ -176,11 +169,13 @@ static int run_help(const struct cli_command *self, int argc, char **argv)
 
 static int run_completion(const struct cli_command *self, int argc, char **argv)
 {
-    const char *shell = NULL;
-    int status = read_operands(self, argc, argv, 1, &shell);
+    struct operands o = {.max = 1};
+    const char *shell;
+    int status = cli_read(self, argc, argv, take_operand, &o);
 
     if (status >= 0)
         return status;
+    shell = o.words[0];
     if (shell == NULL)
         return cli_bad_usage(self, "no shell; expected " COMPLETION_SHELLS);
     if (!completion_write(stdout, shell, commands))

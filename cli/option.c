@@ -13,6 +13,9 @@
 
 enum { NAME_MAX_LENGTH = 32, OPTIONS_MAX = 32 };
 
+/* What a word of the command line can be, besides an operand and its end. */
+enum { OPTION = -3, HELP = -4, WRONG = -5 /* reported */ };
+
 int cli_bad_usage(const struct cli_command *command, const char *format, ...)
 {
     va_list args;
@@ -121,67 +124,66 @@ static int unknown_option(const struct cli_args *a, const char *word)
                       a->words[a->next - 1], nearest);
     else
         cli_bad_usage(a->command, "unknown option '%s'", a->words[a->next - 1]);
-    return CLI_WRONG;
+    return WRONG;
 }
 
 /* Take the value of an option that has one, or check that none was given. */
-static int take_value(struct cli_args *a, int row, const char *equals)
+static int take_value(struct cli_args *a, const struct cli_option *o,
+                      const char *equals)
 {
-    const struct cli_option *o = &a->command->options[row];
-
+    a->option = o;
     a->value = equals != NULL ? equals + 1 : NULL;
     if (o->argument == NULL && equals != NULL) {
         cli_bad_usage(a->command, "'%s%s' takes no value, but '%s' was given",
                       cli_dashes(o), o->name, a->value);
-        return CLI_WRONG;
+        return WRONG;
     }
     if (cli_takes_word(o) && equals == NULL) {
         if (a->next == a->count) {
             cli_bad_usage(a->command, "'%s%s' needs a value: %s%s %s",
                           cli_dashes(o), o->name, cli_dashes(o), o->name,
                           o->argument);
-            return CLI_WRONG;
+            return WRONG;
         }
         a->value = a->words[a->next++];
     }
-    return row;
+    return OPTION;
 }
 
 /* `-o VALUE` or `-oVALUE`. */
 static int find_letter(struct cli_args *a, const char *word)
 {
-    const struct cli_option *options = a->command->options;
+    const struct cli_option *o = a->command->options;
 
-    for (int i = 0; options != NULL && options[i].name != NULL; i++) {
-        if (options[i].name[0] != word[1] || options[i].name[1] != '\0')
+    for (; o != NULL && o->name != NULL; o++) {
+        if (o->name[0] != word[1] || o->name[1] != '\0')
             continue;
         if (word[2] == '\0')
-            return take_value(a, i, NULL);
-        if (cli_takes_word(&options[i]))
-            return take_value(a, i, word + 1);
+            return take_value(a, o, NULL);
+        if (cli_takes_word(o))
+            return take_value(a, o, word + 1);
     }
     return unknown_option(a, word);
 }
 
 static int find_option(struct cli_args *a, const char *word)
 {
-    const struct cli_option *options = a->command->options;
+    const struct cli_option *o = a->command->options;
     const char *name = word + 2;
     size_t length = strcspn(name, "=");
 
     if (strcmp(word, "-h") == 0 || strcmp(word, "--help") == 0)
-        return CLI_HELP;
+        return HELP;
     if (word[1] != '-')
         return find_letter(a, word);
-    for (int i = 0; options != NULL && options[i].name != NULL; i++) {
-        if (strlen(options[i].name) == length &&
-            memcmp(options[i].name, name, length) == 0)
-            return take_value(a, i, name[length] == '=' ? name + length : NULL);
+    for (; o != NULL && o->name != NULL; o++) {
+        if (strlen(o->name) == length && memcmp(o->name, name, length) == 0)
+            return take_value(a, o, name[length] == '=' ? name + length : NULL);
     }
     return unknown_option(a, word);
 }
 
-int cli_next(struct cli_args *a)
+static int next_word(struct cli_args *a)
 {
     const char *word;
 
@@ -190,7 +192,7 @@ int cli_next(struct cli_args *a)
     word = a->words[a->next++];
     if (!a->operands_only && strcmp(word, "--") == 0) {
         a->operands_only = true;
-        return cli_next(a);
+        return next_word(a);
     }
     if (a->operands_only || word[0] != '-' || word[1] == '\0') {
         a->value = word;
@@ -199,23 +201,71 @@ int cli_next(struct cli_args *a)
     return find_option(a, word);
 }
 
+int cli_options(struct cli_args *a, void *settings)
+{
+    int got;
+
+    while ((got = next_word(a)) == OPTION) {
+        const struct cli_option *o = a->option;
+
+        if (o->take != NULL && !o->take(a, (char *)settings + o->at))
+            return CLI_EXIT_BAD;
+    }
+    if (got == HELP) {
+        cli_help_command(a->command);
+        return CLI_EXIT_OK;
+    }
+    return got == WRONG ? CLI_EXIT_BAD : got;
+}
+
 int cli_read(const struct cli_command *command, int argc, char **argv,
-             cli_take *take, void *ctx)
+             cli_operand_fn *operand, void *settings)
 {
     struct cli_args args;
     int got;
 
     cli_args_init(&args, command, argc, argv);
-    while ((got = cli_next(&args)) != CLI_END) {
-        if (got == CLI_HELP) {
-            cli_help_command(command);
-            return CLI_EXIT_OK;
-        }
-        if (got == CLI_WRONG || !take(ctx, &args, got))
+    while ((got = cli_options(&args, settings)) == CLI_OPERAND) {
+        if (operand == NULL)
+            return cli_bad_usage(command, "unexpected '%s'", args.value);
+        if (!operand(settings, &args))
             return CLI_EXIT_BAD;
     }
-    return -1;
+    return got;
 }
+
+/* ---- values ------------------------------------------------------------- */
+
+bool cli_take_flag(const struct cli_args *a, void *out)
+{
+    (void)a;
+    *(bool *)out = true;
+    return true;
+}
+
+bool cli_take_text(const struct cli_args *a, void *out)
+{
+    *(const char **)out = a->value;
+    return true;
+}
+
+bool cli_take_number(const struct cli_args *a, void *out)
+{
+    const struct cli_option *o = a->option;
+    uint64_t value = 0;
+    const char *p = a->value;
+
+    for (; *p >= '0' && *p <= '9' && value <= o->high / 10; p++)
+        value = value * 10 + (uint64_t)(*p - '0');
+    if (p == a->value || *p != '\0' || value < o->low || value > o->high)
+        return cli_refuse(
+            a, "--%s '%s' is not a number from %" PRIu64 " to %" PRIu64,
+            o->name, a->value, o->low, o->high);
+    *(uint64_t *)out = value;
+    return true;
+}
+
+/* ---- files -------------------------------------------------------------- */
 
 int cli_check_inputs(const struct cli_command *command,
                      const char *const *paths, size_t count)
@@ -241,23 +291,4 @@ int cli_check_output(const struct cli_command *command, const char *output,
                 command, "'%s' is an input and cannot be written", output);
     }
     return CLI_EXIT_OK;
-}
-
-bool cli_number(const struct cli_args *a, int row, uint64_t low, uint64_t high,
-                uint64_t *out)
-{
-    const char *name = a->command->options[row].name;
-    uint64_t value = 0;
-    const char *p = a->value;
-
-    for (; *p >= '0' && *p <= '9' && value <= high / 10; p++)
-        value = value * 10 + (uint64_t)(*p - '0');
-    if (p == a->value || *p != '\0' || value < low || value > high) {
-        cli_bad_usage(a->command,
-                      "--%s '%s' is not a number from %" PRIu64 " to %" PRIu64,
-                      name, a->value, low, high);
-        return false;
-    }
-    *out = value;
-    return true;
 }

@@ -6,6 +6,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct cli_args;
+
+/* Reads an option's value into *out.  False: it has reported an error. */
+typedef bool cli_take_fn(const struct cli_args *a, void *out);
+
 /* A table ends with an option without a name. */
 struct cli_option {
     const char *name; /* without dashes */
@@ -14,7 +19,25 @@ struct cli_option {
      * and words|like|these. */
     const char *argument;
     const char *help;
+    /* What takes the value, and where it goes: an offset in the command's
+     * settings.  NULL: somebody else reads it. */
+    cli_take_fn *take;
+    size_t at;
+    uint64_t low; /* of a number */
+    uint64_t high;
 };
+
+/* The last members of a row: what takes the value into a member of the settings;
+ * without a name, what its type says. */
+#define CLI_TAKE(fn, settings, member)                                         \
+    .take = (fn), .at = offsetof(settings, member)
+#define CLI_INTO(settings, member)                                             \
+    CLI_TAKE(_Generic(((settings *)0)->member, bool: cli_take_flag,            \
+                      const char *: cli_take_text, uint64_t: cli_take_number), \
+             settings, member)
+#define CLI_NUMBER(settings, member, from, to)                                 \
+    CLI_INTO(settings, member), .low = (from), .high = (to)
+#define CLI_UNREAD .take = NULL
 
 struct cli_command {
     const char *name;
@@ -37,38 +60,40 @@ enum {
     CLI_EXIT_BAD = 2 /* bad usage or bad input */
 };
 
-/* Results of cli_next() that are not a row of the table. */
-enum {
-    CLI_END = -1,
-    CLI_OPERAND = -2,
-    CLI_HELP = -3,
-    CLI_WRONG = -4 /* reported on the standard error */
-};
+/* Results of cli_options() that are no exit status. */
+enum { CLI_END = -1, CLI_OPERAND = -2 };
 
 struct cli_args {
     const struct cli_command *command;
     int count;
     char **words;
     int next;
-    bool operands_only; /* after "--" */
-    const char *value;  /* of the option or operand last returned */
+    bool operands_only;              /* after "--" */
+    const struct cli_option *option; /* being taken */
+    const char *value;               /* of the option, or the operand */
 };
 
 void cli_args_init(struct cli_args *a, const struct cli_command *command,
                    int argc, char **argv);
 
-/* Returns the next option's row, or one of the results above.  Options and
- * operands may be mixed; `--name=value` and `--name value` are equivalent. */
-int cli_next(struct cli_args *a);
+/* Take the options before the next operand into the settings, and answer --help;
+ * `--name=value` and `--name value` are equivalent.  Returns an exit status,
+ * CLI_OPERAND or CLI_END. */
+int cli_options(struct cli_args *a, void *settings);
 
-/* Accepts an option (its row) or an operand (CLI_OPERAND), whose value is in a.
- * False: it has reported an error. */
-typedef bool cli_take(void *ctx, const struct cli_args *a, int got);
+/* Accepts an operand, a->value.  False: it has reported an error. */
+typedef bool cli_operand_fn(void *settings, const struct cli_args *a);
 
-/* Read the whole command line, and answer --help.  Returns an exit status, or
- * -1 to continue. */
+/* Read the whole command line, options and operands mixed; `operand` is NULL if
+ * there can be none.  Returns an exit status, or -1 to continue. */
 int cli_read(const struct cli_command *command, int argc, char **argv,
-             cli_take *take, void *ctx);
+             cli_operand_fn *operand, void *settings);
+
+/* For tables: true in *out, a bool; the value in *out, a const char *; as a number
+ * from `low` to `high`, a uint64_t. */
+cli_take_fn cli_take_flag;
+cli_take_fn cli_take_text;
+cli_take_fn cli_take_number;
 
 /* Whether the word after an option is its value. */
 bool cli_takes_word(const struct cli_option *o);
@@ -83,10 +108,8 @@ __attribute__((format(printf, 2, 3)))
 #endif
 int cli_bad_usage(const struct cli_command *command, const char *format, ...);
 
-/* Read an option's value as a number from low to high.  False: it is not, which
- * is reported. */
-bool cli_number(const struct cli_args *a, int row, uint64_t low, uint64_t high,
-                uint64_t *out);
+/* The same as an expression with value false, for what takes a value. */
+#define cli_refuse(a, ...) (cli_bad_usage((a)->command, __VA_ARGS__), false)
 
 /* Check that the standard input, `-`, is among the paths at most once.  Returns
  * an exit status. */

@@ -8,7 +8,6 @@
 #include <larder/larder.h>
 
 #include "cards.h"
-#include "help.h"
 
 #define PAGE_BYTES ((uint64_t)2 << 20)
 /* The largest simulated GPU (sim.h). */
@@ -34,37 +33,35 @@ static bool lacks_unit(const char *text)
            strtod(text, NULL) > 0 && strtod(text, NULL) < (double)PAGE_BYTES;
 }
 
-static bool has_unit(const struct cli_args *a, int row, const char *text)
+static bool has_unit(const struct cli_args *a, const char *text)
 {
     int length = (int)strcspn(text, ",");
 
-    if (!lacks_unit(text))
-        return true;
-    cli_bad_usage(a->command,
-                  "--%s: %.*s bytes are less than a page of memory: expected a "
-                  "unit, as in %.*sGiB",
-                  a->command->options[row].name, length, text, length, text);
-    return false;
+    return !lacks_unit(text) ||
+           cli_refuse(a,
+                      "--%s: %.*s bytes are less than a page of memory: "
+                      "expected a unit, as in %.*sGiB",
+                      a->option->name, length, text, length, text);
 }
 
-bool take_capacity_check(const struct cli_args *a, int row)
+bool take_device(const struct cli_args *a, void *out)
 {
     bool is_device = strncmp(a->value, "sim:", 4) == 0;
     const char *text = a->value + (is_device ? 4 : 0);
 
-    return is_card(text, (int)strcspn(text, ",")) || has_unit(a, row, text);
+    *(const char **)out = a->value;
+    return is_card(text, (int)strcspn(text, ",")) || has_unit(a, text);
 }
 
-bool take_capacity(const struct cli_args *a, int row, uint64_t *out)
+bool take_capacity(const struct cli_args *a, void *out)
 {
-    if (!has_unit(a, row, a->value))
-        return false;
-    if (larder_parse_size(a->value, out) == LARDER_OK && *out > 0 &&
-        *out <= CAPACITY_MAX)
-        return true;
-    cli_bad_usage(a->command,
-                  "--%s: '%s' is not a capacity: expected a size up to 16TiB, "
-                  "such as 24GiB",
-                  a->command->options[row].name, a->value);
-    return false;
+    uint64_t *bytes = out;
+
+    return has_unit(a, a->value) &&
+           ((larder_parse_size(a->value, bytes) == LARDER_OK && *bytes > 0 &&
+             *bytes <= CAPACITY_MAX) ||
+            cli_refuse(a,
+                       "--%s: '%s' is not a capacity: expected a size up to "
+                       "16TiB, such as 24GiB",
+                       a->option->name, a->value));
 }

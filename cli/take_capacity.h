@@ -2,18 +2,14 @@
 #ifndef LARDER_CLI_TAKE_CAPACITY_H
 #define LARDER_CLI_TAKE_CAPACITY_H
 
-#include <stdbool.h>
-#include <stdint.h>
-
 #include "option.h"
 
-/* Read a size that memory is measured by: what is less than a page of the
- * driver and has no unit was meant to have one.  A message tells what is
- * wrong. */
-bool take_capacity(const struct cli_args *a, int row, uint64_t *out);
+/* A size that memory is measured by, into a uint64_t: what is less than a page of
+ * the driver and has no unit was meant to have one. */
+cli_take_fn take_capacity;
 
-/* The same check for the size that an option's text has, or begins with, as
- * "24,vmm=off" or "sim:24".  False: a message tells what is wrong. */
-bool take_capacity_check(const struct cli_args *a, int row);
+/* A text that has such a size, or begins with it, as "24,vmm=off" or "sim:24",
+ * into a const char *. */
+cli_take_fn take_device;
 
 #endif

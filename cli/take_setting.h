@@ -6,9 +6,13 @@
 
 #include "option.h"
 
-/* Take the value of --policy, or of --conf, which is checked and stays the
- * caller's.  False: an error was reported. */
-bool take_policy(const struct cli_args *a, larder_policy *out);
-bool take_conf(const struct cli_args *a, const char **out);
+/* The value of --policy into a larder_policy; that of --conf, which is checked,
+ * into a const char *. */
+cli_take_fn take_policy;
+cli_take_fn take_conf;
+
+/* The name of a file for a snapshot, which determines its format, into a
+ * const char *. */
+cli_take_fn take_snapshot_name;
 
 #endif

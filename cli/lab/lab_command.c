@@ -8,51 +8,49 @@
 
 #include "lab/experiments/experiments.h"
 #include "lab_history.h"
-#include "help.h"
 #include "lab_python.h"
 #include "take_setting.h"
 #include "terminal.h"
+#include "trace/ends_with.h"
 
 /* ---- shared ------------------------------------------------------------------ */
 
-bool lab_check_snapshot(const struct cli_args *a)
+bool lab_take_policy(const struct cli_args *a, void *out)
 {
-    if (lab_history_name_ok(a->value))
-        return true;
-    cli_bad_usage(a->command,
-                  "--snapshot '%s': its name must end with .json or "
-                  ".pickle",
-                  a->value);
-    return false;
+    larder_policy policy;
+
+    return take_policy(a, &policy) && cli_take_text(a, out);
+}
+
+bool lab_take_snapshot(const struct cli_args *a, void *out)
+{
+    return lab_history_name_ok(a->value)
+               ? cli_take_text(a, out)
+               : cli_refuse(a,
+                            "--snapshot '%s': its name must end with .json or "
+                            ".pickle",
+                            a->value);
 }
 
 /* ---- list ---------------------------------------------------------------------- */
 
-enum list_row { LIST_JSON };
-
-static const struct cli_option list_table[] = {
-    [LIST_JSON] = {"json", NULL, "print an array"},
-    {NULL, NULL, NULL},
+struct list_settings {
+    bool json;
 };
 
-static bool take_list(void *ctx, const struct cli_args *a, int got)
-{
-    if (got == CLI_OPERAND) {
-        cli_bad_usage(a->command, "unexpected '%s'", a->value);
-        return false;
-    }
-    *(bool *)ctx = true;
-    return true;
-}
+static const struct cli_option list_table[] = {
+    {"json", NULL, "print an array", CLI_INTO(struct list_settings, json)},
+    {.name = NULL},
+};
 
 static int run_list(const struct cli_command *self, int argc, char **argv)
 {
-    bool json = false;
-    int status = cli_read(self, argc, argv, take_list, &json);
+    struct list_settings s = {.json = false};
+    int status = cli_read(self, argc, argv, NULL, &s);
 
     if (status >= 0)
         return status;
-    experiments_list(stdout, json);
+    experiments_list(stdout, s.json);
     return CLI_EXIT_OK;
 }
 
@@ -67,91 +65,48 @@ const struct cli_command lab_command_list = {
 
 /* ---- run ----------------------------------------------------------------------- */
 
-enum run_row {
-    RUN_DEVICE,
-    RUN_POLICY,
-    RUN_CONF,
-    RUN_SNAPSHOT,
-    RUN_STEPS,
-    RUN_EACH,
-    RUN_EACH_STEP,
-    RUN_JSON
-};
-
-static const struct cli_option run_table[] = {
-    [RUN_DEVICE] = {"device", "SPEC",
-                    "the simulated GPU (" LAB_DEVICE_DEFAULT ")"},
-    [RUN_POLICY] = {"policy", "larder|pytorch|direct", "how memory is chosen"},
-    [RUN_CONF] = {"conf", "K:V,...", "settings in PyTorch's grammar"},
-    [RUN_SNAPSHOT] = {"snapshot", "FILE",
-                      "write the events and the final state to FILE.json\n"
-                      "or FILE.pickle at the end; one experiment"},
-    [RUN_STEPS] = {"steps", NULL,
-                   "experiments: show the panel after every\nstatement"},
-    [RUN_EACH] = {"each-statement", NULL,
-                  "listings: show the panel after every\n"
-                  "statement, not after every '#%%' cell"},
-    [RUN_EACH_STEP] = {"each-step", NULL,
-                       "listings: also show a line after every step of an\n"
-                       "optimizer"},
-    [RUN_JSON] = {"json", NULL,
-                  "print one line with an object for each experiment,\n"
-                  "or (on the standard error) for each cell"},
-    {NULL, NULL, NULL},
-};
-
 struct run_settings {
     struct lab_run_options options;
     bool each_statement;
     bool each_step;
     char **names; /* names of experiments */
     int count;
-    const char *policy_name;
+    const char *policy;
     char **listing; /* the file with its arguments */
     int listing_count;
 };
 
-static bool set_run_option(struct run_settings *s, const struct cli_args *a,
-                           int row)
-{
-    switch ((enum run_row)row) {
-    case RUN_DEVICE:
-        s->options.device = a->value;
-        break;
-    case RUN_POLICY:
-        s->policy_name = a->value;
-        return take_policy(a, &s->options.policy);
-    case RUN_CONF:
-        return take_conf(a, &s->options.conf);
-    case RUN_SNAPSHOT:
-        s->options.snapshot = a->value;
-        return lab_check_snapshot(a);
-    case RUN_STEPS:
-        s->options.steps = true;
-        break;
-    case RUN_EACH:
-        s->each_statement = true;
-        break;
-    case RUN_EACH_STEP:
-        s->each_step = true;
-        break;
-    case RUN_JSON:
-        s->options.json = true;
-        break;
-    }
-    return true;
-}
-
-static bool ends_in(const char *name, const char *end)
-{
-    size_t length = strlen(name), tail = strlen(end);
-
-    return length > tail && strcmp(name + length - tail, end) == 0;
-}
+static const struct cli_option run_table[] = {
+    {"device", "SPEC", "the simulated GPU (" LAB_DEVICE_DEFAULT ")",
+     CLI_INTO(struct run_settings, options.device)},
+    {"policy", "larder|pytorch|direct", "how memory is chosen",
+     CLI_TAKE(lab_take_policy, struct run_settings, policy)},
+    {"conf", "K:V,...", "settings in PyTorch's grammar",
+     CLI_TAKE(take_conf, struct run_settings, options.conf)},
+    {"snapshot", "FILE",
+     "write the events and the final state to FILE.json\n"
+     "or FILE.pickle at the end; one experiment",
+     CLI_TAKE(lab_take_snapshot, struct run_settings, options.snapshot)},
+    {"steps", NULL, "experiments: show the panel after every\nstatement",
+     CLI_INTO(struct run_settings, options.steps)},
+    {"each-statement", NULL,
+     "listings: show the panel after every\n"
+     "statement, not after every '#%%' cell",
+     CLI_INTO(struct run_settings, each_statement)},
+    {"each-step", NULL,
+     "listings: also show a line after every step of an\n"
+     "optimizer",
+     CLI_INTO(struct run_settings, each_step)},
+    {"json", NULL,
+     "print one line with an object for each experiment,\n"
+     "or (on the standard error) for each cell",
+     CLI_INTO(struct run_settings, options.json)},
+    {.name = NULL},
+};
 
 static bool is_listing(const char *name)
 {
-    return ends_in(name, ".py") || ends_in(name, ".ipynb");
+    return ends_with(name, ".py") || ends_with(name, ".ipynb");
 }
 
 /* Returns an exit status, or -1 to continue. */
@@ -162,24 +117,18 @@ static int read_run(const struct cli_command *self, int argc, char **argv,
     int got;
 
     cli_args_init(&args, self, argc, argv);
-    while ((got = cli_next(&args)) != CLI_END) {
-        if (got == CLI_HELP) {
-            cli_help_command(self);
-            return CLI_EXIT_OK;
-        }
-        if (got == CLI_WRONG ||
-            (got != CLI_OPERAND && !set_run_option(s, &args, got)))
-            return CLI_EXIT_BAD;
-        if (got == CLI_OPERAND && is_listing(args.value)) {
+    while ((got = cli_options(&args, s)) == CLI_OPERAND) {
+        char **word = argv + args.next - 1;
+
+        if (is_listing(*word)) {
             /* Everything that follows belongs to the listing. */
-            s->listing = argv + args.next - 1;
+            s->listing = word;
             s->listing_count = argc - args.next + 1;
             return -1;
         }
-        if (got == CLI_OPERAND)
-            s->names[s->count++] = argv[args.next - 1];
+        s->names[s->count++] = *word;
     }
-    return -1;
+    return got;
 }
 
 /* One file holds what one experiment did. */
@@ -258,7 +207,7 @@ static int run_listing(struct run_settings *s)
         .command = "lab run",
         .module = "larder.lab.run",
         .device = s->options.device,
-        .policy = s->policy_name,
+        .policy = s->policy,
         .conf = s->options.conf,
         .snapshot = s->options.snapshot,
         .each_statement = s->each_statement,
@@ -294,6 +243,8 @@ static int run_run(const struct cli_command *self, int argc, char **argv)
         return CLI_EXIT_BAD;
     }
     status = read_run(self, argc, argv, &s);
+    if (status < 0 && s.policy != NULL)
+        larder_policy_parse(s.policy, &s.options.policy);
     if (status < 0)
         status =
             check_run(self, &s) == CLI_EXIT_OK ? run_checked(&s) : CLI_EXIT_BAD;

@@ -9,7 +9,9 @@
 extern const struct cli_command lab_command_list;
 extern const struct cli_command lab_command_run;
 
-/* For the option just read.  False: an error was reported. */
-bool lab_check_snapshot(const struct cli_args *a);
+/* The name of a policy, and that of a file for a snapshot, into a
+ * const char *. */
+cli_take_fn lab_take_policy;
+cli_take_fn lab_take_snapshot;
 
 #endif

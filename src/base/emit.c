@@ -336,9 +336,9 @@ void larder__emit_string(struct emit *e, const char *bytes, size_t length,
 void larder__emit_word(struct emit *e, enum snap_word word)
 {
     const char *text = larder__snapshot_words[word];
+    uint32_t *place = e->words != NULL ? &e->words[word] : NULL;
 
-    if (!larder__emit_again(e, &e->words[word]))
-        larder__emit_string(e, text, strlen(text), &e->words[word]);
+    larder__emit_string(e, text, strlen(text), place);
 }
 
 /* ---- numbers and booleans ------------------------------------------------- */

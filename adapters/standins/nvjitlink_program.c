@@ -4,12 +4,7 @@
 
 static const char code[] = "linked by nobody";
 
-STANDIN_OWN(int, nvJitLinkVersion, (unsigned *major, unsigned *minor))
-{
-    *major = STANDIN_MAJOR;
-    *minor = STANDIN_MAJOR == 12 ? 9 : 0;
-    return 0;
-}
+STANDIN_VERSION(nvJitLinkVersion, unsigned)
 
 STANDIN_OWN(int, nvJitLinkCreate, (void **handle))
 {
@@ -17,13 +12,7 @@ STANDIN_OWN(int, nvJitLinkCreate, (void **handle))
     return 0;
 }
 
-STANDIN_OWN(int, nvJitLinkDestroy, (void **handle))
-{
-    free(*handle);
-    *handle = NULL;
-    return 0;
-}
-
+STANDIN_DESTROY(nvJitLinkDestroy)
 STANDIN_RESULT(nvJitLinkGetLinkedCubinSize, nvJitLinkGetLinkedCubin, code)
 STANDIN_RESULT(nvJitLinkGetLinkedPtxSize, nvJitLinkGetLinkedPtx, code)
 STANDIN_RESULT(nvJitLinkGetErrorLogSize, nvJitLinkGetErrorLog, "")

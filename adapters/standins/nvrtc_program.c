@@ -4,12 +4,7 @@
 
 static const char code[] = "compiled by nobody";
 
-STANDIN_OWN(int, nvrtcVersion, (int *major, int *minor))
-{
-    *major = STANDIN_MAJOR;
-    *minor = STANDIN_MAJOR == 12 ? 9 : 0;
-    return 0;
-}
+STANDIN_VERSION(nvrtcVersion, int)
 
 /* Compute capabilities that this version compiles for. */
 static const int known[] = {75, 80, 86, 87, 89, 90, 100, 103, 110, 120, 121};
@@ -40,9 +35,4 @@ STANDIN_RESULT(nvrtcGetLTOIRSize, nvrtcGetLTOIR, code)
 STANDIN_RESULT(nvrtcGetProgramLogSize, nvrtcGetProgramLog, "")
 
 /* The handle that nvrtcCreateProgram(), from the list, created. */
-STANDIN_OWN(int, nvrtcDestroyProgram, (void **program))
-{
-    free(*program);
-    *program = NULL;
-    return 0;
-}
+STANDIN_DESTROY(nvrtcDestroyProgram)

@@ -31,6 +31,24 @@ enum { STANDIN_HANDLE_BYTES = 128 };
     type name arguments;                                                       \
     type name arguments
 
+/* The version of the toolkit, in numbers of this type. */
+#define STANDIN_VERSION(name, type)                                            \
+    STANDIN_OWN(int, name, (type * major, type * minor))                       \
+    {                                                                          \
+        *major = STANDIN_MAJOR;                                                \
+        *minor = STANDIN_MAJOR == 12 ? 9 : 0;                                  \
+        return 0;                                                              \
+    }
+
+/* Destroy what standin_handle() returned, and forget it. */
+#define STANDIN_DESTROY(name)                                                  \
+    STANDIN_OWN(int, name, (void **handle))                                    \
+    {                                                                          \
+        free(*handle);                                                         \
+        *handle = NULL;                                                        \
+        return 0;                                                              \
+    }
+
 /* Two hand-written functions: the size and the bytes of one kind of result. */
 #define STANDIN_RESULT(size_name, name, bytes)                                 \
     STANDIN_OWN(int, size_name, (void *handle, size_t *out))                   \

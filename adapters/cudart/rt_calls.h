@@ -68,6 +68,10 @@
     X(cudaHostGetFlags, (unsigned *, void *))                                  \
     X(cudaMemcpy, (void *, const void *, size_t, int))                         \
     X(cudaMemcpyAsync, (void *, const void *, size_t, int, cud_stream))        \
+    X(cudaMemcpy3D, (const struct rt_copy_3d *))                               \
+    X(cudaMemcpy3DAsync, (const struct rt_copy_3d *, cud_stream))              \
+    X(cudaMemcpy3DPeer, (const struct rt_copy_3d_peer *))                      \
+    X(cudaMemcpy3DPeerAsync, (const struct rt_copy_3d_peer *, cud_stream))     \
     X(cudaMemcpyPeer, (void *, int, const void *, int, size_t))                \
     X(cudaMemcpyPeerAsync,                                                     \
       (void *, int, const void *, int, size_t, cud_stream))                    \

@@ -1,4 +1,4 @@
-/* rt_copy.c - copies and fills memory. */
+/* rt_copy.c - copies and fills memory: bytes, rows and boxes. */
 #include "rt_state.h"
 
 static cud_addr addr_of(const void *ptr)
@@ -8,8 +8,8 @@ static cud_addr addr_of(const void *ptr)
 
 /* ---- copies in stream order ---------------------------------------------------- */
 
-/* CUpointer_attribute and CUmemorytype */
-enum { POINTER_KIND = 2, POINTER_IS_MANAGED = 8, KIND_DEVICE = 2 };
+/* CUpointer_attribute */
+enum { POINTER_KIND = 2, POINTER_IS_MANAGED = 8 };
 
 static bool is_device_s(const void *ptr)
 {
@@ -18,7 +18,7 @@ static bool is_device_s(const void *ptr)
 
     return cuPointerGetAttribute(&kind, POINTER_KIND, addr_of(ptr)) ==
                CUD_SUCCESS &&
-           kind == KIND_DEVICE &&
+           kind == RT_MEMORY_DEVICE &&
            cuPointerGetAttribute(&is_managed, POINTER_IS_MANAGED,
                                  addr_of(ptr)) == CUD_SUCCESS &&
            !is_managed;
@@ -86,47 +86,148 @@ int cudaMemcpyAsync(void *to, const void *from, size_t bytes, int kind,
     return rt_end(answer);
 }
 
-/* ---- rows ------------------------------------------------------------------------ */
+/* ---- rows and boxes ---------------------------------------------------------------- */
+
+static int memory_of(int kind, int device_kind)
+{
+    if (kind == RT_COPY_DEFAULT)
+        return RT_MEMORY_UNIFIED;
+    return kind == device_kind || kind == RT_DEVICE_TO_DEVICE ? RT_MEMORY_DEVICE
+                                                              : RT_MEMORY_HOST;
+}
+
+static struct rt_side side_of(const struct rt_pitched *p,
+                              const struct rt_pos *at, int memory)
+{
+    return (struct rt_side){.x_bytes = at->x,
+                            .y = at->y,
+                            .z = at->z,
+                            .memory = memory,
+                            .host = p->ptr,
+                            .device = addr_of(p->ptr),
+                            .pitch = p->pitch,
+                            .height = p->ysize};
+}
+
+/* Begin a copy of a box.  CUD_SUCCESS: it is to be done. */
+static int begin_box(const char *symbol, const struct rt_copy_3d *c,
+                     struct rt_box *box)
+{
+    int answer = rt_begin();
+
+    if (answer != CUD_SUCCESS)
+        return answer;
+    if (c->srcArray != NULL || c->dstArray != NULL)
+        return rt_refuse(symbol);
+    *box =
+        (struct rt_box){.from = side_of(&c->srcPtr, &c->srcPos,
+                                        memory_of(c->kind, RT_DEVICE_TO_HOST)),
+                        .to = side_of(&c->dstPtr, &c->dstPos,
+                                      memory_of(c->kind, RT_HOST_TO_DEVICE)),
+                        .width = c->extent.width,
+                        .height = c->extent.height,
+                        .depth = c->extent.depth};
+    return check_kind(c->dstPtr.ptr, c->srcPtr.ptr, c->kind);
+}
+
+int cudaMemcpy3DAsync(const struct rt_copy_3d *c, cud_stream stream)
+{
+    struct rt_box box;
+    int answer = begin_box(__func__, c, &box);
+
+    if (answer == CUD_SUCCESS && box.width != 0)
+        answer = cuMemcpy3DAsync_v2(&box, stream);
+    return rt_end(answer);
+}
+
+int cudaMemcpy3D(const struct rt_copy_3d *c)
+{
+    struct rt_box box;
+    int answer = begin_box(__func__, c, &box);
+
+    if (answer == CUD_SUCCESS && box.width != 0)
+        answer = cuMemcpy3D_v2(&box);
+    return rt_end(answer);
+}
+
+static struct rt_copy_3d flat(void *to, size_t to_pitch, const void *from,
+                              size_t from_pitch, size_t width, size_t height,
+                              int kind)
+{
+    return (struct rt_copy_3d){
+        .srcPtr = {.ptr = (void *)(uintptr_t)from, .pitch = from_pitch},
+        .dstPtr = {.ptr = to, .pitch = to_pitch},
+        .extent = {width, height, 1},
+        .kind = kind};
+}
 
 int cudaMemcpy2DAsync(void *to, size_t to_pitch, const void *from,
                       size_t from_pitch, size_t width, size_t height, int kind,
                       cud_stream stream)
 {
-    int answer = RT_SUCCESS;
+    const struct rt_copy_3d c =
+        flat(to, to_pitch, from, from_pitch, width, height, kind);
 
-    if (width > to_pitch || width > from_pitch)
-        return rt_end(RT_INVALID_VALUE);
-    if (width == 0)
-        return cudaMemcpyAsync(to, from, 0, kind, stream);
-    for (size_t row = 0; row < height && answer == RT_SUCCESS; row++)
-        answer = cudaMemcpyAsync((char *)to + row * to_pitch,
-                                 (const char *)from + row * from_pitch, width,
-                                 kind, stream);
-    return answer;
+    return width > to_pitch || width > from_pitch
+               ? rt_end(RT_INVALID_VALUE)
+               : cudaMemcpy3DAsync(&c, stream);
 }
 
 int cudaMemcpy2D(void *to, size_t to_pitch, const void *from, size_t from_pitch,
                  size_t width, size_t height, int kind)
 {
-    int answer = cudaMemcpy2DAsync(to, to_pitch, from, from_pitch, width,
-                                   height, kind, NULL);
+    const struct rt_copy_3d c =
+        flat(to, to_pitch, from, from_pitch, width, height, kind);
 
-    return answer == RT_SUCCESS ? rt_end(cuStreamSynchronize(NULL)) : answer;
+    return width > to_pitch || width > from_pitch ? rt_end(RT_INVALID_VALUE)
+                                                  : cudaMemcpy3D(&c);
 }
 
 /* ---- between devices --------------------------------------------------------------- */
+
+static int begin_peers(int to, int from, cud_context *here, cud_context *there)
+{
+    int answer = rt_begin();
+
+    if (answer == CUD_SUCCESS)
+        answer = cuDevicePrimaryCtxRetain(here, to);
+    if (answer == CUD_SUCCESS)
+        answer = cuDevicePrimaryCtxRetain(there, from);
+    return answer;
+}
+
+int cudaMemcpy3DPeerAsync(const struct rt_copy_3d_peer *c, cud_stream stream)
+{
+    struct rt_box box = {
+        .from = side_of(&c->srcPtr, &c->srcPos, RT_MEMORY_DEVICE),
+        .to = side_of(&c->dstPtr, &c->dstPos, RT_MEMORY_DEVICE),
+        .width = c->extent.width,
+        .height = c->extent.height,
+        .depth = c->extent.depth};
+    int answer = begin_peers(c->dstDevice, c->srcDevice, &box.to.context,
+                             &box.from.context);
+
+    if (answer == CUD_SUCCESS && (c->srcArray != NULL || c->dstArray != NULL))
+        answer = rt_refuse(__func__);
+    if (answer == CUD_SUCCESS)
+        answer = cuMemcpy3DPeerAsync(&box, stream);
+    return rt_end(answer);
+}
+
+int cudaMemcpy3DPeer(const struct rt_copy_3d_peer *c)
+{
+    int answer = cudaMemcpy3DPeerAsync(c, NULL);
+
+    return answer == RT_SUCCESS ? rt_end(cuStreamSynchronize(NULL)) : answer;
+}
 
 int cudaMemcpyPeerAsync(void *to, int to_device, const void *from,
                         int from_device, size_t bytes, cud_stream stream)
 {
     cud_context here = NULL;
     cud_context there = NULL;
-    int answer = rt_begin();
+    int answer = begin_peers(to_device, from_device, &here, &there);
 
-    if (answer == CUD_SUCCESS)
-        answer = cuDevicePrimaryCtxRetain(&here, to_device);
-    if (answer == CUD_SUCCESS)
-        answer = cuDevicePrimaryCtxRetain(&there, from_device);
     if (answer == CUD_SUCCESS)
         answer = cuMemcpyPeerAsync(addr_of(to), here, addr_of(from), there,
                                    bytes, stream);
@@ -228,16 +329,14 @@ int cudaMemsetAsync(void *ptr, int value, size_t bytes, cud_stream stream)
 int cudaMemset2DAsync(void *ptr, size_t pitch, int value, size_t width,
                       size_t height, cud_stream stream)
 {
-    int answer = RT_SUCCESS;
+    int answer = rt_begin();
 
-    if (width > pitch)
-        return rt_end(RT_INVALID_VALUE);
-    if (width == 0)
-        return cudaMemsetAsync(ptr, value, 0, stream);
-    for (size_t row = 0; row < height && answer == RT_SUCCESS; row++)
-        answer =
-            cudaMemsetAsync((char *)ptr + row * pitch, value, width, stream);
-    return answer;
+    if (answer == CUD_SUCCESS && width > pitch)
+        answer = RT_INVALID_VALUE;
+    if (answer == CUD_SUCCESS && width != 0)
+        answer = cuMemsetD2D8Async(addr_of(ptr), pitch, (unsigned char)value,
+                                   width, height, stream);
+    return rt_end(answer);
 }
 
 int cudaMemset2D(void *ptr, size_t pitch, int value, size_t width,

@@ -8,6 +8,32 @@
 typedef void rt_host_fn(void *);
 typedef void rt_callback_fn(cud_stream, int, void *);
 
+/* CUmemorytype */
+enum { RT_MEMORY_HOST = 1, RT_MEMORY_DEVICE = 2, RT_MEMORY_UNIFIED = 4 };
+
+/* CUDA_MEMCPY3D's source or target, and CUDA_MEMCPY3D_PEER's. */
+struct rt_side {
+    size_t x_bytes;
+    size_t y;
+    size_t z;
+    size_t lod;
+    int memory;
+    const void *host;
+    cud_addr device;
+    void *array;
+    cud_context context; /* or reserved */
+    size_t pitch;
+    size_t height;
+};
+
+struct rt_box {
+    struct rt_side from;
+    struct rt_side to;
+    size_t width;
+    size_t height;
+    size_t depth;
+};
+
 #define X(need, name, cuda, hip, arguments) cud_result cuda arguments;
 CUD_CALL_MAP(X)
 #undef X
@@ -58,6 +84,11 @@ cud_result cuMemcpyDtoH_v2(void *, cud_addr, size_t);
 cud_result cuMemcpyDtoD_v2(cud_addr, cud_addr, size_t);
 cud_result cuMemcpyPeerAsync(cud_addr, cud_context, cud_addr, cud_context,
                              size_t, cud_stream);
+cud_result cuMemcpy3D_v2(const struct rt_box *);
+cud_result cuMemcpy3DAsync_v2(const struct rt_box *, cud_stream);
+cud_result cuMemcpy3DPeerAsync(const struct rt_box *, cud_stream);
+cud_result cuMemsetD2D8Async(cud_addr, size_t, unsigned char, size_t, size_t,
+                             cud_stream);
 cud_result cuMemsetD8_v2(cud_addr, unsigned char, size_t);
 cud_result cuStreamCreateWithPriority(cud_stream *, unsigned, int);
 cud_result cuStreamDestroy_v2(cud_stream);

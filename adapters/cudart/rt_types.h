@@ -168,6 +168,37 @@ struct rt_pitched {
     size_t ysize;
 };
 
+struct rt_pos {
+    size_t x; /* bytes */
+    size_t y;
+    size_t z;
+};
+
+/* cudaMemcpy3DParms */
+struct rt_copy_3d {
+    void *srcArray;
+    struct rt_pos srcPos;
+    struct rt_pitched srcPtr;
+    void *dstArray;
+    struct rt_pos dstPos;
+    struct rt_pitched dstPtr;
+    struct rt_extent extent;
+    int kind;
+};
+
+/* cudaMemcpy3DPeerParms */
+struct rt_copy_3d_peer {
+    void *srcArray;
+    struct rt_pos srcPos;
+    struct rt_pitched srcPtr;
+    int srcDevice;
+    void *dstArray;
+    struct rt_pos dstPos;
+    struct rt_pitched dstPtr;
+    int dstDevice;
+    struct rt_extent extent;
+};
+
 struct rt_launch_config {
     struct rt_dim3 grid;
     struct rt_dim3 block;

@@ -151,6 +151,68 @@ static void copies_keep_their_bytes(void **state)
     OK(cudaFree(b));
 }
 
+static void boxes_are_copied_within_and_between_devices(void **state)
+{
+    char from[4][4][4];
+    char to[2][2][2] = {{{0}}};
+    struct rt_copy_3d c = {.srcPtr = {.ptr = from, .pitch = 4, .ysize = 4},
+                           .dstPtr = {.pitch = 4, .ysize = 4},
+                           .extent = {4, 4, 4},
+                           .kind = RT_HOST_TO_DEVICE};
+    struct rt_copy_3d_peer p = {.srcDevice = 0,
+                                .dstPtr = {.pitch = 2, .ysize = 2},
+                                .dstDevice = 1,
+                                .srcPos = {1, 2, 1},
+                                .extent = {2, 2, 2}};
+    void *here;
+
+    (void)state;
+    for (int i = 0; i < 64; i++)
+        from[i / 16][i / 4 % 4][i % 4] = (char)i;
+    OK(cudaSetDevice(1));
+    OK(cudaMalloc(&p.dstPtr.ptr, 8));
+    OK(cudaSetDevice(0));
+    OK(cudaMalloc(&here, sizeof from));
+    c.dstPtr.ptr = here;
+    OK(cudaMemcpy3D(&c));
+    p.srcPtr = c.dstPtr;
+    OK(cudaMemcpy3DPeer(&p));
+    OK(cudaMemcpy(to, p.dstPtr.ptr, 8, RT_COPY_DEFAULT));
+    for (int i = 0; i < 8; i++)
+        assert_int_equal(to[i / 4][i / 2 % 2][i % 2],
+                         from[1 + i / 4][2 + i / 2 % 2][1 + i % 2]);
+    c.kind = RT_HOST_TO_HOST;
+    assert_int_equal(cudaMemcpy3D(&c), RT_INVALID_VALUE);
+    c.srcArray = here;
+    assert_int_equal(cudaMemcpy3DAsync(&c, NULL), RT_NOT_SUPPORTED);
+    OK(cudaFree(here));
+    OK(cudaFree(p.dstPtr.ptr));
+}
+
+/* Of rows too. */
+static void a_captured_copy_is_one_node(void **state)
+{
+    enum { NON_BLOCKING = 1 };
+    cud_stream stream;
+    void *graph = NULL;
+    void *memory;
+    size_t nodes = 0;
+
+    (void)state;
+    OK(cudaMalloc(&memory, 4096));
+    OK(cudaStreamCreateWithFlags(&stream, NON_BLOCKING));
+    OK(cudaStreamBeginCapture(stream, 0));
+    OK(cudaMemset2DAsync(memory, 64, 0, 16, 8, stream));
+    OK(cudaMemcpy2DAsync((char *)memory + 2048, 64, memory, 64, 16, 8,
+                         RT_DEVICE_TO_DEVICE, stream));
+    OK(cudaStreamEndCapture(stream, &graph));
+    OK(cudaGraphGetNodes(graph, NULL, &nodes));
+    assert_int_equal(nodes, 2);
+    OK(cudaGraphDestroy(graph));
+    OK(cudaStreamDestroy(stream));
+    OK(cudaFree(memory));
+}
+
 static void an_address_is_of_device_pinned_or_unknown_memory(void **state)
 {
     struct rt_pointer_attributes p;
@@ -895,6 +957,8 @@ int main(void)
         cmocka_unit_test(copies_go_between_devices),
         cmocka_unit_test(memory_is_counted_and_runs_out),
         cmocka_unit_test(copies_keep_their_bytes),
+        cmocka_unit_test(boxes_are_copied_within_and_between_devices),
+        cmocka_unit_test(a_captured_copy_is_one_node),
         cmocka_unit_test(an_address_is_of_device_pinned_or_unknown_memory),
         cmocka_unit_test(a_pool_keeps_memory_up_to_its_threshold),
         cmocka_unit_test(a_pool_s_piece_waits_for_its_stream),

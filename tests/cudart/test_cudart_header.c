@@ -43,6 +43,12 @@ SAME_PLACE(rt_pointer_attributes, cudaPointerAttributes, hostPointer);
 SAME_SIZE(rt_extent, cudaExtent);
 SAME_SIZE(rt_pitched, cudaPitchedPtr);
 SAME_PLACE(rt_pitched, cudaPitchedPtr, ysize);
+SAME_SIZE(rt_copy_3d, cudaMemcpy3DParms);
+SAME_PLACE(rt_copy_3d, cudaMemcpy3DParms, srcPtr);
+SAME_PLACE(rt_copy_3d, cudaMemcpy3DParms, kind);
+SAME_SIZE(rt_copy_3d_peer, cudaMemcpy3DPeerParms);
+SAME_PLACE(rt_copy_3d_peer, cudaMemcpy3DPeerParms, srcDevice);
+SAME_PLACE(rt_copy_3d_peer, cudaMemcpy3DPeerParms, extent);
 
 _Static_assert(sizeof(struct rt_launch_config) == sizeof(cudaLaunchConfig_t),
                "cudaLaunchConfig_t has another size");

@@ -24,16 +24,6 @@ static larder_result each(struct allocator *a, const struct private_pool *p,
     return r;
 }
 
-static larder_addr run_addr(const struct segment *s, struct page_span run)
-{
-    return s->addr + run.begin * s->page_bytes;
-}
-
-static uint64_t run_bytes(const struct segment *s, struct page_span run)
-{
-    return (run.end - run.begin) * s->page_bytes;
-}
-
 typedef bool block_test(const struct block *b);
 
 /* The next run of pages that such blocks touch, from *b on, which moves on.
@@ -122,7 +112,7 @@ larder_result larder__pause_settle(struct allocator *a,
 static uint64_t contents_bytes(struct allocator *a,
                                const struct private_pool *p)
 {
-    return runs_sum(a, p, has_contents, run_bytes);
+    return runs_sum(a, p, has_contents, span_bytes);
 }
 
 /* Copy between the run's pages and `host`, where each has its place, whether it
@@ -136,12 +126,12 @@ static larder_result copy_run(struct allocator *a, const struct segment *s,
     larder_result r = LARDER_OK;
 
     while (r == LARDER_OK && page_next_held(s, run.end, &part)) {
-        uint64_t addr = run_addr(s, part);
+        uint64_t addr = page_at(s, part.begin);
         uint64_t pointer =
-            (uint64_t)(uintptr_t)host + (addr - run_addr(s, run));
+            (uint64_t)(uintptr_t)host + (addr - page_at(s, run.begin));
 
         r = larder_device_copy(a->device, is_out ? pointer : addr,
-                               is_out ? addr : pointer, run_bytes(s, part),
+                               is_out ? addr : pointer, span_bytes(s, part),
                                kind, s->heap->stream);
     }
     return r;
@@ -157,7 +147,7 @@ static larder_result copy_segment(struct allocator *a, const struct segment *s,
 
     while (r == LARDER_OK && next_run(a, &b, has_contents, &run)) {
         r = copy_run(a, s, run, *host, kind);
-        *host += run_bytes(s, run);
+        *host += span_bytes(s, run);
     }
     /* Even after a failure: copies may be queued. */
     fail_keep_first(&r, larder__kept_wait(a, kept, s->heap->stream));
@@ -262,7 +252,8 @@ static larder_result detach(struct allocator *a, struct segment *s)
     larder__assert(!segment_is_detached(s));
     while (r == LARDER_OK &&
            page_next_held(s, s->bytes / s->page_bytes, &run)) {
-        r = larder__device_unmap(a->device, run_addr(s, run), run_bytes(s, run),
+        r = larder__device_unmap(a->device, page_at(s, run.begin),
+                                 span_bytes(s, run),
                                  page_count_handles(s, run));
         if (r == LARDER_OK)
             s->detached.end = run.end;
@@ -280,8 +271,8 @@ static larder_result map_handles(struct allocator *a, struct segment *s)
 
         if (s->pages[handle.begin] != 0) {
             handle.end = page_handle_end(s, handle.begin);
-            r = larder__device_map(a->device, run_addr(s, handle),
-                                   run_bytes(s, handle),
+            r = larder__device_map(a->device, page_at(s, handle.begin),
+                                   span_bytes(s, handle),
                                    s->pages[handle.begin]);
         }
         if (r != LARDER_OK)
@@ -299,8 +290,8 @@ static larder_result attach(struct allocator *a, struct segment *s)
     larder_result r = map_handles(a, s);
 
     while (r == LARDER_OK && page_next_held(s, d->end, &run)) {
-        r = larder__device_set_access(a->device, run_addr(s, run),
-                                      run_bytes(s, run));
+        r = larder__device_set_access(a->device, page_at(s, run.begin),
+                                      span_bytes(s, run));
         if (r == LARDER_OK)
             d->begin = run.end;
     }

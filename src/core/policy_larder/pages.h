@@ -30,34 +30,23 @@
 
 enum { PAGE_BYTES = 2 << 20 };
 
-/* The pages that [addr, addr + bytes) touches, even in part. */
+/* As span_touched() and span_within(), but by addresses; the constant spares
+ * divisions. */
 static inline struct page_span pages_touched(const struct segment *s,
                                              larder_addr addr, uint64_t bytes)
 {
-    return (struct page_span){
-        .begin = (addr - s->addr) / PAGE_BYTES,
-        .end = (addr - s->addr + bytes - 1) / PAGE_BYTES + 1,
-    };
+    return span_touched(addr - s->addr, bytes, PAGE_BYTES);
 }
 
-/* The pages that lie entirely within it; none if end <= begin. */
 static inline struct page_span pages_within(const struct segment *s,
                                             larder_addr addr, uint64_t bytes)
 {
-    return (struct page_span){
-        .begin = (addr - s->addr + PAGE_BYTES - 1) / PAGE_BYTES,
-        .end = (addr - s->addr + bytes) / PAGE_BYTES,
-    };
+    return span_within(addr - s->addr, bytes, PAGE_BYTES);
 }
 
 static inline uint64_t pages_bytes(size_t pages)
 {
     return (uint64_t)pages * PAGE_BYTES;
-}
-
-static inline larder_addr page_at(const struct segment *s, size_t i)
-{
-    return s->addr + pages_bytes(i);
 }
 
 /* The block that contains addr: b or a later one. */

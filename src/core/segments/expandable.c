@@ -23,18 +23,13 @@ enum { FULL_RANGES = 16 }; /* streams whose ranges are as long as PyTorch's */
 
 /* ---- pages ---------------------------------------------------------------- */
 
-static larder_addr page_addr(const struct segment *s, size_t i)
-{
-    return s->addr + i * s->page_bytes;
-}
-
 /* Release the handle of page i, which is out of use, now or later. */
 static void page_drop(struct allocator *a, struct segment *s, size_t i,
                       bool mapped)
 {
     struct orphan orphan = {
         .handle = s->pages[i],
-        .mapped_at = mapped ? page_addr(s, i) : 0,
+        .mapped_at = mapped ? page_at(s, i) : 0,
         .bytes = s->page_bytes,
     };
 
@@ -86,13 +81,13 @@ static larder_result pages_map(struct allocator *a, struct segment *s,
     larder__assert(s->pages[begin] != 0 && s->pages[end - 1] != 0);
     *mapped = begin;
     while (*mapped < end && r == LARDER_OK) {
-        r = larder__device_map(a->device, page_addr(s, *mapped), s->page_bytes,
+        r = larder__device_map(a->device, page_at(s, *mapped), s->page_bytes,
                                s->pages[*mapped]);
         if (r == LARDER_OK)
             ++*mapped;
     }
     if (r == LARDER_OK)
-        r = larder__device_set_access(a->device, page_addr(s, begin),
+        r = larder__device_set_access(a->device, page_at(s, begin),
                                       (end - begin) * s->page_bytes);
     return r;
 }
@@ -120,8 +115,7 @@ static void pages_count(struct allocator *a, const struct segment *s,
     uint64_t bytes = (end - begin) * s->page_bytes;
 
     held_add(a, s->heap->pool, bytes);
-    history_segment(a, s, page_addr(s, begin), bytes,
-                    LARDER_ACTION_segment_map);
+    history_segment(a, s, page_at(s, begin), bytes, LARDER_ACTION_segment_map);
 }
 
 /* Unmap and release pages from `begin` to `end`, or to the first that the
@@ -135,7 +129,7 @@ static larder_result pages_remove(struct allocator *a, struct segment *s,
     larder__assert(begin < end && end <= s->bytes / s->page_bytes);
     *done = begin;
     while (r == LARDER_OK && *done < end) {
-        r = larder__device_unmap(a->device, page_addr(s, *done), s->page_bytes,
+        r = larder__device_unmap(a->device, page_at(s, *done), s->page_bytes,
                                  1);
         if (r == LARDER_OK)
             page_drop(a, s, (*done)++, false);
@@ -224,10 +218,11 @@ static larder_result range_destroy(struct allocator *a, struct segment *s)
 }
 
 /* Destroy it if it has no pages left. */
-static void range_tidy(struct allocator *a, struct segment *s)
+static larder_result range_tidy(struct allocator *a, struct segment *s)
 {
     if (s->head->next == 0 && s->head->state == BLOCK_UNMAPPED)
-        (void)range_destroy(a, s); /* if that fails, its addresses are reused */
+        return range_destroy(a, s);
+    return LARDER_OK;
 }
 
 /* ---- growing -------------------------------------------------------------- */
@@ -282,9 +277,9 @@ static larder_result map_block(struct allocator *a, struct block **b,
                                uint64_t size)
 {
     struct segment *s = (*b)->segment;
-    size_t begin = ((*b)->addr - s->addr) / s->page_bytes;
-    size_t end = begin + (size + s->page_bytes - 1) / s->page_bytes;
-    uint64_t bytes = (end - begin) * s->page_bytes;
+    struct page_span span =
+        span_touched((*b)->addr - s->addr, size, s->page_bytes);
+    uint64_t bytes = span_bytes(s, span);
     struct merged merged = {0};
     larder_result r;
 
@@ -292,7 +287,7 @@ static larder_result map_block(struct allocator *a, struct block **b,
     larder__assert(((*b)->addr - s->addr) % s->page_bytes == 0);
     if (!map_block_ensure(a, *b, bytes))
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
-    if ((r = pages_add(a, s, begin, end)) != LARDER_OK)
+    if ((r = pages_add(a, s, span.begin, span.end)) != LARDER_OK)
         return r;
     heap_remove_unmapped(*b);
     if (bytes < (*b)->bytes)
@@ -300,7 +295,7 @@ static larder_result map_block(struct allocator *a, struct block **b,
     (*b)->state = BLOCK_FREE;
     *b = larder__block_merge(a, *b, &merged);
     heap_insert(*b);
-    pages_count(a, s, begin, end);
+    pages_count(a, s, span.begin, span.end);
     return LARDER_OK;
 }
 
@@ -369,7 +364,6 @@ larder_result larder__expandable_release(struct allocator *a, struct block *b)
     size_t end = block_whole_pages(b).end;
     size_t done;
     larder_result r;
-    larder_result dropped = LARDER_OK;
 
     larder__assert(s->kind == SEGMENT_EXPANDABLE && !segment_is_paused(s));
     larder__assert(b->state == BLOCK_FREE);
@@ -380,21 +374,19 @@ larder_result larder__expandable_release(struct allocator *a, struct block *b)
     r = pages_remove(a, s, begin, end, &done);
     if (done == begin)
         return r;
-    (void)unmap_middle(a, b, page_addr(s, begin),
-                       (done - begin) * s->page_bytes);
+    (void)unmap_middle(a, b, page_at(s, begin), (done - begin) * s->page_bytes);
     held_sub(a, s->heap->pool, (done - begin) * s->page_bytes);
-    history_range(a, LARDER_ACTION_segment_unmap, s, page_addr(s, begin),
+    history_range(a, LARDER_ACTION_segment_unmap, s, page_at(s, begin),
                   (done - begin) * s->page_bytes);
-    if (s->head->next == 0 && s->head->state == BLOCK_UNMAPPED)
-        dropped = range_destroy(a, s);
-    return r != LARDER_OK ? r : dropped;
+    fail_keep_first(&r, range_tidy(a, s));
+    return r;
 }
 
 /* Whether a captured graph may use page i. */
 static bool is_of_graph(const struct segment *s, size_t i)
 {
-    return page_addr(s, i) < s->graph_end &&
-           page_addr(s, i) + s->page_bytes > s->graph_begin;
+    return page_at(s, i) < s->graph_end &&
+           page_at(s, i) + s->page_bytes > s->graph_begin;
 }
 
 /* The longest run of whole pages within b that no graph uses, at most `max`
@@ -435,7 +427,7 @@ larder_result larder__expandable_take(struct allocator *a, struct block *b,
         return LARDER_OK;
     if (!larder__slab_ensure(&a->slab, 2 + SLAB_SPARE))
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
-    r = larder__device_unmap(a->device, page_addr(s, begin),
+    r = larder__device_unmap(a->device, page_at(s, begin),
                              (end - begin) * s->page_bytes, end - begin);
     if (r != LARDER_OK)
         return r;
@@ -444,10 +436,10 @@ larder_result larder__expandable_take(struct allocator *a, struct block *b,
         s->pages[i] = 0;
     }
     *count = end - begin;
-    (void)unmap_middle(a, b, page_addr(s, begin), *count * s->page_bytes);
-    history_range(a, LARDER_ACTION_segment_unmap, s, page_addr(s, begin),
+    (void)unmap_middle(a, b, page_at(s, begin), *count * s->page_bytes);
+    history_range(a, LARDER_ACTION_segment_unmap, s, page_at(s, begin),
                   *count * s->page_bytes);
-    range_tidy(a, s);
+    (void)range_tidy(a, s);
     return LARDER_OK;
 }
 
@@ -459,20 +451,20 @@ void larder__expandable_drop(struct allocator *a, struct segment *s,
     struct page_span run = {.end = span.begin};
 
     while (page_next_held(s, span.end, &run)) {
-        uint64_t bytes = (run.end - run.begin) * s->page_bytes;
+        uint64_t bytes = span_bytes(s, run);
 
         for (size_t i = run.begin; i < run.end; i++)
             page_drop(a, s, i, false);
         held_sub(a, s->heap->pool, bytes);
-        history_range(a, LARDER_ACTION_segment_unmap, s,
-                      page_addr(s, run.begin), bytes);
+        history_range(a, LARDER_ACTION_segment_unmap, s, page_at(s, run.begin),
+                      bytes);
     }
 }
 
 static larder_result fill_run(struct allocator *a, struct segment *s,
                               struct page_span run)
 {
-    uint64_t bytes = (run.end - run.begin) * s->page_bytes;
+    uint64_t bytes = span_bytes(s, run);
     larder_result r;
 
     if (!held_allows_owner(a, holding_of(a, s->heap->pool), bytes))
@@ -514,10 +506,9 @@ void larder__expandable_forget(struct allocator *a, struct segment *s)
 
         if (b->state == BLOCK_FREE && span.begin < span.end &&
             s->pages[span.begin] == 0)
-            b = unmap_middle(a, b, page_addr(s, span.begin),
-                             (span.end - span.begin) * s->page_bytes);
+            b = unmap_middle(a, b, page_at(s, span.begin), span_bytes(s, span));
     }
-    range_tidy(a, s);
+    (void)range_tidy(a, s);
 }
 
 larder_result larder__expandable_destroy(struct allocator *a, struct segment *s)

@@ -14,7 +14,38 @@ struct page_span {
     size_t end;
 };
 
-/* The pages that the block touches, even in part. */
+static inline larder_addr page_at(const struct segment *s, size_t i)
+{
+    return s->addr + i * s->page_bytes;
+}
+
+static inline uint64_t span_bytes(const struct segment *s,
+                                  struct page_span span)
+{
+    return (span.end - span.begin) * s->page_bytes;
+}
+
+/* The pages that [offset, offset + bytes) touches, even in part. */
+static inline struct page_span span_touched(uint64_t offset, uint64_t bytes,
+                                            uint64_t page_bytes)
+{
+    return (struct page_span){
+        .begin = offset / page_bytes,
+        .end = (offset + bytes - 1) / page_bytes + 1,
+    };
+}
+
+/* The pages that lie entirely within it; none if end <= begin. */
+static inline struct page_span span_within(uint64_t offset, uint64_t bytes,
+                                           uint64_t page_bytes)
+{
+    return (struct page_span){
+        .begin = (offset + page_bytes - 1) / page_bytes,
+        .end = (offset + bytes) / page_bytes,
+    };
+}
+
+/* The same of a block. */
 static inline struct page_span block_pages(const struct block *b)
 {
     const struct segment *s = b->segment;
@@ -22,22 +53,14 @@ static inline struct page_span block_pages(const struct block *b)
     larder__assert(s->page_bytes != 0);
     larder__assert(b->addr >= s->addr &&
                    b->addr + b->bytes <= s->addr + s->bytes);
-    return (struct page_span){
-        .begin = (b->addr - s->addr) / s->page_bytes,
-        .end = (b->addr - s->addr + b->bytes - 1) / s->page_bytes + 1,
-    };
+    return span_touched(b->addr - s->addr, b->bytes, s->page_bytes);
 }
 
-/* The pages that lie entirely within it; none if end <= begin. */
 static inline struct page_span block_whole_pages(const struct block *b)
 {
     const struct segment *s = b->segment;
-    uint64_t offset = b->addr - s->addr;
 
-    return (struct page_span){
-        .begin = (offset + s->page_bytes - 1) / s->page_bytes,
-        .end = (offset + b->bytes) / s->page_bytes,
-    };
+    return span_within(b->addr - s->addr, b->bytes, s->page_bytes);
 }
 
 /* The next run of pages with a handle, or without, from run->end on and before

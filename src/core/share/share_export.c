@@ -86,7 +86,7 @@ static larder_result export_make(larder_allocator *handle, struct allocator *a,
     e->header = (struct share_header){
         .kind = a->props.export_kind,
         .bytes = b->requested,
-        .offset = zone_user(b) - s->addr - span.begin * s->page_bytes,
+        .offset = zone_user(b) - page_at(s, span.begin),
         .page_bytes = s->page_bytes,
         .page_count = count,
     };

@@ -353,7 +353,7 @@ static void release(struct allocator *a, const struct private_pool *p)
     uint64_t loose = larder__paged_loose_bytes(a);
 
     larder__pause_let_go(a, p);
-    larder__paged_drop(a, larder__paged_loose_bytes(a) - loose);
+    larder__paged_keep(a, loose);
 }
 
 larder_result larder__pause_begin(struct allocator *a, struct private_pool *p,

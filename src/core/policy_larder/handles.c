@@ -207,3 +207,9 @@ void larder__handles_drop(struct allocator *a, size_t pages)
     }
     a->larder->refused_at = UINT64_MAX;
 }
+
+void larder__handles_keep(struct allocator *a, size_t pages)
+{
+    if (a->larder->loose.pages > pages)
+        larder__handles_drop(a, a->larder->loose.pages - pages);
+}

@@ -54,4 +54,8 @@ bool larder__handles_smallest(const struct allocator *a, size_t from,
  * with as few excess pages as possible. */
 void larder__handles_drop(struct allocator *a, size_t pages);
 
+/* The same of those beyond `pages`: mostly of what became loose since there were
+ * so many. */
+void larder__handles_keep(struct allocator *a, size_t pages);
+
 #endif

@@ -115,7 +115,7 @@ void larder__paged_release_old(struct allocator *a, const struct heap *heap)
     }
     (void)larder__spots_unmap(a);
     larder__assert(a->larder->loose.pages >= loose);
-    larder__handles_drop(a, a->larder->loose.pages - loose);
+    larder__handles_keep(a, loose);
 }
 
 void larder__paged_trim(struct allocator *a, uint64_t target)
@@ -152,10 +152,9 @@ void larder__paged_let_go(struct allocator *a, struct segment *s,
     }
 }
 
-void larder__paged_drop(struct allocator *a, uint64_t bytes)
+void larder__paged_keep(struct allocator *a, uint64_t bytes)
 {
-    if (bytes > 0)
-        larder__handles_drop(a, bytes / PAGE_BYTES);
+    larder__handles_keep(a, bytes / PAGE_BYTES);
 }
 
 larder_result larder__paged_settle(struct allocator *a)

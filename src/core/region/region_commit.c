@@ -55,11 +55,7 @@ static bool wait_one(struct allocator *a, struct request *q)
  * released to the device, where the account reserves them. */
 static void keep_minimum_of_cache(struct allocator *a)
 {
-    uint64_t loose = pages_bytes(a->larder->loose.pages);
-    uint64_t spare = holding_spare(&a->account.cache);
-
-    if (loose > spare)
-        larder__handles_drop(a, (loose - spare + PAGE_BYTES - 1) / PAGE_BYTES);
+    larder__handles_keep(a, holding_spare(&a->account.cache) / PAGE_BYTES);
 }
 
 /* Unmap pages that others do not use, as many as are missing. */

@@ -108,11 +108,11 @@ static larder_result unmap_idle(struct allocator *a, const struct region *g)
 
 larder_result larder__region_trim(struct allocator *a, struct region *g)
 {
-    size_t before = g->segment->page_count;
+    size_t loose = a->larder->loose.pages;
     larder_result r = unmap_idle(a, g);
 
-    larder__assert(g->segment->page_count <= before);
-    larder__handles_drop(a, before - g->segment->page_count);
+    larder__assert(a->larder->loose.pages >= loose);
+    larder__handles_keep(a, loose);
     return r;
 }
 

@@ -34,10 +34,10 @@ void larder__paged_release_old(struct allocator *a, const struct heap *heap);
 void larder__paged_trim(struct allocator *a, uint64_t target);
 
 /* Make the handles of the span's pages, which are not mapped, loose; free blocks
- * there become unmapped.  Release `bytes` of loose ones. */
+ * there become unmapped.  Release loose ones beyond `bytes`. */
 void larder__paged_let_go(struct allocator *a, struct segment *s,
                           struct page_span span);
-void larder__paged_drop(struct allocator *a, uint64_t bytes);
+void larder__paged_keep(struct allocator *a, uint64_t bytes);
 
 /* Map live pages that a failed move left without memory; OK if there are
  * none. */

@@ -6,7 +6,6 @@
 #include "core/segments/events.h"
 #include "core/segments/segment.h"
 #include "core/state/paged.h"
-#include "core/state/zone.h"
 
 /* ---- segments and runs of pages --------------------------------------------- */
 
@@ -89,10 +88,7 @@ static larder_result check_exports(struct allocator *a, struct segment *s)
     for (struct block *b = s->head; b != NULL;
          b = slab_get(&a->slab, b->next)) {
         if (b->state == BLOCK_PENDING || (is_live(b) && block_is_exported(b)))
-            return larder__fail(LARDER_ERR_BUSY,
-                                "the memory at 0x%llx is exported: close that "
-                                "first",
-                                (unsigned long long)zone_user(b));
+            return larder__events_fail_exported(b);
     }
     return larder__events_pass_uses(a, s);
 }

@@ -84,10 +84,7 @@ static larder_result check_exports(struct allocator *a, const struct region *g,
              larder__region_block(a, g, page_at(g->segment, span.begin));
          b != NULL && b->addr < end; b = slab_get(&a->slab, b->next)) {
         if (b->state == BLOCK_LIVE && block_is_exported(b))
-            return larder__fail(LARDER_ERR_BUSY,
-                                "the memory at 0x%llx is exported: close that "
-                                "first",
-                                (unsigned long long)b->addr);
+            return larder__events_fail_exported(b);
     }
     return LARDER_OK;
 }

@@ -5,6 +5,7 @@
 #include "base/host.h"
 #include "core/segments/blocks.h"
 #include "core/segments/order.h"
+#include "core/state/zone.h"
 
 /* Uses are allocated in chunks and kept in a free list, so that freeing a block
  * allocates no host memory. */
@@ -195,6 +196,13 @@ void larder__events_forget(struct allocator *a, struct block *b)
         b->uses = use->next;
         use_give(&a->events, use);
     }
+}
+
+larder_result larder__events_fail_exported(const struct block *b)
+{
+    return larder__fail(LARDER_ERR_BUSY,
+                        "the memory at 0x%llx is exported: close that first",
+                        (unsigned long long)zone_user(b));
 }
 
 static larder_result event_take(struct allocator *a, uint64_t *out)

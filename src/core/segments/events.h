@@ -41,6 +41,9 @@ static inline bool block_is_exported(const struct block *b)
     return use != NULL;
 }
 
+/* ERR_BUSY, for what cannot be done as long as it has. */
+larder_result larder__events_fail_exported(const struct block *b);
+
 /* Handle the free of a live block with recorded streams. */
 void larder__events_defer(struct allocator *a, struct block *b);
 

@@ -128,9 +128,21 @@ static void emit_segments(struct writer *w)
 
 /* ---- events --------------------------------------------------------------- */
 
-/* They have the same order. */
 static enum snap_word action_word(larder_action action)
 {
+#define SAME(word, name)                                                       \
+    static_assert((int)WORD_##word ==                                          \
+                      (int)WORD_ALLOC + (int)LARDER_ACTION_##name,             \
+                  "they have the same order")
+    SAME(FREE_REQUESTED, free_requested);
+    SAME(FREE_COMPLETED, free_completed);
+    SAME(SEGMENT_ALLOC, segment_alloc);
+    SAME(SEGMENT_FREE, segment_free);
+    SAME(SEGMENT_MAP, segment_map);
+    SAME(SEGMENT_UNMAP, segment_unmap);
+    SAME(SNAPSHOT, snapshot);
+    SAME(OOM, oom);
+#undef SAME
     return action <= LARDER_ACTION_oom
                ? (enum snap_word)(WORD_ALLOC + (unsigned)action)
                : WORD_SNAPSHOT;

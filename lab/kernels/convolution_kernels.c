@@ -216,13 +216,11 @@ static float row_product(const float *grad, const float *in, int64_t count,
 
 /* One weight's gradient from one pair of planes. */
 static double plane_grad_weight(const struct conv *v, const float *grad,
-                                const float *in, int64_t at)
+                                const float *in, struct range ys,
+                                struct range xs)
 {
-    struct range ys, xs;
     double sum = 0;
 
-    if (!ranges_of(v, at, &ys, &xs))
-        return 0;
     for (int64_t y = ys.first; y < ys.last; y++, ys.in += ys.stride)
         sum += row_product(grad + y * v->ow + xs.first,
                            in + ys.in * v->width + xs.in, xs.last - xs.first,
@@ -239,12 +237,13 @@ static void grad_weight_piece(void *context, int64_t begin, int64_t end)
     for (int64_t i = begin; i < end; i++) {
         int64_t window = i / (v->kw * v->kh), o = window / v->in_group;
         int64_t c = o / v->out_group * v->in_group + window % v->in_group;
+        struct range ys, xs;
+        bool sees = ranges_of(v, i % (v->kw * v->kh), &ys, &xs);
         double sum = 0;
 
-        for (int64_t n = 0; n < v->n; n++)
+        for (int64_t n = 0; sees && n < v->n; n++)
             sum += plane_grad_weight(v, v->grad + (n * v->o + o) * outputs,
-                                     v->a + (n * v->c + c) * plane,
-                                     i % (v->kw * v->kh));
+                                     v->a + (n * v->c + c) * plane, ys, xs);
         v->out[i] = (float)sum;
     }
 }

@@ -18,12 +18,6 @@ struct conv {
 /* Minimum number of products in a piece that is worth splitting off. */
 enum { GRAIN_PRODUCTS = 65536 };
 
-static int64_t pieces_grain(int64_t products)
-{
-    return products > 0 && products < GRAIN_PRODUCTS ? GRAIN_PRODUCTS / products
-                                                     : 1;
-}
-
 /* The sizes, from input, weight and output or from their gradients. */
 static struct conv conv_of(const lab_tensor *a, const lab_tensor *w,
                            const lab_tensor *out, const lab_window *win)
@@ -103,26 +97,20 @@ static void plane_forward(const struct conv *v, float *out, const float *in,
     }
 }
 
-/* A piece is output planes: (n, o). */
-static void forward_piece(void *context, int64_t begin, int64_t end)
+/* Output plane (n, o). */
+static void forward_plane(void *context, int64_t i)
 {
     const struct conv *v = context;
-    int64_t plane = v->oh * v->ow;
+    int64_t n = i / v->o, o = i % v->o, plane = v->oh * v->ow;
+    int64_t first = n * v->c + o / v->out_group * v->in_group;
+    float *out = v->out + i * plane;
+    float bias = v->b != NULL ? v->b[o] : 0;
 
-    for (int64_t i = begin; i < end; i++) {
-        int64_t n = i / v->o, o = i % v->o;
-        float *out = v->out + i * plane;
-        float bias = v->b != NULL ? v->b[o] : 0;
-
-        for (int64_t j = 0; j < plane; j++)
-            out[j] = bias;
-        for (int64_t c = 0; c < v->in_group; c++)
-            plane_forward(v, out,
-                          v->a +
-                              (n * v->c + o / v->out_group * v->in_group + c) *
-                                  v->h * v->width,
-                          v->w + (o * v->in_group + c) * v->kh * v->kw);
-    }
+    for (int64_t j = 0; j < plane; j++)
+        out[j] = bias;
+    for (int64_t c = 0; c < v->in_group; c++)
+        plane_forward(v, out, v->a + (first + c) * v->h * v->width,
+                      v->w + (o * v->in_group + c) * v->kh * v->kw);
 }
 
 void lab__window_conv(lab_tensor *out, const lab_tensor *a, const lab_tensor *w,
@@ -130,16 +118,16 @@ void lab__window_conv(lab_tensor *out, const lab_tensor *a, const lab_tensor *w,
 {
     struct conv v = conv_of(a, w, out, win);
 
-    if (!lab__readable(out) || !lab__readable(a) || !lab__readable(w) ||
-        (b != NULL && !lab__readable(b)))
+    if (!LAB__READABLE(out, a, w, b))
         return;
     v.a = lab__floats(a);
     v.w = lab__floats(w);
-    v.b = b != NULL ? lab__floats(b) : NULL;
+    v.b = lab__floats(b);
     v.out = lab__floats(out);
-    lab__parallel(lab_session(a), v.n * v.o,
-                  pieces_grain(v.in_group * v.kh * v.kw * v.oh * v.ow),
-                  forward_piece, &v);
+    lab__parallel_each(
+        lab_session(a), v.n * v.o,
+        lab__grain(GRAIN_PRODUCTS, v.in_group * v.kh * v.kw * v.oh * v.ow),
+        forward_plane, &v);
 }
 
 static void input_row(float *in, const float *grad, int64_t count,
@@ -169,24 +157,19 @@ static void plane_grad_input(const struct conv *v, float *in, const float *grad,
     }
 }
 
-/* A piece is input planes: (n, c). */
-static void grad_input_piece(void *context, int64_t begin, int64_t end)
+/* Input plane (n, c). */
+static void grad_input_plane(void *context, int64_t i)
 {
     const struct conv *v = context;
-    int64_t plane = v->h * v->width, outputs = v->oh * v->ow;
+    int64_t n = i / v->c, c = i % v->c, plane = v->h * v->width;
+    int64_t first = c / v->in_group * v->out_group;
+    float *in = v->out + i * plane;
 
-    for (int64_t i = begin; i < end; i++) {
-        int64_t n = i / v->c, c = i % v->c;
-        float *in = v->out + i * plane;
-
-        int64_t first = c / v->in_group * v->out_group;
-
-        memset(in, 0, (size_t)plane * sizeof *in);
-        for (int64_t o = first; o < first + v->out_group; o++)
-            plane_grad_input(v, in, v->grad + (n * v->o + o) * outputs,
-                             v->w + (o * v->in_group + c % v->in_group) *
-                                        v->kh * v->kw);
-    }
+    memset(in, 0, (size_t)plane * sizeof *in);
+    for (int64_t o = first; o < first + v->out_group; o++)
+        plane_grad_input(v, in, v->grad + (n * v->o + o) * v->oh * v->ow,
+                         v->w + (o * v->in_group + c % v->in_group) * v->kh *
+                                    v->kw);
 }
 
 void lab__window_conv_input(lab_tensor *grad_a, const lab_tensor *grad,
@@ -194,14 +177,15 @@ void lab__window_conv_input(lab_tensor *grad_a, const lab_tensor *grad,
 {
     struct conv v = conv_of(grad_a, w, grad, win);
 
-    if (!lab__readable(grad_a) || !lab__readable(grad) || !lab__readable(w))
+    if (!LAB__READABLE(grad_a, grad, w))
         return;
     v.grad = lab__floats(grad);
     v.w = lab__floats(w);
     v.out = lab__floats(grad_a);
-    lab__parallel(lab_session(grad), v.n * v.c,
-                  pieces_grain(v.out_group * v.kh * v.kw * v.oh * v.ow),
-                  grad_input_piece, &v);
+    lab__parallel_each(
+        lab_session(grad), v.n * v.c,
+        lab__grain(GRAIN_PRODUCTS, v.out_group * v.kh * v.kw * v.oh * v.ow),
+        grad_input_plane, &v);
 }
 
 static float row_product(const float *grad, const float *in, int64_t count,
@@ -228,24 +212,21 @@ static double plane_grad_weight(const struct conv *v, const float *grad,
     return sum;
 }
 
-/* A piece is weights: (o, c, ky, kx). */
-static void grad_weight_piece(void *context, int64_t begin, int64_t end)
+/* Weight (o, c, ky, kx). */
+static void grad_weight(void *context, int64_t i)
 {
     const struct conv *v = context;
-    int64_t plane = v->h * v->width, outputs = v->oh * v->ow;
+    int64_t window = i / (v->kw * v->kh), o = window / v->in_group;
+    int64_t c = o / v->out_group * v->in_group + window % v->in_group;
+    struct range ys, xs;
+    bool sees = ranges_of(v, i % (v->kw * v->kh), &ys, &xs);
+    double sum = 0;
 
-    for (int64_t i = begin; i < end; i++) {
-        int64_t window = i / (v->kw * v->kh), o = window / v->in_group;
-        int64_t c = o / v->out_group * v->in_group + window % v->in_group;
-        struct range ys, xs;
-        bool sees = ranges_of(v, i % (v->kw * v->kh), &ys, &xs);
-        double sum = 0;
-
-        for (int64_t n = 0; sees && n < v->n; n++)
-            sum += plane_grad_weight(v, v->grad + (n * v->o + o) * outputs,
-                                     v->a + (n * v->c + c) * plane, ys, xs);
-        v->out[i] = (float)sum;
-    }
+    for (int64_t n = 0; sees && n < v->n; n++)
+        sum +=
+            plane_grad_weight(v, v->grad + (n * v->o + o) * v->oh * v->ow,
+                              v->a + (n * v->c + c) * v->h * v->width, ys, xs);
+    v->out[i] = (float)sum;
 }
 
 void lab__window_conv_weight(lab_tensor *grad_w, const lab_tensor *grad,
@@ -253,11 +234,12 @@ void lab__window_conv_weight(lab_tensor *grad_w, const lab_tensor *grad,
 {
     struct conv v = conv_of(a, grad_w, grad, win);
 
-    if (!lab__readable(grad_w) || !lab__readable(grad) || !lab__readable(a))
+    if (!LAB__READABLE(grad_w, grad, a))
         return;
     v.grad = lab__floats(grad);
     v.a = lab__floats(a);
     v.out = lab__floats(grad_w);
-    lab__parallel(lab_session(a), lab_numel(grad_w),
-                  pieces_grain(v.n * v.oh * v.ow), grad_weight_piece, &v);
+    lab__parallel_each(lab_session(a), lab_numel(grad_w),
+                       lab__grain(GRAIN_PRODUCTS, v.n * v.oh * v.ow),
+                       grad_weight, &v);
 }

@@ -23,7 +23,7 @@ void lab__dropout_mask(lab_tensor *mask, const lab_tensor *uniform, double p)
 {
     struct drop d = {.p = (float)p};
 
-    if (!lab__readable(mask) || !lab__readable(uniform))
+    if (!LAB__READABLE(mask, uniform))
         return;
     d.mask = lab__data(mask);
     d.uniform = lab__floats(uniform);
@@ -45,7 +45,7 @@ void lab__dropout_apply(lab_tensor *t, const lab_tensor *mask, double scale)
 {
     struct drop d = {.scale = (float)scale};
 
-    if (!lab__readable(t) || !lab__readable(mask))
+    if (!LAB__READABLE(t, mask))
         return;
     d.values = lab__floats(t);
     d.mask = lab__data(mask);

@@ -10,6 +10,8 @@
 #define ROW                                                                    \
     (const void *context, int64_t n, char *const *at, const int64_t *step)
 
+#define OPS (LAB__ADDCDIV + 1)
+
 /* The row function `name` made of the loop `name##_body`, with the processor's
  * widest vectors. */
 #define ROW_TWICE(name) LAB__TWICE(name, ROW, (context, n, at, step))
@@ -54,12 +56,17 @@ UNARY(row_gelu, x *lab__normal_below(x))
 UNARY(row_tanh, lab__tanh(x))
 UNARY(row_sigmoid, lab__sigmoid(x))
 
-const lab__row_fn lab__unary_rows[LAB__UNARY_OPS] = {
-    [LAB__NEG] = row_neg,   [LAB__EXP] = row_exp,
-    [LAB__LOG] = row_log,   [LAB__SQRT] = row_sqrt,
-    [LAB__RELU] = row_relu, [LAB__GELU] = row_gelu,
-    [LAB__TANH] = row_tanh, [LAB__SIGMOID] = row_sigmoid,
-};
+lab__row_fn lab__unary_row(lab__unary_op op)
+{
+    static const lab__row_fn rows[] = {
+        [LAB__NEG] = row_neg,   [LAB__EXP] = row_exp,
+        [LAB__LOG] = row_log,   [LAB__SQRT] = row_sqrt,
+        [LAB__RELU] = row_relu, [LAB__GELU] = row_gelu,
+        [LAB__TANH] = row_tanh, [LAB__SIGMOID] = row_sigmoid,
+    };
+
+    return rows[op];
+}
 
 /* ---- two operands ------------------------------------------------------- */
 
@@ -118,6 +125,53 @@ FLOATS(row_tanh_back, a *(1 - b * b))
 FLOATS(row_sigmoid_back, a *b *(1 - b))
 FLOATS(row_gelu_back, a *(lab__normal_below(b) + b * lab__normal_density(b)))
 
+/* The result is added to. */
+#define INTO(name, result)                                                     \
+    LAB__BODY name##_body ROW                                                  \
+    {                                                                          \
+        float *to = (float *)(void *)at[0];                                    \
+        const float *first = (const float *)(const void *)at[1];               \
+        const float *second = (const float *)(const void *)at[2];              \
+        int64_t down = step[0], left = step[1], right = step[2];               \
+        float k = *(const float *)context;                                     \
+                                                                               \
+        if (down == 1 && left == 1 && right == 1) {                            \
+            EACH                                                               \
+            {                                                                  \
+                float a = first[i], b = second[i];                             \
+                to[i] += (result);                                             \
+            }                                                                  \
+        } else {                                                               \
+            EACH                                                               \
+            {                                                                  \
+                float a = first[i * left], b = second[i * right];              \
+                to[i * down] += (result);                                      \
+            }                                                                  \
+        }                                                                      \
+    }                                                                          \
+    ROW_TWICE(name)
+
+INTO(row_addcmul, k *a *b)
+INTO(row_addcdiv, k *a / b)
+
+/* ---- other types -------------------------------------------------------- */
+
+/* Whole numbers wrap around: computed unsigned, where that is defined. */
+#define INTS(name, result)                                                     \
+    BINARY(name, uint64_t, uint64_t, uint64_t, uint64_t, result)
+
+INTS(row_int_add, a + k * b)
+INTS(row_int_sub, a - b)
+INTS(row_int_mul, a *b)
+
+BINARY(row_eq_float, unsigned char, float, float, float, a == b)
+BINARY(row_eq_int, unsigned char, int64_t, int64_t, float, a == b)
+BINARY(row_eq_bool, unsigned char, unsigned char, unsigned char, float,
+       !a == !b)
+BINARY(row_mask, float, float, unsigned char, float, a *(float)(b != 0))
+
+/* ---- powers ------------------------------------------------------------- */
+
 /* The C library's pow(), except for the most common exponents. */
 LAB__INLINE float power(float a, float b)
 {
@@ -156,28 +210,6 @@ static void row_pow ROW
         row_pow_any(context, n, at, step);
 }
 
-const lab__row_fn lab__float_rows[LAB__BINARY_OPS] = {
-    [LAB__ADD] = row_add,
-    [LAB__SUB] = row_sub,
-    [LAB__MUL] = row_mul,
-    [LAB__DIV] = row_div,
-    [LAB__POW] = row_pow,
-    [LAB__RELU_BACK] = row_relu_back,
-    [LAB__TANH_BACK] = row_tanh_back,
-    [LAB__SIGMOID_BACK] = row_sigmoid_back,
-    [LAB__GELU_BACK] = row_gelu_back,
-};
-
-/* ---- other types -------------------------------------------------------- */
-
-/* Whole numbers wrap around: computed unsigned, where that is defined. */
-#define INTS(name, result)                                                     \
-    BINARY(name, uint64_t, uint64_t, uint64_t, uint64_t, result)
-
-INTS(row_int_add, a + k * b)
-INTS(row_int_sub, a - b)
-INTS(row_int_mul, a *b)
-
 static uint64_t int_power(uint64_t a, uint64_t b)
 {
     uint64_t result = 1;
@@ -193,68 +225,32 @@ static void row_int_pow ROW
                  int_power(a, b))
 }
 
-const lab__row_fn lab__int_rows[LAB__BINARY_OPS] = {
-    [LAB__ADD] = row_int_add,
-    [LAB__SUB] = row_int_sub,
-    [LAB__MUL] = row_int_mul,
-    [LAB__POW] = row_int_pow,
+static const lab__row_fn float_rows[OPS] = {
+    [LAB__ADD] = row_add,
+    [LAB__SUB] = row_sub,
+    [LAB__MUL] = row_mul,
+    [LAB__DIV] = row_div,
+    [LAB__POW] = row_pow,
+    [LAB__EQ] = row_eq_float,
+    [LAB__RELU_BACK] = row_relu_back,
+    [LAB__TANH_BACK] = row_tanh_back,
+    [LAB__SIGMOID_BACK] = row_sigmoid_back,
+    [LAB__GELU_BACK] = row_gelu_back,
+    [LAB__ADDCMUL] = row_addcmul,
+    [LAB__ADDCDIV] = row_addcdiv,
 };
 
-BINARY(row_eq_float, unsigned char, float, float, float, a == b)
-BINARY(row_eq_int, unsigned char, int64_t, int64_t, float, a == b)
-BINARY(row_eq_bool, unsigned char, unsigned char, unsigned char, float,
-       !a == !b)
+static const lab__row_fn int_rows[OPS] = {
+    [LAB__ADD] = row_int_add, [LAB__SUB] = row_int_sub,
+    [LAB__MUL] = row_int_mul, [LAB__POW] = row_int_pow,
+    [LAB__EQ] = row_eq_int,
+};
 
-lab__row_fn lab__eq_row(lab_dtype dtype)
+lab__row_fn lab__binary_row(lab__binary_op op, lab_dtype a, lab_dtype b)
 {
-    if (dtype == LAB_FLOAT32)
-        return row_eq_float;
-    return dtype == LAB_INT64 ? row_eq_int : row_eq_bool;
-}
-
-BINARY(row_mask, float, float, unsigned char, float, a *(float)(b != 0))
-
-void lab__mask_row ROW
-{
-    row_mask(context, n, at, step);
-}
-
-/* ---- in place ----------------------------------------------------------- */
-
-#define INTO(name, result)                                                     \
-    LAB__BODY name##_body ROW                                                  \
-    {                                                                          \
-        float *to = (float *)(void *)at[0];                                    \
-        const float *first = (const float *)(const void *)at[1];               \
-        const float *second = (const float *)(const void *)at[2];              \
-        int64_t down = step[0], left = step[1], right = step[2];               \
-        float k = *(const float *)context;                                     \
-                                                                               \
-        if (down == 1 && left == 1 && right == 1) {                            \
-            EACH                                                               \
-            {                                                                  \
-                float a = first[i], b = second[i];                             \
-                to[i] += (result);                                             \
-            }                                                                  \
-        } else {                                                               \
-            EACH                                                               \
-            {                                                                  \
-                float a = first[i * left], b = second[i * right];              \
-                to[i * down] += (result);                                      \
-            }                                                                  \
-        }                                                                      \
-    }                                                                          \
-    ROW_TWICE(name)
-
-INTO(row_addcmul, k *a *b)
-INTO(row_addcdiv, k *a / b)
-
-void lab__addcmul_row ROW
-{
-    row_addcmul(context, n, at, step);
-}
-
-void lab__addcdiv_row ROW
-{
-    row_addcdiv(context, n, at, step);
+    if (a == LAB_BOOL)
+        return op == LAB__EQ ? row_eq_bool : NULL;
+    if (op == LAB__MUL && a == LAB_FLOAT32 && b == LAB_BOOL)
+        return row_mask;
+    return (a == LAB_INT64 ? int_rows : float_rows)[op];
 }

@@ -36,7 +36,9 @@ typedef enum lab__binary_op {
     LAB__RELU_BACK,    /* a gradient, b result: b > 0 ? a : 0 */
     LAB__TANH_BACK,    /* a·(1 - b²), b result */
     LAB__SIGMOID_BACK, /* a·b·(1 - b), b result */
-    LAB__GELU_BACK     /* a·gelu'(b), b input */
+    LAB__GELU_BACK,    /* a·gelu'(b), b input */
+    LAB__ADDCMUL,      /* out + x·a·b */
+    LAB__ADDCDIV       /* out + x·a / b */
 } lab__binary_op;
 
 void lab__unary(lab__unary_op op, lab_tensor *out, const lab_tensor *a);
@@ -48,12 +50,6 @@ void lab__scalar(lab__binary_op op, lab_tensor *out, const lab_tensor *a,
 /* The number comes first: SUB, DIV, POW. */
 void lab__scalar_first(lab__binary_op op, lab_tensor *out, double a,
                        const lab_tensor *b);
-/* out += value·b·c, out += value·b/c */
-void lab__addcmul(lab_tensor *out, const lab_tensor *b, const lab_tensor *c,
-                  double value);
-void lab__addcdiv(lab_tensor *out, const lab_tensor *b, const lab_tensor *c,
-                  double value);
-
 /* ---- reductions (reduce.c) ---- */
 
 /* out = scale · the sum of a over the dimensions whose bit is set in dims; out

@@ -10,8 +10,7 @@ void lab__nll_forward(lab_tensor *out, lab_tensor *total,
     const float *in;
     double sum = 0;
 
-    if (!lab__readable(out) || !lab__readable(total) || !lab__readable(logp) ||
-        !lab__readable(target))
+    if (!LAB__READABLE(out, total, logp, target))
         return;
     class = lab__data(target);
     in = lab__floats(logp);
@@ -33,8 +32,7 @@ void lab__nll_backward(lab_tensor *out, const lab_tensor *grad,
     const int64_t *class;
     float *to, value;
 
-    if (!lab__readable(out) || !lab__readable(grad) || !lab__readable(target) ||
-        !lab__readable(total))
+    if (!LAB__READABLE(out, grad, target, total))
         return;
     class = lab__data(target);
     to = lab__floats(out);

@@ -5,8 +5,8 @@
 #include <math.h>
 #include <string.h>
 
+#include "tensor/element.h"
 #include "tensor/narrow.h"
-#include "tensor/numbers.h"
 #include "tensor/odometer.h"
 
 /* Whole numbers are converted to double, exact below 2^53; bitwise operations
@@ -243,47 +243,18 @@ struct run {
     unsigned char kind[4]; /* of the result and of the operands */
 };
 
-static inline double load(const char *at, unsigned char kind)
-{
-    if (kind == LAB_FLOAT32)
-        return (double)*(const float *)(const void *)at;
-    if (kind == LAB_INT64)
-        return (double)*(const int64_t *)(const void *)at;
-    return *(const unsigned char *)at != 0;
-}
-
-static inline void store(char *at, unsigned char kind, double x)
-{
-    if (kind == LAB_FLOAT32)
-        *(float *)(void *)at = (float)x;
-    else if (kind == LAB_INT64)
-        *(int64_t *)(void *)at = lab__to_int64(x);
-    else
-        *(unsigned char *)at = x != 0;
-}
-
-static int64_t step_bytes(const struct run *run, const int64_t *step, int k)
-{
-    return step[k] * (int64_t)lab__dtype_bytes((lab_dtype)run->kind[k]);
-}
-
 static void map_row(const void *context, int64_t n, char *const *at,
                     const int64_t *step)
 {
     const struct run *run = context;
-    int count = run->op->arity;
-    int64_t result_step = step_bytes(run, step, 0);
-    int64_t steps[3];
 
-    for (int k = 0; k < count; k++)
-        steps[k] = step_bytes(run, step, k + 1);
     for (int64_t i = 0; i < n; i++) {
         double x[3] = {0};
 
-        for (int k = 0; k < count; k++)
-            x[k] = load(at[k + 1] + i * steps[k], run->kind[k + 1]);
-        store(at[0] + i * result_step, run->kind[0],
-              run->op->of(x[0], x[1], x[2], run->p, run->q));
+        for (int k = 0; k < run->op->arity; k++)
+            x[k] = lab__element(at[k + 1], run->kind[k + 1], i * step[k + 1]);
+        lab__element_set(at[0], run->kind[0], i * step[0],
+                         run->op->of(x[0], x[1], x[2], run->p, run->q));
     }
 }
 

@@ -236,11 +236,9 @@ static void product_plan(struct product *p)
 /* How many tasks together are worth a thread. */
 static int64_t product_grain(const struct product *p)
 {
-    int64_t products =
-        p->task_rows * smaller(TASK_COLUMNS, p->columns) * p->depth;
-    int64_t grain = TASK_GRAIN / products;
-
-    return grain > 0 ? grain : 1;
+    return lab__grain(TASK_GRAIN, p->task_rows *
+                                      smaller(TASK_COLUMNS, p->columns) *
+                                      p->depth);
 }
 
 /* The C library caches the memory of one product for the next. */
@@ -293,8 +291,7 @@ larder_result lab__matmul(lab_tensor *out, const lab_tensor *a,
 {
     struct product p = {.out = out, .a = a, .b = b};
 
-    if (!lab__readable(out) || !lab__readable(a) || !lab__readable(b) ||
-        lab_numel(out) == 0)
+    if (!LAB__READABLE(out, a, b) || lab_numel(out) == 0)
         return LARDER_OK;
     product_plan(&p);
     if (p.depth == 0)

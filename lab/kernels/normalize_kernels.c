@@ -25,23 +25,12 @@ static struct rows rows_of(const lab_tensor *a)
 
 static int64_t rows_grain(const struct rows *r)
 {
-    int64_t grain = r->width > 0 ? GRAIN_ELEMENTS / r->width : 0;
-
-    return grain > 0 ? grain : 1;
+    return lab__grain(GRAIN_ELEMENTS, r->width);
 }
 
-static const float *floats_or_null(const lab_tensor *t)
+LAB__BODY normalize_row_body(void *context, int64_t row)
 {
-    return t == NULL ? NULL : lab__floats(t);
-}
-
-static bool readable_or_null(const lab_tensor *t)
-{
-    return t == NULL || lab__readable(t);
-}
-
-LAB__BODY normalize_row_body(const struct rows *r, int64_t row)
-{
+    const struct rows *r = context;
     const float *in = r->in + row * r->width;
     float *out = r->out + row * r->width;
     double sum, squares, mean, rstd;
@@ -65,13 +54,7 @@ LAB__BODY normalize_row_body(const struct rows *r, int64_t row)
     r->mean[row] = shift;
     r->rstd[row] = scale;
 }
-LAB__TWICE(normalize_row, (const struct rows *r, int64_t row), (r, row))
-
-static void normalize_piece(void *context, int64_t begin, int64_t end)
-{
-    for (int64_t row = begin; row < end; row++)
-        normalize_row(context, row);
-}
+LAB__TWICE(normalize_row, (void *context, int64_t row), (context, row))
 
 void lab__layer_norm_forward(lab_tensor *out, lab_tensor *mean,
                              lab_tensor *rstd, const lab_tensor *a,
@@ -80,23 +63,24 @@ void lab__layer_norm_forward(lab_tensor *out, lab_tensor *mean,
 {
     struct rows r = rows_of(a);
 
-    if (!lab__readable(out) || !lab__readable(mean) || !lab__readable(rstd) ||
-        !lab__readable(a) || !readable_or_null(w) || !readable_or_null(b))
+    if (!LAB__READABLE(out, mean, rstd, a, w, b))
         return;
     r.in = lab__floats(a);
-    r.w = floats_or_null(w);
-    r.b = floats_or_null(b);
+    r.w = lab__floats(w);
+    r.b = lab__floats(b);
     r.out = lab__floats(out);
     r.mean = lab__floats(mean);
     r.rstd = lab__floats(rstd);
     r.eps = eps;
-    lab__parallel(lab_session(a), r.rows, rows_grain(&r), normalize_piece, &r);
+    lab__parallel_each(lab_session(a), r.rows, rows_grain(&r), normalize_row,
+                       &r);
 }
 
 /* With x̂ the normalised row and h = g·w:
  * rstd·(h - mean(h) - x̂·mean(h·x̂)) */
-LAB__BODY grad_input_row_body(const struct rows *r, int64_t row)
+LAB__BODY grad_input_row_body(void *context, int64_t row)
 {
+    const struct rows *r = context;
     const float *in = r->in + row * r->width, *grad = r->grad + row * r->width;
     const float *w = r->w;
     float *out = r->out + row * r->width;
@@ -123,13 +107,7 @@ LAB__BODY grad_input_row_body(const struct rows *r, int64_t row)
             out[i] = rstd * (grad[i] * w[i] - a - (in[i] - mean) * b);
     }
 }
-LAB__TWICE(grad_input_row, (const struct rows *r, int64_t row), (r, row))
-
-static void grad_input_piece(void *context, int64_t begin, int64_t end)
-{
-    for (int64_t row = begin; row < end; row++)
-        grad_input_row(context, row);
-}
+LAB__TWICE(grad_input_row, (void *context, int64_t row), (context, row))
 
 void lab__layer_norm_grad_input(lab_tensor *out, const lab_tensor *grad,
                                 const lab_tensor *a, const lab_tensor *mean,
@@ -137,22 +115,24 @@ void lab__layer_norm_grad_input(lab_tensor *out, const lab_tensor *grad,
 {
     struct rows r = rows_of(a);
 
-    if (!lab__readable(out) || !lab__readable(grad) || !lab__readable(a) ||
-        !lab__readable(mean) || !lab__readable(rstd) || !readable_or_null(w))
+    if (!LAB__READABLE(out, grad, a, mean, rstd, w))
         return;
     r.in = lab__floats(a);
     r.grad = lab__floats(grad);
-    r.w = floats_or_null(w);
+    r.w = lab__floats(w);
     r.out = lab__floats(out);
     r.mean = lab__floats(mean);
     r.rstd = lab__floats(rstd);
-    lab__parallel(lab_session(a), r.rows, rows_grain(&r), grad_input_piece, &r);
+    lab__parallel_each(lab_session(a), r.rows, rows_grain(&r), grad_input_row,
+                       &r);
 }
 
 /* A few columns at a time over all rows, so that threads share no sums. */
-LAB__BODY affine_columns_body(const struct rows *r, int64_t first,
-                              int64_t count)
+LAB__BODY affine_columns_body(void *context, int64_t block)
 {
+    const struct rows *r = context;
+    int64_t first = block * COLUMNS, left = r->width - first;
+    int64_t count = left < COLUMNS ? left : COLUMNS;
     double sum_w[COLUMNS] = {0}, sum_b[COLUMNS] = {0};
 
     for (int64_t row = 0; row < r->rows; row++) {
@@ -172,19 +152,7 @@ LAB__BODY affine_columns_body(const struct rows *r, int64_t first,
             r->grad_b[first + i] = (float)sum_b[i];
     }
 }
-LAB__TWICE(affine_columns, (const struct rows *r, int64_t first, int64_t count),
-           (r, first, count))
-
-static void affine_piece(void *context, int64_t begin, int64_t end)
-{
-    const struct rows *r = context;
-
-    for (int64_t i = begin; i < end; i++) {
-        int64_t first = i * COLUMNS, left = r->width - first;
-
-        affine_columns(r, first, left < COLUMNS ? left : COLUMNS);
-    }
-}
+LAB__TWICE(affine_columns, (void *context, int64_t block), (context, block))
 
 void lab__layer_norm_grad_affine(lab_tensor *grad_w, lab_tensor *grad_b,
                                  const lab_tensor *grad, const lab_tensor *a,
@@ -192,16 +160,14 @@ void lab__layer_norm_grad_affine(lab_tensor *grad_w, lab_tensor *grad_b,
 {
     struct rows r = rows_of(a);
 
-    if (!readable_or_null(grad_w) || !readable_or_null(grad_b) ||
-        !lab__readable(grad) || !lab__readable(a) || !lab__readable(mean) ||
-        !lab__readable(rstd))
+    if (!LAB__READABLE(grad_w, grad_b, grad, a, mean, rstd))
         return;
     r.in = lab__floats(a);
     r.grad = lab__floats(grad);
     r.mean = lab__floats(mean);
     r.rstd = lab__floats(rstd);
-    r.grad_w = grad_w == NULL ? NULL : lab__floats(grad_w);
-    r.grad_b = grad_b == NULL ? NULL : lab__floats(grad_b);
-    lab__parallel(lab_session(a), (r.width + COLUMNS - 1) / COLUMNS, 1,
-                  affine_piece, &r);
+    r.grad_w = lab__floats(grad_w);
+    r.grad_b = lab__floats(grad_b);
+    lab__parallel_each(lab_session(a), (r.width + COLUMNS - 1) / COLUMNS, 1,
+                       affine_columns, &r);
 }

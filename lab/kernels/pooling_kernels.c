@@ -13,43 +13,30 @@ struct planes {
     const lab_window *win;
 };
 
-static float *plane(const lab_tensor *t, int64_t n, int64_t c)
+/* Plane number i of t, which is in the order of memory. */
+static float *plane(const lab_tensor *t, int64_t i)
 {
-    return lab__floats(t) + (n * t->sizes[C] + c) * t->sizes[H] * t->sizes[W];
+    return lab__floats(t) + i * t->sizes[H] * t->sizes[W];
 }
 
 enum { GRAIN_ELEMENTS = 65536 };
 
-/* Whole planes of out as pieces. */
-static void pooling_run(struct planes *p,
-                        void (*part)(void *context, int64_t begin, int64_t end))
+/* fn(p, i) for each plane of out. */
+static void planes_run(struct planes *p, void (*fn)(void *context, int64_t i))
 {
-    int64_t area = p->a->sizes[H] * p->a->sizes[W];
+    const int64_t *in = p->a->sizes, *out = p->out->sizes;
 
-    if (!lab__readable(p->out) || !lab__readable(p->a) ||
-        (p->b != NULL && !lab__readable(p->b)))
-        return;
-    lab__parallel(p->out->storage->session, p->out->sizes[N] * p->out->sizes[C],
-                  area > 0 && area < GRAIN_ELEMENTS ? GRAIN_ELEMENTS / area : 1,
-                  part, p);
+    if (LAB__READABLE(p->out, p->a, p->b))
+        lab__parallel_each(p->out->storage->session, out[N] * out[C],
+                           lab__grain(GRAIN_ELEMENTS, in[H] * in[W]), fn, p);
 }
-
-/* part_NAME calls NAME for each plane of its piece. */
-#define PART(name)                                                             \
-    static void part_##name(void *context, int64_t begin, int64_t end)         \
-    {                                                                          \
-        const struct planes *p = context;                                      \
-                                                                               \
-        for (int64_t i = begin; i < end; i++)                                  \
-            name(p, i / p->out->sizes[C], i % p->out->sizes[C]);               \
-    }
 
 void lab__channels_add(lab_tensor *out, const lab_tensor *b)
 {
     int64_t area = out->sizes[H] * out->sizes[W];
     int64_t planes = out->sizes[N] * out->sizes[C];
 
-    if (!lab__readable(out) || !lab__readable(b))
+    if (!LAB__READABLE(out, b))
         return;
     for (int64_t i = 0; i < planes * area; i++)
         lab__floats(out)[i] += lab__floats(b)[i / area % out->sizes[C]];
@@ -115,11 +102,12 @@ static int64_t window_largest(const lab_tensor *x, const float *in,
     return best;
 }
 
-static void largest(const struct planes *p, int64_t n, int64_t c)
+static void largest(void *context, int64_t plane_number)
 {
+    const struct planes *p = context;
     const lab_window *win = p->win;
-    const float *in = plane(p->a, n, c);
-    float *out = plane(p->out, n, c);
+    const float *in = plane(p->a, plane_number);
+    float *out = plane(p->out, plane_number);
     int64_t *where = (int64_t *)lab__data(p->b) + (out - lab__floats(p->out));
 
     for (int64_t i = 0; i < p->out->sizes[H] * p->out->sizes[W]; i++) {
@@ -133,21 +121,20 @@ static void largest(const struct planes *p, int64_t n, int64_t c)
     }
 }
 
-PART(largest)
-
 void lab__window_max(lab_tensor *out, lab_tensor *indices, const lab_tensor *x,
                      const lab_window *win)
 {
     struct planes p = {out, x, indices, win};
 
-    pooling_run(&p, part_largest);
+    planes_run(&p, largest);
 }
 
-static void largest_back(const struct planes *p, int64_t n, int64_t c)
+static void largest_back(void *context, int64_t plane_number)
 {
+    const struct planes *p = context;
     const lab_tensor *grad = p->a;
-    const float *from = plane(grad, n, c);
-    float *to = plane(p->out, n, c);
+    const float *from = plane(grad, plane_number);
+    float *to = plane(p->out, plane_number);
     const int64_t *where =
         (const int64_t *)lab__data(p->b) + (from - lab__floats(grad));
 
@@ -157,14 +144,12 @@ static void largest_back(const struct planes *p, int64_t n, int64_t c)
         to[where[i]] += from[i];
 }
 
-PART(largest_back)
-
 void lab__window_max_backward(lab_tensor *grad_x, const lab_tensor *grad,
                               const lab_tensor *indices)
 {
     struct planes p = {grad_x, grad, indices, NULL};
 
-    pooling_run(&p, part_largest_back);
+    planes_run(&p, largest_back);
 }
 
 static int64_t divisor(const lab_window *win, struct rows y, struct rows x)
@@ -174,11 +159,12 @@ static int64_t divisor(const lab_window *win, struct rows y, struct rows x)
     return (y.end - y.begin) * (x.end - x.begin);
 }
 
-static void average(const struct planes *p, int64_t n, int64_t c)
+static void average(void *context, int64_t plane_number)
 {
+    const struct planes *p = context;
     const lab_tensor *x = p->a;
-    const float *in = plane(x, n, c);
-    float *out = plane(p->out, n, c);
+    const float *in = plane(x, plane_number);
+    float *out = plane(p->out, plane_number);
 
     for (int64_t i = 0; i < p->out->sizes[H] * p->out->sizes[W]; i++) {
         struct rows ys = rows_of(p->win, 0, i / p->out->sizes[W], x->sizes[H],
@@ -195,21 +181,20 @@ static void average(const struct planes *p, int64_t n, int64_t c)
     }
 }
 
-PART(average)
-
 void lab__window_average(lab_tensor *out, const lab_tensor *x,
                          const lab_window *win)
 {
     struct planes p = {out, x, NULL, win};
 
-    pooling_run(&p, part_average);
+    planes_run(&p, average);
 }
 
-static void average_back(const struct planes *p, int64_t n, int64_t c)
+static void average_back(void *context, int64_t plane_number)
 {
+    const struct planes *p = context;
     const lab_tensor *grad = p->a;
-    const float *from = plane(grad, n, c);
-    float *to = plane(p->out, n, c);
+    const float *from = plane(grad, plane_number);
+    float *to = plane(p->out, plane_number);
     int64_t height = p->out->sizes[H], width = p->out->sizes[W];
 
     for (int64_t i = 0; i < height * width; i++)
@@ -228,12 +213,10 @@ static void average_back(const struct planes *p, int64_t n, int64_t c)
     }
 }
 
-PART(average_back)
-
 void lab__window_average_backward(lab_tensor *grad_x, const lab_tensor *grad,
                                   const lab_window *win)
 {
     struct planes p = {grad_x, grad, NULL, win};
 
-    pooling_run(&p, part_average_back);
+    planes_run(&p, average_back);
 }

@@ -1,6 +1,6 @@
 /* raw_index_kernels.c - loops over elements selected by an index: gather,
  * scatter, nonzero, bincount. */
-#include "kernels/raw_element.h"
+#include "tensor/element.h"
 #include "kernels/raw_kernels.h"
 
 /* ---- gather and scatter ------------------------------------------------- */
@@ -26,28 +26,15 @@ void lab__gather(lab_tensor *out, const lab_tensor *t, int dim,
 {
     int64_t count = lab_numel(index);
 
-    if (!lab__readable(out) || !lab__readable(t))
+    if (!LAB__READABLE(out, t))
         return;
     for (int64_t i = 0; i < count; i++)
-        lab__element_set(
-            lab__data(out), out->kind, i,
-            lab__element(lab__data(t), t->kind, place_of(index, i, t, dim)));
+        lab__put(out, i, lab__get(t, place_of(index, i, t, dim)));
 }
 
 static void element_put(lab_tensor *t, int64_t at, double x, bool add)
 {
-    void *data = lab__data(t);
-
-    if (add)
-        x += lab__element(data, t->kind, at);
-    lab__element_set(data, t->kind, at, x);
-}
-
-/* The offset of the index's element i in src, which may be larger. */
-static int64_t same_place(const lab_tensor *index, int64_t i,
-                          const lab_tensor *src)
-{
-    return lab__offset_of(i, index->ndim, index->sizes, src->strides);
+    lab__put(t, at, add ? lab__get(t, at) + x : x);
 }
 
 void lab__scatter(lab_tensor *t, int dim, const lab_tensor *index,
@@ -58,9 +45,12 @@ void lab__scatter(lab_tensor *t, int dim, const lab_tensor *index,
     if (!lab__readable(t))
         return;
     for (int64_t i = 0; i < count; i++) {
-        double x = src == NULL ? number
-                               : lab__element(lab__data(src), src->kind,
-                                              same_place(index, i, src));
+        /* The source may be larger than the index. */
+        double x =
+            src == NULL
+                ? number
+                : lab__get(src, lab__offset_of(i, index->ndim, index->sizes,
+                                               src->strides));
 
         element_put(t, place_of(index, i, t, dim), x, add);
     }
@@ -133,8 +123,7 @@ static void take_one(void *context, int64_t at, int64_t number)
 {
     const struct transfer *t = context;
 
-    lab__element_set(lab__data(t->to), t->to->kind, number,
-                     lab__element(lab__data(t->from), t->from->kind, at));
+    lab__put(t->to, number, lab__get(t->from, at));
 }
 
 void lab__places_take(lab_tensor *out, const lab_tensor *t,
@@ -142,7 +131,7 @@ void lab__places_take(lab_tensor *out, const lab_tensor *t,
 {
     struct transfer transfer = {.to = out, .from = t};
 
-    if (lab__readable(out) && lab__readable(t))
+    if (LAB__READABLE(out, t))
         places_visit(t, places, take_one, &transfer);
 }
 
@@ -151,8 +140,7 @@ static void put_one(void *context, int64_t at, int64_t number)
     const struct transfer *t = context;
     int64_t from = lab__offset_of(number, t->ndim, t->sizes, t->strides);
 
-    element_put(t->to, at,
-                lab__element(lab__data(t->from), t->from->kind, from), t->add);
+    element_put(t->to, at, lab__get(t->from, from), t->add);
 }
 
 void lab__places_put(lab_tensor *t, const lab_tensor *src,
@@ -160,7 +148,7 @@ void lab__places_put(lab_tensor *t, const lab_tensor *src,
 {
     struct transfer transfer = {.to = t, .from = src, .add = add};
 
-    if (!lab__readable(t) || !lab__readable(src))
+    if (!LAB__READABLE(t, src))
         return;
     for (int d = 0; d < places->dim; d++)
         transfer.sizes[transfer.ndim++] = t->sizes[d];
@@ -184,7 +172,7 @@ int64_t lab__nonzero_count(const lab_tensor *t)
     int64_t count = lab_numel(t), found = 0;
 
     for (int64_t i = 0; i < count; i++)
-        found += lab__element(lab__data(t), t->kind, i) != 0;
+        found += lab__get(t, i) != 0;
     return found;
 }
 
@@ -195,7 +183,7 @@ void lab__nonzero(lab_tensor *out, const lab_tensor *t)
     for (int64_t i = 0; i < count; i++) {
         int64_t rest = i;
 
-        if (lab__element(lab__data(t), t->kind, i) == 0)
+        if (lab__get(t, i) == 0)
             continue;
         for (int d = t->ndim; d-- > 0;) {
             to[d] = rest % t->sizes[d];
@@ -211,11 +199,7 @@ void lab__bincount(lab_tensor *out, const lab_tensor *t,
     const int64_t *numbers = lab__data(t);
     int64_t count = lab_numel(t);
 
-    for (int64_t i = 0; i < count; i++) {
-        double x = weights == NULL
-                       ? 1
-                       : lab__element(lab__data(weights), weights->kind, i);
-
-        element_put(out, numbers[i], x, true);
-    }
+    for (int64_t i = 0; i < count; i++)
+        element_put(out, numbers[i], weights != NULL ? lab__get(weights, i) : 1,
+                    true);
 }

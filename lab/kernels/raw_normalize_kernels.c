@@ -52,38 +52,31 @@ struct moments {
     double eps;
 };
 
-static void moments_part(void *context, int64_t begin, int64_t end)
+static void set_moments(void *context, int64_t set)
 {
     const struct moments *m = context;
+    double mean = 0, squares = 0, count = (double)m->l.in_set;
 
-    for (int64_t set = begin; set < end; set++) {
-        double mean = 0, squares = 0;
+    for (int64_t k = 0; k < m->l.in_set; k++)
+        mean += (double)m->x[place_of(&m->l, set, k)];
+    mean /= count;
+    for (int64_t k = 0; k < m->l.in_set; k++) {
+        double x = (double)m->x[place_of(&m->l, set, k)] - mean;
 
-        for (int64_t k = 0; k < m->l.in_set; k++)
-            mean += (double)m->x[place_of(&m->l, set, k)];
-        mean /= (double)m->l.in_set;
-        for (int64_t k = 0; k < m->l.in_set; k++) {
-            double x = (double)m->x[place_of(&m->l, set, k)] - mean;
-
-            squares += x * x;
-        }
-        m->mean[set] = (float)mean;
-        m->rstd[set] =
-            (float)(1 / sqrt(squares / (double)m->l.in_set + m->eps));
+        squares += x * x;
     }
+    m->mean[set] = (float)mean;
+    m->rstd[set] = (float)(1 / sqrt(squares / count + m->eps));
 }
 
 void lab__moments(lab_tensor *mean, lab_tensor *rstd, const lab_tensor *x,
                   int64_t groups, double eps)
 {
-    struct moments m = {layout_of(x, groups), NULL, NULL, NULL, eps};
+    struct moments m = {layout_of(x, groups), lab__floats(x), lab__floats(mean),
+                        lab__floats(rstd), eps};
 
-    if (!lab__readable(mean) || !lab__readable(x))
-        return;
-    m.x = lab__floats(x);
-    m.mean = lab__floats(mean);
-    m.rstd = lab__floats(rstd);
-    lab__parallel(x->storage->session, m.l.sets, 1, moments_part, &m);
+    if (LAB__READABLE(mean, x))
+        lab__parallel_each(x->storage->session, m.l.sets, 1, set_moments, &m);
 }
 
 void lab__normalize(lab_tensor *out, const lab_tensor *x, int64_t groups,
@@ -93,7 +86,7 @@ void lab__normalize(lab_tensor *out, const lab_tensor *x, int64_t groups,
     struct layout l = layout_of(x, groups);
     int64_t count = lab_numel(x);
 
-    if (!lab__readable(out) || !lab__readable(x))
+    if (!LAB__READABLE(out, x))
         return;
     for (int64_t i = 0; i < count; i++) {
         int64_t set = set_of(&l, i), channel = channel_of(&l, i);
@@ -124,8 +117,9 @@ static double weighed(const struct back *b, int64_t at)
     return b->w == NULL ? grad : grad * (double)b->w[channel_of(&b->l, at)];
 }
 
-static void set_back(const struct back *b, int64_t set)
+static void set_back(void *context, int64_t set)
 {
+    const struct back *b = context;
     double mean = (double)b->mean[set], rstd = (double)b->rstd[set];
     double sum = 0, along = 0, count = (double)b->l.in_set;
 
@@ -142,12 +136,6 @@ static void set_back(const struct back *b, int64_t set)
         b->to[at] = (float)(rstd * (weighed(b, at) - sum / count -
                                     away * along / count));
     }
-}
-
-static void back_part(void *context, int64_t begin, int64_t end)
-{
-    for (int64_t set = begin; set < end; set++)
-        set_back(context, set);
 }
 
 static void affine_back(const struct back *b, lab_tensor *grad_w,
@@ -177,19 +165,19 @@ void lab__normalize_backward(const struct lab__normalize_grads *to,
                              const lab_tensor *rstd, const lab_tensor *w,
                              bool live)
 {
-    struct back b = {.l = layout_of(x, groups), .live = live};
+    struct back b = {.l = layout_of(x, groups),
+                     .grad = lab__floats(grad),
+                     .x = lab__floats(x),
+                     .mean = lab__floats(mean),
+                     .rstd = lab__floats(rstd),
+                     .w = lab__floats(w),
+                     .to = lab__floats(to->x),
+                     .live = live};
 
-    if (!lab__readable(grad) || !lab__readable(x))
+    if (!LAB__READABLE(grad, x))
         return;
-    b.grad = lab__floats(grad);
-    b.x = lab__floats(x);
-    b.mean = lab__floats(mean);
-    b.rstd = lab__floats(rstd);
-    b.w = w != NULL ? lab__floats(w) : NULL;
-    if (to->x != NULL) {
-        b.to = lab__floats(to->x);
-        lab__parallel(x->storage->session, b.l.sets, 1, back_part, &b);
-    }
+    if (to->x != NULL)
+        lab__parallel_each(x->storage->session, b.l.sets, 1, set_back, &b);
     for (int64_t c = 0; (to->w != NULL || to->b != NULL) && c < b.l.channels;
          c++)
         affine_back(&b, to->w, to->b, c);

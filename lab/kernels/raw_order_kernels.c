@@ -1,6 +1,6 @@
 /* raw_order_kernels.c - elements in another order or number: triangles, flips,
  * repetitions. */
-#include "kernels/raw_element.h"
+#include "tensor/element.h"
 #include "kernels/raw_kernels.h"
 
 void lab__triangle(lab_tensor *out, const lab_tensor *t, int64_t diagonal,
@@ -9,14 +9,13 @@ void lab__triangle(lab_tensor *out, const lab_tensor *t, int64_t diagonal,
     int64_t rows = t->sizes[t->ndim - 2], columns = t->sizes[t->ndim - 1];
     int64_t count = lab_numel(t);
 
-    if (!lab__readable(out) || !lab__readable(t))
+    if (!LAB__READABLE(out, t))
         return;
     for (int64_t i = 0; i < count; i++) {
         int64_t over = i % columns - i / columns % rows - diagonal;
         bool stays = upper ? over >= 0 : over <= 0;
 
-        lab__element_set(lab__data(out), out->kind, i,
-                         stays ? lab__element(lab__data(t), t->kind, i) : 0);
+        lab__put(out, i, stays ? lab__get(t, i) : 0);
     }
 }
 
@@ -24,7 +23,7 @@ void lab__flip(lab_tensor *out, const lab_tensor *t, unsigned dims)
 {
     int64_t count = lab_numel(t), strides[LAB_MAX_DIMS], first = 0;
 
-    if (!lab__readable(out) || !lab__readable(t))
+    if (!LAB__READABLE(out, t))
         return;
     for (int d = 0; d < t->ndim; d++) {
         bool turned = (dims & 1U << d) != 0;
@@ -33,11 +32,9 @@ void lab__flip(lab_tensor *out, const lab_tensor *t, unsigned dims)
         first += turned ? (t->sizes[d] - 1) * t->strides[d] : 0;
     }
     for (int64_t i = 0; i < count; i++)
-        lab__element_set(
-            lab__data(out), out->kind, i,
-            lab__element(lab__data(t), t->kind,
-                         first +
-                             lab__offset_of(i, t->ndim, t->sizes, strides)));
+        lab__put(
+            out, i,
+            lab__get(t, first + lab__offset_of(i, t->ndim, t->sizes, strides)));
 }
 
 /* The offset of element i of the larger tensor in the smaller one. */
@@ -56,25 +53,21 @@ void lab__repeat(lab_tensor *big, const lab_tensor *small)
 {
     int64_t count = lab_numel(big);
 
-    if (!lab__readable(big) || !lab__readable(small))
+    if (!LAB__READABLE(big, small))
         return;
     for (int64_t i = 0; i < count; i++)
-        lab__element_set(
-            lab__data(big), big->kind, i,
-            lab__element(lab__data(small), small->kind, origin(i, big, small)));
+        lab__put(big, i, lab__get(small, origin(i, big, small)));
 }
 
 void lab__repeat_sum(lab_tensor *small, const lab_tensor *big)
 {
     int64_t count = lab_numel(big);
 
-    if (!lab__readable(big) || !lab__readable(small))
+    if (!LAB__READABLE(big, small))
         return;
     for (int64_t i = 0; i < count; i++) {
         int64_t at = origin(i, big, small);
 
-        lab__element_set(lab__data(small), small->kind, at,
-                         lab__element(lab__data(small), small->kind, at) +
-                             lab__element(lab__data(big), big->kind, i));
+        lab__put(small, at, lab__get(small, at) + lab__get(big, i));
     }
 }

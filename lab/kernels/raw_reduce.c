@@ -2,7 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "kernels/raw_element.h"
+#include "tensor/element.h"
 #include "kernels/raw_kernels.h"
 #include "tensor/host_memory.h"
 #include "tensor/parallel.h"
@@ -149,7 +149,7 @@ void lab__reduce(lab_reduction op, lab_tensor *out, const lab_tensor *t,
 {
     struct reduction r = {.op = op, .p = p, .t = t, .out = out, .count = 1};
 
-    if (!lab__readable(out) || !lab__readable(t))
+    if (!LAB__READABLE(out, t))
         return;
     for (int d = 0; d < t->ndim; d++) {
         if ((dims & 1U << d) != 0) {
@@ -162,7 +162,7 @@ void lab__reduce(lab_reduction op, lab_tensor *out, const lab_tensor *t,
         }
     }
     lab__parallel(out->storage->session, lab_numel(out),
-                  1 + LAB__GRAIN / 8 / (r.count + 1), reduce_part, &r);
+                  lab__grain(LAB__GRAIN / 8, r.count), reduce_part, &r);
 }
 
 /* ---- along one dimension ------------------------------------------------ */
@@ -174,11 +174,11 @@ struct along {
     bool flag; /* largest, product or descending, by operation */
 };
 
-static void run_along(struct along *a,
-                      void (*fn)(void *context, int64_t begin, int64_t end))
+static void run_along(struct along *a, void (*fn)(void *context, int64_t line))
 {
-    lab__parallel(a->t->storage->session, a->lines.count,
-                  1 + LAB__GRAIN / 8 / (a->lines.length + 1), fn, a);
+    if (LAB__READABLE(a->t, a->values, a->indices))
+        lab__parallel_each(a->t->storage->session, a->lines.count,
+                           lab__grain(LAB__GRAIN / 8, a->lines.length), fn, a);
 }
 
 static bool is_better(double x, double best, bool largest)
@@ -186,28 +186,24 @@ static bool is_better(double x, double best, bool largest)
     return isnan(x) ? !isnan(best) : largest ? x > best : x < best;
 }
 
-static void extreme_part(void *context, int64_t begin, int64_t end)
+static void line_extreme(void *context, int64_t line)
 {
     const struct along *a = context;
     const void *data = lab__data(a->t);
-    int64_t *indices = lab__data(a->indices);
+    int64_t at = lab__line_begin(&a->lines, line), where = 0;
+    double best = lab__element(data, a->t->kind, at);
 
-    for (int64_t line = begin; line < end; line++) {
-        int64_t at = lab__line_begin(&a->lines, line), where = 0;
-        double best = lab__element(data, a->t->kind, at);
+    for (int64_t i = 1; i < a->lines.length; i++) {
+        double x = lab__element(data, a->t->kind, at + i * a->lines.inner);
 
-        for (int64_t i = 1; i < a->lines.length; i++) {
-            double x = lab__element(data, a->t->kind, at + i * a->lines.inner);
-
-            if (is_better(x, best, a->flag)) {
-                best = x;
-                where = i;
-            }
+        if (is_better(x, best, a->flag)) {
+            best = x;
+            where = i;
         }
-        indices[line] = where;
-        if (a->values != NULL)
-            lab__element_set(lab__data(a->values), a->values->kind, line, best);
     }
+    lab__put(a->indices, line, (double)where);
+    if (a->values != NULL)
+        lab__put(a->values, line, best);
 }
 
 void lab__extreme(lab_tensor *values, lab_tensor *indices, const lab_tensor *t,
@@ -215,26 +211,22 @@ void lab__extreme(lab_tensor *values, lab_tensor *indices, const lab_tensor *t,
 {
     struct along a = {t, values, indices, lab__lines_of(t, dim), largest};
 
-    if (lab__readable(indices) && lab__readable(t))
-        run_along(&a, extreme_part);
+    run_along(&a, line_extreme);
 }
 
-static void scan_part(void *context, int64_t begin, int64_t end)
+static void line_scan(void *context, int64_t line)
 {
     const struct along *a = context;
     const void *data = lab__data(a->t);
     void *to = lab__data(a->values);
+    int64_t at = lab__line_begin(&a->lines, line);
+    double so_far = a->flag;
 
-    for (int64_t line = begin; line < end; line++) {
-        int64_t at = lab__line_begin(&a->lines, line);
-        double so_far = a->flag;
+    for (int64_t i = 0; i < a->lines.length; i++, at += a->lines.inner) {
+        double x = lab__element(data, a->t->kind, at);
 
-        for (int64_t i = 0; i < a->lines.length; i++, at += a->lines.inner) {
-            double x = lab__element(data, a->t->kind, at);
-
-            so_far = a->flag ? so_far * x : so_far + x;
-            lab__element_set(to, a->values->kind, at, so_far);
-        }
+        so_far = a->flag ? so_far * x : so_far + x;
+        lab__element_set(to, a->values->kind, at, so_far);
     }
 }
 
@@ -242,8 +234,7 @@ void lab__scan(bool product, lab_tensor *out, const lab_tensor *t, int dim)
 {
     struct along a = {t, out, NULL, lab__lines_of(t, dim), product};
 
-    if (lab__readable(out) && lab__readable(t))
-        run_along(&a, scan_part);
+    run_along(&a, line_scan);
 }
 
 /* ---- sorting ------------------------------------------------------------ */
@@ -299,7 +290,7 @@ larder_result lab__sort(lab_tensor *values, lab_tensor *indices,
     size_t bytes = (size_t)a.lines.length * sizeof(struct entry);
     struct entry *entries;
 
-    if (!lab__readable(indices) || !lab__readable(t))
+    if (!LAB__READABLE(indices, t))
         return LARDER_OK;
     entries = lab__host_alloc(bytes);
     if (entries == NULL)

@@ -97,7 +97,7 @@ void lab__resize(lab_tensor *out, const lab_tensor *x, bool linear,
     int64_t out_area = out->sizes[H] * out->sizes[W];
     int64_t in_area = x->sizes[H] * x->sizes[W];
 
-    if (!lab__readable(out) || !lab__readable(x))
+    if (!LAB__READABLE(out, x))
         return;
     for (int64_t i = 0; i < planes; i++)
         resize_plane(lab__floats(out) + i * out_area,
@@ -112,7 +112,7 @@ void lab__resize_backward(lab_tensor *grad_x, const lab_tensor *grad,
     int64_t out_area = grad->sizes[H] * grad->sizes[W];
     int64_t in_area = grad_x->sizes[H] * grad_x->sizes[W];
 
-    if (!lab__readable(grad_x) || !lab__readable(grad))
+    if (!LAB__READABLE(grad_x, grad))
         return;
     for (int64_t i = 0; i < planes * in_area; i++)
         lab__floats(grad_x)[i] = 0;

@@ -151,30 +151,24 @@ static double part_sum(const struct sum *s, int64_t at, int64_t begin,
     return sum;
 }
 
-static void by_element(void *context, int64_t begin, int64_t end)
+static void by_element(void *context, int64_t k)
 {
     const struct sum *s = context;
+    int64_t out, in = dims_in(&s->kept, k, &out);
 
-    for (int64_t k = begin; k < end; k++) {
-        int64_t out, in = dims_in(&s->kept, k, &out);
-
-        s->to[out] = (float)(s->scale * part_sum(s, in, 0, s->summed.count));
-    }
+    s->to[out] = (float)(s->scale * part_sum(s, in, 0, s->summed.count));
 }
 
 /* ---- few results of many elements --------------------------------------- */
 
-static void by_piece(void *context, int64_t begin, int64_t end)
+static void by_piece(void *context, int64_t i)
 {
     const struct sum *s = context;
+    int64_t first = i * s->piece, last = first + s->piece;
 
-    for (int64_t i = begin; i < end; i++) {
-        int64_t first = i * s->piece, last = first + s->piece;
-
-        if (last > s->summed.count)
-            last = s->summed.count;
-        s->partial[i] = part_sum(s, 0, first, last);
-    }
+    if (last > s->summed.count)
+        last = s->summed.count;
+    s->partial[i] = part_sum(s, 0, first, last);
 }
 
 /* Split in the same way for any number of threads, so that the result does not
@@ -189,7 +183,7 @@ static void sum_whole(lab *l, struct sum *s)
         s->piece = LAB__GRAIN;
     pieces = (s->summed.count + s->piece - 1) / s->piece;
     s->partial = partial;
-    lab__parallel(l, pieces, 1, by_piece, s);
+    lab__parallel_each(l, pieces, 1, by_piece, s);
     for (int64_t i = 0; i < pieces; i++)
         sum += partial[i]; /* cppcheck-suppress uninitvar; by_piece() did */
     s->to[0] = (float)(s->scale * sum);
@@ -251,13 +245,6 @@ static bool is_by_column(const struct sum *s)
            row_step(&s->summed) != 1;
 }
 
-static int64_t kept_grain(const struct sum *s)
-{
-    int64_t grain = LAB__GRAIN / (s->summed.count > 0 ? s->summed.count : 1);
-
-    return grain > 0 ? grain : 1;
-}
-
 static void sum_floats(lab_tensor *out, const lab_tensor *a, unsigned dims,
                        double scale)
 {
@@ -266,14 +253,14 @@ static void sum_floats(lab_tensor *out, const lab_tensor *a, unsigned dims,
     int64_t grain;
 
     dims_split(out, a, dims, &s.kept, &s.summed);
-    grain = kept_grain(&s);
+    grain = lab__grain(LAB__GRAIN, s.summed.count);
     if (s.kept.count == 1)
         sum_whole(l, &s);
     else if (is_by_column(&s))
         lab__parallel(l, s.kept.count, grain > TILE ? grain : TILE, by_column,
                       &s);
     else
-        lab__parallel(l, s.kept.count, grain, by_element, &s);
+        lab__parallel_each(l, s.kept.count, grain, by_element, &s);
 }
 
 /* ---- sums of whole numbers ---------------------------------------------- */
@@ -309,7 +296,7 @@ static void sum_ints(lab_tensor *out, const lab_tensor *a, unsigned mask,
 void lab__sum_dims(lab_tensor *out, const lab_tensor *a, unsigned dims,
                    double scale)
 {
-    if (!lab__readable(out) || !lab__readable(a) || lab_numel(out) == 0)
+    if (!LAB__READABLE(out, a) || lab_numel(out) == 0)
         return;
     if (a->kind == LAB_FLOAT32)
         sum_floats(out, a, dims, scale);
@@ -355,31 +342,26 @@ static int64_t argmax_ints(const struct largest *s, int64_t in, int64_t n,
     return best;
 }
 
-static void by_line(void *context, int64_t begin, int64_t end)
+static void by_line(void *context, int64_t k)
 {
     const struct largest *s = context;
     int64_t n = row_size(&s->summed), step = row_step(&s->summed);
+    int64_t out, in = dims_in(&s->kept, k, &out);
 
-    for (int64_t k = begin; k < end; k++) {
-        int64_t out, in = dims_in(&s->kept, k, &out);
-
-        s->to[out] = s->a->kind == LAB_FLOAT32
-                         ? argmax_floats((const float *)s->from + in, n, step)
-                         : argmax_ints(s, in, n, step);
-    }
+    s->to[out] = s->a->kind == LAB_FLOAT32
+                     ? argmax_floats((const float *)s->from + in, n, step)
+                     : argmax_ints(s, in, n, step);
 }
 
 void lab__argmax(lab_tensor *out, const lab_tensor *a, int dim)
 {
     struct largest s = {.a = a};
-    int64_t grain;
 
-    if (!lab__readable(out) || !lab__readable(a) || lab_numel(a) == 0)
+    if (!LAB__READABLE(out, a) || lab_numel(a) == 0)
         return;
     s.from = lab__data(a);
     s.to = lab__data(out);
     dims_split(out, a, 1u << dim, &s.kept, &s.summed);
-    grain = LAB__GRAIN / s.summed.count;
-    lab__parallel(out->storage->session, s.kept.count, grain > 0 ? grain : 1,
-                  by_line, &s);
+    lab__parallel_each(out->storage->session, s.kept.count,
+                       lab__grain(LAB__GRAIN, s.summed.count), by_line, &s);
 }

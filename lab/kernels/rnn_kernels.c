@@ -29,11 +29,6 @@ int lab__cell_gates(lab_cell cell)
     return cell == LAB_LSTM ? 4 : cell == LAB_GRU ? 3 : 1;
 }
 
-static const float *floats_or_null(const lab_tensor *t)
-{
-    return t != NULL ? lab__floats(t) : NULL;
-}
-
 static larder_result run_begin(struct run *run, const lab_rnn *rnn,
                                const lab_tensor *x, const lab_tensor *out)
 {
@@ -49,8 +44,8 @@ static larder_result run_begin(struct run *run, const lab_rnn *rnn,
     run->x = lab__floats(x);
     run->w_x = lab__floats(rnn->w_x);
     run->w_h = lab__floats(rnn->w_h);
-    run->b_x = floats_or_null(rnn->b_x);
-    run->b_h = floats_or_null(rnn->b_h);
+    run->b_x = lab__floats(rnn->b_x);
+    run->b_h = lab__floats(rnn->b_h);
     bytes = (size_t)(3 * run->s.kept_width) * sizeof(float);
     run->pre_x = lab__host_zeroed(bytes);
     if (run->pre_x == NULL)
@@ -58,11 +53,6 @@ static larder_result run_begin(struct run *run, const lab_rnn *rnn,
     run->pre_h = run->pre_x + run->s.kept_width;
     run->step = run->pre_h + run->s.kept_width;
     return LARDER_OK;
-}
-
-static void run_end(struct run *run)
-{
-    lab__host_free(run->pre_x);
 }
 
 static void row_begin(struct run *run, int64_t row, const lab_tensor *x)
@@ -215,15 +205,12 @@ larder_result lab__rnn_forward(const lab_rnn *rnn, const lab_tensor *x,
                                lab_tensor *out, lab_tensor *h_last,
                                lab_tensor *c_last, lab_tensor *kept)
 {
-    float *keep = kept != NULL ? lab__floats(kept) : NULL;
+    float *keep = lab__floats(kept);
     struct run run;
-    larder_result r;
 
-    if (!lab__readable(out) || !lab__readable(x))
+    if (!LAB__READABLE(out, x))
         return LARDER_OK;
-    r = run_begin(&run, rnn, x, out);
-    if (r != LARDER_OK)
-        return r;
+    LAB__TRY(run_begin(&run, rnn, x, out));
     for (int64_t row = 0; row < run.s.rows; row++) {
         size_t bytes = (size_t)run.s.hidden * sizeof(float);
 
@@ -236,7 +223,7 @@ larder_result lab__rnn_forward(const lab_rnn *rnn, const lab_tensor *x,
             memcpy(lab__floats(c_last) + row * run.s.hidden,
                    c_after(&run, keep, row), bytes);
     }
-    run_end(&run);
+    lab__host_free(run.pre_x);
     return LARDER_OK;
 }
 
@@ -374,16 +361,13 @@ larder_result lab__rnn_backward(const lab_rnn *rnn, const lab_tensor *x,
                                 const lab_rnn_grads *to)
 {
     struct back b = {.to = to};
-    larder_result r;
 
-    if (!lab__readable(out) || !lab__readable(x))
+    if (!LAB__READABLE(out, x))
         return LARDER_OK;
-    r = run_begin(&b.run, rnn, x, out);
-    if (r != LARDER_OK)
-        return r;
+    LAB__TRY(run_begin(&b.run, rnn, x, out));
     b.out = lab__floats(out);
     b.kept = lab__floats(kept);
-    b.grad_out = floats_or_null(grad_out);
+    b.grad_out = lab__floats(grad_out);
     b.dh = b.run.step;
     b.dc = b.run.step + b.run.s.hidden;
     for (int64_t row = 0; row < b.run.s.rows; row++) {
@@ -395,6 +379,6 @@ larder_result lab__rnn_backward(const lab_rnn *rnn, const lab_tensor *x,
         state_end(to->h, b.dh, row, b.run.s.hidden);
         state_end(to->c, b.dc, row, b.run.s.hidden);
     }
-    run_end(&b.run);
+    lab__host_free(b.run.pre_x);
     return LARDER_OK;
 }

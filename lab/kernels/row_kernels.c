@@ -38,8 +38,7 @@ void lab__rows_gather(lab_tensor *out, const lab_tensor *t,
 {
     struct rows r = {.rows = t->sizes[0]};
 
-    if (!lab__readable(out) || !lab__readable(t) || !lab__readable(index) ||
-        lab_numel(out) == 0)
+    if (!LAB__READABLE(out, t, index) || lab_numel(out) == 0)
         return;
     r.width = row_count(t) * (int64_t)lab__dtype_bytes((lab_dtype)t->kind);
     r.index = lab__data(index);
@@ -56,8 +55,7 @@ void lab__rows_add(lab_tensor *t, const lab_tensor *grad,
     struct rows r = {.rows = t->sizes[0], .width = row_count(t)};
     int64_t count = lab_numel(index);
 
-    if (!lab__readable(t) || !lab__readable(grad) || !lab__readable(index) ||
-        lab_numel(grad) == 0)
+    if (!LAB__READABLE(t, grad, index) || lab_numel(grad) == 0)
         return;
     r.index = lab__data(index);
     for (int64_t i = 0; i < count; i++) {

@@ -38,15 +38,12 @@ static struct lines lines_of(const lab_tensor *t, int dim, bool logarithm)
 }
 
 static void lines_run(lab *l, struct lines *s,
-                      void (*piece)(void *context, int64_t begin, int64_t end))
+                      void (*block)(void *context, int64_t i))
 {
     int64_t width = s->inner < COLUMNS ? s->inner : COLUMNS;
-    int64_t elements = s->length * width;
-    int64_t grain = elements > 0 && elements < GRAIN_ELEMENTS
-                        ? GRAIN_ELEMENTS / elements
-                        : 1;
 
-    lab__parallel(l, s->outer * s->blocks, grain, piece, s);
+    lab__parallel_each(l, s->outer * s->blocks,
+                       lab__grain(GRAIN_ELEMENTS, s->length * width), block, s);
 }
 
 /* The beginning of a block, and its number of columns. */
@@ -148,18 +145,15 @@ LAB__TWICE(forward_columns,
            (const struct lines *s, int64_t start, int64_t columns),
            (s, start, columns))
 
-static void forward_piece(void *context, int64_t begin, int64_t end)
+static void forward_block(void *context, int64_t i)
 {
     const struct lines *s = context;
+    int64_t columns, start = block_start(s, i, &columns);
 
-    for (int64_t i = begin; i < end; i++) {
-        int64_t columns, start = block_start(s, i, &columns);
-
-        if (s->inner == 1)
-            forward_row(s, start);
-        else
-            forward_columns(s, start, columns);
-    }
+    if (s->inner == 1)
+        forward_row(s, start);
+    else
+        forward_columns(s, start, columns);
 }
 
 void lab__softmax_forward(lab_tensor *out, const lab_tensor *a, int dim,
@@ -167,11 +161,11 @@ void lab__softmax_forward(lab_tensor *out, const lab_tensor *a, int dim,
 {
     struct lines s = lines_of(a, dim, logarithm);
 
-    if (!lab__readable(out) || !lab__readable(a) || lab_numel(a) == 0)
+    if (!LAB__READABLE(out, a) || lab_numel(a) == 0)
         return;
     s.in = lab__floats(a);
     s.out = lab__floats(out);
-    lines_run(lab_session(a), &s, forward_piece);
+    lines_run(lab_session(a), &s, forward_block);
 }
 
 /* ---- backward ------------------------------------------------------------- */
@@ -226,18 +220,15 @@ LAB__TWICE(backward_columns,
            (const struct lines *s, int64_t start, int64_t columns),
            (s, start, columns))
 
-static void backward_piece(void *context, int64_t begin, int64_t end)
+static void backward_block(void *context, int64_t i)
 {
     const struct lines *s = context;
+    int64_t columns, start = block_start(s, i, &columns);
 
-    for (int64_t i = begin; i < end; i++) {
-        int64_t columns, start = block_start(s, i, &columns);
-
-        if (s->inner == 1)
-            backward_row(s, start);
-        else
-            backward_columns(s, start, columns);
-    }
+    if (s->inner == 1)
+        backward_row(s, start);
+    else
+        backward_columns(s, start, columns);
 }
 
 void lab__softmax_backward(lab_tensor *out, const lab_tensor *grad,
@@ -245,11 +236,10 @@ void lab__softmax_backward(lab_tensor *out, const lab_tensor *grad,
 {
     struct lines s = lines_of(result, dim, logarithm);
 
-    if (!lab__readable(out) || !lab__readable(grad) || !lab__readable(result) ||
-        lab_numel(result) == 0)
+    if (!LAB__READABLE(out, grad, result) || lab_numel(result) == 0)
         return;
     s.in = lab__floats(grad);
     s.result = lab__floats(result);
     s.out = lab__floats(out);
-    lines_run(lab_session(result), &s, backward_piece);
+    lines_run(lab_session(result), &s, backward_block);
 }

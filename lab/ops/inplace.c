@@ -301,38 +301,36 @@ larder_result lab_relu_inplace(lab_tensor *a)
 
 /* ---- products and quotients added --------------------------------------- */
 
-static larder_result check_three(const char *op, lab_tensor *a, lab_tensor *b,
-                                 lab_tensor *c)
+static larder_result add_combined(const char *name, lab__binary_op op,
+                                  lab_tensor *a, lab_tensor *b, lab_tensor *c,
+                                  double value)
 {
     lab_tensor *inputs[] = {a, b, c};
 
-    LAB__TRY(lab__check_float(op, a));
+    LAB__TRY(lab__check_float(name, a));
     for (int i = 1; i < 3; i++) {
         LAB__OWNED lab_tensor *other = NULL;
 
-        LAB__TRY(lab__check_float(op, inputs[i]));
-        LAB__TRY(take_other(op, a, inputs[i], &other));
+        LAB__TRY(lab__check_float(name, inputs[i]));
+        LAB__TRY(take_other(name, a, inputs[i], &other));
     }
-    return record_check(op,
-                        &(struct lab__recording){.count = 3, .inputs = inputs});
+    LAB__TRY(record_check(
+        name, &(struct lab__recording){.count = 3, .inputs = inputs}));
+    lab__binary(op, a, b, c, value);
+    inplace_finish(a, NULL);
+    return LARDER_OK;
 }
 
 larder_result lab_addcmul_inplace(lab_tensor *a, lab_tensor *b, lab_tensor *c,
                                   double value)
 {
-    LAB__TRY(check_three("addcmul_", a, b, c));
-    lab__addcmul(a, b, c, value);
-    inplace_finish(a, NULL);
-    return LARDER_OK;
+    return add_combined("addcmul_", LAB__ADDCMUL, a, b, c, value);
 }
 
 larder_result lab_addcdiv_inplace(lab_tensor *a, lab_tensor *b, lab_tensor *c,
                                   double value)
 {
-    LAB__TRY(check_three("addcdiv_", a, b, c));
-    lab__addcdiv(a, b, c, value);
-    inplace_finish(a, NULL);
-    return LARDER_OK;
+    return add_combined("addcdiv_", LAB__ADDCDIV, a, b, c, value);
 }
 
 /* ---- overwriting -------------------------------------------------------- */

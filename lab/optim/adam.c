@@ -3,71 +3,47 @@
 
 #include "optim/optimizer.h"
 
-/* The variables of PyTorch's loop. */
-struct names {
-    lab_tensor *grad, *denom;
-};
-
 /* Create zeros like `like`, unless *mean exists. */
 static larder_result mean_begin(const lab_tensor *like, lab_tensor **mean)
 {
-    lab_tensor *made;
-    larder_result r;
+    LAB__OWNED lab_tensor *made = NULL;
 
     if (*mean != NULL)
         return LARDER_OK;
-    r = lab__tensor_like(like, &made);
-    if (r != LARDER_OK)
-        return r;
-    r = lab__fill(made, 0);
-    if (r != LARDER_OK)
-        lab_unref(made);
-    else
-        *mean = made;
-    return r;
+    LAB__TRY(lab__tensor_like(like, &made));
+    LAB__TRY(lab__fill(made, 0));
+    return lab__give(&made, mean);
 }
 
 /* For all parameters before the first is updated. */
 static larder_result slot_begin(struct lab__slot *slot)
 {
-    larder_result r = mean_begin(slot->param, &slot->first);
-
-    return r == LARDER_OK ? mean_begin(slot->param, &slot->second) : r;
+    LAB__TRY(mean_begin(slot->param, &slot->first));
+    return mean_begin(slot->param, &slot->second);
 }
 
 static larder_result means_update(const lab_optimizer_options *opt,
                                   struct lab__slot *slot, lab_tensor *grad)
 {
-    larder_result r = lab_mul_scalar_inplace(slot->first, opt->beta1);
-
-    if (r == LARDER_OK)
-        r = lab_add_inplace(slot->first, grad, 1 - opt->beta1);
-    if (r == LARDER_OK)
-        r = lab_mul_scalar_inplace(slot->second, opt->beta2);
-    if (r == LARDER_OK)
-        r = lab_addcmul_inplace(slot->second, grad, grad, 1 - opt->beta2);
-    return r;
+    LAB__TRY(lab_mul_scalar_inplace(slot->first, opt->beta1));
+    LAB__TRY(lab_add_inplace(slot->first, grad, 1 - opt->beta1));
+    LAB__TRY(lab_mul_scalar_inplace(slot->second, opt->beta2));
+    return lab_addcmul_inplace(slot->second, grad, grad, 1 - opt->beta2);
 }
 
 /* √second / √correction + eps */
 static larder_result denom_make(const struct lab__slot *slot, double correction,
                                 double eps, lab_tensor **denom)
 {
-    lab_tensor *root, *quotient;
-    larder_result r = lab_sqrt(slot->second, &root);
+    LAB__OWNED lab_tensor *root = NULL;
+    LAB__OWNED lab_tensor *quotient = NULL;
 
-    if (r != LARDER_OK)
-        return r;
-    r = lab_div_scalar(root, sqrt(correction), &quotient);
-    lab_unref(root);
-    if (r != LARDER_OK)
-        return r;
-    r = lab_add_scalar_inplace(quotient, eps);
-    if (r == LARDER_OK)
-        lab__rebind(denom, quotient);
-    else
-        lab_unref(quotient);
-    return r;
+    LAB__TRY(lab_sqrt(slot->second, &root));
+    LAB__TRY(lab_div_scalar(root, sqrt(correction), &quotient));
+    lab__drop(&root);
+    LAB__TRY(lab_add_scalar_inplace(quotient, eps));
+    lab__drop(denom);
+    return lab__give(&quotient, denom);
 }
 
 /* Adam adds the decay to the gradient, AdamW shrinks the parameter. */
@@ -82,42 +58,35 @@ static larder_result decay_apply(const lab_optimizer *o,
     return lab_mul_scalar_inplace(slot->param, 1 - opt->lr * opt->weight_decay);
 }
 
+/* *grad and *denom are the variables of PyTorch's loop. */
 static larder_result slot_step(const lab_optimizer *o, struct lab__slot *slot,
-                               struct names *names)
+                               lab_tensor **grad, lab_tensor **denom)
 {
     const lab_optimizer_options *opt = &o->options;
     double steps = (double)(slot->steps + 1);
-    larder_result r;
 
-    lab__rebind(&names->grad, lab_ref(lab_grad(slot->param)));
-    r = decay_apply(o, slot, &names->grad);
-    if (r == LARDER_OK)
-        r = means_update(opt, slot, names->grad);
-    if (r == LARDER_OK)
-        r = denom_make(slot, 1 - pow(opt->beta2, steps), opt->eps,
-                       &names->denom);
-    if (r == LARDER_OK)
-        r = lab_addcdiv_inplace(slot->param, slot->first, names->denom,
-                                -opt->lr / (1 - pow(opt->beta1, steps)));
-    if (r == LARDER_OK)
-        slot->steps++;
-    return r;
+    lab__rebind(grad, lab_ref(lab_grad(slot->param)));
+    LAB__TRY(decay_apply(o, slot, grad));
+    LAB__TRY(means_update(opt, slot, *grad));
+    LAB__TRY(denom_make(slot, 1 - pow(opt->beta2, steps), opt->eps, denom));
+    LAB__TRY(lab_addcdiv_inplace(slot->param, slot->first, *denom,
+                                 -opt->lr / (1 - pow(opt->beta1, steps))));
+    slot->steps++;
+    return LARDER_OK;
 }
 
 larder_result lab__adam_step(lab_optimizer *o)
 {
-    struct names names = {NULL, NULL};
-    larder_result r = LARDER_OK;
+    LAB__OWNED lab_tensor *denom = NULL;
+    LAB__OWNED lab_tensor *grad = NULL;
 
-    for (int i = 0; i < o->count && r == LARDER_OK; i++) {
+    for (int i = 0; i < o->count; i++) {
         if (lab_grad(o->slots[i].param) != NULL)
-            r = slot_begin(&o->slots[i]);
+            LAB__TRY(slot_begin(&o->slots[i]));
     }
-    for (int i = 0; i < o->count && r == LARDER_OK; i++) {
+    for (int i = 0; i < o->count; i++) {
         if (lab_grad(o->slots[i].param) != NULL)
-            r = slot_step(o, &o->slots[i], &names);
+            LAB__TRY(slot_step(o, &o->slots[i], &grad, &denom));
     }
-    lab_unref(names.grad);
-    lab_unref(names.denom);
-    return r;
+    return LARDER_OK;
 }

@@ -45,36 +45,25 @@ static larder_result number_check(const char *what, double value, double below)
 static larder_result options_check(lab_optimizer_kind kind,
                                    const lab_optimizer_options *opt)
 {
-    larder_result r;
-
     if (opt->lr == 0)
         return lab__fail(LARDER_ERR_INVALID,
                          "optimizer: SGD needs a learning rate");
-    r = number_check("learning rate", opt->lr, INFINITY);
-    if (r == LARDER_OK)
-        r = number_check("weight decay", opt->weight_decay, INFINITY);
-    if (r == LARDER_OK && kind == LAB_SGD)
+    LAB__TRY(number_check("learning rate", opt->lr, INFINITY));
+    LAB__TRY(number_check("weight decay", opt->weight_decay, INFINITY));
+    if (kind == LAB_SGD)
         return number_check("momentum", opt->momentum, INFINITY);
-    if (r == LARDER_OK)
-        r = number_check("beta1", opt->beta1, 1);
-    if (r == LARDER_OK)
-        r = number_check("beta2", opt->beta2, 1);
-    if (r == LARDER_OK)
-        r = number_check("eps", opt->eps, INFINITY);
-    return r;
+    LAB__TRY(number_check("beta1", opt->beta1, 1));
+    LAB__TRY(number_check("beta2", opt->beta2, 1));
+    return number_check("eps", opt->eps, INFINITY);
 }
 
 static larder_result optimizer_options_read(lab_optimizer_kind kind,
                                             const lab_optimizer_options *given,
                                             lab_optimizer_options *out)
 {
-    larder_result r = LARDER_OK;
-
     lab_optimizer_options_init(out);
     if (given != NULL)
-        r = lab__sized_read(out, sizeof *out, given);
-    if (r != LARDER_OK)
-        return r;
+        LAB__TRY(lab__sized_read(out, sizeof *out, given));
     defaults_set(kind, out);
     return options_check(kind, out);
 }
@@ -107,17 +96,13 @@ larder_result lab_optimizer_create(lab *l, lab_optimizer_kind kind,
 {
     lab_optimizer_options options;
     lab_optimizer *o;
-    larder_result r;
     size_t slots_bytes = (size_t)(count > 0 ? count : 0) * sizeof *o->slots;
 
     if (kind != LAB_SGD && kind != LAB_ADAM && kind != LAB_ADAMW)
         return lab__fail(LARDER_ERR_INVALID, "optimizer: no kind %d",
                          (int)kind);
-    r = optimizer_options_read(kind, opt, &options);
-    if (r == LARDER_OK)
-        r = params_check(l, params, count);
-    if (r != LARDER_OK)
-        return r;
+    LAB__TRY(optimizer_options_read(kind, opt, &options));
+    LAB__TRY(params_check(l, params, count));
     o = lab__host_zeroed(sizeof *o + slots_bytes);
     if (o == NULL)
         return lab__fail_host(sizeof *o + slots_bytes);
@@ -198,13 +183,10 @@ void lab__rebind(lab_tensor **name, lab_tensor *t)
 larder_result lab__decay(lab_tensor **name, lab_tensor *param, double decay)
 {
     lab_tensor *sum;
-    larder_result r;
 
     if (decay == 0)
         return LARDER_OK;
-    r = lab__tensor_like(*name, &sum);
-    if (r != LARDER_OK)
-        return r;
+    LAB__TRY(lab__tensor_like(*name, &sum));
     lab__binary(LAB__ADD, sum, *name, param, decay);
     lab__rebind(name, sum);
     return LARDER_OK;

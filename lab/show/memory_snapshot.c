@@ -1,7 +1,7 @@
 /* memory_snapshot.c - the allocator's snapshot, into the caller's buffer. */
 #include <larder/history.h>
 
-#include "show/writer.h"
+#include "tensor/writer.h"
 #include "tensor/tensor.h"
 
 static int write_piece(void *ctx, const void *bytes, size_t count)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "show/writer.h"
+#include "tensor/writer.h"
 #include "tensor/tensor.h"
 
 enum { NAME_MAX = 48, ROWS_MAX = 160 };

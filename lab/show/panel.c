@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "show/writer.h"
+#include "tensor/writer.h"
 #include "tensor/tensor.h"
 
 enum {

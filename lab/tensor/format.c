@@ -9,38 +9,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "tensor/writer.h"
+
 enum { LINE = 80, INDENT = 7, EDGE = 3, LONG = 1000, ELEMENT_MAX = 64 };
-
-/* ---- output ------------------------------------------------------------- */
-
-struct text {
-    char *buf;
-    size_t cap, length;
-    size_t line; /* where the last line begins */
-};
-
-static void text_add(struct text *out, const char *s)
-{
-    size_t n = strlen(s);
-    const char *end = strrchr(s, '\n');
-
-    if (end != NULL)
-        out->line = out->length + (size_t)(end - s) + 1;
-    if (out->length < out->cap) {
-        size_t room = out->cap - out->length - 1;
-        size_t fits = n < room ? n : room;
-
-        memcpy(out->buf + out->length, s, fits);
-        out->buf[out->length + fits] = '\0';
-    }
-    out->length += n;
-}
-
-static void text_spaces(struct text *out, int n)
-{
-    while (n-- > 0)
-        text_add(out, " ");
-}
 
 /* ---- elements ----------------------------------------------------------- */
 
@@ -51,8 +22,9 @@ struct print {
     bool is_long;
     enum style style;
     int width;
-    struct text out;
-    int used; /* columns used; 2 more, as PyTorch counts */
+    struct lab__writer out;
+    size_t line; /* where the last line begins */
+    int used;    /* columns used; 2 more, as PyTorch counts */
     /* Of elements that are finite and not 0, to choose the style: */
     double min, max;
     bool has_fraction;
@@ -175,16 +147,16 @@ static void put_element(struct print *p, const void *at)
     char text[ELEMENT_MAX];
 
     element_text(p, at, text);
-    text_spaces(&p->out, p->width - (int)strlen(text));
-    text_add(&p->out, text);
+    lab__write(&p->out, "%*s", p->width, text);
 }
 
 static void put_break(struct print *p, int lines, int depth)
 {
-    text_add(&p->out, ",");
+    lab__write(&p->out, ",");
     for (int i = 0; i < lines; i++)
-        text_add(&p->out, "\n");
-    text_spaces(&p->out, INDENT + depth);
+        lab__write(&p->out, "\n");
+    p->line = p->out.length;
+    lab__write_pad(&p->out, (size_t)(INDENT + depth));
 }
 
 static void put_between(struct print *p, bool is_full, int depth)
@@ -192,7 +164,7 @@ static void put_between(struct print *p, bool is_full, int depth)
     if (is_full)
         put_break(p, 1, depth);
     else
-        text_add(&p->out, ", ");
+        lab__write(&p->out, ", ");
 }
 
 /* The last dimension: as many elements to a line as fit; the elided ones count
@@ -203,18 +175,18 @@ static void put_row(struct print *p, const char *at, int dim)
     int items = 0;
 
     fit = fit > 0 ? fit : 1;
-    text_add(&p->out, "[");
+    lab__write(&p->out, "[");
     for (int64_t i = 0; i < p->t->sizes[dim]; i = next_shown(p, dim, i)) {
         if (is_after_cut(p, dim, i)) {
             put_between(p, items++ % fit == 0, dim + 1);
-            text_add(&p->out, " ...");
+            lab__write(&p->out, " ...");
         }
         if (items > 0)
             put_between(p, items % fit == 0, dim + 1);
         put_element(p, step_to(p, at, dim, i));
         items++;
     }
-    text_add(&p->out, "]");
+    lab__write(&p->out, "]");
 }
 
 /* Recursive, once for each dimension. */
@@ -229,17 +201,17 @@ static void put_dim(struct print *p, const char *at, int dim)
             put_element(p, at);
         return;
     }
-    text_add(&p->out, "[");
+    lab__write(&p->out, "[");
     for (int64_t i = 0; i < p->t->sizes[dim]; i = next_shown(p, dim, i)) {
         if (i > 0)
             put_break(p, left - 1, dim + 1);
         if (is_after_cut(p, dim, i)) {
-            text_add(&p->out, "...");
+            lab__write(&p->out, "...");
             put_break(p, left - 1, dim + 1);
         }
         put_dim(p, step_to(p, at, dim, i), dim + 1);
     }
-    text_add(&p->out, "]");
+    lab__write(&p->out, "]");
 }
 
 /* ---- the suffix --------------------------------------------------------- */
@@ -261,7 +233,7 @@ static void put_suffix(struct print *p, const char *format, ...)
     is_full = p->used + n + 2 > LINE;
     p->used = is_full ? INDENT + n : p->used + n + 2;
     put_between(p, is_full, 0);
-    text_add(&p->out, text);
+    lab__write(&p->out, "%s", text);
 }
 
 /* "(2, 3)", "(2,)", "()" */
@@ -280,7 +252,7 @@ static void put_suffixes(struct print *p, bool shows_sizes, bool shows_dtype)
 {
     const char *grad_fn = lab_grad_fn_name(p->t);
 
-    p->used = (int)(p->out.length - p->out.line) + 2;
+    p->used = (int)(p->out.length - p->line) + 2;
     if (p->t->storage->place == LAB_DEVICE)
         put_suffix(p, "device='%s'", lab__place_name(LAB_DEVICE));
     if (shows_sizes)
@@ -292,22 +264,23 @@ static void put_suffixes(struct print *p, bool shows_sizes, bool shows_dtype)
         put_suffix(p, "grad_fn=<%s>", grad_fn);
     else if (lab_requires_grad(p->t))
         put_suffix(p, "requires_grad=True");
-    text_add(&p->out, ")");
+    lab__write(&p->out, ")");
 }
 
 size_t lab_format(lab_tensor *t, char *buf, size_t cap)
 {
-    struct print p = {.t = t, .out = {.buf = buf, .cap = cap}};
+    struct print p = {.t = t};
     int64_t count = lab_numel(t);
     bool is_default = t->dtype == LAB_FLOAT32;
 
+    lab__writer_init(&p.out, buf, cap);
     p.is_long = count > LONG;
-    text_add(&p.out, "tensor(");
+    lab__write(&p.out, "tensor(");
     if (count == 0) {
-        text_add(&p.out, "[]");
+        lab__write(&p.out, "[]");
         put_suffixes(&p, t->ndim != 1, !is_default);
     } else if (!lab__readable(t)) {
-        text_add(&p.out, "...");
+        lab__write(&p.out, "...");
         put_suffixes(&p, true, !is_default);
     } else {
         style_choose(&p);

@@ -28,6 +28,13 @@ void lab__set_error(const char *format, ...)
     memcpy(last_error, text, strlen(text) + 1);
 }
 
+larder_result lab__of_larder(larder_result r)
+{
+    if (r != LARDER_OK)
+        lab__set_error("%s", larder_last_error());
+    return r;
+}
+
 void lab__set_host_error(uint64_t bytes)
 {
     lab__set_error("out of host memory: %" PRIu64 " bytes were asked for",

@@ -3,6 +3,7 @@
 
 #include <math.h>
 
+#include "tensor/element.h"
 #include "tensor/narrow.h"
 #include "tensor/numbers.h"
 #include "tensor/parallel.h"
@@ -18,12 +19,9 @@ larder_result lab_empty(lab *l, LAB_SHAPE, lab_tensor **out)
 larder_result lab_full(lab *l, LAB_SHAPE, double value, lab_tensor **out)
 {
     int zeroed = 0;
-    larder_result r = lab__check_shape(dtype, place, ndim, sizes);
 
-    if (r == LARDER_OK)
-        r = lab__tensor_blank(l, dtype, place, ndim, sizes, &zeroed, out);
-    if (r != LARDER_OK)
-        return r;
+    LAB__TRY(lab__check_shape(dtype, place, ndim, sizes));
+    LAB__TRY(lab__tensor_blank(l, dtype, place, ndim, sizes, &zeroed, out));
     /* Untouched host pages stay untouched: a large tensor of zeros on the host
      * costs nothing until it is written. */
     if (zeroed && value == 0 && !signbit(value))
@@ -95,15 +93,13 @@ larder_result lab_arange(lab *l, lab_dtype dtype, lab_place place, double start,
                          double end, double step, lab_tensor **out)
 {
     struct series s = {NULL, start, step};
-    larder_result r = series_check(dtype, start, end, step);
     int64_t count;
 
-    if (r != LARDER_OK)
-        return r;
+    LAB__TRY(series_check(dtype, start, end, step));
     count = lab__to_int64(ceil((end - start) / step));
-    r = lab__tensor_new(l, dtype, place, 1, &count, out);
-    if (r != LARDER_OK || !lab__readable(*out))
-        return r;
+    LAB__TRY(lab__tensor_new(l, dtype, place, 1, &count, out));
+    if (!lab__readable(*out))
+        return LARDER_OK;
     s.to = lab__data(*out);
     lab__parallel(
         l, count, LAB__GRAIN,
@@ -118,17 +114,14 @@ static larder_result random_floats(lab *l, const char *op, LAB_SHAPE,
                                    void (*fill)(lab *, float *, int64_t),
                                    lab_tensor **out)
 {
-    larder_result r;
-
     if (lab__kind_of(dtype) != LAB_FLOAT32)
         return lab__fail(LARDER_ERR_INVALID, "%s: makes floats, not %s", op,
                          lab__dtype_name(dtype));
-    r = lab__tensor_new(l, dtype, place, ndim, sizes, out);
-    if (r == LARDER_OK && lab__readable(*out))
+    LAB__TRY(lab__tensor_new(l, dtype, place, ndim, sizes, out));
+    if (lab__readable(*out))
         fill(l, lab__data(*out), lab_numel(*out));
-    if (r == LARDER_OK)
-        lab__round(*out);
-    return r;
+    lab__round(*out);
+    return LARDER_OK;
 }
 
 larder_result lab_randn(lab *l, LAB_SHAPE, lab_tensor **out)
@@ -143,23 +136,6 @@ larder_result lab_rand(lab *l, LAB_SHAPE, lab_tensor **out)
                          lab__random_uniform, out);
 }
 
-static void put_int(void *to, lab_dtype dtype, int64_t i, int64_t value)
-{
-    switch (dtype) {
-    case LAB_FLOAT32:
-        ((float *)to)[i] = (float)value;
-        return;
-    case LAB_INT64:
-        ((int64_t *)to)[i] = value;
-        return;
-    case LAB_BOOL:
-        ((unsigned char *)to)[i] = value != 0;
-        return;
-    default: /* no kind */
-        return;
-    }
-}
-
 static void fill_randint(lab *l, lab_tensor *t, int64_t low, int64_t high)
 {
     struct lab__draw draw;
@@ -168,37 +144,36 @@ static void fill_randint(lab *l, lab_tensor *t, int64_t low, int64_t high)
     void *to = lab__data(t);
 
     lab__draw_begin(&draw, l->rng);
-    for (int64_t i = 0; i < count; i++)
-        put_int(to, (lab_dtype)t->kind, i,
-                (int64_t)((uint64_t)low + lab__draw_below(&draw, range)));
+    for (int64_t i = 0; i < count; i++) {
+        uint64_t drawn = (uint64_t)low + lab__draw_below(&draw, range);
+
+        if (t->kind == LAB_INT64)
+            ((int64_t *)to)[i] = (int64_t)drawn; /* exactly */
+        else
+            lab__element_set(to, t->kind, i, (double)(int64_t)drawn);
+    }
 }
 
 larder_result lab_randint(lab *l, LAB_SHAPE, int64_t low, int64_t high,
                           lab_tensor **out)
 {
-    larder_result r;
-
     if (low >= high)
         return lab__fail(LARDER_ERR_INVALID,
                          "randint: expects low < high, but got %lld and %lld",
                          (long long)low, (long long)high);
-    r = lab__tensor_new(l, dtype, place, ndim, sizes, out);
-    if (r == LARDER_OK && lab__readable(*out))
+    LAB__TRY(lab__tensor_new(l, dtype, place, ndim, sizes, out));
+    if (lab__readable(*out))
         fill_randint(l, *out, low, high);
-    if (r == LARDER_OK)
-        lab__round(*out);
-    return r;
+    lab__round(*out);
+    return LARDER_OK;
 }
 
 larder_result lab_randperm(lab *l, int64_t n, lab_tensor **out)
 {
     struct lab__draw draw;
-    larder_result r;
     int64_t *to;
 
-    r = lab__tensor_new(l, LAB_INT64, LAB_HOST, 1, &n, out);
-    if (r != LARDER_OK)
-        return r;
+    LAB__TRY(lab__tensor_new(l, LAB_INT64, LAB_HOST, 1, &n, out));
     to = lab__data(*out);
     lab__draw_begin(&draw, l->rng);
     for (int64_t i = 0; i < n; i++) {

@@ -135,6 +135,27 @@ void lab__parallel(lab *l, int64_t count, int64_t grain,
         pool_run(l->pool, &job);
 }
 
+struct each {
+    void (*fn)(void *context, int64_t i);
+    void *context;
+};
+
+static void each_call(void *context, int64_t begin, int64_t end)
+{
+    const struct each *each = context;
+
+    for (int64_t i = begin; i < end; i++)
+        each->fn(each->context, i);
+}
+
+void lab__parallel_each(lab *l, int64_t count, int64_t grain,
+                        void (*fn)(void *context, int64_t i), void *context)
+{
+    struct each each = {fn, context};
+
+    lab__parallel(l, count, grain, each_call, &each);
+}
+
 unsigned lab__threads(const lab *l)
 {
     return l->pool->wanted;

@@ -23,6 +23,17 @@ void lab__parallel(lab *l, int64_t count, int64_t grain,
                    void (*fn)(void *context, int64_t begin, int64_t end),
                    void *context);
 
+/* Call fn(context, i) for each i of [0, count), in pieces of `grain` or more. */
+void lab__parallel_each(lab *l, int64_t count, int64_t grain,
+                        void (*fn)(void *context, int64_t i), void *context);
+
+/* A grain: how many items of `each` elements have `elements` in all; 1 or
+ * more. */
+static inline int64_t lab__grain(int64_t elements, int64_t each)
+{
+    return each > 0 && each < elements ? elements / each : 1;
+}
+
 /* How many pieces can run at once; 1 or more. */
 unsigned lab__threads(const lab *l);
 

@@ -24,16 +24,14 @@ void lab_options_init_sized(lab_options *opt, size_t size)
 static larder_result session_options_read(const lab_options *in,
                                           lab_options *opt)
 {
-    larder_result r = LARDER_OK;
-
     lab_options_init(opt);
     if (in != NULL)
-        r = lab__sized_read(opt, sizeof *opt, in);
+        LAB__TRY(lab__sized_read(opt, sizeof *opt, in));
     if (opt->device == NULL)
         opt->device = LAB_DEVICE_DEFAULT;
     if (opt->seed == 0)
         opt->seed = 1;
-    return r;
+    return LARDER_OK;
 }
 
 /* ---- opening ------------------------------------------------------------ */
@@ -47,16 +45,12 @@ static bool spec_computes(const char *spec)
 
 static larder_result device_take(lab *l, const char *spec)
 {
-    larder_result r;
-
     if (strncmp(spec, "sim:", 4) != 0)
         return lab__fail(LARDER_ERR_UNSUPPORTED,
                          "device '%s': the lab computes with the processor, on "
                          "the memory of a simulated device: give it sim:SIZE",
                          spec);
-    r = larder_device_open(spec, 0, &l->device);
-    if (r != LARDER_OK)
-        return lab__fail_larder(r);
+    LAB__TRY(lab__of_larder(larder_device_open(spec, 0, &l->device)));
     l->computes = spec_computes(spec);
     return LARDER_OK;
 }
@@ -64,15 +58,13 @@ static larder_result device_take(lab *l, const char *spec)
 static larder_result allocator_take(lab *l, const lab_options *opt)
 {
     larder_options own;
-    larder_result r;
 
     larder_options_init(&own);
     /* The figures that people know are PyTorch's. */
     own.policy = opt->policy == LARDER_POLICY_DEFAULT ? LARDER_POLICY_PYTORCH
                                                       : opt->policy;
     own.conf = opt->conf;
-    r = larder_create(l->device, &own, &l->allocator);
-    return r == LARDER_OK ? r : lab__fail_larder(r);
+    return lab__of_larder(larder_create(l->device, &own, &l->allocator));
 }
 
 static larder_result host_take(lab *l, const lab_options *opt)
@@ -99,23 +91,18 @@ static void session_free(lab *l)
 
 static larder_result session_open(lab *l, const lab_options *opt)
 {
-    larder_result r = host_take(l, opt);
-
-    if (r == LARDER_OK)
-        r = device_take(l, opt->device);
-    if (r == LARDER_OK)
-        r = allocator_take(l, opt);
-    return r;
+    LAB__TRY(host_take(l, opt));
+    LAB__TRY(device_take(l, opt->device));
+    return allocator_take(l, opt);
 }
 
 larder_result lab_open(const lab_options *opt, lab **out)
 {
     lab_options own;
-    larder_result r = session_options_read(opt, &own);
+    larder_result r;
     lab *l;
 
-    if (r != LARDER_OK)
-        return r;
+    LAB__TRY(session_options_read(opt, &own));
     l = lab__host_zeroed(sizeof *l);
     if (l == NULL)
         return lab__fail_host(sizeof *l);
@@ -133,8 +120,7 @@ larder_result lab_close(lab *l)
 {
     if (l == NULL)
         return LARDER_OK;
-    if (lab__check_session("close", l) != LARDER_OK)
-        return LARDER_ERR_FORKED;
+    LAB__TRY(lab__check_session("close", l));
     if (l->storages != 0)
         return lab__fail(LARDER_ERR_BUSY,
                          "the session has tensors in %" PRIu64
@@ -206,12 +192,9 @@ void lab_memory_init_sized(lab_memory *m, size_t size)
 static larder_result memory_of_allocator(lab *l, lab_memory *m)
 {
     larder_stats st;
-    larder_result r;
 
     larder_stats_init(&st);
-    r = larder_stats_get(l->allocator, &st);
-    if (r != LARDER_OK)
-        return lab__fail_larder(r);
+    LAB__TRY(lab__of_larder(larder_stats_get(l->allocator, &st)));
     m->reserved_bytes = (uint64_t)st.reserved_bytes.all.current;
     m->reserved_peak = (uint64_t)st.reserved_bytes.all.peak;
     m->allocated_bytes = (uint64_t)st.allocated_bytes.all.current;
@@ -225,10 +208,8 @@ static larder_result memory_of_allocator(lab *l, lab_memory *m)
 static larder_result memory_of_device(lab *l, lab_memory *m)
 {
     larder_sim_usage usage = {.size = sizeof usage};
-    larder_result r = larder_sim_get_usage(l->device, &usage);
 
-    if (r != LARDER_OK)
-        return lab__fail_larder(r);
+    LAB__TRY(lab__of_larder(larder_sim_get_usage(l->device, &usage)));
     m->context_bytes = usage.context_bytes;
     m->device_bytes = usage.capacity_bytes;
     m->free_bytes = usage.capacity_bytes - usage.used_bytes;
@@ -241,12 +222,9 @@ larder_result lab_memory_get(lab *l, lab_memory *out)
                     .host_bytes = l->host_bytes,
                     .host_peak = l->host_peak,
                     .tensors = l->storages};
-    larder_result r = memory_of_allocator(l, &m);
 
-    if (r == LARDER_OK)
-        r = memory_of_device(l, &m);
-    if (r != LARDER_OK)
-        return r;
+    LAB__TRY(memory_of_allocator(l, &m));
+    LAB__TRY(memory_of_device(l, &m));
     m.smi_bytes = m.context_bytes + m.reserved_bytes;
     return lab__sized_write(out, &m, sizeof m);
 }

@@ -7,74 +7,45 @@
 
 /* ---- types and places --------------------------------------------------- */
 
+struct dtype {
+    const char *name;
+    size_t bytes;
+    lab_dtype kind;
+};
+
+static const struct dtype *dtype_get(lab_dtype dtype)
+{
+    static const struct dtype
+        none = {"?", 0, LAB_BOOL},
+        dtypes[] = {
+            [LAB_FLOAT32] = {"float32", sizeof(float), LAB_FLOAT32},
+            [LAB_INT64] = {"int64", sizeof(int64_t), LAB_INT64},
+            [LAB_BOOL] = {"bool", 1, LAB_BOOL},
+            [LAB_FLOAT16] = {"float16", 2, LAB_FLOAT32},
+            [LAB_BFLOAT16] = {"bfloat16", 2, LAB_FLOAT32},
+            [LAB_FLOAT64] = {"float64", sizeof(double), LAB_FLOAT32},
+            [LAB_INT32] = {"int32", sizeof(int32_t), LAB_INT64},
+            [LAB_INT16] = {"int16", sizeof(int16_t), LAB_INT64},
+            [LAB_INT8] = {"int8", 1, LAB_INT64},
+            [LAB_UINT8] = {"uint8", 1, LAB_INT64},
+        };
+
+    return (unsigned)dtype <= LAB_UINT8 ? &dtypes[dtype] : &none;
+}
+
 size_t lab__dtype_bytes(lab_dtype dtype)
 {
-    switch (dtype) {
-    case LAB_FLOAT32:
-        return sizeof(float);
-    case LAB_INT64:
-        return sizeof(int64_t);
-    case LAB_FLOAT64:
-        return sizeof(double);
-    case LAB_FLOAT16:
-    case LAB_BFLOAT16:
-    case LAB_INT16:
-        return 2;
-    case LAB_INT32:
-        return sizeof(int32_t);
-    case LAB_BOOL:
-    case LAB_INT8:
-    case LAB_UINT8:
-        return 1;
-    }
-    return 0;
+    return dtype_get(dtype)->bytes;
 }
 
 lab_dtype lab__kind_of(lab_dtype dtype)
 {
-    switch (dtype) {
-    case LAB_FLOAT32:
-    case LAB_FLOAT16:
-    case LAB_BFLOAT16:
-    case LAB_FLOAT64:
-        return LAB_FLOAT32;
-    case LAB_INT64:
-    case LAB_INT32:
-    case LAB_INT16:
-    case LAB_INT8:
-    case LAB_UINT8:
-        return LAB_INT64;
-    case LAB_BOOL:
-        break;
-    }
-    return LAB_BOOL;
+    return dtype_get(dtype)->kind;
 }
 
 const char *lab__dtype_name(lab_dtype dtype)
 {
-    switch (dtype) {
-    case LAB_FLOAT32:
-        return "float32";
-    case LAB_INT64:
-        return "int64";
-    case LAB_BOOL:
-        return "bool";
-    case LAB_FLOAT16:
-        return "float16";
-    case LAB_BFLOAT16:
-        return "bfloat16";
-    case LAB_FLOAT64:
-        return "float64";
-    case LAB_INT32:
-        return "int32";
-    case LAB_INT16:
-        return "int16";
-    case LAB_INT8:
-        return "int8";
-    case LAB_UINT8:
-        return "uint8";
-    }
-    return "?";
+    return dtype_get(dtype)->name;
 }
 
 const char *lab__place_name(lab_place place)
@@ -223,10 +194,9 @@ larder_result lab__check_place(const char *op, const lab_tensor *a,
 
 larder_result lab__check_writable(const char *op, const lab_tensor *t)
 {
-    larder_result r = lab__check_process(op, t);
-
-    if (r != LARDER_OK || lab_numel(t) == 0)
-        return r;
+    LAB__TRY(lab__check_process(op, t));
+    if (lab_numel(t) == 0)
+        return LARDER_OK;
     for (int i = 0; i < t->ndim; i++) {
         if (t->sizes[i] > 1 && t->strides[i] == 0)
             return lab__fail(LARDER_ERR_INVALID,

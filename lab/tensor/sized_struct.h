@@ -25,10 +25,8 @@ static inline larder_result lab__sized_read(void *full, size_t bytes,
 {
     const char *from = in;
     size_t have;
-    larder_result r = lab__sized_check(in, &have);
 
-    if (r != LARDER_OK)
-        return r;
+    LAB__TRY(lab__sized_check(in, &have));
     for (size_t i = bytes; i < have; i++) {
         if (from[i] != 0)
             return lab__fail(LARDER_ERR_INVALID,
@@ -46,10 +44,8 @@ static inline larder_result lab__sized_write(void *out, const void *full,
                                              size_t bytes)
 {
     size_t room, known;
-    larder_result r = lab__sized_check(out, &room);
 
-    if (r != LARDER_OK)
-        return r;
+    LAB__TRY(lab__sized_check(out, &room));
     known = room < bytes ? room : bytes;
     memset((char *)out + sizeof room, 0, room - sizeof room);
     memcpy((char *)out + sizeof room, (const char *)full + sizeof room,

@@ -50,7 +50,7 @@ static larder_result device_take(struct lab__storage *s)
             l->stack_fn(l->stack_context, l->stack, LARDER_STACK_DEPTH_MAX);
     r = larder_alloc(l->allocator, s->bytes, l->stream, &s->address);
     l->stack_depth = 0;
-    return r == LARDER_OK ? r : lab__fail_larder(r);
+    return lab__of_larder(r);
 }
 
 /* If the allocator cannot free it the memory stays there: nobody can be told
@@ -139,6 +139,26 @@ larder_result lab__storage_new(lab *l, lab_place place, uint64_t bytes,
         observe(s, false);
     *out = pair;
     return LARDER_OK;
+}
+
+void lab__pair_wrap(struct lab__pair *pair, lab *l, lab_dtype kind, int ndim,
+                    const int64_t *sizes, const void *values)
+{
+    pair->storage = (struct lab__storage){
+        .refs = 1,
+        .place = LAB_HOST,
+        .session = l,
+        .address = (uint64_t)(uintptr_t)values,
+        .bytes = (uint64_t)lab__count(ndim, sizes) * lab__dtype_bytes(kind),
+    };
+    pair->tensor = (lab_tensor){.refs = 1,
+                                .dtype = (unsigned char)kind,
+                                .kind = (unsigned char)kind,
+                                .ndim = (unsigned char)ndim,
+                                .storage = &pair->storage};
+    for (int i = 0; i < ndim; i++)
+        pair->tensor.sizes[i] = sizes[i];
+    lab__strides_of(ndim, sizes, pair->tensor.strides);
 }
 
 void lab__storage_unref(struct lab__storage *s)

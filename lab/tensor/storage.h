@@ -20,4 +20,9 @@ larder_result lab__storage_new(lab *l, lab_place place, uint64_t bytes,
                                struct lab__pair **out);
 void lab__storage_unref(struct lab__storage *storage);
 
+/* Wrap values of a kind in host memory as a contiguous tensor, to be read from or
+ * written to; nothing is owned. */
+void lab__pair_wrap(struct lab__pair *pair, lab *l, lab_dtype kind, int ndim,
+                    const int64_t *sizes, const void *values);
+
 #endif

@@ -26,12 +26,11 @@ larder_stream lab_stream(lab *l)
 larder_result lab_record_stream(lab_tensor *t, larder_stream stream)
 {
     const struct lab__storage *s = t->storage;
-    larder_result r;
 
     if (s->place == LAB_HOST || s->bytes == 0)
         return LARDER_OK;
-    r = larder_record_stream(s->session->allocator, s->address, stream);
-    return r == LARDER_OK ? r : lab__fail_larder(r);
+    return lab__of_larder(
+        larder_record_stream(s->session->allocator, s->address, stream));
 }
 
 /* ---- stacks ------------------------------------------------------------- */
@@ -56,31 +55,22 @@ static larder_result stack_room(lab *l)
     return l->stack != NULL ? LARDER_OK : lab__fail_host(bytes);
 }
 
-static larder_result started(larder_result r)
-{
-    return r == LARDER_OK ? r : lab__fail_larder(r);
-}
-
 larder_result lab_history_start(lab *l, const larder_history_options *opt,
                                 lab_stack_fn stack, larder_frame_fn *name,
                                 void *context)
 {
     larder_history_options own;
-    larder_result r = stack_room(l);
 
-    if (r != LARDER_OK)
-        return r;
+    LAB__TRY(stack_room(l));
     larder_history_options_init(&own);
     if (opt != NULL)
         own = *opt;
     own.stacks = stack != NULL ? LARDER_STACKS_CALLBACK : LARDER_STACKS_OFF;
     own.stack_fn = stack != NULL ? stack_give : NULL;
     own.stack_ctx = l;
-    r = started(larder_set_frame_resolver(l->allocator, name, context));
-    if (r == LARDER_OK)
-        r = started(larder_history_start(l->allocator, &own));
-    if (r != LARDER_OK)
-        return r;
+    LAB__TRY(
+        lab__of_larder(larder_set_frame_resolver(l->allocator, name, context)));
+    LAB__TRY(lab__of_larder(larder_history_start(l->allocator, &own)));
     l->stack_fn = stack;
     l->stack_context = context;
     return LARDER_OK;
@@ -89,5 +79,5 @@ larder_result lab_history_start(lab *l, const larder_history_options *opt,
 larder_result lab_history_stop(lab *l)
 {
     l->stack_fn = NULL;
-    return started(larder_history_stop(l->allocator));
+    return lab__of_larder(larder_history_stop(l->allocator));
 }

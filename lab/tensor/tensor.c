@@ -29,11 +29,9 @@ larder_result lab__tensor_blank(lab *l, lab_dtype dtype, lab_place place,
     lab_dtype kind = lab__kind_of(dtype);
     uint64_t values = kind == dtype ? 0 : count * lab__dtype_bytes(kind);
     struct lab__pair *pair;
-    larder_result r = lab__storage_new(
-        l, place, count * lab__dtype_bytes(dtype), values, zeroed, &pair);
 
-    if (r != LARDER_OK)
-        return r;
+    LAB__TRY(lab__storage_new(l, place, count * lab__dtype_bytes(dtype), values,
+                              zeroed, &pair));
     fill_in(&pair->tensor, &pair->storage, dtype, ndim);
     for (int i = 0; i < ndim; i++)
         pair->tensor.sizes[i] = sizes[i];
@@ -45,10 +43,7 @@ larder_result lab__tensor_blank(lab *l, lab_dtype dtype, lab_place place,
 larder_result lab__tensor_new(lab *l, lab_dtype dtype, lab_place place,
                               int ndim, const int64_t *sizes, lab_tensor **out)
 {
-    larder_result r = lab__check_shape(dtype, place, ndim, sizes);
-
-    if (r != LARDER_OK)
-        return r;
+    LAB__TRY(lab__check_shape(dtype, place, ndim, sizes));
     return lab__tensor_blank(l, dtype, place, ndim, sizes, NULL, out);
 }
 
@@ -217,6 +212,15 @@ bool lab__readable(const lab_tensor *t)
     return t->storage->place == LAB_HOST || (l->computes && !is_of_parent(l));
 }
 
+bool lab__readable_all(int count, const lab_tensor *const *ts)
+{
+    for (int i = 0; i < count; i++) {
+        if (ts[i] != NULL && !lab__readable(ts[i]))
+            return false;
+    }
+    return true;
+}
+
 void *lab__data(const lab_tensor *t)
 {
     const struct lab__storage *s = t->storage;
@@ -229,5 +233,5 @@ void *lab__data(const lab_tensor *t)
 
 float *lab__floats(const lab_tensor *t)
 {
-    return lab__data(t);
+    return t != NULL ? lab__data(t) : NULL;
 }

@@ -103,8 +103,9 @@ void lab__set_host_error(uint64_t bytes);
 /* The same as an expression with value r, for `return lab__fail(...)`.  Macros,
  * so that compilers see the value. */
 #define lab__fail(r, ...) (lab__set_error(__VA_ARGS__), (r))
-/* With the message of a failed call of the allocator or the device. */
-#define lab__fail_larder(r) lab__fail(r, "%s", larder_last_error())
+/* The result of a call of the allocator or the device; its message, if it
+ * failed. */
+larder_result lab__of_larder(larder_result r);
 /* ERR_NO_HOST_MEMORY, with a message. */
 #define lab__fail_host(bytes)                                                  \
     (lab__set_host_error(bytes), LARDER_ERR_NO_HOST_MEMORY)
@@ -178,10 +179,16 @@ int64_t lab__count(int ndim, const int64_t *sizes);
 int64_t lab__reach(int ndim, const int64_t *sizes);
 bool lab__same_sizes(const lab_tensor *a, const lab_tensor *b);
 bool lab__readable(const lab_tensor *t);
+/* All of these, of which NULLs do not count. */
+bool lab__readable_all(int count, const lab_tensor *const *ts);
+#define LAB__READABLE(...)                                                     \
+    lab__readable_all(                                                         \
+        (int)(sizeof((const lab_tensor *[]){__VA_ARGS__}) / sizeof(void *)),   \
+        (const lab_tensor *[]){__VA_ARGS__})
 /* Pointer to the first element, only for readable tensors.  NULL, or not to be
  * used, if there are no elements. */
 void *lab__data(const lab_tensor *t);
-float *lab__floats(const lab_tensor *t);
+float *lab__floats(const lab_tensor *t); /* NULL of NULL */
 /* "[2, 3]": for messages.  Writes into buf and returns it. */
 #define LAB__SHAPE_TEXT 160
 const char *lab__shape_text(int ndim, const int64_t *sizes,

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "tensor/element.h"
 #include "tensor/host_memory.h"
 #include "tensor/narrow.h"
 #include "tensor/numbers.h"
@@ -57,16 +58,15 @@ larder_result lab__copy(lab_tensor *a, const lab_tensor *b)
 {
     const lab_tensor *both[] = {a, b};
     struct lab__odometer o;
-    larder_result r = lab__check_process("copy", a);
 
-    if (r == LARDER_OK)
-        r = lab__check_process("copy", b);
-    if (r == LARDER_OK && lab__odometer_init(&o, 2, both)) {
+    LAB__TRY(lab__check_process("copy", a));
+    LAB__TRY(lab__check_process("copy", b));
+    if (lab__odometer_init(&o, 2, both)) {
         lab__odometer_run(a->storage->session, &o, LAB__GRAIN,
                           copy_rows[a->kind][b->kind], NULL);
         lab__round(a);
     }
-    return r;
+    return LARDER_OK;
 }
 
 /* ---- filling ------------------------------------------------------------ */
@@ -98,37 +98,17 @@ larder_result lab__fill(lab_tensor *a, double value)
 {
     const lab_tensor *one[] = {a};
     struct lab__odometer o;
-    larder_result r = lab__check_process("fill", a);
 
-    if (r == LARDER_OK && lab__odometer_init(&o, 1, one)) {
+    LAB__TRY(lab__check_process("fill", a));
+    if (lab__odometer_init(&o, 1, one)) {
         lab__odometer_run(a->storage->session, &o, LAB__GRAIN,
                           fill_rows[a->kind], &value);
         lab__round(a);
     }
-    return r;
+    return LARDER_OK;
 }
 
 /* ---- reading and writing ------------------------------------------------ */
-
-/* Wrap an array of values as a tensor of t's sizes and kind in host memory, to
- * be copied from or to. */
-static void array_wrap(struct lab__pair *pair, const lab_tensor *t,
-                       const void *array, uint64_t bytes)
-{
-    pair->storage = (struct lab__storage){
-        .refs = 1,
-        .place = LAB_HOST,
-        .session = t->storage->session,
-        .address = (uint64_t)(uintptr_t)array,
-        .bytes = bytes,
-    };
-    pair->tensor = *t;
-    pair->tensor.dtype = t->kind;
-    pair->tensor.storage = &pair->storage;
-    pair->tensor.meta = NULL;
-    pair->tensor.offset = 0;
-    lab__strides_of(t->ndim, t->sizes, pair->tensor.strides);
-}
 
 static larder_result bytes_check(const char *op, const lab_tensor *t,
                                  uint64_t bytes)
@@ -144,47 +124,48 @@ static larder_result bytes_check(const char *op, const lab_tensor *t,
 }
 
 /* Read t's values, in its kind. */
-static larder_result values_read(lab_tensor *t, void *to, uint64_t bytes)
+static larder_result values_read(const lab_tensor *t, void *to)
 {
     struct lab__pair array;
 
-    array_wrap(&array, t, to, bytes);
+    lab__pair_wrap(&array, lab_session(t), (lab_dtype)t->kind, t->ndim,
+                   t->sizes, to);
     if (lab__readable(t))
         return lab__copy(&array.tensor, t);
     return lab__fill(&array.tensor, t->kind == LAB_FLOAT32 ? (double)NAN : 0);
 }
 
-static larder_result values_write(lab_tensor *t, const void *from,
-                                  uint64_t bytes)
+static larder_result values_write(lab_tensor *t, const void *from)
 {
     struct lab__pair array;
 
-    array_wrap(&array, t, from, bytes);
+    lab__pair_wrap(&array, lab_session(t), (lab_dtype)t->kind, t->ndim,
+                   t->sizes, from);
     return lab__copy(t, &array.tensor);
 }
 
-static larder_result values_room(const lab_tensor *t, void **values,
-                                 uint64_t *bytes)
+static larder_result values_room(const lab_tensor *t, void **values)
 {
-    *bytes = (uint64_t)lab_numel(t) * lab__dtype_bytes((lab_dtype)t->kind);
-    *values = lab__host_alloc(*bytes);
-    return *values != NULL ? LARDER_OK : lab__fail_host(*bytes);
+    uint64_t bytes =
+        (uint64_t)lab_numel(t) * lab__dtype_bytes((lab_dtype)t->kind);
+
+    *values = lab__host_alloc(bytes);
+    return *values != NULL ? LARDER_OK : lab__fail_host(bytes);
 }
 
 larder_result lab_read(lab_tensor *t, void *to, uint64_t bytes)
 {
-    larder_result r = bytes_check("read", t, bytes);
     void *values;
+    larder_result r;
 
-    if (r == LARDER_OK)
-        r = lab__check_process("read", t);
-    if (r != LARDER_OK || bytes == 0)
-        return r;
+    LAB__TRY(bytes_check("read", t, bytes));
+    LAB__TRY(lab__check_process("read", t));
+    if (bytes == 0)
+        return LARDER_OK;
     if (t->dtype == t->kind)
-        return values_read(t, to, bytes);
-    r = values_room(t, &values, &bytes);
-    if (r == LARDER_OK)
-        r = values_read(t, values, bytes);
+        return values_read(t, to);
+    LAB__TRY(values_room(t, &values));
+    r = values_read(t, values);
     if (r == LARDER_OK)
         lab__pack((lab_dtype)t->dtype, to, values, lab_numel(t));
     lab__host_free(values);
@@ -193,55 +174,35 @@ larder_result lab_read(lab_tensor *t, void *to, uint64_t bytes)
 
 larder_result lab_write(lab_tensor *t, const void *from, uint64_t bytes)
 {
-    larder_result r = bytes_check("write", t, bytes);
     void *values;
+    larder_result r;
 
-    if (r == LARDER_OK)
-        r = lab__check_writable("write", t);
-    if (r != LARDER_OK || bytes == 0)
-        return r;
+    LAB__TRY(bytes_check("write", t, bytes));
+    LAB__TRY(lab__check_writable("write", t));
+    if (bytes == 0)
+        return LARDER_OK;
     t->storage->version++;
     if (t->dtype == t->kind)
-        return values_write(t, from, bytes);
-    r = values_room(t, &values, &bytes);
-    if (r != LARDER_OK)
-        return r;
+        return values_write(t, from);
+    LAB__TRY(values_room(t, &values));
     lab__unpack((lab_dtype)t->dtype, values, from, lab_numel(t));
-    r = values_write(t, values, bytes);
+    r = values_write(t, values);
     lab__host_free(values);
     return r;
-}
-
-static double element_get(const lab_tensor *t)
-{
-    const void *at = lab__data(t);
-
-    switch ((lab_dtype)t->kind) {
-    case LAB_FLOAT32:
-        return (double)*(const float *)at;
-    case LAB_INT64:
-        return (double)*(const int64_t *)at;
-    case LAB_BOOL:
-        return *(const unsigned char *)at != 0;
-    default: /* no kind */
-        return 0;
-    }
 }
 
 larder_result lab_item(lab_tensor *t, double *out)
 {
     char text[LAB__SHAPE_TEXT];
-    larder_result r = lab__check_process("item", t);
 
-    if (r != LARDER_OK)
-        return r;
+    LAB__TRY(lab__check_process("item", t));
     if (lab_numel(t) != 1)
         return lab__fail(LARDER_ERR_INVALID,
                          "item: a tensor of sizes %s cannot be converted to a "
                          "number: only one of a single element can",
                          lab__shape_text(t->ndim, t->sizes, text));
     if (lab__readable(t))
-        *out = element_get(t);
+        *out = lab__element(lab__data(t), t->kind, 0);
     else
         *out = t->kind == LAB_FLOAT32 ? (double)NAN : 0;
     return LARDER_OK;

@@ -1,7 +1,7 @@
-/* raw_element.h - access to one element of a tensor of any kind, and to the
+/* element.h - access to one element of a tensor of any kind, and to the
  * lines of a contiguous tensor along one dimension. */
-#ifndef LARDER_LAB_KERNELS_RAW_ELEMENT_H
-#define LARDER_LAB_KERNELS_RAW_ELEMENT_H
+#ifndef LARDER_LAB_TENSOR_ELEMENT_H
+#define LARDER_LAB_TENSOR_ELEMENT_H
 
 #include "tensor/numbers.h"
 #include "tensor/tensor.h"
@@ -25,6 +25,17 @@ static inline void lab__element_set(void *data, unsigned char kind, int64_t i,
         ((int64_t *)data)[i] = lab__to_int64(x);
     else
         ((unsigned char *)data)[i] = x != 0;
+}
+
+/* The same of a tensor that can be read; i is an offset. */
+static inline double lab__get(const lab_tensor *t, int64_t i)
+{
+    return lab__element(lab__data(t), t->kind, i);
+}
+
+static inline void lab__put(lab_tensor *t, int64_t i, double x)
+{
+    lab__element_set(lab__data(t), t->kind, i, x);
 }
 
 /* The offset of element number i of a tensor with these sizes and strides. */

@@ -1,5 +1,5 @@
 /* writer.c - writes text to a caller's buffer, and counts what does not fit. */
-#include "show/writer.h"
+#include "tensor/writer.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* writer.h - writes text to a caller's buffer and counts like snprintf(): what
  * does not fit is counted and left out, so the required length is known at the
  * end. */
-#ifndef LARDER_LAB_SHOW_WRITER_H
-#define LARDER_LAB_SHOW_WRITER_H
+#ifndef LARDER_LAB_TENSOR_WRITER_H
+#define LARDER_LAB_TENSOR_WRITER_H
 
 #include <stdarg.h>
 #include <stddef.h>

@@ -75,10 +75,12 @@ fi
 "$nvcc" -std=c++17 -rdc=true -o "$tmp/within" "$folder/within.cu" \
     "$folder/within_part.cu" $library >"$tmp/out" 2>&1 ||
     say_failed "nvcc: $(cat "$tmp/out")"
-for words in '' '--preload cache'; do
+for words in '' '--preload limit' '--preload cache'; do
     # shellcheck disable=SC2086  # words
     run 0 --sim 256MiB,count=2 $words "$tmp/within"
     stdout_has '^all done$'
+    # It resets the first GPU before its end.
+    [ "$words" = '--preload cache' ] || stderr_has '^  held at end  0 B$'
     is 'words on the standard error' "$(grep -c '^larder: ' "$tmp/err")" 0
 done
 finish

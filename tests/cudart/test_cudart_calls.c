@@ -849,7 +849,8 @@ static void a_variable_has_memory_when_it_is_used(void **state)
 
 static void a_reset_frees_memory_and_begins_afresh(void **state)
 {
-    void **image = __cudaRegisterFatBinary(double_of_a_variable);
+    static char own[1]; /* its double */
+    void **image = __cudaRegisterFatBinary(own);
     int value = 7;
     size_t before = 0;
     size_t after = 0;
@@ -858,21 +859,18 @@ static void a_reset_frees_memory_and_begins_afresh(void **state)
     cud_stream stream;
 
     (void)state;
-    __cudaRegisterVar(image, double_of_a_variable, NULL, "variable", 0, 64, 0,
-                      1);
+    __cudaRegisterVar(image, own, NULL, "variable", 0, 64, 0, 1);
     OK(cudaDeviceReset());
     OK(cudaMemGetInfo(&before, &all));
     OK(cudaMalloc(&memory, MIB(4)));
     OK(cudaStreamCreate(&stream));
-    OK(cudaMemcpyToSymbol(double_of_a_variable, &value, sizeof value, 0,
-                          RT_HOST_TO_DEVICE));
+    OK(cudaMemcpyToSymbol(own, &value, sizeof value, 0, RT_HOST_TO_DEVICE));
     OK(cudaDeviceReset());
     OK(cudaMemGetInfo(&after, &all));
     assert_int_equal(after, before);
     assert_no_stream(stream);
     assert_int_equal(cudaFree(memory), RT_INVALID_VALUE);
-    OK(cudaMemcpyToSymbol(double_of_a_variable, &value, sizeof value, 0,
-                          RT_HOST_TO_DEVICE));
+    OK(cudaMemcpyToSymbol(own, &value, sizeof value, 0, RT_HOST_TO_DEVICE));
 }
 
 /* ---- order ------------------------------------------------------------------------ */

@@ -13,7 +13,16 @@ what an operation keeps for backward, when it lets go, and which temporary
 memory it takes.
 """
 
-from larder.lab import methods as _methods
+from larder.lab import (
+    making,
+    methods,  # for what it does to Tensor
+    operations,
+    picking,
+    pointwise,
+    products,
+    reducing,
+    views,
+)
 from larder.lab.autocasting import (
     autocast,
     get_autocast_dtype,
@@ -43,143 +52,6 @@ from larder.lab.kinds import (
     uint8,
 )
 from larder.lab.kinds import bool_ as bool
-from larder.lab.making import (
-    arange,
-    as_tensor,
-    cat,
-    empty,
-    empty_like,
-    eye,
-    from_numpy,
-    full,
-    full_like,
-    linspace,
-    logspace,
-    normal,
-    ones,
-    ones_like,
-    rand,
-    rand_like,
-    randint,
-    randn,
-    randn_like,
-    randperm,
-    stack,
-    tensor,
-    zeros,
-    zeros_like,
-)
-from larder.lab.operations import (
-    add,
-    clone,
-    div,
-    embedding,
-    exp,
-    log,
-    log_softmax,
-    matmul,
-    mean,
-    mul,
-    neg,
-    pow,
-    relu,
-    sigmoid,
-    softmax,
-    sqrt,
-    sub,
-    sum,
-    tanh,
-)
-from larder.lab.picking import (
-    bernoulli,
-    bincount,
-    diag,
-    flip,
-    gather,
-    histc,
-    index_add,
-    index_select,
-    masked_select,
-    multinomial,
-    nonzero,
-    repeat_interleave,
-    roll,
-    scatter,
-    scatter_add,
-    take,
-    tile,
-    tril,
-    triu,
-    unique,
-)
-from larder.lab.pointwise import (
-    abs,
-    acos,
-    addcdiv,
-    addcmul,
-    allclose,
-    asin,
-    atan,
-    atan2,
-    bitwise_and,
-    bitwise_not,
-    bitwise_or,
-    bitwise_xor,
-    ceil,
-    clamp,
-    cos,
-    cosh,
-    eq,
-    equal,
-    erf,
-    exp2,
-    expm1,
-    floor,
-    floor_divide,
-    fmod,
-    ge,
-    gt,
-    isclose,
-    isfinite,
-    isinf,
-    isnan,
-    le,
-    lerp,
-    log1p,
-    log2,
-    log10,
-    logical_and,
-    logical_not,
-    logical_or,
-    logical_xor,
-    lt,
-    masked_fill,
-    maximum,
-    minimum,
-    ne,
-    reciprocal,
-    remainder,
-    round,
-    rsqrt,
-    sign,
-    sin,
-    sinh,
-    square,
-    tan,
-    trunc,
-    where,
-)
-from larder.lab.products import (
-    addmm,
-    baddbmm,
-    bmm,
-    cdist,
-    dot,
-    einsum,
-    mm,
-    mv,
-    outer,
-)
 from larder.lab.randomness import Generator, get_rng_state, set_rng_state
 from larder.lab.recording import (
     checkpoint,
@@ -190,48 +62,66 @@ from larder.lab.recording import (
     no_grad,
     set_grad_enabled,
 )
-from larder.lab.reducing import (
-    all,
-    amax,
-    amin,
-    any,
-    argmax,
-    argmin,
-    argsort,
-    count_nonzero,
-    cumprod,
-    cumsum,
-    kthvalue,
-    logsumexp,
-    max,
-    median,
-    min,
-    norm,
-    prod,
-    sort,
-    std,
-    topk,
-    var,
-)
 from larder.lab.saving import load, save
 from larder.lab.sessions import Session, session, use
 from larder.lab.tensors import Parameter, Tensor
-from larder.lab.views import (
-    chunk,
-    flatten,
-    movedim,
-    narrow,
-    permute,
-    reshape,
-    select,
-    split,
-    squeeze,
-    t,
-    transpose,
-    unbind,
-    unflatten,
-    unsqueeze,
-)
 
-# Imported for what it does to Tensor.
-del _methods
+# The functions of torch, by the module that has them.
+_FUNCTIONS = (
+    (
+        making,
+        """
+        arange as_tensor cat empty empty_like eye from_numpy full
+        full_like linspace logspace normal ones ones_like rand
+        rand_like randint randn randn_like randperm stack tensor zeros
+        zeros_like
+        """,
+    ),
+    (
+        operations,
+        """
+        add clone div embedding exp log log_softmax matmul mean mul neg
+        pow relu sigmoid softmax sqrt sub sum tanh
+        """,
+    ),
+    (
+        picking,
+        """
+        bernoulli bincount diag flip gather histc index_add
+        index_select masked_select multinomial nonzero
+        repeat_interleave roll scatter scatter_add take tile tril triu
+        unique
+        """,
+    ),
+    (
+        pointwise,
+        """
+        abs acos addcdiv addcmul allclose asin atan atan2 bitwise_and
+        bitwise_not bitwise_or bitwise_xor ceil clamp cos cosh eq equal
+        erf exp2 expm1 floor floor_divide fmod ge gt isclose isfinite
+        isinf isnan le lerp log1p log2 log10 logical_and logical_not
+        logical_or logical_xor lt masked_fill maximum minimum ne
+        reciprocal remainder round rsqrt sign sin sinh square tan trunc
+        where
+        """,
+    ),
+    (products, "addmm baddbmm bmm cdist dot einsum mm mv outer"),
+    (
+        reducing,
+        """
+        all amax amin any argmax argmin argsort count_nonzero cumprod
+        cumsum kthvalue logsumexp max median min norm prod sort std
+        topk var
+        """,
+    ),
+    (
+        views,
+        """
+        chunk flatten movedim narrow permute reshape select split
+        squeeze t transpose unbind unflatten unsqueeze
+        """,
+    ),
+)
+for _module, _names in _FUNCTIONS:
+    for _name in _names.split():
+        globals()[_name] = getattr(_module, _name)

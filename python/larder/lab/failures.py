@@ -127,14 +127,15 @@ def check_layers(count):
 
 
 def gate(module, names):
-    """A module's __getattr__(), which raises NotCoveredError for unknown
-    names."""
+    """A module's __getattr__(), which raises NotCoveredError for unknown names.
+    `names`: the public ones, as a text, or a function that lists them."""
+    listed = names if callable(names) else names.split
 
     def __getattr__(name):
         if name.startswith("__"):
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
-        public = [one for one in names() if not one.startswith("_")]
+        public = [one for one in listed() if not one.startswith("_")]
         raise not_covered(f"{module}.{name}", public)
 
-    __getattr__.names = names
+    __getattr__.names = listed
     return __getattr__

@@ -6,7 +6,7 @@ from ctypes import byref, c_int, c_void_p
 from larder._library import Function as _Struct
 from larder._library import library
 from larder.lab import callbacks
-from larder.lab.failures import check, raised_inside
+from larder.lab.failures import check, not_covered, raised_inside
 from larder.lab.sessions import opened
 from larder.lab.tensors import Tensor, handle, optional, wrap
 
@@ -76,15 +76,11 @@ def record(name, inputs, outputs, saved, backward):
 
 
 def made(name, out, inputs, saved, backward):
-    """`out`, recorded for backward if needed."""
+    """`out`, a new tensor or one that was changed in place, recorded for backward
+    if needed."""
     if recorded(inputs):
         record(name, inputs, (out,), saved, backward)
     return out
-
-
-def changed(name, tensor, inputs, saved, backward):
-    """made() for a tensor that was changed in place."""
-    return made(name, tensor, inputs, saved, backward)
 
 
 def check_writable(name, tensor):
@@ -222,8 +218,6 @@ def grad(
     allow_unused=None,
 ):
     """torch.autograd.grad() for one output."""
-    from larder.lab.failures import not_covered
-
     if create_graph:
         raise not_covered("grad's create_graph=True", ["False"])
     outputs = _as_tuple(outputs if not isinstance(outputs, list) else

@@ -20,6 +20,16 @@ def pair(what, value):
     return (value, value)
 
 
+def _one(value):
+    """A size of a series, from a number or a tuple of one."""
+    return value[0] if isinstance(value, (tuple, list)) else value
+
+
+def _over_rows(function, input, *arguments):
+    """A function of images, of series: images of one row."""
+    return function(input.unsqueeze(-2), *arguments).squeeze(-2)
+
+
 # ---- convolution ----
 
 
@@ -100,24 +110,22 @@ def _convolution(input, weight, bias, win):
 def conv1d(
     input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1
 ):
-    """conv2d() over images of one row."""
-    one = [v[0] if isinstance(v, (tuple, list)) else v
-           for v in (stride, padding, dilation)]
-    if isinstance(one[1], str):
-        total = one[2] * (weight.shape[-1] - 1) if one[1] == "same" else 0
-        one[1] = total // 2
+    stride, padding, dilation = map(_one, (stride, padding, dilation))
+    if isinstance(padding, str):
+        total = dilation * (weight.shape[-1] - 1) if padding == "same" else 0
+        padding = total // 2
         if total % 2:
             input = pad(input, (0, 1))
-    out = conv2d(
-        input.unsqueeze(-2),
+    return _over_rows(
+        conv2d,
+        input,
         weight.unsqueeze(-2),
         bias,
-        (1, one[0]),
-        (0, one[1]),
-        (1, one[2]),
+        (1, stride),
+        (0, padding),
+        (1, dilation),
         groups,
     )
-    return out.squeeze(-2)
 
 
 @in_narrow
@@ -153,19 +161,17 @@ def conv_transpose1d(
     groups=1,
     dilation=1,
 ):
-    one = [v[0] if isinstance(v, (tuple, list)) else v
-           for v in (stride, padding, output_padding, dilation)]
-    out = conv_transpose2d(
-        input.unsqueeze(-2),
+    return _over_rows(
+        conv_transpose2d,
+        input,
         weight.unsqueeze(-2),
         bias,
-        (1, one[0]),
-        (0, one[1]),
-        (0, one[2]),
+        (1, _one(stride)),
+        (0, _one(padding)),
+        (0, _one(output_padding)),
         groups,
-        (1, one[3]),
+        (1, _one(dilation)),
     )
-    return out.squeeze(-2)
 
 
 # ---- pooling ----
@@ -203,21 +209,21 @@ def max_pool2d(
     return (out, indices) if return_indices else out
 
 
-def max_pool1d(input, kernel_size, stride=None, padding=0):
-    kernel, stride, padding = _singles(kernel_size, stride, padding)
-    out = max_pool2d(
-        input.unsqueeze(-2), (1, kernel), (1, stride), (0, padding)
-    )
-    return out.squeeze(-2)
+def _pool1d(pool2d):
+    def pool1d(input, kernel_size, stride=None, padding=0):
+        stride = kernel_size if stride is None else stride
+        return _over_rows(
+            pool2d,
+            input,
+            (1, _one(kernel_size)),
+            (1, _one(stride)),
+            (0, _one(padding)),
+        )
+
+    return pool1d
 
 
-def _singles(kernel, stride, padding):
-    if stride is None:
-        stride = kernel
-    return [
-        one[0] if isinstance(one, (tuple, list)) else one
-        for one in (kernel, stride, padding)
-    ]
+max_pool1d = _pool1d(max_pool2d)
 
 
 def _averaged(name, input, win):
@@ -250,12 +256,7 @@ def avg_pool2d(
     return _averaged("AvgPool2DBackward0", input, win)
 
 
-def avg_pool1d(input, kernel_size, stride=None, padding=0):
-    kernel, stride, padding = _singles(kernel_size, stride, padding)
-    out = avg_pool2d(
-        input.unsqueeze(-2), (1, kernel), (1, stride), (0, padding)
-    )
-    return out.squeeze(-2)
+avg_pool1d = _pool1d(avg_pool2d)
 
 
 def adaptive_avg_pool2d(input, output_size):
@@ -271,10 +272,7 @@ def adaptive_avg_pool2d(input, output_size):
 
 
 def adaptive_avg_pool1d(input, output_size):
-    if isinstance(output_size, (tuple, list)):
-        (output_size,) = output_size
-    out = adaptive_avg_pool2d(input.unsqueeze(-2), (1, output_size))
-    return out.squeeze(-2)
+    return _over_rows(adaptive_avg_pool2d, input, (1, _one(output_size)))
 
 
 def adaptive_max_pool2d(input, output_size):
@@ -315,10 +313,9 @@ def interpolate(
     to = _target(input, size, scale_factor)
     if len(to) == 1:
         linear = {"linear": "bilinear"}.get(mode, mode)
-        out = interpolate(
-            input.unsqueeze(-2), (1, to[0]), None, linear, align_corners
+        return _over_rows(
+            interpolate, input, (1, to[0]), None, linear, align_corners
         )
-        return out.squeeze(-2)
     if mode not in ("nearest", "bilinear"):
         raise not_covered(
             f"interpolate's mode={mode!r}", ["nearest", "linear", "bilinear"]

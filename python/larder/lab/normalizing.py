@@ -125,11 +125,10 @@ def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
     if weight is not None and bias is None:
         bias = weight.detach() * 0
     if len(shape) == 1:
-        return operations.layer_norm(input, shape, weight, bias, eps)
+        return operations.layer_norm(input, weight, bias, eps)
     width = Size(shape).numel()
     flat = operations.layer_norm(
         input.reshape(tuple(input.shape[: -len(shape)]) + (width,)),
-        (width,),
         None if weight is None else weight.reshape(-1),
         None if bias is None else bias.reshape(-1),
         eps,

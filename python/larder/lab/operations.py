@@ -260,14 +260,8 @@ softmax = _soft(library.lab_softmax)
 log_softmax = _soft(library.lab_log_softmax)
 
 
-def layer_norm(input, normalized_shape, weight=None, bias=None, eps=1e-5):
-    if isinstance(normalized_shape, int):
-        normalized_shape = (normalized_shape,)
-    if tuple(normalized_shape) != tuple(input.shape[-1:]):
-        raise InvalidError(
-            f"layer_norm over {list(normalized_shape)} of a tensor of "
-            f"{list(input.shape)}; the lab's is over the last dimension"
-        )
+def layer_norm(input, weight, bias, eps):
+    """Over the last dimension."""
     return tensor_from(
         library.lab_layer_norm,
         handle(input),
@@ -308,36 +302,21 @@ def plain_attention(query, key, value, is_causal):
     )
 
 
-def square(what, value):
-    """A size given once for both sides, or for each side."""
-    if isinstance(value, (tuple, list)):
-        if len(set(value)) != 1:
-            raise not_covered(f"{what}={tuple(value)}", ["the same both ways"])
-        value = value[0]
-    if isinstance(value, str):
-        raise not_covered(f"{what}={value!r}", ["numbers"])
-    return value
-
-
-def conv2d(input, weight, bias=None, stride=1, padding=0):
+def conv2d(input, weight, bias, stride, padding):
+    """With the same stride and padding both ways."""
     return tensor_from(
         library.lab_conv2d,
         handle(input),
         handle(weight),
         optional(bias),
-        square("stride", stride),
-        square("padding", padding),
+        stride,
+        padding,
     )
 
 
-def max_pool2d(input, kernel_size, stride=None):
-    kernel = square("kernel_size", kernel_size)
-    return tensor_from(
-        library.lab_max_pool2d,
-        handle(input),
-        kernel,
-        kernel if stride is None else square("stride", stride),
-    )
+def max_pool2d(input, kernel, stride):
+    """With the same kernel and stride both ways."""
+    return tensor_from(library.lab_max_pool2d, handle(input), kernel, stride)
 
 
 def dropout(input, p=0.5, training=True, inplace=False):
@@ -420,16 +399,21 @@ def _to_dtype(dtype):
     return lambda self: to(self, dtype=dtype)
 
 
-float_ = _to_dtype(kinds.float32)
-half = _to_dtype(kinds.float16)
-bfloat16 = _to_dtype(kinds.bfloat16)
-double = _to_dtype(kinds.float64)
-long = _to_dtype(kinds.int64)
-int_ = _to_dtype(kinds.int32)
-short = _to_dtype(kinds.int16)
-char = _to_dtype(kinds.int8)
-byte = _to_dtype(kinds.uint8)
-boolean = _to_dtype(kinds.bool_)
+# The method of each type, and the old name of its tensors.
+_TYPES = {
+    kinds.float32: ("float_", "FloatTensor"),
+    kinds.float64: ("double", "DoubleTensor"),
+    kinds.float16: ("half", "HalfTensor"),
+    kinds.bfloat16: ("bfloat16", "BFloat16Tensor"),
+    kinds.int64: ("long", "LongTensor"),
+    kinds.int32: ("int_", "IntTensor"),
+    kinds.int16: ("short", "ShortTensor"),
+    kinds.int8: ("char", "CharTensor"),
+    kinds.uint8: ("byte", "ByteTensor"),
+    kinds.bool_: ("boolean", "BoolTensor"),
+}
+for _dtype, (_name, _) in _TYPES.items():
+    globals()[_name] = _to_dtype(_dtype)
 
 
 def type_as(self, other):
@@ -439,19 +423,5 @@ def type_as(self, other):
 def type_(self, dtype=None):
     if dtype is None:
         where = "torch.cuda." if self.is_cuda else "torch."
-        return where + _NAMES[self.dtype.name]
+        return where + _TYPES[self.dtype][1]
     return to(self, dtype=dtype)
-
-
-_NAMES = {
-    "float32": "FloatTensor",
-    "float64": "DoubleTensor",
-    "float16": "HalfTensor",
-    "bfloat16": "BFloat16Tensor",
-    "int64": "LongTensor",
-    "int32": "IntTensor",
-    "int16": "ShortTensor",
-    "int8": "CharTensor",
-    "uint8": "ByteTensor",
-    "bool": "BoolTensor",
-}

@@ -5,7 +5,7 @@ import collections
 
 from larder.lab import raw
 from larder.lab.failures import InvalidError, not_covered
-from larder.lab.functions import changed, check_writable, made
+from larder.lab.functions import check_writable, made
 from larder.lab.kinds import bool_, int64, spread
 from larder.lab.making import full, tensor, zeros
 from larder.lab.pointwise import operand
@@ -44,7 +44,7 @@ def _scattered(name, self, dim, index, src, add):
             own = raw.scatter(grads[0].clone(), dim, kept[0], number=0.0)
         return own, raw.gather(grads[0], dim, kept[0])
 
-    return changed(name, self, inputs, (index,), backward)
+    return made(name, self, inputs, (index,), backward)
 
 
 def _source(src, value):
@@ -150,7 +150,7 @@ def put_at(self, dim, indices, src, accumulate=False):
         picked = raw.index(grads[0], dim, kept)
         return own, picked if source is not None and shape else None
 
-    return changed("IndexPutBackward0", self, inputs, tuple(indices), backward)
+    return made("IndexPutBackward0", self, inputs, tuple(indices), backward)
 
 
 def index_put_(self, indices, values, accumulate=False):

@@ -5,7 +5,7 @@ import math
 from larder.lab import raw
 from larder.lab.autocasting import in_float32
 from larder.lab.failures import InvalidError, not_covered
-from larder.lab.functions import changed, check_writable, made
+from larder.lab.functions import check_writable, made
 from larder.lab.kinds import bool_, dtype_of
 from larder.lab.making import full
 from larder.lab.tensors import Tensor
@@ -138,7 +138,7 @@ def _in_place(name, input, p, q, keep_result):
     before = input.detach().clone() if needs_copy else None
     inputs = (input,)
     raw.map_into(input, name, input, p=p, q=q)
-    return changed(
+    return made(
         _node(name),
         input,
         inputs,
@@ -256,25 +256,22 @@ bitwise_and, bitwise_or, bitwise_xor = map(
 fmod, floor_divide, atan2 = map(_comparison, "fmod floor_divide atan2".split())
 
 
-def logical_not(input):
-    return raw.map("logical_not", input)
+def _test(name):
+    def operation(input):
+        return raw.map(name, input)
+
+    operation.__name__ = operation.__qualname__ = name
+    return operation
+
+
+logical_not, isnan, isinf, isfinite = map(
+    _test, "logical_not isnan isinf isfinite".split()
+)
 
 
 def bitwise_not(input):
     name = "logical_not" if input.dtype is bool_ else "bitwise_not"
     return raw.map(name, input)
-
-
-def isnan(input):
-    return raw.map("isnan", input)
-
-
-def isinf(input):
-    return raw.map("isinf", input)
-
-
-def isfinite(input):
-    return raw.map("isfinite", input)
 
 
 def remainder(input, other):
@@ -399,7 +396,7 @@ def masked_fill_(self, mask, value):
     check_writable("masked_fill_", self)
     inputs = (self,)
     raw.map_into(self, "masked_fill", self, mask, p=value)
-    return changed(
+    return made(
         "MaskedFillBackward0",
         self,
         inputs,

@@ -72,22 +72,6 @@ def extreme(tensor, dim, largest, keepdim, with_values=True):
     return None, tensor_from(library.lab_raw_extreme, *what, None)
 
 
-def scan(op, tensor, dim):
-    return tensor_from(library.lab_raw_scan, op, handle(tensor), dim)
-
-
-def sort(tensor, dim, descending, count):
-    return pair_from(
-        library.lab_raw_sort, handle(tensor), dim, descending, count
-    )
-
-
-def gather(tensor, dim, index):
-    return tensor_from(
-        library.lab_raw_gather, handle(tensor), dim, handle(index)
-    )
-
-
 def scatter(tensor, dim, index, src=None, number=0.0, add=False):
     check(
         library.lab_raw_scatter(
@@ -124,31 +108,6 @@ def index_put(tensor, dim, indices, src, add=False):
         )
     )
     return tensor
-
-
-def nonzero(tensor):
-    return tensor_from(library.lab_raw_nonzero, handle(tensor))
-
-
-def bincount(tensor, weights, min_length):
-    return tensor_from(
-        library.lab_raw_bincount,
-        handle(tensor),
-        optional(weights),
-        min_length,
-    )
-
-
-def multinomial(tensor, count, replacement):
-    return tensor_from(
-        library.lab_raw_multinomial, handle(tensor), count, replacement
-    )
-
-
-def triangle(tensor, diagonal, upper):
-    return tensor_from(
-        library.lab_raw_triangle, handle(tensor), diagonal, upper
-    )
 
 
 def flip(tensor, dims):
@@ -203,62 +162,41 @@ def window(
     )
 
 
-def conv2d(x, w, b, win):
-    return tensor_from(
-        library.lab_raw_conv2d,
-        handle(x),
-        handle(w),
-        optional(b),
-        byref(win),
-    )
+# ---- those that are just called ----
+
+# How an argument is handed to the library, by a letter.
+_GIVEN = {
+    "t": handle,
+    "o": optional,
+    "n": lambda number: number,
+    "w": byref,  # a window
+    "s": _sizes,
+}
 
 
-def conv2d_input(grad, w, win, sizes):
-    return tensor_from(
-        library.lab_raw_conv2d_input, grad._h, w._h, byref(win), _sizes(sizes)
-    )
+def _function(name, letters, made):
+    call = getattr(library, f"lab_raw_{name}")
+    given = [_GIVEN[letter] for letter in letters]
+
+    def function(*arguments):
+        return made(call, *[give(one) for give, one in zip(given, arguments)])
+
+    return function
 
 
-def conv2d_weight(grad, x, win, sizes):
-    return tensor_from(
-        library.lab_raw_conv2d_weight, grad._h, x._h, byref(win), _sizes(sizes)
-    )
+_ONE = """
+    gather tnt      nonzero t               scan ntn
+    bincount ton    multinomial tnn         triangle tnn
+    conv2d ttow     conv2d_input ttws       conv2d_weight ttws
+    avg_pool2d tw   avg_pool2d_backward tws max_pool2d_backward tts
+    resize2d tsnn   resize2d_backward tsnn
+"""
+_PAIR_OF = "sort tnnn    max_pool2d tw"
 
-
-def max_pool2d(x, win):
-    return pair_from(library.lab_raw_max_pool2d, handle(x), byref(win))
-
-
-def max_pool2d_backward(grad, indices, sizes):
-    return tensor_from(
-        library.lab_raw_max_pool2d_backward, grad._h, indices._h, _sizes(sizes)
-    )
-
-
-def avg_pool2d(x, win):
-    return tensor_from(library.lab_raw_avg_pool2d, handle(x), byref(win))
-
-
-def avg_pool2d_backward(grad, win, sizes):
-    return tensor_from(
-        library.lab_raw_avg_pool2d_backward, grad._h, byref(win), _sizes(sizes)
-    )
-
-
-def resize2d(x, to, linear, align_corners):
-    return tensor_from(
-        library.lab_raw_resize2d, handle(x), _sizes(to), linear, align_corners
-    )
-
-
-def resize2d_backward(grad, sizes, linear, align_corners):
-    return tensor_from(
-        library.lab_raw_resize2d_backward,
-        grad._h,
-        _sizes(sizes),
-        linear,
-        align_corners,
-    )
+for _table, _made in ((_ONE, tensor_from), (_PAIR_OF, pair_from)):
+    _words = _table.split()
+    for _name, _letters in zip(_words[::2], _words[1::2]):
+        globals()[_name] = _function(_name, _letters, _made)
 
 
 # ---- normalisation ----

@@ -151,12 +151,7 @@ def custom_bwd(bwd=None, *, device_type="cuda"):
     return custom_bwd if bwd is None else bwd
 
 
-_NAMES = [
-    "GradScaler",
-    "autocast",
-    "custom_bwd",
-    "custom_fwd",
-    "is_autocast_enabled",
-]
-
-__getattr__ = gate("torch.amp", lambda: _NAMES)
+__getattr__ = gate(
+    "torch.amp",
+    "GradScaler autocast custom_bwd custom_fwd is_autocast_enabled",
+)

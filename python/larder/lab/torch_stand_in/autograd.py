@@ -44,16 +44,8 @@ def Variable(data, requires_grad=False):
 
 __getattr__ = gate(
     "torch.autograd",
-    lambda: [
-        "Function",
-        "Variable",
-        "backward",
-        "detect_anomaly",
-        "enable_grad",
-        "grad",
-        "inference_mode",
-        "no_grad",
-        "set_detect_anomaly",
-        "set_grad_enabled",
-    ],
+    """
+    Function Variable backward detect_anomaly enable_grad grad
+    inference_mode no_grad set_detect_anomaly set_grad_enabled
+    """,
 )

@@ -214,14 +214,7 @@ def kl_divergence(p, q):
     )
 
 
-_NAMES = [
-    "Bernoulli",
-    "Beta",
-    "Categorical",
-    "Distribution",
-    "Normal",
-    "Uniform",
-    "kl_divergence",
-]
-
-__getattr__ = gate("torch.distributions", lambda: _NAMES)
+__getattr__ = gate(
+    "torch.distributions",
+    "Bernoulli Beta Categorical Distribution Normal Uniform kl_divergence",
+)

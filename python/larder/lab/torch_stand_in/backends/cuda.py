@@ -31,12 +31,8 @@ enable_math_sdp = enable_mem_efficient_sdp = enable_flash_sdp
 
 __getattr__ = gate(
     "torch.backends.cuda",
-    lambda: [
-        "enable_flash_sdp",
-        "enable_math_sdp",
-        "enable_mem_efficient_sdp",
-        "is_built",
-        "matmul",
-        "sdp_kernel",
-    ],
+    """
+    enable_flash_sdp enable_math_sdp enable_mem_efficient_sdp is_built
+    matmul sdp_kernel
+    """,
 )

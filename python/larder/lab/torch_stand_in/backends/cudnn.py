@@ -18,12 +18,5 @@ def is_available():
 
 __getattr__ = gate(
     "torch.backends.cudnn",
-    lambda: [
-        "allow_tf32",
-        "benchmark",
-        "deterministic",
-        "enabled",
-        "is_available",
-        "version",
-    ],
+    "allow_tf32 benchmark deterministic enabled is_available version",
 )

@@ -5,31 +5,7 @@ from larder.lab import session as _session
 from larder.lab import set_rng_state as _set_rng_state
 from larder.lab.failures import gate, not_covered
 from larder.lab.torch_stand_in.cuda import amp, memory
-from larder.lab.torch_stand_in.cuda.memory import (
-    NAMES,
-    OutOfMemoryError,
-    empty_cache,
-    get_allocator_backend,
-    get_per_process_memory_fraction,
-    list_gpu_processes,
-    max_memory_allocated,
-    max_memory_cached,
-    max_memory_reserved,
-    mem_get_info,
-    memory_allocated,
-    memory_cached,
-    memory_reserved,
-    memory_snapshot,
-    memory_stats,
-    memory_stats_as_nested_dict,
-    memory_summary,
-    reset_accumulated_memory_stats,
-    reset_max_memory_allocated,
-    reset_max_memory_cached,
-    reset_peak_memory_stats,
-    set_per_process_memory_fraction,
-    _check,
-)
+from larder.lab.torch_stand_in.cuda.memory import NAMES, _check
 from larder.lab.torch_stand_in.cuda.streams import (
     Event,
     ExternalStream,
@@ -39,6 +15,8 @@ from larder.lab.torch_stand_in.cuda.streams import (
     set_stream,
     stream,
 )
+
+globals().update((name, getattr(memory, name)) for name in NAMES)
 
 
 def is_available():

@@ -15,26 +15,20 @@ def _check(device):
         raise InvalidError(f"{device} is no cuda device")
 
 
-def memory_allocated(device=None):
-    _check(device)
-    return _session().memory_struct().allocated_bytes
+def _figure(field):
+    """A function that gives a field of lab_memory."""
+
+    def figure(device=None):
+        _check(device)
+        return getattr(_session().memory_struct(), field)
+
+    return figure
 
 
-def max_memory_allocated(device=None):
-    _check(device)
-    return _session().memory_struct().allocated_peak
-
-
-def memory_reserved(device=None):
-    _check(device)
-    return _session().memory_struct().reserved_bytes
-
-
-def max_memory_reserved(device=None):
-    _check(device)
-    return _session().memory_struct().reserved_peak
-
-
+memory_allocated = _figure("allocated_bytes")
+max_memory_allocated = _figure("allocated_peak")
+memory_reserved = _figure("reserved_bytes")
+max_memory_reserved = _figure("reserved_peak")
 memory_cached = memory_reserved
 max_memory_cached = max_memory_reserved
 

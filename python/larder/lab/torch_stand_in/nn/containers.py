@@ -5,30 +5,37 @@ from larder.lab.torch_stand_in.nn.module import Module
 
 
 class _Listed(Module):
-    """Modules named 0, 1, …"""
+    """Modules, or parameters, named 0, 1, …"""
 
-    def _add_all(self, modules):
-        for module in modules:
-            self.append(module)
+    _table = property(lambda self: self._modules)
+    _put = Module.add_module
 
-    def append(self, module):
-        self.add_module(str(len(self._modules)), module)
+    def _add_all(self, members):
+        for member in members:
+            self.append(member)
+
+    def append(self, member):
+        self._put(str(len(self._table)), member)
         return self
 
     def __len__(self):
-        return len(self._modules)
+        return len(self._table)
 
     def __iter__(self):
-        return iter(self._modules.values())
+        return iter(self._table.values())
 
     def __getitem__(self, index):
-        modules = list(self._modules.values())
+        members = list(self._table.values())
         if isinstance(index, slice):
-            return type(self)._of(modules[index])
-        return modules[index]
+            return type(self)._of(members[index])
+        return members[index]
 
-    def __setitem__(self, index, module):
-        self.add_module(list(self._modules)[index], module)
+    def __setitem__(self, index, member):
+        self._put(list(self._table)[index], member)
+
+    @classmethod
+    def _of(cls, members):
+        return cls(members)
 
 
 class Sequential(_Listed):
@@ -59,10 +66,6 @@ class ModuleList(_Listed):
     def __init__(self, modules=()):
         super().__init__()
         self._add_all(modules)
-
-    @classmethod
-    def _of(cls, modules):
-        return cls(modules)
 
     def extend(self, modules):
         self._add_all(modules)
@@ -109,25 +112,17 @@ class ModuleDict(Module):
         return self._modules.items()
 
 
-class ParameterList(Module):
+class ParameterList(_Listed):
     """A list of parameters."""
+
+    _table = property(lambda self: self._parameters)
+    _put = Module.register_parameter
 
     def __init__(self, parameters=()):
         super().__init__()
-        for parameter in parameters:
-            self.append(parameter)
+        self._add_all(parameters)
 
     def append(self, parameter):
         if not isinstance(parameter, Parameter):
             parameter = Parameter(parameter)
-        self.register_parameter(str(len(self._parameters)), parameter)
-        return self
-
-    def __len__(self):
-        return len(self._parameters)
-
-    def __iter__(self):
-        return iter(self._parameters.values())
-
-    def __getitem__(self, index):
-        return list(self._parameters.values())[index]
+        return super().append(parameter)

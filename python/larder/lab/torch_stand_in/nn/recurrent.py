@@ -13,10 +13,35 @@ from larder.lab.torch_stand_in.nn.utils.rnn import PackedSequence
 _BLOCKS = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
 
 
-class _Recurrent(Module):
-    """Stacked layers, in one direction or both."""
+class _Gated(Module):
+    """What layers and cells share: the parameters of their gates."""
 
     _cell = None
+
+    def _blocks(self, width, bias, device, dtype):
+        """The parameters of one direction, None for a bias that is not there."""
+        rows = recurring.GATES[self._cell] * self.hidden_size
+        shapes = [(rows, width), (rows, self.hidden_size), (rows,), (rows,)]
+        for name, shape in zip(_BLOCKS, shapes):
+            made = None
+            if len(shape) == 2 or bias:
+                made = Parameter(empty(shape, device=device, dtype=dtype))
+            yield name, made
+
+    def reset_parameters(self):
+        bound = 1 / math.sqrt(self.hidden_size) if self.hidden_size else 0
+        for one in self.parameters():
+            init.uniform_(one, -bound, bound)
+
+    def _has_c(self):
+        return self._cell == recurring.LSTM
+
+    def extra_repr(self):
+        return f"{self.input_size}, {self.hidden_size}"
+
+
+class _Recurrent(_Gated):
+    """Stacked layers, in one direction or both."""
 
     def __init__(
         self,
@@ -42,7 +67,9 @@ class _Recurrent(Module):
         self.dropout = float(dropout)
         self.bidirectional = bidirectional
         for suffix, width in self._parts():
-            self._add(suffix, width, device, dtype)
+            for name, made in self._blocks(width, bias, device, dtype):
+                if made is not None:
+                    self.register_parameter(f"{name}_{suffix}", made)
         self.reset_parameters()
 
     def _parts(self):
@@ -55,19 +82,6 @@ class _Recurrent(Module):
             )
             for direction in range(directions):
                 yield f"l{layer}" + ("_reverse" if direction else ""), width
-
-    def _add(self, suffix, width, device, dtype):
-        rows = recurring.GATES[self._cell] * self.hidden_size
-        shapes = [(rows, width), (rows, self.hidden_size), (rows,), (rows,)]
-        for name, shape in zip(_BLOCKS, shapes):
-            if len(shape) == 2 or self.bias:
-                made = Parameter(empty(shape, device=device, dtype=dtype))
-                self.register_parameter(f"{name}_{suffix}", made)
-
-    def reset_parameters(self):
-        bound = 1 / math.sqrt(self.hidden_size) if self.hidden_size else 0
-        for one in self.parameters():
-            init.uniform_(one, -bound, bound)
 
     def flatten_parameters(self):
         """No effect: the lab's kernels read each weight where it is."""
@@ -101,45 +115,13 @@ class _Recurrent(Module):
     def _between(self, x):
         return functional.dropout(x, self.dropout, self.training)
 
-    def _run_packed(self, packed, h, c):
-        """Run on packed sequences.  The results are packed too."""
-        x = packed.padded
-        out, h, c = recurring.rnn(
-            self._cell,
-            x,
-            self._initial(x) if h is None else h,
-            self._initial(x)
-            if c is None and self._cell == recurring.LSTM
-            else c,
-            self._weights(),
-            self.bidirectional,
-            self._between,
-            packed.lengths,
-        )
-        return PackedSequence(out, packed.lengths), h, c
-
-    def _run(self, input, h, c):
-        if isinstance(input, PackedSequence):
-            return self._run_packed(input, h, c)
-        if input.ndim not in (2, 3):
-            raise InvalidError(
-                f"{type(self).__name__} takes 2 or 3 dimensions, not "
-                f"{input.ndim}"
-            )
-        lone = input.ndim == 2
-        x = input.unsqueeze(1) if lone else input
-        if self.batch_first and not lone:
-            x = x.transpose(0, 1)
-        h = self._initial(x) if h is None else h.unsqueeze(1) if lone else h
-        if self._cell == recurring.LSTM:
-            c = (
-                self._initial(x)
-                if c is None
-                else c.unsqueeze(1)
-                if lone
-                else c
-            )
-        out, h, c = recurring.rnn(
+    def _layers(self, x, h, c, lengths=None):
+        """The layers over steps × rows × features, from zeros where no state is
+        given."""
+        h = self._initial(x) if h is None else h
+        if c is None and self._has_c():
+            c = self._initial(x)
+        return recurring.rnn(
             self._cell,
             x,
             h,
@@ -147,10 +129,25 @@ class _Recurrent(Module):
             self._weights(),
             self.bidirectional,
             self._between,
+            lengths,
         )
-        if lone:
+
+    def _run(self, input, h, c):
+        if isinstance(input, PackedSequence):
+            out, h, c = self._layers(input.padded, h, c, input.lengths)
+            return PackedSequence(out, input.lengths), h, c
+        if input.ndim not in (2, 3):
+            raise InvalidError(
+                f"{type(self).__name__} takes 2 or 3 dimensions, not "
+                f"{input.ndim}"
+            )
+        if input.ndim == 2:
+            h, c = (one if one is None else one.unsqueeze(1) for one in (h, c))
+            out, h, c = self._layers(input.unsqueeze(1), h, c)
             c = None if c is None else c.squeeze(1)
             return out.squeeze(1), h.squeeze(1), c
+        x = input.transpose(0, 1) if self.batch_first else input
+        out, h, c = self._layers(x, h, c)
         return out.transpose(0, 1) if self.batch_first else out, h, c
 
     def forward(self, input, hx=None):
@@ -158,7 +155,7 @@ class _Recurrent(Module):
         return out, h
 
     def extra_repr(self):
-        text = f"{self.input_size}, {self.hidden_size}"
+        text = super().extra_repr()
         if self.num_layers != 1:
             text += f", num_layers={self.num_layers}"
         for name in ("batch_first", "bidirectional"):
@@ -196,10 +193,8 @@ class RNN(_Recurrent):
         super().__init__(input_size, hidden_size, num_layers, **named)
 
 
-class _Cell(Module):
+class _Cell(_Gated):
     """A single step."""
-
-    _cell = None
 
     def __init__(
         self, input_size, hidden_size, bias=True, device=None, dtype=None
@@ -207,16 +202,9 @@ class _Cell(Module):
         super().__init__()
         self.input_size = input_size
         self.hidden_size = hidden_size
-        rows = recurring.GATES[self._cell] * hidden_size
-        shapes = [(rows, input_size), (rows, hidden_size), (rows,), (rows,)]
-        for name, shape in zip(_BLOCKS, shapes):
-            made = None
-            if len(shape) == 2 or bias:
-                made = Parameter(empty(shape, device=device, dtype=dtype))
+        for name, made in self._blocks(input_size, bias, device, dtype):
             self.register_parameter(name, made)
-        bound = 1 / math.sqrt(hidden_size)
-        for one in self.parameters():
-            init.uniform_(one, -bound, bound)
+        self.reset_parameters()
 
     def _zeros(self, input):
         return zeros(
@@ -243,9 +231,6 @@ class _Cell(Module):
         return self._step(
             input, self._zeros(input) if hx is None else hx, None
         )[0]
-
-    def extra_repr(self):
-        return f"{self.input_size}, {self.hidden_size}"
 
 
 class LSTMCell(_Cell):

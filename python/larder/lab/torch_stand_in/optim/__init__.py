@@ -13,17 +13,10 @@ from larder.lab.torch_stand_in.optim.steps import (
     RMSprop,
 )
 
-_NAMES = [
-    "Adadelta",
-    "Adagrad",
-    "Adam",
-    "AdamW",
-    "LBFGS",
-    "Optimizer",
-    "RMSprop",
-    "SGD",
-    "lr_scheduler",
-    "swa_utils",
-]
-
-__getattr__ = gate("torch.optim", lambda: _NAMES)
+__getattr__ = gate(
+    "torch.optim",
+    """
+    Adadelta Adagrad Adam AdamW LBFGS Optimizer RMSprop SGD lr_scheduler
+    swa_utils
+    """,
+)

@@ -10,6 +10,8 @@ class LRScheduler:
     """Sets each group's learning rate after every step(), to the values that
     get_lr() returns."""
 
+    _of_base = False
+
     def __init__(self, optimizer, last_epoch=-1):
         self.optimizer = optimizer
         for group in optimizer.param_groups:
@@ -22,6 +24,12 @@ class LRScheduler:
         return [group["lr"] for group in self.optimizer.param_groups]
 
     def get_lr(self):
+        """The current rates, or those of the beginning, by a factor."""
+        rates = self.base_lrs if self._of_base else self._rates()
+        factor = self._factor()
+        return [rate * factor for rate in rates]
+
+    def _factor(self):
         raise NotImplementedError("a scheduler needs a get_lr()")
 
     def get_last_lr(self):
@@ -81,10 +89,9 @@ class StepLR(LRScheduler):
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self):
-        if not self.last_epoch or self.last_epoch % self.step_size:
-            return self._rates()
-        return [rate * self.gamma for rate in self._rates()]
+    def _factor(self):
+        stays = not self.last_epoch or self.last_epoch % self.step_size
+        return 1 if stays else self.gamma
 
 
 class MultiStepLR(LRScheduler):
@@ -93,9 +100,8 @@ class MultiStepLR(LRScheduler):
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self):
-        times = self.milestones.count(self.last_epoch)
-        return [rate * self.gamma**times for rate in self._rates()]
+    def _factor(self):
+        return self.gamma ** self.milestones.count(self.last_epoch)
 
 
 class ExponentialLR(LRScheduler):
@@ -103,24 +109,25 @@ class ExponentialLR(LRScheduler):
         self.gamma = gamma
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self):
-        if not self.last_epoch:
-            return self._rates()
-        return [rate * self.gamma for rate in self._rates()]
+    def _factor(self):
+        return self.gamma if self.last_epoch else 1
 
 
 class ConstantLR(LRScheduler):
+    _of_base = True
+
     def __init__(self, optimizer, factor=1 / 3, total_iters=5, last_epoch=-1):
         self.factor = factor
         self.total_iters = total_iters
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self):
-        factor = self.factor if self.last_epoch < self.total_iters else 1
-        return [base * factor for base in self.base_lrs]
+    def _factor(self):
+        return self.factor if self.last_epoch < self.total_iters else 1
 
 
 class LinearLR(LRScheduler):
+    _of_base = True
+
     def __init__(
         self,
         optimizer,
@@ -134,40 +141,49 @@ class LinearLR(LRScheduler):
         self.total_iters = total_iters
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self):
+    def _factor(self):
         done = min(self.last_epoch, self.total_iters) / self.total_iters
-        factor = self.start_factor + (
-            self.end_factor - self.start_factor
-        ) * done
-        return [base * factor for base in self.base_lrs]
+        return self.start_factor + (self.end_factor - self.start_factor) * done
 
 
 class PolynomialLR(LRScheduler):
+    _of_base = True
+
     def __init__(self, optimizer, total_iters=5, power=1.0, last_epoch=-1):
         self.total_iters = total_iters
         self.power = power
         super().__init__(optimizer, last_epoch)
 
+    def _factor(self):
+        done = min(self.last_epoch, self.total_iters) / self.total_iters
+        return (1 - done) ** self.power
+
+
+class _Cosine(LRScheduler):
+    """From the rates of the beginning to eta_min, along a cosine."""
+
+    def _part(self):
+        raise NotImplementedError("how much of it is over, from 0 to 1")
+
     def get_lr(self):
-        left = 1 - min(self.last_epoch, self.total_iters) / self.total_iters
-        return [base * left**self.power for base in self.base_lrs]
-
-
-class CosineAnnealingLR(LRScheduler):
-    def __init__(self, optimizer, T_max, eta_min=0.0, last_epoch=-1):
-        self.T_max = T_max
-        self.eta_min = eta_min
-        super().__init__(optimizer, last_epoch)
-
-    def get_lr(self):
-        part = (1 + math.cos(math.pi * self.last_epoch / self.T_max)) / 2
+        part = (1 + math.cos(math.pi * self._part())) / 2
         return [
             self.eta_min + (base - self.eta_min) * part
             for base in self.base_lrs
         ]
 
 
-class CosineAnnealingWarmRestarts(LRScheduler):
+class CosineAnnealingLR(_Cosine):
+    def __init__(self, optimizer, T_max, eta_min=0.0, last_epoch=-1):
+        self.T_max = T_max
+        self.eta_min = eta_min
+        super().__init__(optimizer, last_epoch)
+
+    def _part(self):
+        return self.last_epoch / self.T_max
+
+
+class CosineAnnealingWarmRestarts(_Cosine):
     def __init__(
         self, optimizer, T_0, T_mult=1, eta_min=0.0, last_epoch=-1
     ):
@@ -176,16 +192,12 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         self.eta_min = eta_min
         super().__init__(optimizer, last_epoch)
 
-    def get_lr(self):
+    def _part(self):
         at, length = self.last_epoch, self.T_0
         while at >= length:
             at -= length
             length *= self.T_mult
-        part = (1 + math.cos(math.pi * at / length)) / 2
-        return [
-            self.eta_min + (base - self.eta_min) * part
-            for base in self.base_lrs
-        ]
+        return at / length
 
 
 class OneCycleLR(LRScheduler):

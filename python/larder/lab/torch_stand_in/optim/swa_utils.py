@@ -122,13 +122,10 @@ class SWALR(LRScheduler):
         ]
 
 
-_NAMES = [
-    "AveragedModel",
-    "SWALR",
-    "get_ema_avg_fn",
-    "get_ema_multi_avg_fn",
-    "get_swa_multi_avg_fn",
-    "update_bn",
-]
-
-__getattr__ = gate("torch.optim.swa_utils", lambda: _NAMES)
+__getattr__ = gate(
+    "torch.optim.swa_utils",
+    """
+    AveragedModel SWALR get_ema_avg_fn get_ema_multi_avg_fn
+    get_swa_multi_avg_fn update_bn
+    """,
+)

@@ -173,6 +173,18 @@ class WeightedRandomSampler(Sampler):
         return self.num_samples
 
 
+def _batches(items, size, drop_last):
+    """Lists of `size` items; a shorter last one unless drop_last."""
+    batch = []
+    for item in items:
+        batch.append(item)
+        if len(batch) == size:
+            yield batch
+            batch = []
+    if batch and not drop_last:
+        yield batch
+
+
 class BatchSampler(Sampler):
     def __init__(self, sampler, batch_size, drop_last):
         self.sampler = sampler
@@ -180,14 +192,7 @@ class BatchSampler(Sampler):
         self.drop_last = drop_last
 
     def __iter__(self):
-        batch = []
-        for index in self.sampler:
-            batch.append(index)
-            if len(batch) == self.batch_size:
-                yield batch
-                batch = []
-        if batch and not self.drop_last:
-            yield batch
+        return _batches(self.sampler, self.batch_size, self.drop_last)
 
     def __len__(self):
         count = len(self.sampler)
@@ -289,27 +294,16 @@ class DataLoader:
 
     def _chosen(self):
         """Lists of items, one for each batch, or single items."""
-        if self._is_stream:
-            yield from self._of_stream()
+        if self._is_stream and self.batch_size:
+            yield from _batches(self.dataset, self.batch_size, self.drop_last)
+        elif self._is_stream:
+            yield from self.dataset
         elif self.batch_sampler is not None:
             for indices in self.batch_sampler:
                 yield [self.dataset[i] for i in indices]
         else:
             for index in self.sampler:
                 yield self.dataset[index]
-
-    def _of_stream(self):
-        if not self.batch_size:
-            yield from self.dataset
-            return
-        batch = []
-        for item in self.dataset:
-            batch.append(item)
-            if len(batch) == self.batch_size:
-                yield batch
-                batch = []
-        if batch and not self.drop_last:
-            yield batch
 
     def _begin_workers(self):
         for number in range(self.num_workers):

@@ -57,11 +57,8 @@ def vector_to_parameters(vec, parameters):
 
 __getattr__ = gate(
     "torch.nn.utils",
-    lambda: [
-        "clip_grad_norm_",
-        "clip_grad_value_",
-        "parameters_to_vector",
-        "rnn",
-        "vector_to_parameters",
-    ],
+    """
+    clip_grad_norm_ clip_grad_value_ parameters_to_vector rnn
+    vector_to_parameters
+    """,
 )

@@ -109,12 +109,10 @@ def pad_packed_sequence(
     return out, tensor(list(lengths), dtype=int64)
 
 
-_NAMES = [
-    "PackedSequence",
-    "pack_padded_sequence",
-    "pack_sequence",
-    "pad_packed_sequence",
-    "pad_sequence",
-]
-
-__getattr__ = gate("torch.nn.utils.rnn", lambda: _NAMES)
+__getattr__ = gate(
+    "torch.nn.utils.rnn",
+    """
+    PackedSequence pack_padded_sequence pack_sequence
+    pad_packed_sequence pad_sequence
+    """,
+)

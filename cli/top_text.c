@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "table.h"
+#include "replay/json_values.h"
 #include "units.h"
 
 /* ---- text ------------------------------------------------------------------- */
@@ -85,61 +86,40 @@ bool top_print_table(const struct top_data *data)
 
 /* ---- JSON ------------------------------------------------------------------- */
 
-static json_t *number(uint64_t value)
-{
-    return json_integer((json_int_t)(value > INT64_MAX ? INT64_MAX : value));
-}
-
-static json_t *number_or_null(uint64_t value, bool is_known)
-{
-    return is_known ? number(value) : json_null();
-}
-
 static json_t *process_json(const struct top_process *p)
 {
-    json_t *o = json_object();
+    const larder_ledger_process *l = &p->p;
     bool known = p->has_ledger;
 
-    json_object_set_new(o, "pid", json_integer(p->p.pid));
-    json_object_set_new(o, "name", json_string(p->p.name));
-    json_object_set_new(o, "held_bytes", number(top_held(p)));
-    json_object_set_new(o, "context_bytes", number(p->p.context_bytes));
-    json_object_set_new(o, "reserved_bytes",
-                        number_or_null(p->p.reserved_bytes, known));
-    json_object_set_new(o, "in_use_bytes",
-                        number_or_null(p->p.in_use_bytes, known));
-    json_object_set_new(o, "cached_bytes",
-                        number_or_null(top_cached(p), known));
-    json_object_set_new(o, "minimum_bytes", number(p->p.minimum_bytes));
-    json_object_set_new(
-        o, "limit_bytes",
-        number_or_null(p->p.limit_bytes, p->p.limit_bytes != 0));
-    return o;
+    return json_pack(
+        "{s:I, s:o*, s:I, s:I, s:o, s:o, s:o, s:I, s:o}", "pid",
+        (json_int_t)l->pid, "name", json_string(l->name), "held_bytes",
+        json_whole(top_held(p)), "context_bytes", json_whole(l->context_bytes),
+        "reserved_bytes", json_whole_or_null(l->reserved_bytes, known),
+        "in_use_bytes", json_whole_or_null(l->in_use_bytes, known),
+        "cached_bytes", json_whole_or_null(top_cached(p), known),
+        "minimum_bytes", json_whole(l->minimum_bytes), "limit_bytes",
+        json_whole_or_null(l->limit_bytes, l->limit_bytes != 0));
 }
 
 static json_t *device_json(const struct top_device *d)
 {
-    json_t *o = json_object();
     json_t *list = json_array();
     char uuid[2 * LARDER_UUID_BYTES + 1];
 
     for (int i = 0; i < LARDER_UUID_BYTES; i++)
         snprintf(uuid + 2 * i, 3, "%02x", d->d.uuid[i]);
-    json_object_set_new(o, "name", json_string(d->d.name));
-    json_object_set_new(o, "uuid", json_string(uuid));
-    json_object_set_new(
-        o, "ledger", d->d.id[0] != '\0' ? json_string(d->d.id) : json_null());
-    json_object_set_new(
-        o, "group", d->d.group >= 0 ? json_integer(d->d.group) : json_null());
-    json_object_set_new(o, "total_bytes", number(d->d.total_bytes));
-    json_object_set_new(o, "used_bytes", number(d->used_bytes));
-    json_object_set_new(
-        o, "group_limit_bytes",
-        number_or_null(d->group_limit_bytes, d->group_limit_bytes != 0));
     for (size_t i = 0; i < d->count; i++)
         json_array_append_new(list, process_json(&d->processes[i]));
-    json_object_set_new(o, "processes", list);
-    return o;
+    return json_pack(
+        "{s:o*, s:s, s:o, s:o, s:I, s:I, s:o, s:o}", "name",
+        json_string(d->d.name), "uuid", uuid, "ledger",
+        d->d.id[0] != '\0' ? json_string(d->d.id) : json_null(), "group",
+        d->d.group >= 0 ? json_integer(d->d.group) : json_null(), "total_bytes",
+        json_whole(d->d.total_bytes), "used_bytes", json_whole(d->used_bytes),
+        "group_limit_bytes",
+        json_whole_or_null(d->group_limit_bytes, d->group_limit_bytes != 0),
+        "processes", list);
 }
 
 bool top_print_json(const struct top_data *data)

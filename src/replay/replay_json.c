@@ -5,16 +5,11 @@
 #include <jansson.h>
 
 #include "replay/replay.h"
-#include "replay/utf8_json.h"
-
-static json_t *count_json(uint64_t n)
-{
-    return json_integer((json_int_t)n);
-}
+#include "replay/json_values.h"
 
 static json_t *count_or_null(uint64_t n)
 {
-    return n != 0 ? count_json(n) : json_null();
+    return json_whole_or_null(n, n != 0);
 }
 
 /* A negative number means unknown. */
@@ -27,7 +22,8 @@ static int add_counts(json_t *o, const struct replay_result *r)
 {
     int bad = 0;
 
-#define ADD(name) bad |= json_object_set_new(o, #name, count_json(r->name))
+#define ADD(name)                                                              \
+    bad |= json_object_set_new(o, #name, json_integer(json_whole(r->name)))
     ADD(oom_count);
     ADD(peak_requested_bytes);
     ADD(peak_allocated_bytes);
@@ -67,33 +63,23 @@ static json_t *words_or_null(const char *text)
 static json_t *difference_json(const struct recorded_result *r)
 {
     const struct recorded_difference *d = &r->first;
-    json_t *o;
-    int bad = 0;
 
     if (r->same == r->placements)
         return json_null();
-    o = json_object();
-    bad |= json_object_set_new(o, "event", count_json(d->event));
-    bad |= json_object_set_new(o, "bytes", count_json(d->bytes));
-    bad |= json_object_set_new(o, "expected", address_json(d->expected));
-    bad |= json_object_set_new(
-        o, "got", d->got != 0 ? address_json(d->got) : json_null());
-    bad |= json_object_set_new(o, "segment", address_json(d->segment));
-    bad |=
-        json_object_set_new(o, "segment_bytes", count_json(d->segment_bytes));
-    bad |= json_object_set_new(o, "frame", words_or_null(d->frame));
-    if (bad != 0) {
-        json_decref(o);
-        return NULL;
-    }
-    return o;
+    return json_pack(
+        "{s:I, s:I, s:o, s:o, s:o, s:I, s:o}", "event", json_whole(d->event),
+        "bytes", json_whole(d->bytes), "expected", address_json(d->expected),
+        "got", d->got != 0 ? address_json(d->got) : json_null(), "segment",
+        address_json(d->segment), "segment_bytes", json_whole(d->segment_bytes),
+        "frame", words_or_null(d->frame));
 }
 
 static int add_notes(json_t *o, const struct snap_trace_notes *n)
 {
     int bad = 0;
 
-#define ADD(name) bad |= json_object_set_new(o, #name, count_json(n->name))
+#define ADD(name)                                                              \
+    bad |= json_object_set_new(o, #name, json_integer(json_whole(n->name)))
     ADD(rolled_back);
     ADD(unmatched_frees);
     ADD(overwritten);
@@ -108,29 +94,29 @@ static int add_notes(json_t *o, const struct snap_trace_notes *n)
     return bad;
 }
 
-static int add_recorded(json_t *o, const struct recorded_result *r)
+/* Add the members of `more`, which it takes. */
+static int add_all(json_t *o, json_t *more)
 {
-    int bad = 0;
+    int bad = more == NULL || json_object_update(o, more) != 0;
 
-    if (!r->compared)
-        return json_object_set_new(o, "recorded_not_compared",
-                                   words_or_null(r->reason));
-    bad |= json_object_set_new(o, "recorded_placements",
-                               count_json(r->placements));
-    bad |= json_object_set_new(o, "recorded_same", count_json(r->same));
-    bad |=
-        json_object_set_new(o, "recorded_first_difference", difference_json(r));
-    bad |= json_object_set_new(o, "recorded_segment_events",
-                               count_json(r->segment_events));
-    bad |= json_object_set_new(o, "recorded_segments_same",
-                               json_boolean(r->segments_same));
-    bad |= json_object_set_new(o, "recorded_segments_difference",
-                               words_or_null(r->segment_words));
-    bad |=
-        json_object_set_new(o, "recorded_end_same", json_boolean(r->end_same));
-    bad |= json_object_set_new(o, "recorded_end_difference",
-                               words_or_null(r->end_words));
+    json_decref(more);
     return bad;
+}
+
+static json_t *recorded_json(const struct recorded_result *r)
+{
+    if (!r->compared)
+        return json_pack("{s:o}", "recorded_not_compared",
+                         words_or_null(r->reason));
+    return json_pack(
+        "{s:I, s:I, s:o, s:I, s:b, s:o, s:b, s:o}", "recorded_placements",
+        json_whole(r->placements), "recorded_same", json_whole(r->same),
+        "recorded_first_difference", difference_json(r),
+        "recorded_segment_events", json_whole(r->segment_events),
+        "recorded_segments_same", (int)r->segments_same,
+        "recorded_segments_difference", words_or_null(r->segment_words),
+        "recorded_end_same", (int)r->end_same, "recorded_end_difference",
+        words_or_null(r->end_words));
 }
 
 /* PyTorch's settings with which the request would have fitted. */
@@ -163,27 +149,15 @@ static bool larder_fits(const struct replay_refused *r)
 
 static json_t *refused_json(const struct replay_refused *r)
 {
-    json_t *o;
-    int bad = 0;
-
     if (!r->card.found)
         return json_null();
-    o = json_object();
-    bad |= json_object_set_new(o, "bytes", count_json(r->card.asked));
-    bad |= json_object_set_new(o, "event", count_json(r->card.event));
-    bad |= json_object_set_new(o, "fits", json_boolean(r->fits));
-    bad |= json_object_set_new(o, "short_bytes", count_json(r->short_bytes));
-    bad |= json_object_set_new(o, "device_bytes", count_json(r->device_bytes));
-    bad |= json_object_set_new(o, "min_capacity_bytes",
-                               count_or_null(r->min_bytes));
-    bad |=
-        json_object_set_new(o, "by_beginning", json_boolean(r->by_beginning));
-    bad |= json_object_set_new(o, "cures", cures_json(r));
-    bad |= json_object_set_new(o, "larder_fits", json_boolean(larder_fits(r)));
-    if (bad == 0)
-        return o;
-    json_decref(o);
-    return NULL;
+    return json_pack(
+        "{s:I, s:I, s:b, s:I, s:I, s:o, s:b, s:o, s:b}", "bytes",
+        json_whole(r->card.asked), "event", json_whole(r->card.event), "fits",
+        (int)r->fits, "short_bytes", json_whole(r->short_bytes), "device_bytes",
+        json_whole(r->device_bytes), "min_capacity_bytes",
+        count_or_null(r->min_bytes), "by_beginning", (int)r->by_beginning,
+        "cures", cures_json(r), "larder_fits", (int)larder_fits(r));
 }
 
 static int add_snapshot(json_t *o, const struct replay_snapshot *s)
@@ -191,9 +165,8 @@ static int add_snapshot(json_t *o, const struct replay_snapshot *s)
     int bad = add_notes(o, &s->notes);
 
     bad |= json_object_set_new(o, "recorded_oom", refused_json(&s->refused));
-
     if (s->recorded_settings)
-        bad |= add_recorded(o, &s->recorded);
+        bad |= add_all(o, recorded_json(&s->recorded));
     return bad;
 }
 
@@ -212,14 +185,14 @@ static int replay_json_add_all(json_t *o, const struct replay_result *r,
         policy = LARDER_POLICY_PYTORCH;
     }
     if (r->snapshot != NULL)
-        bad |=
-            json_object_set_new(o, "device", count_json(r->snapshot->device));
+        bad |= json_object_set_new(
+            o, "device", json_integer(json_whole(r->snapshot->device)));
     bad |= json_object_set_new(o, "policy",
                                json_string(larder_policy_name(policy)));
     bad |= json_object_set_new(o, "conf", utf8_json(conf));
     if (options->release != NULL)
         bad |= json_object_set_new(o, "pytorch", utf8_json(options->release));
-    bad |= json_object_set_new(o, "ops", count_json(r->ops));
+    bad |= json_object_set_new(o, "ops", json_integer(json_whole(r->ops)));
     bad |= json_object_set_new(o, "oom_op", count_or_null(r->oom_op));
     bad |= add_counts(o, r);
     bad |= json_object_set_new(o, "ns_per_op", real_or_null(r->ns_per_op));

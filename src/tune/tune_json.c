@@ -3,17 +3,12 @@
 
 #include <jansson.h>
 
-#include "replay/utf8_json.h"
+#include "replay/json_values.h"
 #include "tune/tune.h"
-
-static json_t *count_json(uint64_t n)
-{
-    return json_integer((json_int_t)n);
-}
 
 static json_t *count_or_null(uint64_t n)
 {
-    return n != 0 ? count_json(n) : json_null();
+    return json_whole_or_null(n, n != 0);
 }
 
 /* NULL: no host memory; then the object is freed. */
@@ -30,61 +25,44 @@ static const struct tune_input *first_input(const struct tune *t)
     return &t->inputs->items[0];
 }
 
-/* As in the contracts of `larder run`: `fits` is null without a verdict. */
-static int add_verdict(json_t *o, enum tune_verdict verdict)
+/* As in the contracts of `larder run`: null without a verdict. */
+static json_t *fits_json(enum tune_verdict verdict)
 {
-    int bad = json_object_set_new(o, "verdict",
-                                  json_string(tune_verdict_name(verdict)));
-
-    bad |= json_object_set_new(o, "fits",
-                               verdict == TUNE_NO_VERDICT
-                                   ? json_null()
-                                   : json_boolean(verdict == TUNE_FITS));
-    return bad;
+    return verdict == TUNE_NO_VERDICT ? json_null()
+                                      : json_boolean(verdict == TUNE_FITS);
 }
 
 static json_t *scope_json(const struct tune *t)
 {
     struct tune_scope scope = tune_scope(t);
-    json_t *o = json_object();
-    int bad = 0;
 
-    bad |= json_object_set_new(o, "steps", count_or_null(scope.steps));
-    bad |= json_object_set_new(o, "ended", json_boolean(tune_ended(t)));
-    bad |= json_object_set_new(o, "grows_bytes_per_step",
-                               count_json(scope.grows_bytes_per_step));
-    bad |=
-        json_object_set_new(o, "next_step_bytes", count_json(scope.next_bytes));
-    return done(o, bad);
+    return json_pack("{s:o, s:b, s:I, s:I}", "steps",
+                     count_or_null(scope.steps), "ended", (int)tune_ended(t),
+                     "grows_bytes_per_step",
+                     json_whole(scope.grows_bytes_per_step), "next_step_bytes",
+                     json_whole(scope.next_bytes));
 }
 
 static json_t *candidate_json(const struct tune *t,
                               const struct tune_candidate *c)
 {
     const struct tune_input *in = first_input(t);
+    const struct tune_cell *worst = &c->worst;
+    enum tune_verdict verdict = tune_verdict(t, c);
     uint64_t missing = tune_short_bytes(t, c);
     char conf[REPLAY_CONF_MAX];
-    json_t *o = json_object();
-    int bad = 0;
 
-    bad |= json_object_set_new(
-        o, "policy", json_string(larder_policy_name(tune_policy(c, in))));
-    bad |= json_object_set_new(o, "conf", utf8_json(tune_conf(c, in, conf)));
-    bad |= add_verdict(o, tune_verdict(t, c));
-    bad |= json_object_set_new(o, "min_capacity_bytes",
-                               count_or_null(c->worst.min_capacity_bytes));
-    bad |= json_object_set_new(o, "short_bytes",
-                               missing == TUNE_ENDLESS ? json_null()
-                                                       : count_json(missing));
-    bad |= json_object_set_new(o, "peak_allocated_bytes",
-                               count_json(c->worst.peak_allocated_bytes));
-    bad |= json_object_set_new(o, "peak_reserved_bytes",
-                               count_json(c->worst.peak_reserved_bytes));
-    bad |= json_object_set_new(o, "driver_calls",
-                               count_json(c->worst.driver_calls));
-    bad |= json_object_set_new(o, "driver_time_ns",
-                               count_json(c->worst.driver_time_ns));
-    return done(o, bad);
+    return json_pack(
+        "{s:s, s:o, s:s, s:o, s:o, s:o, s:I, s:I, s:I, s:I}", "policy",
+        larder_policy_name(tune_policy(c, in)), "conf",
+        utf8_json(tune_conf(c, in, conf)), "verdict",
+        tune_verdict_name(verdict), "fits", fits_json(verdict),
+        "min_capacity_bytes", count_or_null(worst->min_capacity_bytes),
+        "short_bytes", json_whole_or_null(missing, missing != TUNE_ENDLESS),
+        "peak_allocated_bytes", json_whole(worst->peak_allocated_bytes),
+        "peak_reserved_bytes", json_whole(worst->peak_reserved_bytes),
+        "driver_calls", json_whole(worst->driver_calls), "driver_time_ns",
+        json_whole(worst->driver_time_ns));
 }
 
 /* If nothing is better than the base, the base is written without settings. */
@@ -117,22 +95,15 @@ static json_t *input_json(const struct tune *t, size_t number)
 {
     const struct tune_input *in = &t->inputs->items[number];
     const struct tune_cell *cell = &t->candidates[0].cells[number];
-    json_t *o = json_object();
-    int bad = 0;
 
-    bad |= json_object_set_new(o, "file", utf8_json(in->path));
-    bad |= json_object_set_new(o, "device", count_json(in->device));
-    bad |= json_object_set_new(o, "conf", utf8_json(in->conf));
-    bad |= json_object_set_new(o, "capacity_bytes",
-                               count_or_null(tune_capacity(t, in)));
-    bad |= json_object_set_new(o, "fits", json_boolean(cell->fits));
-    bad |= json_object_set_new(o, "min_capacity_bytes",
-                               count_or_null(cell->min_capacity_bytes));
-    bad |= json_object_set_new(o, "peak_allocated_bytes",
-                               count_json(cell->peak_allocated_bytes));
-    bad |= json_object_set_new(o, "peak_reserved_bytes",
-                               count_json(cell->peak_reserved_bytes));
-    return done(o, bad);
+    return json_pack(
+        "{s:o, s:I, s:o, s:o, s:b, s:o, s:I, s:I}", "file", utf8_json(in->path),
+        "device", json_whole(in->device), "conf", utf8_json(in->conf),
+        "capacity_bytes", count_or_null(tune_capacity(t, in)), "fits",
+        (int)cell->fits, "min_capacity_bytes",
+        count_or_null(cell->min_capacity_bytes), "peak_allocated_bytes",
+        json_whole(cell->peak_allocated_bytes), "peak_reserved_bytes",
+        json_whole(cell->peak_reserved_bytes));
 }
 
 static json_t *inputs_json(const struct tune *t)
@@ -145,59 +116,49 @@ static json_t *inputs_json(const struct tune *t)
     return done(list, bad);
 }
 
-/* Add the members that both objects have. */
-static int add_common(const struct tune *t, json_t *o)
+/* The members that both objects have. */
+static json_t *common_json(const struct tune *t)
 {
-    int bad = 0;
+    double seconds = (double)t->elapsed_ns / 1e9;
 
-    bad |= json_object_set_new(o, "capacity_bytes",
-                               count_or_null(t->options->capacity));
-    bad |= json_object_set_new(o, "context_bytes",
-                               count_json(t->options->context_bytes));
-    bad |= json_object_set_new(o, "scope", scope_json(t));
-    bad |=
-        json_object_set_new(o, "by_beginning", json_boolean(t->by_beginning));
-    bad |= json_object_set_new(o, "ops", count_json(t->ops));
-    bad |= json_object_set_new(
-        o, "ops_per_second",
-        json_real(t->elapsed_ns > 0
-                      ? (double)t->ops * 1e9 / (double)t->elapsed_ns
-                      : 0));
-    bad |= json_object_set_new(o, "inputs", inputs_json(t));
-    return bad;
+    return json_pack("{s:o, s:I, s:o, s:b, s:I, s:f, s:o}", "capacity_bytes",
+                     count_or_null(t->options->capacity), "context_bytes",
+                     json_whole(t->options->context_bytes), "scope",
+                     scope_json(t), "by_beginning", (int)t->by_beginning, "ops",
+                     json_whole(t->ops), "ops_per_second",
+                     seconds > 0 ? (double)t->ops / seconds : 0, "inputs",
+                     inputs_json(t));
 }
 
-static char *dump(json_t *o)
+/* The first with the members of the second, as text; both are freed. */
+static char *dump(json_t *o, json_t *more)
 {
-    char *line = o != NULL ? json_dumps(o, JSON_COMPACT | JSON_ENSURE_ASCII |
-                                               JSON_REAL_PRECISION(6))
-                           : NULL;
+    char *line = NULL;
 
+    if (o != NULL && more != NULL && json_object_update(o, more) == 0)
+        line = json_dumps(o, JSON_COMPACT | JSON_ENSURE_ASCII |
+                                 JSON_REAL_PRECISION(6));
     json_decref(o);
+    json_decref(more);
     return line;
 }
 
 char *tune_json(const struct tune *t)
 {
-    json_t *o = json_object();
-    int bad = 0;
+    enum tune_verdict verdict = tune_verdict(t, &t->candidates[0]);
 
-    bad |= add_verdict(o, tune_verdict(t, &t->candidates[0]));
-    bad |= json_object_set_new(o, "now", candidate_json(t, &t->candidates[0]));
-    bad |= json_object_set_new(o, "best", best_json(t));
-    bad |= json_object_set_new(o, "candidates", candidates_json(t, false));
-    bad |= add_common(t, o);
-    return dump(done(o, bad));
+    return dump(
+        json_pack("{s:s, s:o, s:o, s:o, s:o}", "verdict",
+                  tune_verdict_name(verdict), "fits", fits_json(verdict), "now",
+                  candidate_json(t, &t->candidates[0]), "best", best_json(t),
+                  "candidates", candidates_json(t, false)),
+        common_json(t));
 }
 
 char *tune_fit_json(const struct tune *t)
 {
     json_t *o = candidate_json(t, &t->candidates[0]);
-    int bad = o == NULL;
+    int bad = json_object_set_new(o, "cures", candidates_json(t, true));
 
-    if (bad == 0)
-        bad |= json_object_set_new(o, "cures", candidates_json(t, true));
-    if (bad == 0)
-        bad |= add_common(t, o);
-    return dump(done(o, bad));
+    return dump(done(o, bad), common_json(t));
 }

@@ -48,12 +48,9 @@ static bool find_growth(const struct run_summary *r, uint64_t *out,
 /* 0 as well if nothing failed. */
 static uint64_t after_failure(const struct run_summary *r)
 {
-    const struct lifetimes *l = r->lifetimes;
-    uint32_t i = l->event_count;
+    uint32_t event = lifetimes_failure(r->lifetimes, r->lifetimes->event_count);
 
-    while (i > 0 && l->events[i - 1].action != SNAPSHOT_OOM)
-        i--;
-    return i > 0 ? report_allocations_after(r, i - 1) : 0;
+    return event != UINT32_MAX ? report_allocations_after(r, event) : 0;
 }
 
 bool recording_scope(const struct lifetimes *l, struct tune_scope *out,

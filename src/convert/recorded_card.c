@@ -21,17 +21,6 @@ static uint64_t pages(uint64_t bytes)
                : bytes + PAGE_BYTES - over;
 }
 
-static bool last_failure(const struct lifetimes *l, uint32_t *event)
-{
-    for (uint32_t i = l->event_count; i-- > 0;) {
-        if (l->events[i].action == SNAPSHOT_OOM) {
-            *event = i;
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Memory in use in segments that were never recorded counts too. */
 static bool reserved_at(const struct lifetimes *l, uint32_t state,
                         uint64_t *out)
@@ -83,7 +72,8 @@ bool recorded_card_find(const struct lifetimes *l, const char *conf,
     bool limited;
 
     memset(out, 0, sizeof *out);
-    out->found = last_failure(l, &out->event);
+    out->event = lifetimes_failure(l, l->event_count);
+    out->found = out->event != UINT32_MAX;
     if (!out->found)
         return true;
     if (!reserved_at(l, out->event, &out->reserved))

@@ -44,22 +44,6 @@ void advice_to_record(FILE *out)
 
 /* ---- advice after a failure --------------------------------------------- */
 
-static uint64_t in_use(const struct run_summary *r, const struct shortage *s,
-                       unsigned categories)
-{
-    const struct moment *m = &s->moment;
-    uint64_t sum = 0;
-
-    for (size_t i = 0; i < m->live_count; i++) {
-        const struct lifetime *a = &m->lifetimes->allocs[m->live[i]];
-
-        if ((categories >> r->categories[m->live[i]] & 1) != 0 &&
-            moment_in_use(a, m->state))
-            sum += a->rounded;
-    }
-    return sum;
-}
-
 /* By how much less a remedy would hold then; the request counts. */
 static uint64_t would_spare(const struct run_summary *r,
                             const struct shortage *s, enum remedy remedy)
@@ -98,23 +82,17 @@ static bool advise_call(const struct run_summary *r, const struct shortage *s,
     return softmax >= missing || loss >= missing;
 }
 
-static uint64_t missing_bytes(const struct shortage *s)
-{
-    uint64_t needed = s->moment.allocated + s->moment.pending + s->asked;
-
-    return needed > s->attainable ? needed - s->attainable : s->asked;
-}
-
 /* Estimate what scales with the batch size: activations, temporaries, the
  * request. */
 static uint64_t advise_less(const struct run_summary *r,
                             const struct shortage *s, uint32_t activations,
                             FILE *out)
 {
-    uint64_t missing = missing_bytes(s);
-    uint64_t passing =
-        s->asked +
-        in_use(r, s, 1U << REPORT_ACTIVATIONS | 1U << REPORT_TEMPORARIES);
+    uint64_t missing = shortage_missing(s);
+    uint64_t passing = s->asked + moment_bytes_of(&s->moment, r->categories,
+                                                  1U << REPORT_ACTIVATIONS |
+                                                      1U << REPORT_TEMPORARIES,
+                                                  NULL);
 
     fprintf(out, "Reduce the memory in use at that moment by %s%s.",
             report_bytes(missing),
@@ -155,7 +133,6 @@ static uint64_t advise_pieces(const struct run_summary *r,
 
 static uint64_t advise_waiting(const struct shortage *s, FILE *out)
 {
-
     fprintf(out,
             "Let the other stream catch up before this request, or use "
             "record_stream less: %s was freed, but that stream still used it.",
@@ -167,7 +144,6 @@ static uint64_t advise_cause(const struct run_summary *r,
                              const struct shortage *s, uint32_t activations,
                              bool replayed, FILE *out)
 {
-
     switch (s->cause) {
     case SHORTAGE_TOO_MUCH:
         return advise_less(r, s, activations, out);
@@ -209,19 +185,19 @@ static bool find_worst(const struct run_summary *r, const struct shortage *s,
                        uint64_t *out, struct tool_error *error)
 {
     const struct lifetimes *l = r->lifetimes;
-    uint32_t looked = 1;
+    uint32_t i = s->event;
 
     *out = 0;
-    for (uint32_t i = s->event; i-- > 0 && looked < REPORT_OOMS_EXPLAINED;) {
+    for (int looked = 1; looked < REPORT_OOMS_EXPLAINED; looked++) {
         struct shortage other;
 
-        if (l->events[i].action != SNAPSHOT_OOM)
-            continue;
-        looked++;
+        i = lifetimes_failure(l, i);
+        if (i == UINT32_MAX)
+            break;
         if (!shortage_make(l, i, &other, error))
             return false;
-        if (other.cause == SHORTAGE_TOO_MUCH && missing_bytes(&other) > *out)
-            *out = missing_bytes(&other);
+        if (other.cause == SHORTAGE_TOO_MUCH && shortage_missing(&other) > *out)
+            *out = shortage_missing(&other);
         moment_free(&other.moment);
     }
     return true;
@@ -231,7 +207,6 @@ static bool find_worst(const struct run_summary *r, const struct shortage *s,
 static void write_limits(const struct run_summary *r, const struct shortage *s,
                          uint64_t saves, uint64_t worst, FILE *out)
 {
-
     if (worst > saves)
         fprintf(out, "  An earlier failure was %s short.", report_bytes(worst));
     if (report_allocations_after(r, s->event) == 0)

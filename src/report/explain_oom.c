@@ -64,7 +64,7 @@ static void write_figures(const struct explanation *t)
 static void write_too_much(const struct explanation *t)
 {
     const struct shortage *s = t->s;
-    uint64_t needed = s->moment.allocated + s->moment.pending + s->asked;
+    uint64_t needed = shortage_needed(s);
 
     fprintf(
         t->out,
@@ -96,7 +96,6 @@ static void write_fragments(const struct explanation *t)
 
 static void write_cause(const struct explanation *t)
 {
-
     switch (t->s->cause) {
     case SHORTAGE_TOO_MUCH:
         write_too_much(t);
@@ -162,13 +161,6 @@ static const struct lifetime *oldest(const struct moment *m,
     return best;
 }
 
-static uint64_t area_free(const struct moment_area *a)
-{
-    uint64_t used = a->allocated + a->pending;
-
-    return used < a->size ? a->size - used : 0;
-}
-
 /* The next area after `last`, in order of free bytes.  NULL: there is none. */
 static const struct moment_area *next_area(const struct shortage *s,
                                            const struct moment_area *last)
@@ -179,12 +171,13 @@ static const struct moment_area *next_area(const struct shortage *s,
     for (i = 0; i < s->moment.area_count; i++) {
         const struct moment_area *a = &s->moment.areas[i];
 
-        if (area_free(a) == 0)
+        if (moment_area_free(a) == 0)
             continue;
-        if (last != NULL && (area_free(a) > area_free(last) ||
-                             (area_free(a) == area_free(last) && a <= last)))
+        if (last != NULL &&
+            (moment_area_free(a) > moment_area_free(last) ||
+             (moment_area_free(a) == moment_area_free(last) && a <= last)))
             continue;
-        if (best == NULL || area_free(a) > area_free(best))
+        if (best == NULL || moment_area_free(a) > moment_area_free(best))
             best = a;
     }
     return best;
@@ -216,7 +209,7 @@ static void write_pin(const struct explanation *t,
     const struct lifetime *pin = oldest(m, area);
 
     fprintf(t->out, "  %10s of %10s free, the largest block %s",
-            report_bytes(area_free(area)), report_bytes(area->size),
+            report_bytes(moment_area_free(area)), report_bytes(area->size),
             report_bytes(area->largest_gap));
     if (!shortage_may_use(t->s, area))
         fprintf(t->out, " (of stream %" PRIu64 ", another pool or both)",
@@ -274,32 +267,18 @@ static bool write_holders(const struct explanation *t, struct tool_error *error)
     return true;
 }
 
-static uint64_t category_bytes(const struct explanation *t,
-                               enum report_category category)
-{
-    const struct moment *m = &t->s->moment;
-    uint64_t sum = 0;
-    size_t i;
-
-    for (i = 0; i < m->live_count; i++) {
-        const struct lifetime *a = &m->lifetimes->allocs[m->live[i]];
-
-        if (t->categories[m->live[i]] == category && moment_in_use(a, m->state))
-            sum += a->rounded;
-    }
-    return sum;
-}
-
 /* ---- remedies -------------------------------------------------------------------------- */
 
 static void suggest_less(const struct explanation *t)
 {
     const struct shortage *s = t->s;
-    uint64_t needed = s->moment.allocated + s->moment.pending + s->asked;
-    uint64_t missing =
-        needed > s->attainable ? needed - s->attainable : s->asked;
-    uint64_t activations = category_bytes(t, REPORT_ACTIVATIONS) +
-                           category_bytes(t, REPORT_TEMPORARIES) + s->asked;
+    uint64_t missing = shortage_missing(s);
+    uint64_t activations =
+        s->asked +
+        moment_bytes_of(&s->moment, t->categories,
+                        1U << REPORT_ACTIVATIONS | 1U << REPORT_TEMPORARIES,
+                        NULL);
+
     fprintf(t->out, "  - %s less in use at that moment.\n",
             report_bytes(missing));
     if (missing < activations)
@@ -322,12 +301,10 @@ static void suggest_for_fragments(const struct explanation *t)
                 "this request: %s.\n",
                 report_bytes(s->whole_free));
     if (!s->expandable)
-        fprintf(
-            t->out,
-            "  - expandable_segments:True: free pages could have been used "
-            "wherever they are; %s of %s would have been needed.\n",
-            report_bytes(s->moment.allocated + s->moment.pending + s->asked),
-            report_bytes(s->attainable));
+        fprintf(t->out,
+                "  - expandable_segments:True: free pages could have been used "
+                "wherever they are; %s of %s would have been needed.\n",
+                report_bytes(shortage_needed(s)), report_bytes(s->attainable));
     else
         fputs("  - Segments were expandable already "
               "(expandable_segments:True), but "
@@ -343,7 +320,6 @@ static void suggest_for_fragments(const struct explanation *t)
 
 static void write_remedies(const struct explanation *t)
 {
-
     fprintf(t->out, "What would have fitted: up to %s.\n",
             report_bytes(t->s->would_fit));
     fputs("What would have helped:\n", t->out);

@@ -6,37 +6,35 @@
 
 /* ---- the list ------------------------------------------------------------------ */
 
-bool finding_begin(struct finding_list *list, struct report_text *title,
-                   struct report_text *text)
+bool finding_begin(struct finding_list *list)
 {
-    bool ok = report_text_begin(title);
+    bool ok = report_text_begin(&list->title);
 
-    ok = report_text_begin(text) && ok;
+    ok = report_text_begin(&list->text) && ok;
     if (!ok) {
-        free(report_text_take(title));
-        free(report_text_take(text));
+        free(report_text_take(&list->title));
+        free(report_text_take(&list->text));
         list->failed = true;
     }
     return ok;
 }
 
-void finding_end(struct finding_list *list, struct report_text *title,
-                 struct report_text *text)
+void finding_end(struct finding_list *list)
 {
-    char *a = report_text_take(title);
-    char *b = report_text_take(text);
+    char *title = report_text_take(&list->title);
+    char *text = report_text_take(&list->text);
     struct report_finding *wider = NULL;
 
-    if (a != NULL && b != NULL)
+    if (title != NULL && text != NULL)
         wider = realloc(list->found, (list->count + 1) * sizeof(*wider));
     if (wider == NULL) {
-        free(a);
-        free(b);
+        free(title);
+        free(text);
         list->failed = true;
         return;
     }
     list->found = wider;
-    list->found[list->count++] = (struct report_finding){a, b};
+    list->found[list->count++] = (struct report_finding){title, text};
 }
 
 void report_findings_free(struct report_finding *findings, size_t count)

@@ -8,15 +8,16 @@
 struct finding_list {
     struct report_finding *found;
     size_t count;
-    bool failed; /* out of host memory: the list is incomplete */
+    bool failed;              /* out of host memory: the list is incomplete */
+    struct report_text title; /* of the finding that is being written */
+    struct report_text text;
 };
 
-/* Open both for writing.  False, and recorded in the list: no host memory. */
-bool finding_begin(struct finding_list *list, struct report_text *title,
-                   struct report_text *text);
+/* Open the texts for writing.  False, and recorded in the list: no host
+ * memory. */
+bool finding_begin(struct finding_list *list);
 /* Make a finding of what was written. */
-void finding_end(struct finding_list *list, struct report_text *title,
-                 struct report_text *text);
+void finding_end(struct finding_list *list);
 
 /* findings_state.c: at the peak */
 void find_unused(const struct run_summary *f, struct finding_list *list);

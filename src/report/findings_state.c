@@ -36,30 +36,28 @@ void find_unused(const struct run_summary *f, struct finding_list *list)
                           ? m->reserved - m->allocated - m->pending
                           : 0;
     uint64_t whole = wholly_free(m);
-    struct report_text title;
-    struct report_text text;
 
-    if (!worth(unused, m->reserved) || !finding_begin(list, &title, &text))
+    if (!worth(unused, m->reserved) || !finding_begin(list))
         return;
-    fprintf(title.out, "%s reserved but not in use at the peak",
+    fprintf(list->title.out, "%s reserved but not in use at the peak",
             report_bytes(unused));
-    fprintf(text.out,
+    fprintf(list->text.out,
             "Of %s held from the driver, %.0f %% was unused at the peak, in "
             "%zu block%s.\n",
             report_bytes(m->reserved), report_percent(unused, m->reserved),
             m->gap_count, report_plural(m->gap_count));
     if (whole > 0)
-        fprintf(text.out,
+        fprintf(list->text.out,
                 "%s of it is in entirely free segments, which are released "
                 "before memory runs out.\n",
                 report_bytes(whole < unused ? whole : unused));
     if (unused > whole && worth(f->savable, m->reserved) &&
         !f->lifetimes->snapshot->settings.expandable_segments)
-        fprintf(text.out,
+        fprintf(list->text.out,
                 "%s is in segments that are partly in use; `larder tune` "
                 "replays the settings that might use it.\n",
                 report_bytes(unused - whole));
-    finding_end(list, &title, &text);
+    finding_end(list);
 }
 
 void find_rounding(const struct run_summary *f, struct finding_list *list)
@@ -67,67 +65,44 @@ void find_rounding(const struct run_summary *f, struct finding_list *list)
     const struct moment *m = &f->peak;
     uint64_t lost =
         m->allocated > m->requested ? m->allocated - m->requested : 0;
-    struct report_text title;
-    struct report_text text;
 
-    if (!worth(lost, m->allocated) || !finding_begin(list, &title, &text))
+    if (!worth(lost, m->allocated) || !finding_begin(list))
         return;
-    fprintf(title.out, "%s lost to rounding at the peak", report_bytes(lost));
+    fprintf(list->title.out, "%s lost to rounding at the peak",
+            report_bytes(lost));
     fprintf(
-        text.out,
+        list->text.out,
         "Requests are rounded up to 512 bytes or more, and a cached block may "
         "be a little larger: %zu allocation%s in use, on "
         "average %s each.  Fewer and larger tensors waste less.\n",
         m->live_count, m->live_count == 1 ? " was" : "s were",
         report_bytes(m->requested / m->live_count));
-    finding_end(list, &title, &text);
-}
-
-static uint64_t bytes_of(const struct run_summary *f,
-                         enum report_category category, uint32_t *largest)
-{
-    const struct moment *m = &f->peak;
-    uint64_t sum = 0;
-    uint64_t max = 0;
-    size_t i;
-
-    for (i = 0; i < m->live_count; i++) {
-        const struct lifetime *a = &f->lifetimes->allocs[m->live[i]];
-
-        if (f->categories[m->live[i]] != category ||
-            !moment_in_use(a, m->state))
-            continue;
-        sum += a->rounded;
-        if (a->rounded > max) {
-            max = a->rounded;
-            *largest = m->live[i];
-        }
-    }
-    return sum;
+    finding_end(list);
 }
 
 void find_temporaries(const struct run_summary *f, struct finding_list *list)
 {
     const struct snapshot *s = f->lifetimes->snapshot;
     uint32_t largest = 0;
-    uint64_t bytes = bytes_of(f, REPORT_TEMPORARIES, &largest);
+    uint64_t bytes = moment_bytes_of(&f->peak, f->categories,
+                                     1U << REPORT_TEMPORARIES, &largest);
     const struct lifetime *a;
-    struct report_text title;
-    struct report_text text;
 
-    if (!worth(bytes, f->peak.allocated) || !finding_begin(list, &title, &text))
+    if (!worth(bytes, f->peak.allocated) || !finding_begin(list))
         return;
     a = &f->lifetimes->allocs[largest];
-    fprintf(title.out, "Temporaries take %s of the peak", report_bytes(bytes));
-    fprintf(text.out, "The largest is %s from %s", report_bytes(a->requested),
+    fprintf(list->title.out, "Temporaries take %s of the peak",
+            report_bytes(bytes));
+    fprintf(list->text.out, "The largest is %s from %s",
+            report_bytes(a->requested),
             report_frame(s, report_own_frame(s, a->stack), false));
     if (a->end < f->lifetimes->event_count && a->start != LIFETIME_BEFORE)
-        fprintf(text.out, ", freed after %" PRIu32 " event%s",
+        fprintf(list->text.out, ", freed after %" PRIu32 " event%s",
                 a->end - a->start, report_plural(a->end - a->start));
     fputs(".  Doing that step in smaller parts, or in place, lowers the "
           "peak.\n",
-          text.out);
-    finding_end(list, &title, &text);
+          list->text.out);
+    finding_end(list);
 }
 
 struct stream_share {
@@ -158,21 +133,20 @@ static void add_stranded(const struct run_summary *f, uint32_t stream,
 {
     uint64_t unused =
         share->reserved > share->used ? share->reserved - share->used : 0;
-    struct report_text title;
-    struct report_text text;
 
     /* With a single stream this is ordinary fragmentation. */
     if (share->reserved == f->peak.reserved || unused < share->reserved / 2 ||
-        !worth(unused, f->peak.reserved) || !finding_begin(list, &title, &text))
+        !worth(unused, f->peak.reserved) || !finding_begin(list))
         return;
-    fprintf(title.out, "%s stranded on stream %" PRIu64, report_bytes(unused),
+    fprintf(list->title.out, "%s stranded on stream %" PRIu64,
+            report_bytes(unused),
             snapshot_stream(f->lifetimes->snapshot, stream));
-    fprintf(text.out,
+    fprintf(list->text.out,
             "%s is reserved for that stream, and most of it was free when "
             "the other streams needed the most: freed memory is reused only "
             "on its own stream.\n",
             report_bytes(share->reserved));
-    finding_end(list, &title, &text);
+    finding_end(list);
 }
 
 void find_stranded(const struct run_summary *f, struct finding_list *list)
@@ -193,15 +167,13 @@ void find_stranded(const struct run_summary *f, struct finding_list *list)
 void find_pending(const struct run_summary *f, struct finding_list *list)
 {
     const struct moment *m = &f->peak;
-    struct report_text title;
-    struct report_text text;
 
-    if (!worth(m->pending, m->reserved) || !finding_begin(list, &title, &text))
+    if (!worth(m->pending, m->reserved) || !finding_begin(list))
         return;
-    fprintf(title.out, "%s freed but waiting at the peak",
+    fprintf(list->title.out, "%s freed but waiting at the peak",
             report_bytes(m->pending));
     fputs("record_stream delays the reuse of freed memory until the other "
           "stream has finished with it.  Let that stream catch up earlier.\n",
-          text.out);
-    finding_end(list, &title, &text);
+          list->text.out);
+    finding_end(list);
 }

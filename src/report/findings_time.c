@@ -88,14 +88,13 @@ void find_leaks(const struct run_summary *f, struct finding_list *list)
     const struct snapshot *s = f->lifetimes->snapshot;
     uint32_t largest = 0;
     uint64_t min = finding_leak(f, &largest);
-    struct report_text title;
-    struct report_text text;
 
-    if (min == 0 || !finding_begin(list, &title, &text))
+    if (min == 0 || !finding_begin(list))
         return;
-    fprintf(title.out, "Each iteration leaves %s behind", report_bytes(min));
+    fprintf(list->title.out, "Each iteration leaves %s behind",
+            report_bytes(min));
     fprintf(
-        text.out,
+        list->text.out,
         "In each of %zu iterations at least that much is never freed; the "
         "largest such allocation of the last one: %s from %s.  %s\n",
         f->iterations.count - 3,
@@ -108,7 +107,7 @@ void find_leaks(const struct run_summary *f, struct finding_list *list)
             : "If these are layers, they keep it for later (keys and "
               "values, say); otherwise something keeps a reference, "
               "usually a list of losses or outputs.");
-    finding_end(list, &title, &text);
+    finding_end(list);
 }
 
 /* ---- requests that grow ------------------------------------------------------------ */
@@ -168,8 +167,6 @@ void find_growth(const struct run_summary *f, struct finding_list *list)
 {
     const struct snapshot *s = f->lifetimes->snapshot;
     struct grower *rows = calloc(s->stack_count + 1, sizeof(*rows));
-    struct report_text title;
-    struct report_text text;
     uint32_t stack;
 
     if (rows == NULL) {
@@ -177,18 +174,18 @@ void find_growth(const struct run_summary *f, struct finding_list *list)
         return;
     }
     stack = fastest_grower(f->lifetimes, rows);
-    if (stack != 0 && finding_begin(list, &title, &text)) {
-        fprintf(title.out, "Requests that grow: from %s to %s",
+    if (stack != 0 && finding_begin(list)) {
+        fprintf(list->title.out, "Requests that grow: from %s to %s",
                 report_bytes(rows[stack].best.first),
                 report_bytes(rows[stack].best.last));
-        fprintf(text.out,
+        fprintf(list->text.out,
                 "%s requested %" PRIu32 " times a little more than before: "
                 "the block that each frees is too small for the next.  "
                 "Allocating the final size once, or growing in larger steps, "
                 "avoids that.\n",
                 report_frame(s, report_own_frame(s, stack), false),
                 rows[stack].best.steps);
-        finding_end(list, &title, &text);
+        finding_end(list);
     }
     free(rows);
 }
@@ -241,30 +238,27 @@ void find_late_frees(const struct run_summary *f, struct finding_list *list)
     const struct lifetimes *l = f->lifetimes;
     uint32_t largest = 0;
     uint64_t bytes;
-    struct report_text title;
-    struct report_text text;
 
     /* If memory does not return to the same level repeatedly, what repeats may
      * be a layer, and activations outlive layers. */
     if (f->iterations.count < LATE_ITERATIONS || !f->steady)
         return;
     bytes = late_bytes(f, &largest);
-    if (bytes == 0 || bytes < f->peak.allocated / 20 ||
-        !finding_begin(list, &title, &text))
+    if (bytes == 0 || bytes < f->peak.allocated / 20 || !finding_begin(list))
         return;
     fprintf(
-        title.out,
+        list->title.out,
         "%s at the peak was freed more than an iteration after its allocation",
         report_bytes(bytes));
     fprintf(
-        text.out,
+        list->text.out,
         "The largest is %s from %s: if it is not needed in the next "
         "iteration, deleting it at the end of its own lowers the peak.\n",
         report_bytes(l->allocs[largest].requested),
         report_frame(l->snapshot,
                      report_own_frame(l->snapshot, l->allocs[largest].stack),
                      false));
-    finding_end(list, &title, &text);
+    finding_end(list);
 }
 
 /* ---- the driver ------------------------------------------------------------------------- */
@@ -297,16 +291,14 @@ static struct driver_calls count_driver_calls(const struct lifetimes *l)
 void find_driver_calls(const struct run_summary *f, struct finding_list *list)
 {
     const struct driver_calls n = count_driver_calls(f->lifetimes);
-    struct report_text title;
-    struct report_text text;
 
-    if (n.releases < DRIVER_CALLS || !finding_begin(list, &title, &text))
+    if (n.releases < DRIVER_CALLS || !finding_begin(list))
         return;
-    fprintf(title.out,
+    fprintf(list->title.out,
             "Memory was released to the driver %" PRIu64 " times, in %" PRIu64
             " burst%s",
             n.releases, n.bursts, report_plural(n.bursts));
-    fprintf(text.out,
+    fprintf(list->text.out,
             "%" PRIu64 " driver calls in total, of tens of microseconds or "
             "more each, and a release waits for the device.  %s\n",
             n.all,
@@ -315,5 +307,5 @@ void find_driver_calls(const struct run_summary *f, struct finding_list *list)
                   "that the cache is emptied again and again."
                 : "A burst is one empty_cache, or a request for which the "
                   "cache was emptied.");
-    finding_end(list, &title, &text);
+    finding_end(list);
 }

@@ -21,11 +21,6 @@ const char *report_by_name(enum report_by by)
 
 /* ---- labels ------------------------------------------------------------- */
 
-static bool is_separator(char c)
-{
-    return c == '/' || c == '\\';
-}
-
 /* The last two components of a path. */
 static const char *last_parts(const char *path)
 {
@@ -33,7 +28,7 @@ static const char *last_parts(const char *path)
     const char *before = path;
 
     for (; *path != '\0'; path++) {
-        if (is_separator(*path) && path[1] != '\0') {
+        if (frame_separator(*path) && path[1] != '\0') {
             before = last;
             last = path + 1;
         }
@@ -47,7 +42,7 @@ static void dotted(const char *path, char buf[REPORT_FRAME])
     size_t n = (size_t)report_cut(path, REPORT_FRAME - 1);
 
     for (size_t i = 0; i < n; i++)
-        buf[i] = is_separator(path[i]) ? '.' : path[i];
+        buf[i] = frame_separator(path[i]) ? '.' : path[i];
     buf[n] = '\0';
     if (n > 3 && strcmp(buf + n - 3, ".py") == 0)
         buf[n - 3] = '\0';
@@ -172,16 +167,6 @@ static int compare_labels(const void *a, const void *b)
            (x->group.bytes > y->group.bytes);
 }
 
-static int compare_bytes(const void *a, const void *b)
-{
-    const struct report_group *x = a;
-    const struct report_group *y = b;
-
-    if (x->bytes != y->bytes)
-        return x->bytes < y->bytes ? 1 : -1;
-    return (x->key > y->key) - (x->key < y->key);
-}
-
 static size_t frame_groups_gather(struct labelled **sorted, size_t count,
                                   struct report_group *out)
 {
@@ -225,7 +210,7 @@ bool report_by_merge(const struct snapshot *s, enum report_by by,
     }
     qsort(sorted, *count, sizeof(struct labelled *), compare_labels);
     *count = frame_groups_gather(sorted, *count, lines);
-    qsort(lines, *count, sizeof *lines, compare_bytes);
+    qsort(lines, *count, sizeof *lines, report_groups_by_bytes);
     free(items);
     free(sorted);
     return true;

@@ -44,11 +44,6 @@ static bool ends_with(const char *text, const char *end)
     return n >= m && strcmp(text + n - m, end) == 0;
 }
 
-static bool is_separator(char c)
-{
-    return c == '/' || c == '\\';
-}
-
 /* The part of the path after the last folder of this name, with either kind of
  * separator.  NULL: there is none. */
 static const char *below(const char *path, const char *folder)
@@ -58,7 +53,7 @@ static const char *below(const char *path, const char *folder)
     size_t n = strlen(folder);
 
     while ((at = strstr(at, folder)) != NULL) {
-        if (at > path && is_separator(at[-1]) && is_separator(at[n]))
+        if (at > path && frame_separator(at[-1]) && frame_separator(at[n]))
             found = at + n + 1;
         at += n;
     }
@@ -111,12 +106,12 @@ static bool is_inductor_file(const char *file)
     const char *name =
         n > INDUCTOR_DIGITS + 7 ? file + n - INDUCTOR_DIGITS - 4 : "";
 
-    if (folder != NULL && folder > file && is_separator(folder[-1]))
+    if (folder != NULL && folder > file && frame_separator(folder[-1]))
         return true;
-    return name[0] == 'c' && is_separator(name[-1]) &&
+    return name[0] == 'c' && frame_separator(name[-1]) &&
            strspn(name + 1, "abcdefghijklmnopqrstuvwxyz234567") ==
                INDUCTOR_DIGITS &&
-           strncmp(name - 3, name + 1, 2) == 0 && is_separator(name[-4]);
+           strncmp(name - 3, name + 1, 2) == 0 && frame_separator(name[-4]);
 }
 
 enum frame_kind frame_kind_of(const struct snapshot *s, uint32_t frame)

@@ -21,6 +21,12 @@ enum frame_kind {
  * so that no file makes the search slow. */
 const char *frame_text(const struct snapshot *s, uint32_t string);
 
+/* Between the folders of a file's path. */
+static inline bool frame_separator(char c)
+{
+    return c == '/' || c == '\\';
+}
+
 enum frame_kind frame_kind_of(const struct snapshot *s, uint32_t frame);
 
 /* The name of the installed package that the file belongs to, and its length.

@@ -74,7 +74,7 @@ static void groups_add(struct gathering *g, uint32_t number)
         group->largest = number;
 }
 
-static int by_bytes(const void *a, const void *b)
+int report_groups_by_bytes(const void *a, const void *b)
 {
     const struct report_group *x = a;
     const struct report_group *y = b;
@@ -97,7 +97,7 @@ static void groups_gather(struct gathering *g)
         if (moment_in_use(&g->m->lifetimes->allocs[number], g->m->state))
             groups_add(g, number);
     }
-    qsort(g->groups, g->count, sizeof(*g->groups), by_bytes);
+    qsort(g->groups, g->count, sizeof(*g->groups), report_groups_by_bytes);
     for (i = 0; g->by == GROUP_BY_LINE && i < g->count; i++) {
         if (g->groups[i].key == none)
             g->groups[i].key = UINT32_MAX;

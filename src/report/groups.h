@@ -22,6 +22,9 @@ bool report_groups_make(const struct moment *m, enum group_by by,
                         const uint8_t *categories, struct report_group **out,
                         size_t *count, struct tool_error *error);
 
+/* For qsort: largest first. */
+int report_groups_by_bytes(const void *a, const void *b);
+
 /* The line that holds most of one category, in *frame; UINT32_MAX: unknown.
  * False: no host memory. */
 bool report_main_line(const struct moment *m, const uint8_t *categories,

@@ -6,11 +6,18 @@
 #define LARDER_REPORT_JSON_MEMORY_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include <jansson.h>
 
 #include "trace/tool_error.h"
+
+/* For json_pack's I, whose integers are signed: larger values are clamped. */
+static inline json_int_t json_whole(uint64_t n)
+{
+    return n > INT64_MAX ? INT64_MAX : (json_int_t)n;
+}
 
 /* Start watching the calling thread. */
 void json_memory_watch(void);

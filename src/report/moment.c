@@ -221,3 +221,44 @@ void moment_free(struct moment *m)
     free(m->gaps);
     memset(m, 0, sizeof(*m));
 }
+
+uint64_t moment_bytes_of(const struct moment *m, const uint8_t *categories,
+                         unsigned which, uint32_t *largest)
+{
+    uint64_t sum = 0;
+    uint64_t max = 0;
+
+    for (size_t i = 0; i < m->live_count; i++) {
+        const struct lifetime *a = &m->lifetimes->allocs[m->live[i]];
+
+        if ((which >> categories[m->live[i]] & 1) == 0 ||
+            !moment_in_use(a, m->state))
+            continue;
+        sum += a->rounded;
+        if (largest != NULL && a->rounded > max) {
+            max = a->rounded;
+            *largest = m->live[i];
+        }
+    }
+    return sum;
+}
+
+uint64_t moment_area_free(const struct moment_area *a)
+{
+    uint64_t used = a->allocated + a->pending;
+
+    return used < a->size ? a->size - used : 0;
+}
+
+uint64_t moment_gap_bytes(const struct moment *m, uint64_t *largest)
+{
+    uint64_t sum = 0;
+
+    *largest = 0;
+    for (size_t i = 0; i < m->gap_count; i++) {
+        sum += m->gaps[i].size;
+        if (m->gaps[i].size > *largest)
+            *largest = m->gaps[i].size;
+    }
+    return sum;
+}

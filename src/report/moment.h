@@ -52,4 +52,14 @@ void moment_free(struct moment *m);
 /* Whether allocation a is in use in a state, and not only pending. */
 bool moment_in_use(const struct lifetime *a, uint32_t state);
 
+/* The bytes in use of some categories, a bit for each, and in *largest, unless
+ * it is NULL, the largest such allocation; 0: it stays as it is. */
+uint64_t moment_bytes_of(const struct moment *m, const uint8_t *categories,
+                         unsigned which, uint32_t *largest);
+
+uint64_t moment_area_free(const struct moment_area *a);
+
+/* The bytes in all gaps, and in the largest. */
+uint64_t moment_gap_bytes(const struct moment *m, uint64_t *largest);
+
 #endif

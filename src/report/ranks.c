@@ -47,58 +47,36 @@ const char *report_rank_cause(const char *name)
 static bool find_failure(const struct lifetimes *l, struct report_rank *rank,
                          struct tool_error *error)
 {
+    uint32_t event = lifetimes_failure(l, l->event_count);
     struct shortage s;
 
-    for (uint32_t i = l->event_count; i-- > 0;) {
-        if (l->events[i].action != SNAPSHOT_OOM)
-            continue;
-        if (!shortage_make(l, i, &s, error))
-            return false;
-        rank->asked = s.asked > 0 ? s.asked : 1;
-        rank->cause = cause_name(s.cause);
-        if (l->events[i].stack != 0)
-            report_requester_in(l->snapshot, l->events[i].stack,
-                                rank->requester);
-        moment_free(&s.moment);
+    if (event == UINT32_MAX)
         return true;
-    }
+    if (!shortage_make(l, event, &s, error))
+        return false;
+    rank->asked = s.asked > 0 ? s.asked : 1;
+    rank->cause = cause_name(s.cause);
+    if (l->events[event].stack != 0)
+        report_requester_in(l->snapshot, l->events[event].stack,
+                            rank->requester);
+    moment_free(&s.moment);
     return true;
-}
-
-static void find_rank_holders(const struct run_summary *r,
-                              struct report_rank *rank)
-{
-    while (rank->holder_count < RANK_HOLDERS &&
-           rank->holder_count < r->line_count) {
-        const struct report_group *line = &r->lines[rank->holder_count];
-        struct report_holder *h = &rank->holders[rank->holder_count++];
-
-        h->bytes = line->bytes;
-        h->count = line->count;
-        report_group_label_in(r->lifetimes->snapshot, line, BY_LINE, false,
-                              h->frame);
-    }
 }
 
 static bool make_rank(const struct snapshot *s, struct report_rank *rank,
                       struct tool_error *error)
 {
-    struct lifetimes l;
-    struct run_summary r;
+    struct device_run run;
     bool ok;
 
-    if (!lifetimes_make(s, rank->device, &l, error))
+    if (!device_run_make(s, rank->device, &run, error))
         return false;
-    ok = run_summary_make(&l, &r, error);
-    if (ok) {
-        rank->events = l.event_count;
-        rank->peak_allocated = r.peak_allocated;
-        rank->peak_reserved = r.peak_reserved;
-        find_rank_holders(&r, rank);
-        ok = find_failure(&l, rank, error);
-        run_summary_free(&r);
-    }
-    lifetimes_free(&l);
+    rank->events = run.l.event_count;
+    rank->peak_allocated = run.r.peak_allocated;
+    rank->peak_reserved = run.r.peak_reserved;
+    rank->holder_count = report_holders_of(&run.r, RANK_HOLDERS, rank->holders);
+    ok = find_failure(&run.l, rank, error);
+    device_run_free(&run);
     return ok;
 }
 

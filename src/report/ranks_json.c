@@ -4,11 +4,6 @@
 #include "report/json_memory.h"
 #include "report/ranks.h"
 
-static json_int_t number(uint64_t value)
-{
-    return value > INT64_MAX ? INT64_MAX : (json_int_t)value;
-}
-
 static json_t *rank_json(const struct report_rank *rank)
 {
     json_t *top = json_array();
@@ -17,23 +12,23 @@ static json_t *rank_json(const struct report_rank *rank)
         const struct report_holder *h = &rank->holders[i];
 
         json_array_append_new(
-            top, json_pack("{s:I, s:I, s:s}", "bytes", number(h->bytes),
-                           "count", number(h->count), "frame", h->frame));
+            top, json_pack("{s:I, s:I, s:s}", "bytes", json_whole(h->bytes),
+                           "count", json_whole(h->count), "frame", h->frame));
     }
     return json_pack(
         "{s:o, s:I, s:I, s:I, s:I, s:I, s:s?, s:s?, s:o}", "file",
-        json_memory_name(rank->file), "device", number(rank->device), "events",
-        number(rank->events), "peak_allocated_bytes",
-        number(rank->peak_allocated), "peak_reserved_bytes",
-        number(rank->peak_reserved), "asked_bytes", number(rank->asked),
+        json_memory_name(rank->file), "device", json_whole(rank->device),
+        "events", json_whole(rank->events), "peak_allocated_bytes",
+        json_whole(rank->peak_allocated), "peak_reserved_bytes",
+        json_whole(rank->peak_reserved), "asked_bytes", json_whole(rank->asked),
         "cause", rank->cause, "requester",
         rank->requester[0] != '\0' ? rank->requester : NULL, "top", top);
 }
 
 static json_t *spread_json(struct report_spread s)
 {
-    return json_pack("{s:I, s:I, s:I}", "min", number(s.min), "median",
-                     number(s.median), "max", number(s.max));
+    return json_pack("{s:I, s:I, s:I}", "min", json_whole(s.min), "median",
+                     json_whole(s.median), "max", json_whole(s.max));
 }
 
 static json_t *outliers_json(const struct report_ranks *ranks)
@@ -47,9 +42,10 @@ static json_t *outliers_json(const struct report_ranks *ranks)
             continue;
         json_array_append_new(
             list,
-            json_pack("{s:I, s:I, s:s?, s:I}", "rank", number(i), "over_bytes",
-                      o.over ? number(o.by) : -number(o.by), "frame", o.frame,
-                      "frame_bytes", number(o.frame_by)));
+            json_pack("{s:I, s:I, s:s?, s:I}", "rank", json_whole(i),
+                      "over_bytes",
+                      o.over ? json_whole(o.by) : -json_whole(o.by), "frame",
+                      o.frame, "frame_bytes", json_whole(o.frame_by)));
     }
     return list;
 }
@@ -65,9 +61,9 @@ static json_t *common_json(const struct report_ranks *ranks)
     return json_pack("{s:s?, s:s?, s:I, s:s?, s:I}", "cause",
                      cause.count > 0 ? one->cause : NULL, "requester",
                      named ? one->requester : NULL, "cause_ranks",
-                     number(cause.count), "frame",
+                     json_whole(cause.count), "frame",
                      holder.count > 0 ? other->holders[0].frame : NULL,
-                     "frame_ranks", number(holder.count));
+                     "frame_ranks", json_whole(holder.count));
 }
 
 bool report_ranks_write_json(FILE *out, const struct report_ranks *ranks,
@@ -82,8 +78,8 @@ bool report_ranks_write_json(FILE *out, const struct report_ranks *ranks,
         json_array_append_new(list, rank_json(&ranks->items[i]));
     total =
         json_pack("{s:o, s:I, s:I, s:o, s:o, s:o, s:o}", "ranks", list,
-                  "failed", number(report_ranks_failed(ranks)), "worst",
-                  number(report_ranks_worst(ranks)), "allocated_bytes",
+                  "failed", json_whole(report_ranks_failed(ranks)), "worst",
+                  json_whole(report_ranks_worst(ranks)), "allocated_bytes",
                   spread_json(report_ranks_allocated(ranks)), "reserved_bytes",
                   spread_json(report_ranks_reserved(ranks)), "outliers",
                   outliers_json(ranks), "common", common_json(ranks));

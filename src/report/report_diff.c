@@ -15,11 +15,6 @@
 
 enum { TOP_DIFF = 10, FIGURES_MAX = 16 };
 
-struct side {
-    struct lifetimes l;
-    struct run_summary r;
-};
-
 struct figure {
     const char *name; /* for people */
     const char *key;  /* in the JSON */
@@ -144,7 +139,8 @@ static int by_apart(const void *a, const void *b)
                   ((const struct held *)b)->frame);
 }
 
-static bool report_diff_gather(struct difference *d, const struct side *sides,
+static bool report_diff_gather(struct difference *d,
+                               const struct device_run *sides,
                                struct tool_error *error)
 {
     size_t lines = sides[0].r.line_count + sides[1].r.line_count;
@@ -250,34 +246,21 @@ static json_t *difference_json(const struct difference *d, size_t top)
 
 /* ---- devices ------------------------------------------------------------------------- */
 
-static bool make_side(struct side *side, const struct snapshot *s,
-                      size_t device, struct tool_error *error)
-{
-    if (!lifetimes_make(s, device, &side->l, error))
-        return false;
-    if (run_summary_make(&side->l, &side->r, error))
-        return true;
-    lifetimes_free(&side->l);
-    return false;
-}
-
 static bool report_diff_compare(struct difference *d,
                                 const struct snapshot *const runs[2],
                                 struct tool_error *error)
 {
-    struct side sides[2];
+    struct device_run sides[2];
     bool ok;
 
-    if (!make_side(&sides[0], runs[0], d->device, error))
+    if (!device_run_make(runs[0], d->device, &sides[0], error))
         return false;
-    ok = make_side(&sides[1], runs[1], d->device, error);
+    ok = device_run_make(runs[1], d->device, &sides[1], error);
     if (ok) {
         ok = report_diff_gather(d, sides, error);
-        run_summary_free(&sides[1].r);
-        lifetimes_free(&sides[1].l);
+        device_run_free(&sides[1]);
     }
-    run_summary_free(&sides[0].r);
-    lifetimes_free(&sides[0].l);
+    device_run_free(&sides[0]);
     return ok;
 }
 

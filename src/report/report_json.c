@@ -13,15 +13,8 @@
 
 enum { TOP_JSON = 50 };
 
-/* JSON integers are signed here: larger values are clamped. */
-static json_int_t whole(uint64_t n)
-{
-    return n > INT64_MAX ? INT64_MAX : (json_int_t)n;
-}
-
 static json_t *frame_json(const struct snapshot *s, uint32_t frame)
 {
-
     return json_string(report_frame(s, frame, true));
 }
 
@@ -41,48 +34,34 @@ static json_t *stack_json(const struct snapshot *s, uint32_t stack)
 static json_t *group_json(const struct report_group *g, const char *name,
                           json_t *value)
 {
-    return json_pack("{s:I, s:I, s:I, s:o}", "bytes", whole(g->bytes),
-                     "requested_bytes", whole(g->requested), "count",
-                     whole(g->count), name, value);
+    return json_pack("{s:I, s:I, s:I, s:o}", "bytes", json_whole(g->bytes),
+                     "requested_bytes", json_whole(g->requested), "count",
+                     json_whole(g->count), name, value);
 }
 
-static json_t *lines_json(const struct run_summary *r, size_t top)
+static json_t *category_json(const struct snapshot *s, uint32_t category)
+{
+    (void)s;
+    return json_string(report_category_name((enum report_category)category));
+}
+
+/* A list of groups, whose keys are values of that name. */
+static json_t *keyed_json(const struct snapshot *s,
+                          const struct report_group *groups, size_t count,
+                          const char *name,
+                          json_t *(*value)(const struct snapshot *, uint32_t))
 {
     json_t *list = json_array();
-    size_t i;
 
-    for (i = 0; i < r->line_count && i < top; i++)
+    for (size_t i = 0; i < count; i++)
         json_array_append_new(
-            list,
-            group_json(&r->lines[i], "frame",
-                       frame_json(r->lifetimes->snapshot, r->lines[i].key)));
+            list, group_json(&groups[i], name, value(s, groups[i].key)));
     return list;
 }
 
-static json_t *paths_json(const struct run_summary *r, size_t top)
+static size_t smaller(size_t a, size_t b)
 {
-    json_t *list = json_array();
-    size_t i;
-
-    for (i = 0; i < r->path_count && i < top; i++)
-        json_array_append_new(
-            list,
-            group_json(&r->paths[i], "frames",
-                       stack_json(r->lifetimes->snapshot, r->paths[i].key)));
-    return list;
-}
-
-static json_t *kinds_json(const struct run_summary *r)
-{
-    json_t *list = json_array();
-    size_t i;
-
-    for (i = 0; i < r->kind_count; i++)
-        json_array_append_new(
-            list, group_json(&r->kinds[i], "category",
-                             json_string(report_category_name(
-                                 (enum report_category)r->kinds[i].key))));
-    return list;
+    return a < b ? a : b;
 }
 
 static json_t *column_json(const uint64_t columns[RUN_COLUMNS])
@@ -91,26 +70,21 @@ static json_t *column_json(const uint64_t columns[RUN_COLUMNS])
     size_t i;
 
     for (i = 0; i < RUN_COLUMNS; i++)
-        json_array_append_new(list, json_integer(whole(columns[i])));
+        json_array_append_new(list, json_integer(json_whole(columns[i])));
     return list;
 }
 
 static json_t *fragmentation_json(const struct moment *m)
 {
-    uint64_t largest = 0;
-    uint64_t unused = 0;
-    size_t i;
+    uint64_t largest;
+    uint64_t unused = moment_gap_bytes(m, &largest);
 
-    for (i = 0; i < m->gap_count; i++) {
-        unused += m->gaps[i].size;
-        if (m->gaps[i].size > largest)
-            largest = m->gaps[i].size;
-    }
     return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I}", "reserved_bytes",
-                     whole(m->reserved), "allocated_bytes", whole(m->allocated),
-                     "pending_bytes", whole(m->pending), "free_bytes",
-                     whole(unused), "largest_free_bytes", whole(largest),
-                     "free_pieces", whole(m->gap_count));
+                     json_whole(m->reserved), "allocated_bytes",
+                     json_whole(m->allocated), "pending_bytes",
+                     json_whole(m->pending), "free_bytes", json_whole(unused),
+                     "largest_free_bytes", json_whole(largest), "free_pieces",
+                     json_whole(m->gap_count));
 }
 
 static json_t *ooms_json(const struct run_summary *r, struct tool_error *error)
@@ -132,9 +106,10 @@ static json_t *ooms_json(const struct run_summary *r, struct tool_error *error)
             return NULL;
         }
         json_array_append_new(
-            list, json_pack("{s:I, s:I, s:I, s:s?}", "event", whole(i),
-                            "asked_bytes", whole(e->size), "device_free_bytes",
-                            whole(e->address), "explanation", text));
+            list,
+            json_pack("{s:I, s:I, s:I, s:s?}", "event", json_whole(i),
+                      "asked_bytes", json_whole(e->size), "device_free_bytes",
+                      json_whole(e->address), "explanation", text));
         free(text);
     }
     return list;
@@ -167,7 +142,7 @@ static json_t *actions_json(const struct run_summary *r)
 
     for (i = 0; i < SNAPSHOT_OTHER; i++)
         json_object_set_new(made, snapshot_action_name((enum snapshot_action)i),
-                            json_integer(whole(r->counts[i])));
+                            json_integer(json_whole(r->counts[i])));
     return made;
 }
 
@@ -188,10 +163,11 @@ static json_t *iterations_json(const struct run_summary *r)
     size_t i;
 
     for (i = 0; i < r->iterations.count; i++)
-        json_array_append_new(list, json_pack("{s:I, s:I}", "begin_event",
-                                              whole(r->iterations.begin[i]),
-                                              "peak_allocated_bytes",
-                                              whole(r->iteration_peaks[i])));
+        json_array_append_new(list,
+                              json_pack("{s:I, s:I}", "begin_event",
+                                        json_whole(r->iterations.begin[i]),
+                                        "peak_allocated_bytes",
+                                        json_whole(r->iteration_peaks[i])));
     return list;
 }
 
@@ -215,9 +191,9 @@ static json_t *verdict_json(const struct run_summary *r,
     if (!report_verdict_make(r, &opt->cure, &v, error))
         return NULL;
     o = json_pack("{s:s, s:s, s:s, s:I, s:{s:s, s:I}}", "what", v.what, "who",
-                  v.who, "do", v.advice, "saves_bytes", whole(v.saves),
+                  v.who, "do", v.advice, "saves_bytes", json_whole(v.saves),
                   "saving", "by", v.saves_by, "next_step_bytes",
-                  whole(report_next_step(r)));
+                  json_whole(report_next_step(r)));
     report_verdict_free(&v);
     return o != NULL ? o : json_null();
 }
@@ -255,6 +231,7 @@ static json_t *device_json(const struct run_summary *r,
                            struct tool_error *error)
 {
     const struct lifetimes *l = r->lifetimes;
+    const struct snapshot *s = l->snapshot;
     json_t *ooms = ooms_json(r, error);
     json_t *found = ooms != NULL ? findings_json(r, error) : NULL;
     json_t *verdict = found != NULL ? verdict_json(r, opt, error) : NULL;
@@ -270,25 +247,32 @@ static json_t *device_json(const struct run_summary *r,
         "{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, "
         "s:o, s:o, s:o, s:o, s:o, s:{s:o, s:o, s:o}, s:o, s:o, s:b, s:o, "
         "s:o, s:o, s:b, s:I, s:s}",
-        "device", whole(l->device), "events", whole(l->event_count), "segments",
-        whole(segments_of(l->snapshot, l->device)), "oom_events",
-        whole(r->counts[SNAPSHOT_OOM]), "peak_allocated_bytes",
-        whole(r->peak_allocated), "peak_requested_bytes",
-        whole(r->peak_requested), "peak_reserved_bytes",
-        whole(r->peak_reserved), "peak_event", whole(r->peak_state) - 1,
-        "duration_us", whole(r->duration_us), "driver_time_ns",
-        whole(r->driver_ns), "iterations", whole(r->iterations.count),
-        "unexplained_events", whole((l->overwritten + l->unmatched)), "actions",
-        actions_json(r), "top", lines_json(r, top), "paths", paths_json(r, top),
-        "categories", kinds_json(r), "at_peak", fragmentation_json(&r->peak),
-        "ooms", ooms, "over_time", "requested", column_json(r->requested),
-        "allocated", column_json(r->allocated), "reserved",
-        column_json(r->reserved), "findings", found, "before",
-        json_integer(whole(l->before_count)), "iterations_marked",
-        (int)r->iterations.marked, "iteration_peaks", iterations_json(r),
-        "verdict", verdict, "by", groups, "has_history",
+        "device", json_whole(l->device), "events", json_whole(l->event_count),
+        "segments", json_whole(segments_of(s, l->device)), "oom_events",
+        json_whole(r->counts[SNAPSHOT_OOM]), "peak_allocated_bytes",
+        json_whole(r->peak_allocated), "peak_requested_bytes",
+        json_whole(r->peak_requested), "peak_reserved_bytes",
+        json_whole(r->peak_reserved), "peak_event",
+        json_whole(r->peak_state) - 1, "duration_us",
+        json_whole(r->duration_us), "driver_time_ns", json_whole(r->driver_ns),
+        "iterations", json_whole(r->iterations.count), "unexplained_events",
+        json_whole(l->overwritten + l->unmatched), "actions", actions_json(r),
+        "top",
+        keyed_json(s, r->lines, smaller(top, r->line_count), "frame",
+                   frame_json),
+        "paths",
+        keyed_json(s, r->paths, smaller(top, r->path_count), "frames",
+                   stack_json),
+        "categories",
+        keyed_json(s, r->kinds, r->kind_count, "category", category_json),
+        "at_peak", fragmentation_json(&r->peak), "ooms", ooms, "over_time",
+        "requested", column_json(r->requested), "allocated",
+        column_json(r->allocated), "reserved", column_json(r->reserved),
+        "findings", found, "before", json_integer(json_whole(l->before_count)),
+        "iterations_marked", (int)r->iterations.marked, "iteration_peaks",
+        iterations_json(r), "verdict", verdict, "by", groups, "has_history",
         (int)report_has_history(r), "categories_recorded_bytes",
-        whole(report_told_bytes(r)), "repeats", repeats_name(r));
+        json_whole(report_told_bytes(r)), "repeats", repeats_name(r));
 }
 
 /* ---- the whole report ------------------------------------------------------------ */
@@ -335,22 +319,18 @@ static void report_json_add_device(json_t *total, json_t *device)
     json_array_append_new(json_object_get(total, "devices"), device);
 }
 
-static bool add_number(json_t *total, const struct snapshot *s, size_t number_,
+static bool add_number(json_t *total, const struct snapshot *s, size_t number,
                        const struct report_options *opt,
                        struct tool_error *error)
 {
-    struct lifetimes l;
-    struct run_summary r;
-    json_t *device = NULL;
+    struct device_run run;
+    json_t *device;
 
-    if (!lifetimes_make(s, number_, &l, error))
+    if (!device_run_make(s, number, &run, error))
         return false;
-    if (run_summary_make(&l, &r, error)) {
-        device =
-            device_json(&r, opt, opt->top > 0 ? opt->top : TOP_JSON, error);
-        run_summary_free(&r);
-    }
-    lifetimes_free(&l);
+    device =
+        device_json(&run.r, opt, opt->top > 0 ? opt->top : TOP_JSON, error);
+    device_run_free(&run);
     if (device != NULL)
         report_json_add_device(total, device);
     return device != NULL;
@@ -367,7 +347,7 @@ bool report_write_json(FILE *out, const char *name, const struct snapshot *s,
 
     json_memory_watch();
     total = json_pack("{s:o, s:[], s:I}", "file", json_memory_name(name),
-                      "devices", "lost_events", whole(s->lost_events));
+                      "devices", "lost_events", json_whole(s->lost_events));
     ok = device_list_make(s, NULL, &devices, error);
     for (i = 0; ok && i < devices.count; i++)
         ok = add_number(total, s, devices.numbers[i], opt, error);

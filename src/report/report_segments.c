@@ -39,19 +39,12 @@ static void write_cells(const struct report_writing *w,
     }
 }
 
-static uint64_t area_free(const struct moment_area *a)
-{
-    uint64_t used = a->allocated + a->pending;
-
-    return used < a->size ? a->size - used : 0;
-}
-
 static int by_free(const void *a, const void *b)
 {
     const struct moment_area *const *x = a;
     const struct moment_area *const *y = b;
-    uint64_t free_x = area_free(*x);
-    uint64_t free_y = area_free(*y);
+    uint64_t free_x = moment_area_free(*x);
+    uint64_t free_y = moment_area_free(*y);
 
     if (free_x != free_y)
         return free_x < free_y ? 1 : -1;
@@ -63,7 +56,7 @@ static int by_free(const void *a, const void *b)
 /* Segments of the same size with the same free bytes as the previous one. */
 static bool is_alike(const struct moment_area *a, const struct moment_area *b)
 {
-    return a->size == b->size && area_free(a) == area_free(b);
+    return a->size == b->size && moment_area_free(a) == moment_area_free(b);
 }
 
 static void write_rows(const struct report_writing *w,
@@ -84,7 +77,7 @@ static void write_rows(const struct report_writing *w,
                     alike);
         alike = 0;
         fprintf(w->out, "  %10s, %10s free  ", report_bytes(order[i]->size),
-                report_bytes(area_free(order[i])));
+                report_bytes(moment_area_free(order[i])));
         write_cells(w, order[i]);
         fputs("\n", w->out);
         shown++;
@@ -118,15 +111,9 @@ bool report_write_segments(const struct report_writing *w,
 void report_write_fragmentation(const struct report_writing *w)
 {
     const struct moment *m = &w->r->peak;
-    uint64_t largest = 0;
-    uint64_t unused = 0;
-    size_t i;
+    uint64_t largest;
+    uint64_t unused = moment_gap_bytes(m, &largest);
 
-    for (i = 0; i < m->gap_count; i++) {
-        unused += m->gaps[i].size;
-        if (m->gaps[i].size > largest)
-            largest = m->gaps[i].size;
-    }
     fputs("\nFragmentation at the peak\n", w->out);
     fprintf(w->out,
             "  %s of the reserved memory was free (%.1f %%), in %zu piece%s, "

@@ -351,18 +351,13 @@ bool report_write_verdict(FILE *out, const struct snapshot *s, size_t device,
                           const struct report_options *opt,
                           struct tool_error *error)
 {
-    struct lifetimes l;
-    struct run_summary r;
+    struct device_run run;
     bool ok;
 
-    if (!lifetimes_make(s, device, &l, error))
+    if (!device_run_make(s, device, &run, error))
         return false;
-    ok = run_summary_make(&l, &r, error);
-    if (ok) {
-        ok = write_verdict(&(struct report_writing){out, &r, s, opt, 0}, error);
-        run_summary_free(&r);
-    }
-    lifetimes_free(&l);
+    ok = write_verdict(&(struct report_writing){out, &run.r, s, opt, 0}, error);
+    device_run_free(&run);
     return ok;
 }
 
@@ -447,24 +442,19 @@ static bool write_number(FILE *out, const char *name, const struct snapshot *s,
                          const struct report_options *opt, bool whole,
                          struct share *share, struct tool_error *error)
 {
-    struct lifetimes l;
-    struct run_summary r;
+    struct device_run run;
     bool ok;
 
-    if (!lifetimes_make(s, share->device, &l, error))
+    if (!device_run_make(s, share->device, &run, error))
         return false;
-    ok = run_summary_make(&l, &r, error);
-    if (ok) {
-        share->peak = r.peak_allocated;
-        plain_text_put(out, name);
-        fprintf(out, ", device %zu\n", share->device);
-        ok = write_device(
-            &(struct report_writing){out, &r, s, opt,
-                                     opt->top > 0 ? opt->top : TOP_DEFAULT},
-            whole, error);
-        run_summary_free(&r);
-    }
-    lifetimes_free(&l);
+    share->peak = run.r.peak_allocated;
+    plain_text_put(out, name);
+    fprintf(out, ", device %zu\n", share->device);
+    ok = write_device(
+        &(struct report_writing){out, &run.r, s, opt,
+                                 opt->top > 0 ? opt->top : TOP_DEFAULT},
+        whole, error);
+    device_run_free(&run);
     return ok;
 }
 

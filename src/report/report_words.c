@@ -64,11 +64,6 @@ int64_t report_elapsed(int64_t from, int64_t to)
 
 /* ---- frames ----------------------------------------------------------------- */
 
-static bool is_separator(char c)
-{
-    return c == '/' || c == '\\';
-}
-
 /* A helper of a package that makes this many calls is not what allocated. */
 enum { HELPER_CALLS = 2 };
 
@@ -132,7 +127,7 @@ static const char *after_folders(const struct snapshot *s, uint32_t string)
     if (path[0] == '\0')
         return snapshot_string(s, string);
     for (; *path != '\0'; path++) {
-        if (is_separator(*path) && path[1] != '\0')
+        if (frame_separator(*path) && path[1] != '\0')
             base = path + 1;
     }
     return base;

@@ -21,10 +21,8 @@ bool shortage_may_use(const struct shortage *s, const struct moment_area *a)
 
 static void look_at_area(struct shortage *s, const struct moment_area *a)
 {
-    uint64_t free_bytes = a->size - a->allocated - a->pending;
+    uint64_t free_bytes = moment_area_free(a);
 
-    if (a->allocated + a->pending > a->size)
-        free_bytes = 0;
     s->free_bytes += free_bytes;
     if (a->count == 0)
         s->whole_free += free_bytes;
@@ -101,6 +99,18 @@ bool shortage_make(const struct lifetimes *l, uint32_t event,
     out->would_fit = fits(out);
     out->cause = cause_of(out);
     return true;
+}
+
+uint64_t shortage_needed(const struct shortage *s)
+{
+    return s->moment.allocated + s->moment.pending + s->asked;
+}
+
+uint64_t shortage_missing(const struct shortage *s)
+{
+    uint64_t needed = shortage_needed(s);
+
+    return needed > s->attainable ? needed - s->attainable : s->asked;
 }
 
 bool shortage_of_all(const struct shortage *s)

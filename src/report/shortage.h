@@ -42,6 +42,11 @@ struct shortage {
 bool shortage_make(const struct lifetimes *l, uint32_t event,
                    struct shortage *out, struct tool_error *error);
 
+/* What was asked for and in use, and by how much that is more than there was;
+ * of what would have fitted, the request. */
+uint64_t shortage_needed(const struct shortage *s);
+uint64_t shortage_missing(const struct shortage *s);
+
 /* Whether the request fails under every setting: what was asked for and in use,
  * without any rounding, is more than there was. */
 bool shortage_of_all(const struct shortage *s);

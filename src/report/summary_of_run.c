@@ -242,3 +242,20 @@ void run_summary_free(struct run_summary *r)
     free(r->iteration_peaks);
     memset(r, 0, sizeof(*r));
 }
+
+bool device_run_make(const struct snapshot *s, size_t device,
+                     struct device_run *out, struct tool_error *error)
+{
+    if (!lifetimes_make(s, device, &out->l, error))
+        return false;
+    if (run_summary_make(&out->l, &out->r, error))
+        return true;
+    lifetimes_free(&out->l);
+    return false;
+}
+
+void device_run_free(struct device_run *run)
+{
+    run_summary_free(&run->r);
+    lifetimes_free(&run->l);
+}

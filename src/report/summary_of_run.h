@@ -56,6 +56,17 @@ bool run_summary_make(const struct lifetimes *l, struct run_summary *out,
                       struct tool_error *error);
 void run_summary_free(struct run_summary *r);
 
+/* A device's history with its figures; it stays where it was made. */
+struct device_run {
+    struct lifetimes l;
+    struct run_summary r;
+};
+
+/* False: no host memory; nothing needs to be freed. */
+bool device_run_make(const struct snapshot *s, size_t device,
+                     struct device_run *out, struct tool_error *error);
+void device_run_free(struct device_run *run);
+
 /* The bytes of optimizer state that the next step begins with, beyond those at
  * the peak; 0: none, or memory ran out first. */
 uint64_t report_next_step(const struct run_summary *r);

@@ -20,20 +20,6 @@ bool report_has_history(const struct run_summary *r)
            0;
 }
 
-/* The last failed request.  False: there is none. */
-static bool last_failure(const struct run_summary *r, uint32_t *event)
-{
-    const struct lifetimes *l = r->lifetimes;
-
-    for (uint32_t i = l->event_count; i-- > 0 && r->counts[SNAPSHOT_OOM] > 0;) {
-        if (l->events[i].action == SNAPSHOT_OOM) {
-            *event = i;
-            return true;
-        }
-    }
-    return false;
-}
-
 uint64_t report_allocations_after(const struct run_summary *r, uint32_t event)
 {
     const struct lifetimes *l = r->lifetimes;
@@ -207,11 +193,12 @@ static bool verdict_tell(const struct run_summary *r,
                          struct verdict_texts *t, struct report_verdict *v,
                          struct tool_error *error)
 {
-    uint32_t event;
+    const struct lifetimes *l = r->lifetimes;
+    uint32_t event = lifetimes_failure(l, l->event_count);
 
     v->saves = 0;
     v->saves_by = "none";
-    if (last_failure(r, &event))
+    if (event != UINT32_MAX)
         return write_oom(r, cure, event, t, v, error);
     write_main_holders(r, r->lines, r->line_count, r->peak.allocated,
                        t->who.out);

@@ -464,3 +464,10 @@ uint32_t lifetimes_event_at(const struct lifetimes *l, int64_t time_us)
     }
     return low;
 }
+
+uint32_t lifetimes_failure(const struct lifetimes *l, uint32_t before)
+{
+    while (before > 0 && l->events[before - 1].action != SNAPSHOT_OOM)
+        before--;
+    return before > 0 ? before - 1 : UINT32_MAX;
+}

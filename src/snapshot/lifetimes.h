@@ -86,6 +86,9 @@ uint64_t lifetimes_round(const struct snapshot_settings *settings,
 /* The first event not before a time, by binary search; event_count: none. */
 uint32_t lifetimes_event_at(const struct lifetimes *l, int64_t time_us);
 
+/* The last OOM event before another; UINT32_MAX: there is none. */
+uint32_t lifetimes_failure(const struct lifetimes *l, uint32_t before);
+
 /* Bytes after each event: values[k] is for state k, with event_count + 1
  * values. */
 enum lifetime_curve { CURVE_REQUESTED, CURVE_ALLOCATED, CURVE_RESERVED };

@@ -356,6 +356,28 @@ static void a_failed_undo_leaves_idle_pages_to_the_region(void **state)
     rig_down(&s.rig);
 }
 
+/* A copy fails, and unmapping what was mapped for it too: the next resume has all
+ * it needs, even beyond the limit. */
+static void what_a_failed_resume_left_needs_no_room(void **state)
+{
+    struct scene s = scene_up();
+
+    (void)state;
+    prepare_paused(&s);
+    assert_ok(larder_device_fail(s.rig.dev, LARDER_CALL_copy, 1, 1,
+                                 LARDER_ERR_DEVICE));
+    assert_ok(larder_device_fail(s.rig.dev, LARDER_CALL_unmap, 1, 1,
+                                 LARDER_ERR_DEVICE));
+    assert_result(LARDER_ERR_DEVICE, act_resume(&s));
+    assert_true(scene_info(&s).is_paused);
+    assert_int_equal(scene_info(&s).held_bytes, scene_info(&s).committed_bytes);
+    assert_ok(larder_region_set_limit(s.kv, PAGE));
+    assert_ok(act_resume(&s));
+    contents_verify(&s);
+    assert_ok(larder_region_destroy(s.kv));
+    rig_down(&s.rig);
+}
+
 /* The allocator can be destroyed in that state too. */
 static void a_failed_undo_ends_with_the_allocator(void **state)
 {
@@ -384,6 +406,7 @@ int main(void)
         cmocka_unit_test(
             a_failed_undo_leaves_the_region_paused_with_its_contents),
         cmocka_unit_test(a_failed_undo_leaves_idle_pages_to_the_region),
+        cmocka_unit_test(what_a_failed_resume_left_needs_no_room),
         cmocka_unit_test(a_failed_undo_ends_with_the_allocator),
     };
 

@@ -440,6 +440,22 @@ static void quarantined_memory_does_not_keep_a_tag_awake(void **state)
     }
 }
 
+/* 200 MiB, where 52 are in use and what is freed has a segment of 20. */
+static void quarantined_memory_does_not_keep_a_tag_asleep(void **state)
+{
+    struct rig rig = rig_tagged(0, 2);
+    larder_addr p = tagged(&rig, "t", MIB(190));
+
+    (void)state;
+    at(p)[1] = 5;
+    assert_ok(larder_pause(rig.a, "t", LARDER_PAUSE_KEEP));
+    (void)rig_alloc(&rig, MIB(51));
+    rig_free(&rig, rig_alloc(&rig, MIB(6)));
+    assert_ok(larder_resume(rig.a, "t"));
+    assert_int_equal(at(p)[1], 5);
+    rig_down(&rig);
+}
+
 static void a_stale_address_faults_in_tags(void **state)
 {
     (void)state;
@@ -535,6 +551,7 @@ int main(void)
         cmocka_unit_test(writes_are_reported_before_memory_is_dropped),
         cmocka_unit_test(a_pause_that_fails_drops_nothing),
         cmocka_unit_test(quarantined_memory_does_not_keep_a_tag_awake),
+        cmocka_unit_test(quarantined_memory_does_not_keep_a_tag_asleep),
         cmocka_unit_test(a_stale_address_faults_in_tags),
         cmocka_unit_test(decommitted_memory_faults),
         cmocka_unit_test(a_region_made_beside_a_begun_pool_faults_too),

@@ -10,7 +10,6 @@
 #include "core/pools/tags.h"
 #include "core/segments/cached.h"
 #include "core/segments/segment.h"
-#include "core/state/held.h"
 
 /* ---- preconditions -------------------------------------------------------- */
 
@@ -81,6 +80,7 @@ larder_result larder_pause(larder_allocator *handle, const char *name,
 
 /* ---- resuming ------------------------------------------------------------- */
 
+/* What is cached is released only if there is no room otherwise. */
 static larder_result fill(struct allocator *a, struct segment *s,
                           struct page_span span)
 {
@@ -115,25 +115,15 @@ static larder_result resume_checked(struct allocator *a, const char *name)
     return r == LARDER_OK ? tag_resume(a, tag) : r;
 }
 
-/* Bytes that are missing to resume the tag; 0: its limit forbids it. */
-static uint64_t resume_need(struct allocator *a, const char *name)
-{
-    struct tag *tag;
-    uint64_t need;
-
-    if (larder__tag_find(a, name, &tag) != LARDER_OK)
-        return 0;
-    need = larder__pause_missing(a, tag->pool);
-    return held_allows_owner(a, &tag->pool->holding, need) ? need : 0;
-}
-
-/* Ask other processes to release cached memory. */
+/* Whether to try again. */
 static bool others_help(struct allocator *a, const char *name,
                         struct peers_search *search)
 {
-    uint64_t need = resume_need(a, name);
+    struct tag *tag;
 
-    return need > 0 && larder__peers_help(a, search, need);
+    return larder__tag_find(a, name, &tag) == LARDER_OK &&
+           larder__peers_help_owner(a, &tag->pool->holding, search,
+                                    larder__pause_missing(a, tag->pool));
 }
 
 larder_result larder_resume(larder_allocator *handle, const char *name)

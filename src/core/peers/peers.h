@@ -111,4 +111,9 @@ bool larder__peers_search_again(struct peers *p, struct peers_search *s,
 bool larder__peers_help(struct allocator *a, struct peers_search *s,
                         uint64_t need);
 
+/* The same for memory of a tag or region that lacks `need` bytes, within its
+ * limit and this process's; freed memory that `debug` keeps comes first. */
+bool larder__peers_help_owner(struct allocator *a, const struct holding *h,
+                              struct peers_search *s, uint64_t need);
+
 #endif

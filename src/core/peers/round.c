@@ -5,6 +5,7 @@
 #include "core/history/recording.h"
 #include "core/peers/company.h"
 #include "core/peers/peers.h"
+#include "core/state/held.h"
 #include "core/state/paged.h"
 
 enum {
@@ -145,4 +146,13 @@ bool larder__peers_help(struct allocator *a, struct peers_search *s,
     allocator_lock(a);
     history_reenter(a, call);
     return goes_on;
+}
+
+bool larder__peers_help_owner(struct allocator *a, const struct holding *h,
+                              struct peers_search *s, uint64_t need)
+{
+    if (allocator_make_room(a))
+        return true;
+    return held_allows_owner(a, h, saturating_sub(need, movable_of(a))) &&
+           larder__peers_help(a, s, need);
 }

@@ -14,8 +14,6 @@
 #include "core/pause/pause.h"
 #include "core/peers/peers.h"
 #include "core/region/region_pages.h"
-#include "core/state/held.h"
-#include "core/state/paged.h"
 #include "core/state/shard.h"
 
 struct larder_region {
@@ -163,23 +161,6 @@ static larder_result span_of(const struct region *g, uint64_t offset,
     return LARDER_OK;
 }
 
-/* ---- retrying after reclaim ------------------------------------------------ */
-
-/* `need` bytes are not available: whether to try again because this process or
- * others released memory.  Drops and retakes the locks. */
-static bool has_more(struct allocator *a, const struct region *g,
-                     struct peers_search *search, uint64_t need)
-{
-    uint64_t movable = larder__paged_movable_bytes(a);
-
-    if (allocator_make_room(a))
-        return true;
-    if (!held_allows_owner(a, &g->pool->holding,
-                           need - bits_lesser(need, movable)))
-        return false;
-    return larder__peers_help(a, search, need);
-}
-
 static larder_result region_api_end(struct allocator *a, larder_result r)
 {
     a->stats.num_ooms += r == LARDER_ERR_OUT_OF_MEMORY;
@@ -215,7 +196,8 @@ static larder_result change_whole(struct allocator *a, struct region *g,
     larder_result r = what(a, g, span);
 
     while (r == LARDER_ERR_OUT_OF_MEMORY &&
-           has_more(a, g, &search, span_lack(a, g, span)))
+           larder__peers_help_owner(a, &g->pool->holding, &search,
+                                    span_lack(a, g, span)))
         r = change_again(a, g, span, what);
     return r;
 }
@@ -378,7 +360,8 @@ larder_result larder_region_resume(larder_region *region)
     search = larder__peers_search(a);
     r = resume(a, g);
     while (r == LARDER_ERR_OUT_OF_MEMORY &&
-           has_more(a, g, &search, larder__pause_missing(a, g->pool)))
+           larder__peers_help_owner(a, &g->pool->holding, &search,
+                                    larder__pause_missing(a, g->pool)))
         r = resume(a, g);
     return region_api_end(a, r);
 }

@@ -2,10 +2,8 @@
 
 import ctypes
 
-from larder._finding import VARIABLE, candidates
 from larder._history import HistoryOptions
-
-NAMES = ("liblarder_lab.so", "liblarder_lab.so.0")
+from larder._loading import load
 
 
 class Options(ctypes.Structure):
@@ -132,22 +130,6 @@ class DeviceProperties(ctypes.Structure):
     ]
 
 
-# A letter for each type: that of the result, then those of the arguments ("-":
-# none).
-TYPES = {
-    "v": None,
-    "p": ctypes.c_void_p,  # any pointer: a tensor, an array, an output
-    "s": ctypes.c_char_p,
-    "b": ctypes.c_bool,
-    "i": ctypes.c_int,  # larder_result and the other enumerations too
-    "u": ctypes.c_uint,
-    "q": ctypes.c_int64,
-    "Q": ctypes.c_uint64,
-    "z": ctypes.c_size_t,
-    "d": ctypes.c_double,
-    "n": ctypes.POINTER(ctypes.c_int64),
-}
-
 PROTOTYPES = """
     larder_version s -              larder_policy_parse i sp
     larder_last_error s -
@@ -255,43 +237,11 @@ PROTOTYPES = """
 """
 
 
-def _prototyped(loaded, path):
-    words = iter(PROTOTYPES.split())
-    missing = []
-    for name in words:
-        returns = next(words)
-        takes = next(words)
-        try:
-            function = getattr(loaded, name)
-        except AttributeError:
-            missing.append(name)
-            continue
-        function.restype = TYPES[returns]
-        function.argtypes = [TYPES[letter] for letter in takes.strip("-")]
-    if missing:
-        raise ImportError(
-            f"{path} is of another version than this package: "
-            f"it has no {', '.join(missing[:4])}"
-        )
-    return loaded
-
-
-def _load():
-    tried = []
-    for path in candidates(NAMES):
-        try:
-            # PyDLL keeps the interpreter's lock during a call: most calls take
-            # less time than releasing it would.
-            loaded = ctypes.PyDLL(path)
-        except OSError as error:
-            tried.append(f"  {path}: {error}")
-            continue
-        return _prototyped(loaded, path)
-    raise ImportError(
-        "the library of the lab, liblarder_lab.so, cannot be loaded; "
-        "tried\n" + "\n".join(tried) + "\n"
-        f"Build it with `make`, or set {VARIABLE} to the folder it is in."
-    )
-
-
-library = _load()
+# PyDLL keeps the interpreter's lock during a call: most calls take less time than
+# releasing it would.
+library, _ = load(
+    ctypes.PyDLL,
+    "liblarder_lab",
+    PROTOTYPES,
+    "the library of the lab, liblarder_lab.so,",
+)

@@ -4,9 +4,7 @@ larder.cupy, larder.rmm and larder.onnxruntime are built on it."""
 import ctypes
 import os
 
-from larder._finding import VARIABLE, candidates
-
-NAMES = ("liblarder_adapters.so", "liblarder_adapters.so.0")
+from larder._loading import load
 
 
 class _Options(ctypes.Structure):
@@ -30,76 +28,25 @@ class OrtFunctions(ctypes.Structure):
     ]
 
 
-def _prototypes(library):
-    pointer = ctypes.c_void_p
-    for name, returns, takes in (
-        ("larder_last_error", ctypes.c_char_p, []),
-        ("larder_adapter_open", ctypes.c_int, [pointer, pointer]),
-        ("larder_adapter_close", ctypes.c_int, [pointer]),
-        (
-            "larder_adapter_allocator",
-            ctypes.c_int,
-            [pointer, ctypes.c_int, pointer],
-        ),
-        ("larder_policy_parse", ctypes.c_int, [ctypes.c_char_p, pointer]),
-        ("larder_empty_cache", ctypes.c_int, [pointer]),
-        (
-            "larder_snapshot_write",
-            ctypes.c_int,
-            [pointer, ctypes.c_char_p, pointer],
-        ),
-        (
-            "larder_memory_summary",
-            ctypes.c_int,
-            [pointer, ctypes.c_int, pointer, ctypes.c_size_t, pointer],
-        ),
-        ("larder_cupy_set_stream", None, [ctypes.c_uint64]),
-        (
-            "larder_cupy_malloc",
-            pointer,
-            [pointer, ctypes.c_size_t, ctypes.c_int],
-        ),
-        ("larder_cupy_free", None, [pointer, pointer, ctypes.c_int]),
-        ("larder_rmm_allocate", pointer, [ctypes.c_size_t, pointer, pointer]),
-        (
-            "larder_rmm_deallocate",
-            None,
-            [pointer, ctypes.c_size_t, pointer, pointer],
-        ),
-        (
-            "larder_ort_functions_take",
-            ctypes.c_int,
-            [pointer, ctypes.c_int, ctypes.POINTER(OrtFunctions)],
-        ),
-        (
-            "larder_ort_functions_release",
-            ctypes.c_int,
-            [ctypes.POINTER(OrtFunctions)],
-        ),
-    ):
-        function = getattr(library, name)
-        function.restype = returns
-        function.argtypes = takes
-    return library
+_PROTOTYPES = """
+    larder_last_error s -           larder_policy_parse i sp
+    larder_empty_cache i p          larder_snapshot_write i psp
+    larder_memory_summary i pipzp
 
+    larder_adapter_open i pp        larder_adapter_close i p
+    larder_adapter_allocator i pip
 
-def _load():
-    tried = []
-    for path in candidates(NAMES):
-        try:
-            # PyDLL keeps the interpreter's lock: most calls take less time than
-            # releasing it would.
-            return _prototypes(ctypes.PyDLL(path))
-        except OSError as error:
-            tried.append(f"  {path}: {error}")
-    raise ImportError(
-        "liblarder_adapters.so cannot be loaded; tried\n"
-        + "\n".join(tried)
-        + f"\nBuild it with `make`, or set {VARIABLE} to its folder."
-    )
+    larder_cupy_set_stream v Q      larder_cupy_malloc p pzi
+    larder_cupy_free v ppi
+    larder_rmm_allocate p zpp       larder_rmm_deallocate v pzpp
+    larder_ort_functions_take i pip larder_ort_functions_release i p
+"""
 
-
-library = _load()
+# PyDLL keeps the interpreter's lock: most calls take less time than releasing it
+# would.
+library, _ = load(
+    ctypes.PyDLL, "liblarder_adapters", _PROTOTYPES, "liblarder_adapters.so"
+)
 
 
 class LarderError(RuntimeError):

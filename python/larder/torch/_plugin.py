@@ -2,10 +2,8 @@
 
 import ctypes
 
-from larder._finding import VARIABLE, candidates
-from larder._history import HistoryOptions
-
-NAMES = ("liblarder_torch.so", "liblarder_torch.so.0")
+from larder._history import HistoryOptions  # noqa: F401
+from larder._loading import load
 
 METRICS = (
     "allocation",
@@ -73,79 +71,31 @@ WRITER = ctypes.CFUNCTYPE(
     ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t
 )
 
-_P = ctypes.c_void_p
-_I = ctypes.c_int
-_S = ctypes.c_char_p
+PROTOTYPES = """
+    larder_annotate v s             larder_last_error s -
+    larder_policy_parse i sp        larder_conf_check i s
+    larder_configure i ps           larder_empty_cache i p
+    larder_memory_fraction i pp     larder_set_memory_fraction i pd
+    larder_stats_init_sized v pz    larder_stats_get i pp
+    larder_stats_reset_peak i p     larder_stats_reset_accumulated i p
+    larder_memory_summary i pipzp   larder_history_options_init_sized v pz
+    larder_history_stop i p         larder_history_clear i p
+    larder_snapshot_write i psp     larder_snapshot_write_to i pppp
 
-# Result and argument types of each function.
-PROTOTYPES = {
-    "larder_annotate": (None, _S),
-    "larder_last_error": (_S,),
-    "larder_policy_parse": (_I, _S, _P),
-    "larder_conf_check": (_I, _S),
-    "larder_configure": (_I, _P, _S),
-    "larder_empty_cache": (_I, _P),
-    "larder_memory_fraction": (_I, _P, _P),
-    "larder_set_memory_fraction": (_I, _P, ctypes.c_double),
-    "larder_stats_init_sized": (None, _P, ctypes.c_size_t),
-    "larder_stats_get": (_I, _P, _P),
-    "larder_stats_reset_peak": (_I, _P),
-    "larder_stats_reset_accumulated": (_I, _P),
-    "larder_memory_summary": (_I, _P, _I, _P, ctypes.c_size_t, _P),
-    "larder_history_options_init_sized": (None, _P, ctypes.c_size_t),
-    "larder_history_stop": (_I, _P),
-    "larder_history_clear": (_I, _P),
-    "larder_snapshot_write": (_I, _P, _S, _P),
-    "larder_snapshot_write_to": (_I, _P, WRITER, _P, _P),
-    "larder_torch_configure": (_I, _S, _I, _S),
-    "larder_torch_set_device": (_I, _I, _S),
-    "larder_torch_allocator": (_I, _I, _P),
-    "larder_torch_is_made": (_I, _I),
-    "larder_torch_history_start": (_I, _I, _P, _I),
-    "larder_torch_raises": (_I,),
-    "larder_torch_last_error": (_S,),
-    "larder_torch_error_count": (ctypes.c_uint64,),
-    "larder_torch_random_skip": (_I, _P, ctypes.c_size_t, ctypes.c_uint64),
-    "larder_torch_reset": (None,),
-}
+    larder_torch_configure i sis    larder_torch_set_device i is
+    larder_torch_allocator i ip     larder_torch_is_made i i
+    larder_torch_history_start i ipi
+    larder_torch_raises i -         larder_torch_last_error s -
+    larder_torch_error_count Q -    larder_torch_random_skip i pzQ
+    larder_torch_reset v -
+"""
 
-
-def _prototyped(loaded, path):
-    missing = []
-    for name, (returns, *takes) in PROTOTYPES.items():
-        try:
-            function = getattr(loaded, name)
-        except AttributeError:
-            missing.append(name)
-            continue
-        function.restype = returns
-        function.argtypes = takes
-    if missing:
-        raise ImportError(
-            f"{path} is of another version than this package: "
-            f"it has no {', '.join(missing[:4])}"
-        )
-    return loaded
-
-
-def load():
-    """Load the library.  Returns it and the path it was loaded from."""
-    tried = []
-    for path in candidates(NAMES):
-        try:
-            loaded = ctypes.CDLL(path)
-        except OSError as error:
-            tried.append(f"  {path}: {error}")
-            continue
-        return _prototyped(loaded, path), path
-    raise ImportError(
-        "PyTorch's plug-in, liblarder_torch.so, cannot be loaded; tried\n"
-        + "\n".join(tried)
-        + f"\nBuild it with `make`, or set {VARIABLE} to its folder."
-    )
-
-
-library, path = load()
+library, path = load(
+    ctypes.CDLL,
+    "liblarder_torch",
+    PROTOTYPES,
+    "PyTorch's plug-in, liblarder_torch.so,",
+)
 
 
 def address(name):

@@ -201,7 +201,7 @@ class Tensors(Case):
             assert drawn.to("cuda", torch.int32).eq(0).all().item()
             counts = torch.zeros(1 << 17, dtype=torch.int32, device="cuda")
             for into in (counts, counts.view(torch.float32)):
-                drawn = torch.rand(1 << 17).add_(1)
+                drawn = torch.rand(1 << 17).mul_(0.5).add_(1)
                 assert into.copy_(drawn).long().eq(1).all().item()
             """
         )

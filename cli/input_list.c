@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "complain.h"
+#include "trace/array_room.h"
 #include "trace/ends_with.h"
 #include "trace/tool_error.h"
 
@@ -27,16 +28,8 @@ static bool is_input(const char *name)
 /* Takes ownership of the path, which is malloc'd. */
 static bool push(struct input_list *list, char *path, struct tool_error *error)
 {
-    if (path != NULL && list->count == list->capacity) {
-        size_t wider = list->capacity > 0 ? 2 * list->capacity : 8;
-        char **paths = realloc(list->paths, wider * sizeof *paths);
-
-        if (paths != NULL) {
-            list->paths = paths;
-            list->capacity = wider;
-        }
-    }
-    if (path == NULL || list->count == list->capacity) {
+    if (path == NULL ||
+        !ARRAY_ROOM(list->paths, list->capacity, list->count + 1)) {
         free(path);
         return tool_fail(error, "out of host memory");
     }

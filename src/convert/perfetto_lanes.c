@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "trace/array_room.h"
+
 /* A lane of the stream that is free from `state` on, or a new one.  NULL: no
  * memory. */
 static struct perfetto_lane *find_lane(struct perfetto_lanes *p,
@@ -20,15 +22,8 @@ static struct perfetto_lane *find_lane(struct perfetto_lanes *p,
             return &p->lanes[i];
         order++;
     }
-    if (p->lane_count == p->lane_capacity) {
-        size_t wider = p->lane_capacity > 0 ? 2 * p->lane_capacity : 64;
-        struct perfetto_lane *lanes = realloc(p->lanes, wider * sizeof *lanes);
-
-        if (lanes == NULL)
-            return NULL;
-        p->lanes = lanes;
-        p->lane_capacity = wider;
-    }
+    if (!ARRAY_ROOM(p->lanes, p->lane_capacity, p->lane_count + 1))
+        return NULL;
     lane = &p->lanes[p->lane_count++];
     *lane = (struct perfetto_lane){.stream = stream, .order = order};
     return lane;

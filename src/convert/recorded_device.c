@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "trace/array_room.h"
+
 /* More than any process could have of a card; only the addresses reserved for
  * expandable segments depend on it. */
 #define TOTAL_BYTES_MAX ((uint64_t)256 << 30)
@@ -132,15 +134,8 @@ static bool live_add(struct recorded_device *d, uint64_t address,
 {
     size_t place = live_place(d, address);
 
-    if (d->live_count == d->live_capacity) {
-        size_t wider = d->live_capacity > 0 ? 2 * d->live_capacity : 256;
-        uint64_t *live = realloc(d->live, wider * 2 * sizeof *live);
-
-        if (live == NULL)
-            return false;
-        d->live = live;
-        d->live_capacity = wider;
-    }
+    if (!ARRAY_ROOM(d->live, d->live_capacity, 2 * d->live_count + 2))
+        return false;
     memmove(&d->live[2 * place + 2], &d->live[2 * place],
             (d->live_count - place) * 2 * sizeof *d->live);
     d->live[2 * place] = address;
@@ -386,15 +381,8 @@ static larder_result recorded_event_create(void *self, uint64_t *out)
 {
     struct recorded_device *d = self;
 
-    if (d->mark_count == d->mark_capacity) {
-        size_t wider = d->mark_capacity > 0 ? 2 * d->mark_capacity : 256;
-        struct recorded_mark *marks = realloc(d->marks, wider * sizeof *marks);
-
-        if (marks == NULL)
-            return LARDER_ERR_NO_HOST_MEMORY;
-        d->marks = marks;
-        d->mark_capacity = wider;
-    }
+    if (!ARRAY_ROOM(d->marks, d->mark_capacity, d->mark_count + 1))
+        return LARDER_ERR_NO_HOST_MEMORY;
     d->marks[d->mark_count].wait = WAIT_NONE;
     *out = d->mark_count++;
     return LARDER_OK;

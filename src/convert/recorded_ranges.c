@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "trace/array_room.h"
+
 /* The final state tells the span's pool, or else whether it is made of pages of
  * the large one. */
 static bool is_small(const struct recorded_ranges *r,
@@ -45,16 +47,9 @@ static bool recorded_ranges_add(struct recorded_ranges *r,
 {
     struct recorded_range *range = recorded_ranges_find(r, span);
 
-    if (range == NULL && r->count == r->capacity) {
-        size_t wider = r->capacity > 0 ? 2 * r->capacity : 16;
-        struct recorded_range *list = realloc(r->list, wider * sizeof *list);
-
-        if (list == NULL)
-            return false;
-        r->list = list;
-        r->capacity = wider;
-    }
     if (range == NULL) {
+        if (!ARRAY_ROOM(r->list, r->capacity, r->count + 1))
+            return false;
         range = &r->list[r->count++];
         *range = (struct recorded_range){.base = span->address,
                                          .end = span->address + span->size,

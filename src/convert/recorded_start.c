@@ -6,10 +6,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "trace/array_room.h"
+
 #define SMALL_REQUEST_BYTES ((uint64_t)1 << 20)
 /* A free remainder in the large pool is larger than this; a smaller one belongs
  * to the block before it. */
 #define SLACK_BYTES ((uint64_t)1 << 20)
+
+struct places {
+    larder_addr *at;
+    size_t count;
+    size_t capacity;
+};
 
 struct start {
     struct playback *r;
@@ -18,16 +26,10 @@ struct start {
     size_t span_count;
     uint32_t *blocks; /* allocations present at the start, by address */
     size_t block_count;
-    larder_addr *fillers; /* whole spans; by span, the first of them */
+    struct places fillers; /* whole spans; by span, the first of them */
     size_t *filler_begins;
-    size_t filler_count;
-    size_t filler_capacity;
-    larder_addr *gaps;
-    size_t gap_count;
-    size_t gap_capacity;
-    larder_addr *holes;
-    size_t hole_count;
-    size_t hole_capacity;
+    struct places gaps;
+    struct places holes;
 };
 
 static bool cannot(struct start *s, const char *format, uint64_t address)
@@ -35,22 +37,6 @@ static bool cannot(struct start *s, const char *format, uint64_t address)
     if (s->reason[0] == '\0')
         snprintf(s->reason, RECORDED_TEXT_MAX, format, address);
     return false;
-}
-
-static bool push(struct start *s, larder_addr **list, size_t *count,
-                 size_t *capacity, larder_addr address)
-{
-    if (*count == *capacity) {
-        size_t wider = *capacity > 0 ? 2 * *capacity : 256;
-        larder_addr *grown = realloc(*list, wider * sizeof *grown);
-
-        if (grown == NULL)
-            return cannot(s, "out of host memory", 0);
-        *list = grown;
-        *capacity = wider;
-    }
-    (*list)[(*count)++] = address;
-    return true;
 }
 
 /* ---- the settings ------------------------------------------------------- */
@@ -90,8 +76,7 @@ larder_result playback_free(struct playback *r, uint32_t number)
 static bool recorded_start_take(struct start *s,
                                 const struct segment_span *span, bool is_small,
                                 uint64_t address, uint64_t bytes,
-                                larder_addr **list, size_t *count,
-                                size_t *capacity)
+                                struct places *out)
 {
     while (bytes > 0) {
         uint64_t part = bytes;
@@ -99,11 +84,13 @@ static bool recorded_start_take(struct start *s,
 
         if (is_small && part > SMALL_REQUEST_BYTES)
             part = SMALL_REQUEST_BYTES;
+        if (!ARRAY_ROOM(out->at, out->capacity, out->count + 1))
+            return cannot(s, "out of host memory", 0);
         if (playback_alloc(s->r, part, span->stream, span->pool, &got) !=
-                LARDER_OK ||
-            !push(s, list, count, capacity, got))
+            LARDER_OK)
             return cannot(s, "memory at 0x%" PRIx64 " cannot be rebuilt",
                           address);
+        out->at[out->count++] = got;
         if (got != address)
             return cannot(s, "memory at 0x%" PRIx64 " came elsewhere", address);
         address += part;
@@ -234,21 +221,19 @@ static bool fill_hole(struct start *s, size_t index)
         return cannot(s, "the range at 0x%" PRIx64 " is more than one",
                       range->base);
     return recorded_start_take(s, span, range->is_small, from,
-                               span->address - from, &s->holes, &s->hole_count,
-                               &s->hole_capacity);
+                               span->address - from, &s->holes);
 }
 
 static bool fill_span(struct start *s, size_t index)
 {
     const struct segment_span *span = s->spans[index];
 
-    s->filler_begins[index] = s->filler_count;
+    s->filler_begins[index] = s->fillers.count;
     if (is_expandable(span) && !fill_hole(s, index))
         return false;
     s->r->device->start_address = span->address;
     return recorded_start_take(s, span, span_is_small(s, span), span->address,
-                               span->size, &s->fillers, &s->filler_count,
-                               &s->filler_capacity);
+                               span->size, &s->fillers);
 }
 
 static bool fill_spans(struct start *s)
@@ -261,7 +246,7 @@ static bool fill_spans(struct start *s)
         if (!fill_span(s, i))
             return false;
     }
-    s->filler_begins[s->span_count] = s->filler_count;
+    s->filler_begins[s->span_count] = s->fillers.count;
     return true;
 }
 
@@ -271,7 +256,7 @@ static bool lay_gap(struct start *s, const struct segment_span *span,
                     uint64_t from, uint64_t to)
 {
     return recorded_start_take(s, span, span_is_small(s, span), from, to - from,
-                               &s->gaps, &s->gap_count, &s->gap_capacity);
+                               &s->gaps);
 }
 
 /* The size of the block up to `limit`, where the next one begins or the span
@@ -315,7 +300,7 @@ static bool lay_span(struct start *s, size_t index, size_t *next)
     uint64_t end = span->address + span->size;
     uint64_t at = span->address;
 
-    if (!free_all(s, s->fillers + s->filler_begins[index],
+    if (!free_all(s, s->fillers.at + s->filler_begins[index],
                   s->filler_begins[index + 1] - s->filler_begins[index]))
         return false;
     for (; *next < s->block_count; ++*next) {
@@ -394,9 +379,9 @@ static bool free_pending(struct start *s)
 /* Unmap the holes before anything else is free. */
 static bool open_holes(struct start *s)
 {
-    if (s->hole_count == 0)
+    if (s->holes.count == 0)
         return true;
-    return free_all(s, s->holes, s->hole_count) &&
+    return free_all(s, s->holes.at, s->holes.count) &&
            (larder_empty_cache(s->r->allocator) == LARDER_OK ||
             cannot(s, "unmapped parts cannot be rebuilt", 0));
 }
@@ -409,13 +394,13 @@ bool recorded_start_build(struct playback *r, char *reason)
     reason[0] = '\0';
     r->device->is_start = true;
     ok = collect(&s) && fill_spans(&s) && lay_spans(&s) && open_holes(&s) &&
-         free_all(&s, s.gaps, s.gap_count) && free_pending(&s);
+         free_all(&s, s.gaps.at, s.gaps.count) && free_pending(&s);
     r->device->is_start = false;
     free(s.spans);
     free(s.blocks);
-    free(s.fillers);
+    free(s.fillers.at);
     free(s.filler_begins);
-    free(s.gaps);
-    free(s.holes);
+    free(s.gaps.at);
+    free(s.holes.at);
     return ok;
 }

@@ -9,21 +9,15 @@
 #include "report/frame_groups.h"
 #include "report/frame_kind.h"
 #include "report/report_words.h"
+#include "trace/array_room.h"
 
 enum { DEPTH_MAX = 64 };
 
 /* 0: no host memory. */
 static uint32_t add_node(struct call_tree *t, uint32_t frame)
 {
-    if (t->count == t->capacity) {
-        size_t wider = t->capacity > 0 ? 2 * t->capacity : 256;
-        struct call_node *nodes = realloc(t->nodes, wider * sizeof *nodes);
-
-        if (nodes == NULL)
-            return 0;
-        t->nodes = nodes;
-        t->capacity = wider;
-    }
+    if (!ARRAY_ROOM(t->nodes, t->capacity, t->count + 1))
+        return 0;
     t->nodes[t->count] = (struct call_node){.frame = frame};
     return (uint32_t)t->count++;
 }

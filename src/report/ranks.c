@@ -8,6 +8,7 @@
 #include "report/shortage.h"
 #include "report/summary_of_run.h"
 #include "snapshot/device_list.h"
+#include "trace/array_room.h"
 
 /* ---- one rank ----------------------------------------------------------- */
 
@@ -85,16 +86,8 @@ struct report_rank *report_ranks_new(struct report_ranks *out, const char *file,
 {
     char *name = strdup(file);
 
-    if (name != NULL && out->count == out->capacity) {
-        size_t wider = out->capacity > 0 ? 2 * out->capacity : 8;
-        struct report_rank *items = realloc(out->items, wider * sizeof *items);
-
-        if (items != NULL) {
-            out->items = items;
-            out->capacity = wider;
-        }
-    }
-    if (name == NULL || out->count == out->capacity) {
+    if (name == NULL ||
+        !ARRAY_ROOM(out->items, out->capacity, out->count + 1)) {
         free(name);
         tool_set_error(error, "not enough host memory for the ranks");
         return NULL;

@@ -6,6 +6,7 @@
 
 #include "snapshot/address_map.h"
 #include "snapshot/spans.h"
+#include "trace/array_room.h"
 
 struct walk {
     struct lifetimes *out;
@@ -22,15 +23,8 @@ static struct lifetime *append(struct walk *w)
     struct lifetimes *l = w->out;
     struct lifetime *made;
 
-    if (l->alloc_count == w->capacity) {
-        size_t wider = w->capacity > 0 ? w->capacity * 2 : 1024;
-
-        made = realloc(l->allocs, wider * sizeof(*made));
-        if (made == NULL)
-            return NULL;
-        l->allocs = made;
-        w->capacity = wider;
-    }
+    if (!ARRAY_ROOM(l->allocs, w->capacity, l->alloc_count + 1))
+        return NULL;
     made = &l->allocs[l->alloc_count++];
     memset(made, 0, sizeof(*made));
     made->end = l->event_count;

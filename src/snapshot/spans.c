@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "trace/array_room.h"
+
 static struct segment_span *live_span(const struct span_set *set, size_t i)
 {
     return &set->out->spans[set->order[i]];
@@ -42,30 +44,11 @@ static size_t first_after(const struct span_set *set, uint64_t address)
     return low;
 }
 
-static bool reserve(void **array, size_t *capacity, size_t needed, size_t each)
-{
-    size_t wider = *capacity > 0 ? *capacity * 2 : 256;
-    void *moved;
-
-    if (needed <= *capacity)
-        return true;
-    moved = realloc(*array, wider * each);
-    if (moved == NULL)
-        return false;
-    *array = moved;
-    *capacity = wider;
-    return true;
-}
-
 /* Append a span to the list of all.  Returns its number, or UINT32_MAX. */
 static uint32_t append(struct span_set *set, const struct segment_span *span)
 {
-    void *spans = set->out->spans;
-
-    if (!reserve(&spans, &set->capacity, set->out->span_count + 1,
-                 sizeof(*span)))
+    if (!ARRAY_ROOM(set->out->spans, set->capacity, set->out->span_count + 1))
         return UINT32_MAX;
-    set->out->spans = spans;
     set->out->spans[set->out->span_count] = *span;
     return (uint32_t)set->out->span_count++;
 }
@@ -73,13 +56,11 @@ static uint32_t append(struct span_set *set, const struct segment_span *span)
 static bool insert(struct span_set *set, size_t at,
                    const struct segment_span *span)
 {
-    void *order = set->order;
     uint32_t number = append(set, span);
 
     if (number == UINT32_MAX ||
-        !reserve(&order, &set->order_capacity, set->live + 1, sizeof(uint32_t)))
+        !ARRAY_ROOM(set->order, set->order_capacity, set->live + 1))
         return false;
-    set->order = order;
     memmove(set->order + at + 1, set->order + at,
             (set->live - at) * sizeof(*set->order));
     set->order[at] = number;

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "trace/array_room.h"
+
 void trace_init(struct trace *t)
 {
     memset(t, 0, sizeof *t);
@@ -16,49 +18,9 @@ void trace_free(struct trace *t)
     trace_init(t);
 }
 
-/* Make room for `more` items of `size` bytes after `count`; doubles the
- * array. */
-static bool array_grow(void **array, size_t *capacity, size_t count,
-                       size_t more, size_t size)
-{
-    size_t wanted = *capacity < 1024 ? 1024 : *capacity;
-    void *grown;
-
-    if (count + more <= *capacity)
-        return true;
-    while (wanted < count + more)
-        wanted *= 2;
-    if (wanted > SIZE_MAX / size)
-        return false;
-    grown = realloc(*array, wanted * size);
-    if (grown == NULL)
-        return false;
-    *array = grown;
-    *capacity = wanted;
-    return true;
-}
-
-static bool ops_grow(struct trace *t)
-{
-    void *ops = t->ops;
-    bool ok = array_grow(&ops, &t->op_capacity, t->op_count, 1, sizeof *t->ops);
-
-    t->ops = ops;
-    return ok;
-}
-
-static bool labels_grow(struct trace *t, size_t more)
-{
-    void *labels = t->labels;
-    bool ok = array_grow(&labels, &t->label_capacity, t->label_bytes, more, 1);
-
-    t->labels = labels;
-    return ok;
-}
-
 bool trace_append(struct trace *t, const struct trace_op *op)
 {
-    if (!ops_grow(t))
+    if (!ARRAY_ROOM(t->ops, t->op_capacity, t->op_count + 1))
         return false;
     t->ops[t->op_count++] = *op;
     t->counted_ops++;
@@ -73,7 +35,8 @@ bool trace_append_mark(struct trace *t, const char *label, size_t length)
 {
     struct trace_op op = {.bytes = t->label_bytes, .kind = TRACE_MARK};
 
-    if (!ops_grow(t) || !labels_grow(t, length + 1))
+    if (!ARRAY_ROOM(t->ops, t->op_capacity, t->op_count + 1) ||
+        !ARRAY_ROOM(t->labels, t->label_capacity, t->label_bytes + length + 1))
         return false;
     memcpy(t->labels + t->label_bytes, label, length);
     t->labels[t->label_bytes + length] = '\0';

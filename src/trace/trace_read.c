@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "trace/array_room.h"
 #include "trace/trace_lines.h"
 
 enum { FIELDS_MAX = 3, QUOTE_MAX = 40 };
@@ -249,15 +250,8 @@ static bool id_allocate(struct reader *r, uint32_t id)
                          "ID %" PRIu32 " is not the next; expected ID %zu "
                          "(IDs are dense from 0)",
                          id, next);
-    if (next == r->freed_capacity) {
-        size_t capacity = next == 0 ? 4096 : 2 * next;
-        unsigned char *grown = realloc(r->freed, capacity);
-
-        if (grown == NULL)
-            return trace_read_no_memory(r);
-        r->freed = grown;
-        r->freed_capacity = capacity;
-    }
+    if (!ARRAY_ROOM(r->freed, r->freed_capacity, next + 1))
+        return trace_read_no_memory(r);
     r->freed[id] = 0;
     return true;
 }

@@ -8,6 +8,7 @@
 
 #include "replay/replay.h"
 #include "snapshot/snapshot_conf.h"
+#include "trace/array_room.h"
 #include "trace/trace_source.h"
 
 struct adding {
@@ -43,15 +44,8 @@ static struct tune_input *tune_input_grow(struct adding *a)
 {
     struct tune_inputs *in = a->out;
 
-    if (in->count == in->capacity) {
-        size_t wider = in->capacity > 0 ? 2 * in->capacity : 8;
-        struct tune_input *items = realloc(in->items, wider * sizeof *items);
-
-        if (items == NULL)
-            return NULL;
-        in->items = items;
-        in->capacity = wider;
-    }
+    if (!ARRAY_ROOM(in->items, in->capacity, in->count + 1))
+        return NULL;
     memset(&in->items[in->count], 0, sizeof in->items[in->count]);
     return &in->items[in->count++];
 }

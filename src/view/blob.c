@@ -4,10 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "trace/array_room.h"
+
 enum {
     LINE_TRIPLES = 1024,
     VARINT_MAX = 10, /* bytes of a 64-bit number */
-    BLOB_FIRST = 65536,
     TABLE_FIRST = 1024 /* slots; a power of two */
 };
 
@@ -19,19 +20,8 @@ void blob_free(struct blob *b)
 
 static bool blob_make_room(struct blob *b)
 {
-    size_t wider = b->capacity > 0 ? b->capacity * 2 : BLOB_FIRST;
-    unsigned char *moved;
-
-    if (b->capacity - b->size >= VARINT_MAX)
-        return true;
-    moved = realloc(b->bytes, wider);
-    if (moved == NULL) {
-        b->failed = true;
-        return false;
-    }
-    b->bytes = moved;
-    b->capacity = wider;
-    return true;
+    b->failed = !ARRAY_ROOM(b->bytes, b->capacity, b->size + VARINT_MAX);
+    return !b->failed;
 }
 
 static void blob_put(struct blob *b, uint64_t number)

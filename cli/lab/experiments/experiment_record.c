@@ -9,6 +9,7 @@
 
 #include "experiment.h"
 #include "lab/lab_history.h"
+#include "trace/array_room.h"
 
 static const char *const figure_names[EXP_FIGURES] = {
     [EXP_SMI] = "nvidia-smi",
@@ -33,22 +34,6 @@ static char *text_of(const char *format, va_list args)
     return text;
 }
 
-/* Make room for one more item of `each` bytes.  False: no host memory. */
-static bool room_for_one(void **array, size_t count, size_t *room, size_t each)
-{
-    size_t more = *room == 0 ? 16 : *room * 2;
-    void *grown;
-
-    if (count < *room)
-        return true;
-    grown = realloc(*array, more * each);
-    if (grown == NULL)
-        return false;
-    *array = grown;
-    *room = more;
-    return true;
-}
-
 static bool no_host_memory(struct exp *e)
 {
     return exp_fail(e, "no host memory for the record");
@@ -59,11 +44,9 @@ static struct exp_step *step_add(struct exp *e, const char *format,
                                  va_list args)
 {
     struct exp_step step = {0};
-    void *steps = e->steps;
 
-    if (!room_for_one(&steps, e->step_count, &e->step_room, sizeof step))
+    if (!ARRAY_ROOM(e->steps, e->step_room, e->step_count + 1))
         return NULL;
-    e->steps = steps;
     step.statement = text_of(format, args);
     if (step.statement == NULL)
         return NULL;
@@ -147,18 +130,15 @@ uint64_t exp_figure_of(const lab_memory *m, enum exp_figure figure)
 static bool check_add(struct exp *e, char *what, enum exp_unit unit,
                       uint64_t expected, uint64_t seen)
 {
-    void *checks = e->checks;
-
     if (e->only_shown) {
         free(what);
         return true;
     }
-    if (what == NULL || !room_for_one(&checks, e->check_count, &e->check_room,
-                                      sizeof *e->checks)) {
+    if (what == NULL ||
+        !ARRAY_ROOM(e->checks, e->check_room, e->check_count + 1)) {
         free(what);
         return no_host_memory(e);
     }
-    e->checks = checks;
     e->checks[e->check_count++] = (struct exp_check){
         .what = what,
         .unit = unit,

@@ -1,0 +1,17 @@
+/* array_room.h - arrays that grow. */
+#ifndef LARDER_TRACE_ARRAY_ROOM_H
+#define LARDER_TRACE_ARRAY_ROOM_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Have room for `needed` items in an array, which may move.  False: no host
+ * memory; the array is as before. */
+#define ARRAY_ROOM(items, capacity, needed)                                    \
+    ((needed) <= (capacity) ||                                                 \
+     array_room(&(items), &(capacity), (needed), sizeof *(items)))
+
+/* At least double the array that *items, a pointer of any type, points to. */
+bool array_room(void *items, size_t *capacity, size_t needed, size_t size);
+
+#endif

@@ -8,7 +8,7 @@
  *
  * Blocks of a class are not ordered: exact best fit with the lowest address,
  * which trees of blocks give, was no better on any of forty programs
- * (docs/POLICY.md). */
+ * (docs/notes/policy.md). */
 #ifndef LARDER_CORE_HEAP_FIT_H
 #define LARDER_CORE_HEAP_FIT_H
 

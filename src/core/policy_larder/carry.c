@@ -18,14 +18,14 @@ enum { HOST_ALIGN = 4096 };
 
 static void run_add(struct carry *c, size_t page)
 {
-    struct carried *last = c->count == 0 ? NULL : &c->runs[c->count - 1];
+    struct carry_run *last = c->count == 0 ? NULL : &c->runs[c->count - 1];
 
     if (last != NULL && last->begin + last->pages == page) {
         last->pages++;
         return;
     }
     larder__assert(c->count < c->capacity);
-    c->runs[c->count++] = (struct carried){.begin = page, .pages = 1};
+    c->runs[c->count++] = (struct carry_run){.begin = page, .pages = 1};
 }
 
 size_t larder__carry_used(struct allocator *a, const struct block *first,
@@ -67,12 +67,12 @@ static larder_result remap_by_device(struct allocator *a)
     larder_result r = larder__scratch_ensure(a);
 
     if (r == LARDER_OK)
-        r = larder__carry_create(a);
+        r = larder__carry_new_create(a);
     if (r == LARDER_OK)
         r = larder__scratch_copy(a);
     if (r == LARDER_OK)
-        r = larder__carried_unmap(a);
-    return r == LARDER_OK ? larder__carry_map(a) : r;
+        r = larder__carry_old_unmap(a);
+    return r == LARDER_OK ? larder__carry_new_map(a) : r;
 }
 
 static larder_result remap_by_host(struct allocator *a)
@@ -83,16 +83,17 @@ static larder_result remap_by_host(struct allocator *a)
     c->host = larder__host_alloc_aligned(HOST_ALIGN, pages_bytes(c->used));
     if (c->host == NULL)
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
-    r = larder__carry_copy(a, LARDER_COPY_TO_HOST);
+    r = larder__carry_host_copy(a, LARDER_COPY_TO_HOST);
     if (r == LARDER_OK)
-        r = larder__carried_unmap(a);
+        r = larder__carry_old_unmap(a);
     if (r == LARDER_OK)
-        r = larder__carried_release(a);
+        r = larder__carry_old_release(a);
     if (r == LARDER_OK)
-        r = larder__carry_create(a);
+        r = larder__carry_new_create(a);
     if (r == LARDER_OK)
-        r = larder__carry_map(a);
-    return r == LARDER_OK ? larder__carry_copy(a, LARDER_COPY_TO_DEVICE) : r;
+        r = larder__carry_new_map(a);
+    return r == LARDER_OK ? larder__carry_host_copy(a, LARDER_COPY_TO_DEVICE)
+                          : r;
 }
 
 /* The device may have less room than expected.  New handles that were created
@@ -174,13 +175,13 @@ static larder_result go_back(struct allocator *a)
     struct carry *c = &a->larder->carry;
     larder_result r;
 
-    r = larder__carry_unmap(a);
+    r = larder__carry_new_unmap(a);
     if (r != LARDER_OK)
         return r;
-    larder__carry_release(a);
-    r = larder__carried_remake(a);
+    larder__carry_new_release(a);
+    r = larder__carry_old_remake(a);
     if (r == LARDER_OK)
-        r = larder__carried_map(a);
+        r = larder__carry_old_map(a);
     if (r != LARDER_OK)
         return r;
     larder__assert(c->made == 0 && c->mapped == 0);
@@ -191,9 +192,9 @@ static larder_result go_back(struct allocator *a)
     return LARDER_OK;
 }
 
-/* Take the addresses out of use, until undoing the move succeeds.  After a lack
- * of memory callers would try other ways, and tell of the last one only: this is
- * none. */
+/* Take the addresses out of use until undoing the move succeeds.  Callers take
+ * OUT_OF_MEMORY as leave to try other steps and would lose this error, so it
+ * becomes ERR_DEVICE. */
 static larder_result withhold(struct allocator *a, larder_result r)
 {
     const struct carry *c = &a->larder->carry;

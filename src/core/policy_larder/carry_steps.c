@@ -49,14 +49,15 @@ static larder_result copy(struct allocator *a, uint64_t base,
     return r;
 }
 
-larder_result larder__carry_copy(struct allocator *a, larder_copy_kind kind)
+larder_result larder__carry_host_copy(struct allocator *a,
+                                      larder_copy_kind kind)
 {
     return copy(a, (uint64_t)(uintptr_t)a->larder->carry.host, kind);
 }
 
 /* ---- the new handles ------------------------------------------------------- */
 
-larder_result larder__carry_create(struct allocator *a)
+larder_result larder__carry_new_create(struct allocator *a)
 {
     struct carry *c = &a->larder->carry;
     larder_result r = LARDER_OK;
@@ -70,7 +71,7 @@ larder_result larder__carry_create(struct allocator *a)
     return r;
 }
 
-void larder__carry_release(struct allocator *a)
+void larder__carry_new_release(struct allocator *a)
 {
     struct carry *c = &a->larder->carry;
 
@@ -84,7 +85,7 @@ void larder__carry_release(struct allocator *a)
     }
 }
 
-larder_result larder__carry_map(struct allocator *a)
+larder_result larder__carry_new_map(struct allocator *a)
 {
     struct carry *c = &a->larder->carry;
     larder_result r = LARDER_OK;
@@ -103,7 +104,7 @@ larder_result larder__carry_map(struct allocator *a)
     return r;
 }
 
-larder_result larder__carry_unmap(struct allocator *a)
+larder_result larder__carry_new_unmap(struct allocator *a)
 {
     struct carry *c = &a->larder->carry;
     larder_result r = LARDER_OK;
@@ -119,7 +120,7 @@ larder_result larder__carry_unmap(struct allocator *a)
 
 /* ---- the old handle -------------------------------------------------------- */
 
-larder_result larder__carried_unmap(struct allocator *a)
+larder_result larder__carry_old_unmap(struct allocator *a)
 {
     struct carry *c = &a->larder->carry;
     larder_result r =
@@ -131,7 +132,7 @@ larder_result larder__carried_unmap(struct allocator *a)
     return r;
 }
 
-larder_result larder__carried_release(struct allocator *a)
+larder_result larder__carry_old_release(struct allocator *a)
 {
     struct carry *c = &a->larder->carry;
     larder_result r =
@@ -143,7 +144,7 @@ larder_result larder__carried_release(struct allocator *a)
     return r;
 }
 
-larder_result larder__carried_remake(struct allocator *a)
+larder_result larder__carry_old_remake(struct allocator *a)
 {
     struct carry *c = &a->larder->carry;
     larder_result r;
@@ -156,7 +157,7 @@ larder_result larder__carried_remake(struct allocator *a)
     return r;
 }
 
-larder_result larder__carried_map(struct allocator *a)
+larder_result larder__carry_old_map(struct allocator *a)
 {
     struct carry *c = &a->larder->carry;
     larder_addr addr = page_at(c->segment, c->begin);
@@ -173,7 +174,7 @@ larder_result larder__carried_map(struct allocator *a)
     if (!c->is_usable)
         r = larder__device_set_access(a->device, addr, bytes);
     if (r == LARDER_OK && c->is_blank)
-        r = larder__carry_copy(a, LARDER_COPY_TO_DEVICE);
+        r = larder__carry_host_copy(a, LARDER_COPY_TO_DEVICE);
     if (r == LARDER_OK)
         c->is_usable = true;
     return r;

@@ -14,26 +14,27 @@ static inline larder_addr carry_place(const struct carry *c, size_t i)
 }
 
 /* Copy all used pages to host memory or back, and wait. */
-larder_result larder__carry_copy(struct allocator *a, larder_copy_kind kind);
+larder_result larder__carry_host_copy(struct allocator *a,
+                                      larder_copy_kind kind);
 
 /* ---- the new handles ------------------------------------------------------ */
 
-larder_result larder__carry_create(struct allocator *a);
+larder_result larder__carry_new_create(struct allocator *a);
 /* Release the new handles, none of which is mapped.  The caller has made room
  * for orphans. */
-void larder__carry_release(struct allocator *a);
+void larder__carry_new_release(struct allocator *a);
 /* Map the new handles at the addresses of their runs, with access. */
-larder_result larder__carry_map(struct allocator *a);
-larder_result larder__carry_unmap(struct allocator *a);
+larder_result larder__carry_new_map(struct allocator *a);
+larder_result larder__carry_new_unmap(struct allocator *a);
 
 /* ---- the old handle ------------------------------------------------------- */
 
-larder_result larder__carried_unmap(struct allocator *a);
-larder_result larder__carried_release(struct allocator *a);
+larder_result larder__carry_old_unmap(struct allocator *a);
+larder_result larder__carry_old_release(struct allocator *a);
 /* Create the handle again if it was released. */
-larder_result larder__carried_remake(struct allocator *a);
+larder_result larder__carry_old_remake(struct allocator *a);
 /* Map the handle where it was, with access and contents. */
-larder_result larder__carried_map(struct allocator *a);
+larder_result larder__carry_old_map(struct allocator *a);
 
 /* ---- scratch addresses ---------------------------------------------------- */
 

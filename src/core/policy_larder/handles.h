@@ -54,8 +54,7 @@ bool larder__handles_smallest(const struct allocator *a, size_t from,
  * with as few excess pages as possible. */
 void larder__handles_drop(struct allocator *a, size_t pages);
 
-/* The same of those beyond `pages`: mostly of what became loose since there were
- * so many. */
+/* Release loose handles until at most `pages` pages are loose. */
 void larder__handles_keep(struct allocator *a, size_t pages);
 
 #endif

@@ -57,7 +57,7 @@ struct spots {
 };
 
 /* Adjacent pages in use, and the handle their contents are copied to. */
-struct carried {
+struct carry_run {
     size_t begin; /* the first, as an index in the segment's pages */
     size_t pages;
     uint64_t handle; /* the new handle */
@@ -73,7 +73,7 @@ struct carry {
     bool is_mapped;
     bool is_usable; /* access is set and the contents are valid */
     bool is_blank;  /* the handle was created anew; `host` has the contents */
-    struct carried *runs;
+    struct carry_run *runs;
     size_t count; /* of them */
     size_t capacity;
     size_t used;   /* pages in all of them */
@@ -90,7 +90,7 @@ struct larder {
     struct carry carry;
     struct spots spots;  /* found by the last search */
     size_t capacity;     /* of both lists: at least the pages held */
-    uint64_t refused_at; /* bytes held when the device last refused */
+    uint64_t refused_at; /* more cannot be held: the device refused */
 };
 
 #endif

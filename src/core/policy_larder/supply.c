@@ -282,8 +282,8 @@ static larder_result find_gaps(struct allocator *a, const struct request *q,
     return r;
 }
 
-/* The device may have less room than the plan counted on.  Then all there is was
- * found out (refused_at), and a plan that does without it is made. */
+/* The device may have less room than the plan counted on.  A refusal lowers the
+ * room that is assumed (refused_at), and the next plan does with that. */
 static larder_result supply_move(struct allocator *a, struct request *q,
                                  struct gap gaps[GAPS_MAX], size_t count)
 {

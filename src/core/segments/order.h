@@ -10,7 +10,7 @@
  *
  * A private pool that is lent (larder_pool_lend()) serves requests of another
  * stream with blocks in place.  The pool's heaps are then in order on that
- * stream as well, and so that it stays the only one (lend.c):
+ * stream as well; three rules keep it to that one stream (lend.c):
  *   - a block is lent after the work on its heap's stream;
  *   - lending ends after the work on the stream lent to;
  *   - what leaves the pool meanwhile waits for both.

@@ -13,7 +13,8 @@
  *
  * Locks: the allocator's and those of its shards.  Functions of core expect all
  * of them held unless they say otherwise.  User callbacks run without locks,
- * except for the filters of private pools and the visitors of larder_walk(). */
+ * except for the filters of private pools, the visitors of larder_walk() and
+ * what holds work back during a migration. */
 #ifndef LARDER_CORE_STATE_ALLOCATOR_H
 #define LARDER_CORE_STATE_ALLOCATOR_H
 

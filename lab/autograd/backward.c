@@ -167,8 +167,7 @@ static bool fits(const struct lab__edge *edge, const lab_tensor *t)
 static larder_result trim(const struct lab__edge *edge, lab_tensor *whole,
                           lab_tensor **out)
 {
-    LAB__OWNED lab_tensor *summed = NULL;
-    LAB__OWNED lab_tensor *typed = NULL;
+    LAB__OWNED lab_tensor *summed = NULL, *typed = NULL;
 
     LAB__TRY(lab__sum_to(whole, edge->ndim, edge->sizes, &summed));
     LAB__TRY(lab_to_dtype(summed, (lab_dtype)edge->dtype, &typed));
@@ -338,28 +337,25 @@ static larder_result start_check(const lab_tensor *t, const lab_tensor *grad)
     char want[LAB__SHAPE_TEXT], got[LAB__SHAPE_TEXT];
 
     if (!lab_requires_grad(t)) {
-        return lab__fail(LARDER_ERR_INVALID,
-                         "backward: the tensor does not require a gradient "
-                         "and has no grad_fn");
+        return lab__invalid("backward: the tensor does not require a gradient "
+                            "and has no grad_fn");
     }
     if (grad == NULL) {
         return lab_numel(t) == 1
                    ? LARDER_OK
-                   : lab__fail(LARDER_ERR_INVALID,
-                               "backward: a gradient can be made up only for "
-                               "tensors of one element, not of sizes %s",
-                               lab__shape_text(t->ndim, t->sizes, want));
+                   : lab__invalid("backward: a gradient can be made up only "
+                                  "for tensors of one element, not of sizes %s",
+                                  lab__shape_text(t->ndim, t->sizes, want));
     }
     if (!lab__same_sizes(t, grad)) {
-        return lab__fail(LARDER_ERR_INVALID,
-                         "backward: the gradient has sizes %s, the tensor %s",
-                         lab__shape_text(grad->ndim, grad->sizes, got),
-                         lab__shape_text(t->ndim, t->sizes, want));
+        return lab__invalid(
+            "backward: the gradient has sizes %s, the tensor %s",
+            lab__shape_text(grad->ndim, grad->sizes, got),
+            lab__shape_text(t->ndim, t->sizes, want));
     }
     if (grad->kind != LAB_FLOAT32) {
-        return lab__fail(LARDER_ERR_INVALID,
-                         "backward: the gradient is %s, not float32",
-                         lab__dtype_name((lab_dtype)grad->dtype));
+        return lab__invalid("backward: the gradient is %s, not float32",
+                            lab__dtype_name((lab_dtype)grad->dtype));
     }
     return lab__check_place("backward", t, grad);
 }
@@ -409,8 +405,8 @@ static larder_result captures_find(struct capture *captures,
 
         LAB__TRY(lab__node_of(inputs[i], &c->node, &c->output));
         if (c->node == NULL) {
-            return lab__fail(LARDER_ERR_INVALID,
-                             "grad: input %d does not require a gradient", i);
+            return lab__invalid("grad: input %d does not require a gradient",
+                                i);
         }
     }
     return LARDER_OK;

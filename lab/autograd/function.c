@@ -82,10 +82,9 @@ static larder_result outputs_check(const lab_function *what)
 
         if (t != NULL && t->kind == LAB_FLOAT32 && lab_is_leaf(t) &&
             lab_requires_grad(t))
-            return lab__fail(LARDER_ERR_INVALID,
-                             "%s: a leaf that requires grad is being used in "
-                             "an operation in place",
-                             what->name);
+            return lab__invalid("%s: a leaf that requires grad is being used "
+                                "in an operation in place",
+                                what->name);
     }
     return LARDER_OK;
 }
@@ -94,9 +93,8 @@ static larder_result function_check(const lab_function *what)
 {
     if (what->size == sizeof *what)
         return LARDER_OK;
-    return lab__fail(LARDER_ERR_INVALID,
-                     "lab_function of %zu bytes, this library's has %zu",
-                     what->size, sizeof *what);
+    return lab__invalid("lab_function of %zu bytes, this library's has %zu",
+                        what->size, sizeof *what);
 }
 
 larder_result lab_function_record(lab *l, const lab_function *what)

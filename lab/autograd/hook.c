@@ -82,9 +82,8 @@ static void hook_append(struct lab_hook **list, struct lab_hook *hook)
 static larder_result hook_new(const lab_tensor *t, struct lab_hook **out)
 {
     if (!lab_requires_grad(t))
-        return lab__fail(LARDER_ERR_INVALID,
-                         "a hook is for tensors that require a gradient; this "
-                         "one does not");
+        return lab__invalid(
+            "a hook is for tensors that require a gradient; this one does not");
     *out = lab__host_zeroed(sizeof **out);
     return *out != NULL ? LARDER_OK : lab__fail_host(sizeof **out);
 }
@@ -141,20 +140,18 @@ static larder_result replacement_check(const lab_tensor *grad,
 
     if (made->dtype != grad->dtype ||
         made->storage->place != grad->storage->place) {
-        return lab__fail(LARDER_ERR_INVALID,
-                         "a hook made a gradient of type %s on %s from one of "
-                         "type %s on %s",
-                         lab__dtype_name((lab_dtype)made->dtype),
-                         lab__place_name(made->storage->place),
-                         lab__dtype_name((lab_dtype)grad->dtype),
-                         lab__place_name(grad->storage->place));
+        return lab__invalid(
+            "a hook made a gradient of type %s on %s from one of type %s on %s",
+            lab__dtype_name((lab_dtype)made->dtype),
+            lab__place_name(made->storage->place),
+            lab__dtype_name((lab_dtype)grad->dtype),
+            lab__place_name(grad->storage->place));
     }
     if (lab__same_sizes(grad, made))
         return LARDER_OK;
-    return lab__fail(LARDER_ERR_INVALID,
-                     "a hook made a gradient of sizes %s from one of %s",
-                     lab__shape_text(made->ndim, made->sizes, got),
-                     lab__shape_text(grad->ndim, grad->sizes, want));
+    return lab__invalid("a hook made a gradient of sizes %s from one of %s",
+                        lab__shape_text(made->ndim, made->sizes, got),
+                        lab__shape_text(grad->ndim, grad->sizes, want));
 }
 
 static larder_result hook_run(struct lab_hook *hook, lab_tensor **grad)

@@ -56,16 +56,15 @@ larder_result lab_set_requires_grad(lab_tensor *t, bool on)
 
     if (!lab_is_leaf(t)) {
         return on ? LARDER_OK
-                  : lab__fail(LARDER_ERR_INVALID,
-                              "requires_grad can be switched off for leaves "
-                              "only; this tensor comes from %s: use detach()",
-                              lab_grad_fn_name(t));
+                  : lab__invalid(
+                        "requires_grad can be switched off for leaves only; "
+                        "this tensor comes from %s: use detach()",
+                        lab_grad_fn_name(t));
     }
     if (on && t->kind != LAB_FLOAT32) {
-        return lab__fail(LARDER_ERR_INVALID,
-                         "only tensors of floating point can require "
-                         "gradients, not %s",
-                         lab__dtype_name((lab_dtype)t->dtype));
+        return lab__invalid(
+            "only tensors of floating point can require gradients, not %s",
+            lab__dtype_name((lab_dtype)t->dtype));
     }
     if (!on && t->meta == NULL)
         return LARDER_OK;
@@ -100,23 +99,21 @@ static larder_result grad_check(const lab_tensor *t, const lab_tensor *grad)
     char want[LAB__SHAPE_TEXT], got[LAB__SHAPE_TEXT];
 
     if (grad == t) {
-        return lab__fail(LARDER_ERR_INVALID,
-                         "a tensor cannot be its own gradient");
+        return lab__invalid("a tensor cannot be its own gradient");
     }
     if (grad->dtype != t->dtype || grad->storage->place != t->storage->place) {
-        return lab__fail(LARDER_ERR_INVALID,
-                         "the gradient given is %s on %s, the tensor %s on %s",
-                         lab__dtype_name((lab_dtype)grad->dtype),
-                         lab__place_name(grad->storage->place),
-                         lab__dtype_name((lab_dtype)t->dtype),
-                         lab__place_name(t->storage->place));
+        return lab__invalid(
+            "the gradient given is %s on %s, the tensor %s on %s",
+            lab__dtype_name((lab_dtype)grad->dtype),
+            lab__place_name(grad->storage->place),
+            lab__dtype_name((lab_dtype)t->dtype),
+            lab__place_name(t->storage->place));
     }
     if (lab__same_sizes(t, grad))
         return LARDER_OK;
-    return lab__fail(LARDER_ERR_INVALID,
-                     "the gradient given has sizes %s, the tensor %s",
-                     lab__shape_text(grad->ndim, grad->sizes, got),
-                     lab__shape_text(t->ndim, t->sizes, want));
+    return lab__invalid("the gradient given has sizes %s, the tensor %s",
+                        lab__shape_text(grad->ndim, grad->sizes, got),
+                        lab__shape_text(t->ndim, t->sizes, want));
 }
 
 /* A gradient is stored without its own history, so that no chain of gradients
@@ -146,9 +143,8 @@ larder_result lab_retain_grad(lab_tensor *t)
     struct lab__meta *meta = t->meta;
 
     if (!lab_requires_grad(t)) {
-        return lab__fail(LARDER_ERR_INVALID,
-                         "retain_grad() is for tensors that require a "
-                         "gradient; this one does not");
+        return lab__invalid("retain_grad() is for tensors that require a "
+                            "gradient; this one does not");
     }
     if (meta->grad_fn == NULL || meta->retains_grad)
         return LARDER_OK;

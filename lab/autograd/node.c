@@ -98,8 +98,7 @@ larder_result lab__node_check(const struct lab__node *node)
     char shape[LAB__SHAPE_TEXT];
 
     if (node->was_released) {
-        return lab__fail(
-            LARDER_ERR_INVALID,
+        return lab__invalid(
             "backward through the graph a second time: what %s saved was let "
             "go by the first; keep it with retain_graph=True",
             node->name);
@@ -108,8 +107,7 @@ larder_result lab__node_check(const struct lab__node *node)
         const lab_tensor *t = node->saved[i];
 
         if (t != NULL && t->storage->version != node->version[i]) {
-            return lab__fail(
-                LARDER_ERR_INVALID,
+            return lab__invalid(
                 "a tensor that the gradient needs was modified in place: of "
                 "sizes %s, saved by %s at version %u, now at version %u",
                 lab__shape_text(t->ndim, t->sizes, shape), node->name,

@@ -52,8 +52,7 @@ static larder_result make_leaf(lab_tensor *input, lab_tensor **out)
 
 static larder_result backward(const struct lab__back *b)
 {
-    LAB__OWNED lab_tensor *leaf = NULL;
-    LAB__OWNED lab_tensor *out = NULL;
+    LAB__OWNED lab_tensor *leaf = NULL, *out = NULL;
 
     LAB__TRY(make_leaf(lab__saved(b, 0), &leaf));
     LAB__TRY(run_recorded(b->node->extra, leaf, &out));

@@ -105,9 +105,7 @@ larder_result lab_mul(lab_tensor *a, lab_tensor *b, lab_tensor **out)
 static larder_result divisor_grad(lab_tensor *grad, lab_tensor *a,
                                   lab_tensor *b, lab_tensor **out)
 {
-    LAB__OWNED lab_tensor *minus = NULL;
-    LAB__OWNED lab_tensor *once = NULL;
-    LAB__OWNED lab_tensor *twice = NULL;
+    LAB__OWNED lab_tensor *minus = NULL, *once = NULL, *twice = NULL;
 
     LAB__TRY(lab_neg(grad, &minus));
     LAB__TRY(lab_div(a, b, &once));

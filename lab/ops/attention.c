@@ -39,9 +39,7 @@ static larder_result scores_of(lab_tensor *q, lab_tensor *k, lab_tensor **out)
 static larder_result weights_of(lab_tensor *q, lab_tensor *k, bool causal,
                                 lab_tensor **out)
 {
-    LAB__OWNED lab_tensor *masked = NULL;
-    LAB__OWNED lab_tensor *scaled = NULL;
-    LAB__OWNED lab_tensor *scores = NULL;
+    LAB__OWNED lab_tensor *masked = NULL, *scaled = NULL, *scores = NULL;
 
     LAB__TRY(scores_of(q, k, &scores));
     LAB__TRY(
@@ -60,10 +58,9 @@ larder_result lab_attention(lab_tensor *q, lab_tensor *k, lab_tensor *v,
     LAB__OWNED lab_tensor *weights = NULL;
 
     if (q->ndim < 2 || k->ndim < 2 || v->ndim < 2) {
-        return lab__fail(LARDER_ERR_INVALID,
-                         "attention: queries, keys and values need at least 2 "
-                         "dimensions, they have %d, %d and %d",
-                         q->ndim, k->ndim, v->ndim);
+        return lab__invalid("attention: queries, keys and values need at least "
+                            "2 dimensions, they have %d, %d and %d",
+                            q->ndim, k->ndim, v->ndim);
     }
     LAB__TRY(weights_of(q, k, causal, &weights));
     return lab_matmul(weights, v, out);

@@ -25,9 +25,7 @@ static larder_result conv2d_back(const struct lab__back *b)
 {
     const int64_t *integer = b->node->integer;
     lab_tensor **results = b->results;
-    LAB__OWNED lab_tensor *grad = NULL;
-    LAB__OWNED lab_tensor *a = NULL;
-    LAB__OWNED lab_tensor *w = NULL;
+    LAB__OWNED lab_tensor *grad = NULL, *a = NULL, *w = NULL;
     lab_window win;
 
     LAB__TRY(lab__nn_dense(b->grads[0], &grad));
@@ -55,9 +53,8 @@ static larder_result bias_check(const lab_tensor *w, const lab_tensor *b)
     LAB__TRY(lab__nn_check_ndim("conv2d", "the bias", b, 1));
     if (b->sizes[0] == w->sizes[0])
         return LARDER_OK;
-    return lab__fail(LARDER_ERR_INVALID,
-                     "conv2d: a bias of %lld for %lld output channels",
-                     (long long)b->sizes[0], (long long)w->sizes[0]);
+    return lab__invalid("conv2d: a bias of %lld for %lld output channels",
+                        (long long)b->sizes[0], (long long)w->sizes[0]);
 }
 
 static larder_result inputs_check(const lab_tensor *a, const lab_tensor *w,
@@ -68,10 +65,9 @@ static larder_result inputs_check(const lab_tensor *a, const lab_tensor *w,
     LAB__TRY(lab__nn_check_ndim("conv2d", "the input", a, 4));
     LAB__TRY(lab__nn_check_ndim("conv2d", "the weight", w, 4));
     if (a->sizes[1] != w->sizes[1])
-        return lab__fail(LARDER_ERR_INVALID,
-                         "conv2d: the weight is for %lld channels, the input "
-                         "has %lld",
-                         (long long)w->sizes[1], (long long)a->sizes[1]);
+        return lab__invalid(
+            "conv2d: the weight is for %lld channels, the input has %lld",
+            (long long)w->sizes[1], (long long)a->sizes[1]);
     return b != NULL ? bias_check(w, b) : LARDER_OK;
 }
 
@@ -79,18 +75,15 @@ static larder_result window_check(const lab_tensor *a, const lab_tensor *w,
                                   int stride, int padding)
 {
     if (stride < 1 || padding < 0)
-        return lab__fail(LARDER_ERR_INVALID,
-                         "conv2d: stride %d and padding %d: must be at least 1 "
-                         "and 0",
-                         stride, padding);
+        return lab__invalid(
+            "conv2d: stride %d and padding %d: must be at least 1 and 0",
+            stride, padding);
     for (int i = 2; i < 4; i++) {
         if (w->sizes[i] == 0 ||
             a->sizes[i] + 2 * (int64_t)padding < w->sizes[i])
-            return lab__fail(LARDER_ERR_INVALID,
-                             "conv2d: a kernel of %lld does not fit %lld with "
-                             "padding %d",
-                             (long long)w->sizes[i], (long long)a->sizes[i],
-                             padding);
+            return lab__invalid(
+                "conv2d: a kernel of %lld does not fit %lld with padding %d",
+                (long long)w->sizes[i], (long long)a->sizes[i], padding);
     }
     return LARDER_OK;
 }

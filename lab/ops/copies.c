@@ -69,8 +69,7 @@ static larder_result to_copy(lab_tensor *t, lab_dtype dtype, lab_place place,
 larder_result lab_to(lab_tensor *t, lab_place place, lab_tensor **out)
 {
     if (place != LAB_HOST && place != LAB_DEVICE)
-        return lab__fail(LARDER_ERR_INVALID, "to: no such place: %d",
-                         (int)place);
+        return lab__invalid("to: no such place: %d", (int)place);
     if (place != t->storage->place)
         return to_copy(t, (lab_dtype)t->dtype, place, out);
     *out = lab_ref(t);
@@ -80,8 +79,7 @@ larder_result lab_to(lab_tensor *t, lab_place place, lab_tensor **out)
 larder_result lab_to_dtype(lab_tensor *t, lab_dtype dtype, lab_tensor **out)
 {
     if (lab__dtype_bytes(dtype) == 0)
-        return lab__fail(LARDER_ERR_INVALID, "to: no such dtype: %d",
-                         (int)dtype);
+        return lab__invalid("to: no such dtype: %d", (int)dtype);
     if (dtype != (lab_dtype)t->dtype)
         return to_copy(t, dtype, t->storage->place, out);
     *out = lab_ref(t);

@@ -27,8 +27,7 @@ static larder_result dropout_back(const struct lab__back *b)
 static larder_result dropout(lab_tensor *a, double p, lab_tensor **out)
 {
     const double scale = 1.0 / (1.0 - p);
-    LAB__OWNED lab_tensor *made = NULL;
-    LAB__OWNED lab_tensor *mask = NULL;
+    LAB__OWNED lab_tensor *made = NULL, *mask = NULL;
 
     LAB__TRY(lab__tensor_new(lab_session(a), LAB_BOOL, lab_place_of(a),
                              lab_ndim(a), lab_sizes(a), &mask));
@@ -63,8 +62,7 @@ larder_result lab_dropout(lab_tensor *a, double p, bool training,
 {
     LAB__TRY(lab__check_float("dropout", a));
     if (!(p >= 0 && p <= 1))
-        return lab__fail(LARDER_ERR_INVALID,
-                         "dropout: the probability %g is not in [0, 1]", p);
+        return lab__invalid("dropout: the probability %g is not in [0, 1]", p);
     if (p == 0 || !training || lab_numel(a) == 0) {
         *out = lab_ref(a);
         return LARDER_OK;

@@ -9,8 +9,7 @@ static larder_result index_back(const struct lab__back *b)
 {
     const struct lab__edge *edge = &b->node->edge[0];
     lab_tensor *g = b->grads[0];
-    LAB__OWNED lab_tensor *whole = NULL;
-    LAB__OWNED lab_tensor *grad = NULL;
+    LAB__OWNED lab_tensor *whole = NULL, *grad = NULL;
 
     LAB__TRY(lab_zeros(b->node->session, (lab_dtype)g->dtype, g->storage->place,
                        edge->ndim, edge->sizes, &whole));
@@ -24,19 +23,17 @@ static larder_result index_check(const lab_tensor *t, const lab_tensor *index)
     if (t->storage->session != index->storage->session)
         return lab__check_place("index", t, index);
     if (index->kind != LAB_INT64) {
-        return lab__fail(LARDER_ERR_INVALID,
-                         "index: indices must be int64, these are %s",
-                         lab__dtype_name((lab_dtype)index->dtype));
+        return lab__invalid("index: indices must be int64, these are %s",
+                            lab__dtype_name((lab_dtype)index->dtype));
     }
     if (t->storage->place == LAB_HOST && index->storage->place == LAB_DEVICE) {
-        return lab__fail(LARDER_ERR_INVALID,
-                         "index: indices should be on the same device as the "
-                         "indexed tensor (cpu), or on the cpu");
+        return lab__invalid("index: indices should be on the same device as "
+                            "the indexed tensor (cpu), or on the cpu");
     }
     if (t->ndim == 0 || t->ndim - 1 + index->ndim > LAB_MAX_DIMS) {
-        return lab__fail(LARDER_ERR_INVALID,
-                         "index: %d dimensions of indices for a tensor of %d",
-                         index->ndim, t->ndim);
+        return lab__invalid(
+            "index: %d dimensions of indices for a tensor of %d", index->ndim,
+            t->ndim);
     }
     return LARDER_OK;
 }
@@ -59,9 +56,7 @@ larder_result lab__rows_of(const lab_tensor *t, const lab_tensor *index,
 /* Indices on the host are copied to the rows' place, as in PyTorch. */
 larder_result lab_index_rows(lab_tensor *t, lab_tensor *index, lab_tensor **out)
 {
-    LAB__OWNED lab_tensor *made = NULL;
-    LAB__OWNED lab_tensor *near_index = NULL;
-    LAB__OWNED lab_tensor *near = NULL;
+    LAB__OWNED lab_tensor *made = NULL, *near_index = NULL, *near = NULL;
     LAB__OWNED lab_tensor *dense = NULL;
     int64_t value;
 
@@ -72,10 +67,10 @@ larder_result lab_index_rows(lab_tensor *t, lab_tensor *index, lab_tensor **out)
     LAB__TRY(lab__nn_dense(t, &dense));
     if (lab__index_outside(near_index, -t->sizes[0], t->sizes[0], NULL,
                            &value)) {
-        return lab__fail(LARDER_ERR_INVALID,
-                         "index %" PRId64 " is out of bounds for dimension 0 "
-                         "with size %" PRId64,
-                         value, t->sizes[0]);
+        return lab__invalid(
+            "index %" PRId64
+            " is out of bounds for dimension 0 with size %" PRId64,
+            value, t->sizes[0]);
     }
     LAB__TRY(lab__rows_of(dense, near_index, &made));
     return lab__recorded(&(struct lab__recording){.name = "IndexBackward0",

@@ -14,10 +14,9 @@ static larder_result history_check(const char *op, lab_tensor *a)
     const struct lab__storage *s = a->storage;
 
     if (lab_is_leaf(a) && lab_requires_grad(a)) {
-        return lab__fail(LARDER_ERR_INVALID,
-                         "%s: a leaf that requires grad is being used in an "
-                         "in-place operation; do it under no_grad",
-                         op);
+        return lab__invalid("%s: a leaf that requires grad is being used in an "
+                            "in-place operation; do it under no_grad",
+                            op);
     }
     if (s->refs - s->saved == 1)
         return LARDER_OK;
@@ -100,11 +99,10 @@ static larder_result overlap_check(const char *op, const lab_tensor *a,
     if ((lab_address(a) == lab_address(b) && end_of(a) == end_of(b)) ||
         lab_address(a) >= end_of(b) || lab_address(b) >= end_of(a))
         return LARDER_OK;
-    return lab__fail(LARDER_ERR_INVALID,
-                     "%s: unsupported operation: some elements of the input "
-                     "tensor and the written-to tensor refer to a single "
-                     "memory location; clone() one of them first",
-                     op);
+    return lab__invalid("%s: unsupported operation: some elements of the input "
+                        "tensor and the written-to tensor refer to a single "
+                        "memory location; clone() one of them first",
+                        op);
 }
 
 static bool broadcasts_to(const struct lab__operands *o, const lab_tensor *a)
@@ -127,18 +125,16 @@ static larder_result take_other(const char *op, lab_tensor *a, lab_tensor *b,
 
     if (a->kind != LAB_FLOAT32 &&
         (b->kind == LAB_FLOAT32 || a->dtype == LAB_BOOL)) {
-        return lab__fail(LARDER_ERR_INVALID,
-                         "%s: the result, %s, can't be cast to %s", op,
-                         lab__dtype_name((lab_dtype)b->dtype),
-                         lab__dtype_name((lab_dtype)a->dtype));
+        return lab__invalid("%s: the result, %s, can't be cast to %s", op,
+                            lab__dtype_name((lab_dtype)b->dtype),
+                            lab__dtype_name((lab_dtype)a->dtype));
     }
     LAB__TRY(lab__operands_take(op, a, b, false, &o));
     if (!broadcasts_to(&o, a)) {
-        return lab__fail(LARDER_ERR_INVALID,
-                         "%s: output with sizes %s doesn't match the broadcast "
-                         "shape %s",
-                         op, lab__shape_text(a->ndim, a->sizes, have),
-                         lab__shape_text(o.ndim, o.sizes, got));
+        return lab__invalid(
+            "%s: output with sizes %s doesn't match the broadcast shape %s", op,
+            lab__shape_text(a->ndim, a->sizes, have),
+            lab__shape_text(o.ndim, o.sizes, got));
     }
     LAB__TRY(overlap_check(op, a, o.b));
     return lab__give(&o.b, out);
@@ -179,8 +175,7 @@ static larder_result inplace_run(const struct operation *what, lab_tensor *a,
                                                  what->op == LAB__ADD ? 0 : 2,
                                              .saved = saved,
                                              .number = x};
-    LAB__OWNED lab_tensor *other = NULL;
-    LAB__OWNED lab_tensor *before = NULL;
+    LAB__OWNED lab_tensor *other = NULL, *before = NULL;
     struct lab__node *node;
 
     LAB__TRY(take_other(what->name, a, b, &other));
@@ -238,8 +233,8 @@ static larder_result number_check(const char *op, const lab_tensor *a, double b)
     if (a->kind == LAB_FLOAT32 ||
         (a->kind == LAB_INT64 && b == (double)lab__to_int64(b)))
         return lab__check_writable(op, a);
-    return lab__fail(LARDER_ERR_INVALID, "%s: the result can't be cast to %s",
-                     op, lab__dtype_name((lab_dtype)a->dtype));
+    return lab__invalid("%s: the result can't be cast to %s", op,
+                        lab__dtype_name((lab_dtype)a->dtype));
 }
 
 static larder_result run_scalar(const struct operation *what, lab_tensor *a,
@@ -383,8 +378,7 @@ larder_result lab_copy_inplace(lab_tensor *a, lab_tensor *b)
                                              .count = 2,
                                              .inputs = inputs,
                                              .integer = {b->storage->place}};
-    LAB__OWNED lab_tensor *plain = NULL;
-    LAB__OWNED lab_tensor *wide = NULL;
+    LAB__OWNED lab_tensor *plain = NULL, *wide = NULL;
     struct lab__node *node;
     larder_result r;
 

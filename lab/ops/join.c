@@ -36,17 +36,15 @@ static larder_result list_check(const char *op, lab_tensor *const *ts,
                                 int count)
 {
     if (count < 1) {
-        return lab__fail(LARDER_ERR_INVALID,
-                         "%s: expected a non-empty list of tensors", op);
+        return lab__invalid("%s: expected a non-empty list of tensors", op);
     }
     for (int i = 1; i < count; i++) {
         LAB__TRY(lab__check_place(op, ts[0], ts[i]));
         if (ts[i]->dtype != ts[0]->dtype) {
-            return lab__fail(LARDER_ERR_INVALID,
-                             "%s: tensors of one dtype are expected, not %s "
-                             "and %s",
-                             op, lab__dtype_name((lab_dtype)ts[0]->dtype),
-                             lab__dtype_name((lab_dtype)ts[i]->dtype));
+            return lab__invalid(
+                "%s: tensors of one dtype are expected, not %s and %s", op,
+                lab__dtype_name((lab_dtype)ts[0]->dtype),
+                lab__dtype_name((lab_dtype)ts[i]->dtype));
         }
     }
     return LARDER_OK;
@@ -57,11 +55,10 @@ static larder_result cat_mismatch(const lab_tensor *a, const lab_tensor *b,
 {
     char first[LAB__SHAPE_TEXT], other[LAB__SHAPE_TEXT];
 
-    return lab__fail(LARDER_ERR_INVALID,
-                     "cat: Sizes of tensors must match except in dimension %d: "
-                     "%s and %s",
-                     dim, lab__shape_text(a->ndim, a->sizes, first),
-                     lab__shape_text(b->ndim, b->sizes, other));
+    return lab__invalid(
+        "cat: Sizes of tensors must match except in dimension %d: %s and %s",
+        dim, lab__shape_text(a->ndim, a->sizes, first),
+        lab__shape_text(b->ndim, b->sizes, other));
 }
 
 static bool joins(const lab_tensor *a, const lab_tensor *b, int dim)
@@ -92,8 +89,7 @@ static larder_result cat_sizes(lab_tensor *const *ts, int count, int *dim,
     const lab_tensor *m = *model = model_of(ts, count);
 
     if (m->ndim == 0) {
-        return lab__fail(LARDER_ERR_INVALID,
-                         "cat: tensors of no dimensions cannot be joined");
+        return lab__invalid("cat: tensors of no dimensions cannot be joined");
     }
     LAB__TRY(lab__check_dim("cat", m, dim));
     for (int i = 0; i < m->ndim; i++)
@@ -106,8 +102,7 @@ static larder_result cat_sizes(lab_tensor *const *ts, int count, int *dim,
             return cat_mismatch(m, ts[i], *dim);
         sizes[*dim] += ts[i]->sizes[*dim];
         if (lab__reach(m->ndim, sizes) < 0) {
-            return lab__fail(LARDER_ERR_INVALID,
-                             "cat: the elements are too many to count");
+            return lab__invalid("cat: the elements are too many to count");
         }
     }
     return LARDER_OK;
@@ -175,8 +170,7 @@ static larder_result stack_check(lab_tensor *const *ts, int count, int *dim)
 
     for (int i = 1; i < count; i++) {
         if (!lab__same_sizes(ts[0], ts[i])) {
-            return lab__fail(
-                LARDER_ERR_INVALID,
+            return lab__invalid(
                 "stack: expects each tensor to be of equal size: %s and %s",
                 lab__shape_text(ts[0]->ndim, ts[0]->sizes, first),
                 lab__shape_text(ts[i]->ndim, ts[i]->sizes, other));
@@ -184,10 +178,9 @@ static larder_result stack_check(lab_tensor *const *ts, int count, int *dim)
     }
     if (ts[0]->ndim == LAB_MAX_DIMS || *dim > ts[0]->ndim ||
         *dim < -ts[0]->ndim - 1) {
-        return lab__fail(LARDER_ERR_INVALID,
-                         "stack: dimension %d is out of range for tensors of "
-                         "%d dimensions",
-                         *dim, ts[0]->ndim);
+        return lab__invalid(
+            "stack: dimension %d is out of range for tensors of %d dimensions",
+            *dim, ts[0]->ndim);
     }
     if (*dim < 0)
         *dim += ts[0]->ndim + 1;

@@ -8,18 +8,15 @@ static larder_result linear_check(const lab_tensor *x, const lab_tensor *w)
     char text[LAB__SHAPE_TEXT];
 
     if (w->ndim != 2 || x->ndim == 0) {
-        return lab__fail(LARDER_ERR_INVALID,
-                         "linear: the weight must have 2 dimensions and the "
-                         "input at least 1; they have %d and %d",
-                         w->ndim, x->ndim);
+        return lab__invalid("linear: the weight must have 2 dimensions and the "
+                            "input at least 1; they have %d and %d",
+                            w->ndim, x->ndim);
     }
     if (x->sizes[x->ndim - 1] != w->sizes[1]) {
-        return lab__fail(LARDER_ERR_INVALID,
-                         "linear: mat1 and mat2 shapes cannot be multiplied "
-                         "(an input of sizes %s and a layer of %" PRId64
-                         " inputs, %" PRId64 " outputs)",
-                         lab__shape_text(x->ndim, x->sizes, text), w->sizes[1],
-                         w->sizes[0]);
+        return lab__invalid(
+            "linear: mat1 and mat2 shapes cannot be multiplied (an input of "
+            "sizes %s and a layer of %" PRId64 " inputs, %" PRId64 " outputs)",
+            lab__shape_text(x->ndim, x->sizes, text), w->sizes[1], w->sizes[0]);
     }
     return LARDER_OK;
 }
@@ -31,8 +28,7 @@ static larder_result flatten(lab_tensor *x, lab_tensor *turned, lab_tensor *b,
 {
     int64_t flat_sizes[2] = {x->sizes[0] * x->sizes[1], x->sizes[2]};
     int64_t sizes[3] = {x->sizes[0], x->sizes[1], turned->sizes[1]};
-    LAB__OWNED lab_tensor *made = NULL;
-    LAB__OWNED lab_tensor *flat = NULL;
+    LAB__OWNED lab_tensor *made = NULL, *flat = NULL;
 
     LAB__TRY(lab_view(x, 2, flat_sizes, &flat));
     LAB__TRY(lab__addmm(b, flat, turned, &made));

@@ -12,8 +12,7 @@ enum { LOGP, TARGET, TOTAL }; /* saved */
 
 static larder_result nll_back(const struct lab__back *b)
 {
-    LAB__OWNED lab_tensor *made = NULL;
-    LAB__OWNED lab_tensor *target = NULL;
+    LAB__OWNED lab_tensor *made = NULL, *target = NULL;
 
     LAB__TRY(lab__nn_dense(lab__saved(b, TARGET), &target));
     LAB__TRY(lab__tensor_like(lab__saved(b, LOGP), &made));
@@ -26,8 +25,7 @@ static larder_result nll_back(const struct lab__back *b)
 static larder_result nll(lab_tensor *logp, lab_tensor *target,
                          lab_tensor *classes, lab_tensor **out)
 {
-    LAB__OWNED lab_tensor *made = NULL;
-    LAB__OWNED lab_tensor *total = NULL;
+    LAB__OWNED lab_tensor *made = NULL, *total = NULL;
 
     LAB__TRY(lab__tensor_of(logp, 0, NULL, &made));
     LAB__TRY(lab__tensor_of(logp, 0, NULL, &total));
@@ -57,24 +55,22 @@ static larder_result shapes_check(const lab_tensor *logits,
     LAB__TRY(lab__nn_check_ndim(op, "the target", target, 1));
     if (logits->sizes[0] == target->sizes[0])
         return LARDER_OK;
-    return lab__fail(LARDER_ERR_INVALID,
-                     "cross_entropy: %lld rows of logits, %lld classes",
-                     (long long)logits->sizes[0], (long long)target->sizes[0]);
+    return lab__invalid("cross_entropy: %lld rows of logits, %lld classes",
+                        (long long)logits->sizes[0],
+                        (long long)target->sizes[0]);
 }
 
 larder_result lab_cross_entropy(lab_tensor *logits, lab_tensor *target,
                                 lab_tensor **out)
 {
-    LAB__OWNED lab_tensor *classes = NULL;
-    LAB__OWNED lab_tensor *logp = NULL;
+    LAB__OWNED lab_tensor *classes = NULL, *logp = NULL;
     int64_t value;
 
     LAB__TRY(shapes_check(logits, target));
     LAB__TRY(lab__nn_dense(target, &classes));
     if (lab__index_outside(classes, 0, logits->sizes[1], &ignored, &value))
-        return lab__fail(LARDER_ERR_INVALID,
-                         "cross_entropy: class %lld is not in [0, %lld)",
-                         (long long)value, (long long)logits->sizes[1]);
+        return lab__invalid("cross_entropy: class %lld is not in [0, %lld)",
+                            (long long)value, (long long)logits->sizes[1]);
     LAB__TRY(lab_log_softmax(logits, 1, &logp));
     return nll(logp, target, classes, out);
 }
@@ -120,8 +116,7 @@ static larder_result mse_result_make(const lab_tensor *a, lab_tensor **out)
 
 static larder_result mse(lab_tensor *const inputs[2], lab_tensor **out)
 {
-    LAB__OWNED lab_tensor *made = NULL;
-    LAB__OWNED lab_tensor *squares = NULL;
+    LAB__OWNED lab_tensor *made = NULL, *squares = NULL;
 
     LAB__TRY(mse_result_make(inputs[0], &made));
     LAB__TRY(lab__tensor_like(inputs[0], &squares));
@@ -140,8 +135,7 @@ static larder_result mse(lab_tensor *const inputs[2], lab_tensor **out)
 
 larder_result lab_mse_loss(lab_tensor *a, lab_tensor *b, lab_tensor **out)
 {
-    LAB__OWNED lab_tensor *wide_b = NULL;
-    LAB__OWNED lab_tensor *wide_a = NULL;
+    LAB__OWNED lab_tensor *wide_b = NULL, *wide_a = NULL;
     int64_t sizes[LAB_MAX_DIMS];
     int ndim;
 

@@ -24,8 +24,7 @@ static larder_result fold(lab_tensor *many, lab_tensor *one, lab_tensor **out)
     int last = many->ndim - 1;
     int64_t flat_sizes[2] = {lab__count(last, many->sizes), many->sizes[last]};
     int64_t sizes[LAB_MAX_DIMS];
-    LAB__OWNED lab_tensor *made = NULL;
-    LAB__OWNED lab_tensor *flat = NULL;
+    LAB__OWNED lab_tensor *made = NULL, *flat = NULL;
 
     LAB__TRY(lab_reshape(many, 2, flat_sizes, &flat));
     LAB__TRY(lab__mm(flat, one, &made));
@@ -39,9 +38,7 @@ static larder_result fold(lab_tensor *many, lab_tensor *one, lab_tensor **out)
 static larder_result fold_turned(lab_tensor *one, lab_tensor *many,
                                  lab_tensor **out)
 {
-    LAB__OWNED lab_tensor *left = NULL;
-    LAB__OWNED lab_tensor *right = NULL;
-    LAB__OWNED lab_tensor *made = NULL;
+    LAB__OWNED lab_tensor *left = NULL, *right = NULL, *made = NULL;
     LAB__OWNED lab_tensor *back = NULL;
 
     LAB__TRY(lab__last_transposed(many, &left));
@@ -69,11 +66,10 @@ static larder_result batch_sizes(const lab_tensor *a, const lab_tensor *b,
         int64_t m = from_end(a, i), n = from_end(b, i);
 
         if (m != n && m != 1 && n != 1) {
-            return lab__fail(LARDER_ERR_INVALID,
-                             "matmul: The size of tensor a (%" PRId64
-                             ") must match the size of tensor b (%" PRId64
-                             ") at non-singleton dimension %d",
-                             m, n, *count - 1 - i);
+            return lab__invalid("matmul: The size of tensor a (%" PRId64
+                                ") must match the size of tensor b (%" PRId64
+                                ") at non-singleton dimension %d",
+                                m, n, *count - 1 - i);
         }
         sizes[*count - 1 - i] = m == 1 ? n : m;
     }
@@ -100,9 +96,7 @@ static larder_result multiply_batches(lab_tensor *a, lab_tensor *b,
                                       lab_tensor **out)
 {
     int64_t sizes[LAB_MAX_DIMS];
-    LAB__OWNED lab_tensor *made = NULL;
-    LAB__OWNED lab_tensor *left = NULL;
-    LAB__OWNED lab_tensor *right = NULL;
+    LAB__OWNED lab_tensor *made = NULL, *left = NULL, *right = NULL;
     int count;
 
     LAB__TRY(batch_sizes(a, b, &count, sizes));
@@ -148,19 +142,16 @@ static larder_result drop_dim(lab_tensor **t, int dim)
 static larder_result operands_check(const lab_tensor *a, const lab_tensor *b)
 {
     if (a->ndim == 0 || b->ndim == 0) {
-        return lab__fail(LARDER_ERR_INVALID,
-                         "matmul: both arguments need to be at least 1-D, but "
-                         "they are %d-D and %d-D",
-                         a->ndim, b->ndim);
+        return lab__invalid("matmul: both arguments need to be at least 1-D, "
+                            "but they are %d-D and %d-D",
+                            a->ndim, b->ndim);
     }
     return lab__check_place("matmul", a, b);
 }
 
 larder_result lab_matmul(lab_tensor *a, lab_tensor *b, lab_tensor **out)
 {
-    LAB__OWNED lab_tensor *made = NULL;
-    LAB__OWNED lab_tensor *left = NULL;
-    LAB__OWNED lab_tensor *right = NULL;
+    LAB__OWNED lab_tensor *made = NULL, *left = NULL, *right = NULL;
 
     LAB__TRY(operands_check(a, b));
     LAB__TRY(as_matrix(a, 0, &left));

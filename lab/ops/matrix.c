@@ -37,17 +37,15 @@ static larder_result bad_product(const lab_tensor *a, const lab_tensor *b)
     char left[LAB__SHAPE_TEXT], right[LAB__SHAPE_TEXT];
 
     if (a->ndim == 2) {
-        return lab__fail(LARDER_ERR_INVALID,
-                         "matmul: mat1 and mat2 shapes cannot be multiplied "
-                         "(%" PRId64 "x%" PRId64 " and %" PRId64 "x%" PRId64
-                         ")",
-                         a->sizes[0], a->sizes[1], b->sizes[0], b->sizes[1]);
+        return lab__invalid(
+            "matmul: mat1 and mat2 shapes cannot be multiplied (%" PRId64
+            "x%" PRId64 " and %" PRId64 "x%" PRId64 ")",
+            a->sizes[0], a->sizes[1], b->sizes[0], b->sizes[1]);
     }
-    return lab__fail(LARDER_ERR_INVALID,
-                     "matmul: batches of matrices of sizes %s and %s cannot be "
-                     "multiplied",
-                     lab__shape_text(a->ndim, a->sizes, left),
-                     lab__shape_text(b->ndim, b->sizes, right));
+    return lab__invalid(
+        "matmul: batches of matrices of sizes %s and %s cannot be multiplied",
+        lab__shape_text(a->ndim, a->sizes, left),
+        lab__shape_text(b->ndim, b->sizes, right));
 }
 
 static larder_result product_check(const lab_tensor *a, const lab_tensor *b)
@@ -63,9 +61,7 @@ static larder_result product_check(const lab_tensor *a, const lab_tensor *b)
 static larder_result multiply(lab_tensor *a, lab_tensor *b, lab_tensor **out)
 {
     int64_t sizes[3];
-    LAB__OWNED lab_tensor *made = NULL;
-    LAB__OWNED lab_tensor *left = NULL;
-    LAB__OWNED lab_tensor *right = NULL;
+    LAB__OWNED lab_tensor *made = NULL, *left = NULL, *right = NULL;
 
     LAB__TRY(product_check(a, b));
     sizes[0] = a->sizes[0];
@@ -101,8 +97,7 @@ static larder_result product_of(lab_tensor *left, bool left_turned,
                                 lab_tensor *right, bool right_turned,
                                 lab_tensor **out)
 {
-    LAB__OWNED lab_tensor *a = NULL;
-    LAB__OWNED lab_tensor *b = NULL;
+    LAB__OWNED lab_tensor *a = NULL, *b = NULL;
 
     LAB__TRY(factor(left, left_turned, &a));
     LAB__TRY(factor(right, right_turned, &b));
@@ -200,9 +195,8 @@ static larder_result bias_check(const lab_tensor *bias, const lab_tensor *a,
     LAB__TRY(lab__check_place("linear", bias, a));
     if (bias->ndim == 1 && (bias->sizes[0] == want || bias->sizes[0] == 1))
         return LARDER_OK;
-    return lab__fail(LARDER_ERR_INVALID,
-                     "linear: a bias of sizes %s for %" PRId64 " outputs",
-                     lab__shape_text(bias->ndim, bias->sizes, text), want);
+    return lab__invalid("linear: a bias of sizes %s for %" PRId64 " outputs",
+                        lab__shape_text(bias->ndim, bias->sizes, text), want);
 }
 
 larder_result lab__addmm(lab_tensor *bias, lab_tensor *a, lab_tensor *b,

@@ -35,19 +35,17 @@ larder_result lab__nn_check_ndim(const char *op, const char *what,
 
     if (lab_ndim(t) == ndim)
         return LARDER_OK;
-    return lab__fail(LARDER_ERR_INVALID,
-                     "%s: %s must have %d dimension%s, has sizes %s", op, what,
-                     ndim, ndim == 1 ? "" : "s",
-                     lab__shape_text(lab_ndim(t), lab_sizes(t), text));
+    return lab__invalid("%s: %s must have %d dimension%s, has sizes %s", op,
+                        what, ndim, ndim == 1 ? "" : "s",
+                        lab__shape_text(lab_ndim(t), lab_sizes(t), text));
 }
 
 larder_result lab__nn_check_index(const char *op, const lab_tensor *t)
 {
     if (t->kind == LAB_INT64)
         return LARDER_OK;
-    return lab__fail(LARDER_ERR_INVALID,
-                     "%s: indices must be int64, these are %s", op,
-                     lab__dtype_name(lab_dtype_of(t)));
+    return lab__invalid("%s: indices must be int64, these are %s", op,
+                        lab__dtype_name(lab_dtype_of(t)));
 }
 
 larder_result lab__nn_check_part(const char *op, const lab_tensor *like,

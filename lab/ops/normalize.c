@@ -38,9 +38,9 @@ static larder_result affine_check(const lab_tensor *a, const lab_tensor *t,
     LAB__TRY(lab__nn_check_part("layer_norm", a, t));
     if (t == NULL || (t->ndim == 1 && t->sizes[0] == width))
         return LARDER_OK;
-    return lab__fail(
-        LARDER_ERR_INVALID, "layer_norm: the %s must have sizes [%lld], has %s",
-        what, (long long)width, lab__shape_text(t->ndim, t->sizes, text));
+    return lab__invalid("layer_norm: the %s must have sizes [%lld], has %s",
+                        what, (long long)width,
+                        lab__shape_text(t->ndim, t->sizes, text));
 }
 
 static larder_result arguments_check(const lab_tensor *a, const lab_tensor *w,
@@ -48,11 +48,9 @@ static larder_result arguments_check(const lab_tensor *a, const lab_tensor *w,
 {
     LAB__TRY(lab__check_float("layer_norm", a));
     if (a->ndim == 0)
-        return lab__fail(LARDER_ERR_INVALID,
-                         "layer_norm: the input must have a dimension");
+        return lab__invalid("layer_norm: the input must have a dimension");
     if ((w == NULL) != (b == NULL))
-        return lab__fail(LARDER_ERR_INVALID,
-                         "layer_norm: give weight and bias, or neither");
+        return lab__invalid("layer_norm: give weight and bias, or neither");
     LAB__TRY(affine_check(a, w, "weight"));
     return affine_check(a, b, "bias");
 }
@@ -61,9 +59,7 @@ larder_result lab_layer_norm(lab_tensor *a, lab_tensor *w, lab_tensor *b,
                              double eps, lab_tensor **out)
 {
     lab_tensor *const inputs[3] = {a, w, b};
-    LAB__OWNED lab_tensor *made = NULL;
-    LAB__OWNED lab_tensor *rstd = NULL;
-    LAB__OWNED lab_tensor *mean = NULL;
+    LAB__OWNED lab_tensor *made = NULL, *rstd = NULL, *mean = NULL;
     LAB__OWNED_DENSE struct lab__dense d = {{NULL}};
     int64_t sizes[LAB_MAX_DIMS];
 

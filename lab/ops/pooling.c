@@ -19,17 +19,15 @@ static larder_result sizes_get(const lab_tensor *a, int kernel, int stride,
                                int64_t sizes[4])
 {
     if (kernel < 1 || stride < 1)
-        return lab__fail(LARDER_ERR_INVALID,
-                         "max_pool2d: kernel %d and stride %d: must be at "
-                         "least 1",
-                         kernel, stride);
+        return lab__invalid(
+            "max_pool2d: kernel %d and stride %d: must be at least 1", kernel,
+            stride);
     sizes[0] = a->sizes[0];
     sizes[1] = a->sizes[1];
     for (int i = 2; i < 4; i++) {
         if (a->sizes[i] < kernel)
-            return lab__fail(LARDER_ERR_INVALID,
-                             "max_pool2d: a kernel of %d does not fit %lld",
-                             kernel, (long long)a->sizes[i]);
+            return lab__invalid("max_pool2d: a kernel of %d does not fit %lld",
+                                kernel, (long long)a->sizes[i]);
         sizes[i] = (a->sizes[i] - kernel) / stride + 1;
     }
     return LARDER_OK;
@@ -42,9 +40,7 @@ larder_result lab_max_pool2d(lab_tensor *x, int kernel, int stride,
                       .kernel = {kernel, kernel},
                       .stride = {stride, stride},
                       .dilation = {1, 1}};
-    LAB__OWNED lab_tensor *made = NULL;
-    LAB__OWNED lab_tensor *indices = NULL;
-    LAB__OWNED lab_tensor *dense = NULL;
+    LAB__OWNED lab_tensor *made = NULL, *indices = NULL, *dense = NULL;
     int64_t sizes[4];
 
     LAB__TRY(lab__check_float("max_pool2d", x));

@@ -18,16 +18,14 @@ static larder_result index_check(const char *op, const lab_tensor *t, int *dim,
     LAB__TRY(lab__check_dim(op, t, dim));
     LAB__TRY(lab__check_place(op, t, index));
     if (index->ndim != t->ndim)
-        return lab__fail(LARDER_ERR_INVALID,
-                         "%s: the index has %d dimensions, the tensor %d", op,
-                         index->ndim, t->ndim);
+        return lab__invalid("%s: the index has %d dimensions, the tensor %d",
+                            op, index->ndim, t->ndim);
     for (int d = 0; d < t->ndim; d++) {
         if (d != *dim && index->sizes[d] > t->sizes[d])
-            return lab__fail(LARDER_ERR_INVALID,
-                             "%s: the index has %lld places in dimension %d, "
-                             "the tensor %lld",
-                             op, (long long)index->sizes[d], d,
-                             (long long)t->sizes[d]);
+            return lab__invalid("%s: the index has %lld places in dimension "
+                                "%d, the tensor %lld",
+                                op, (long long)index->sizes[d], d,
+                                (long long)t->sizes[d]);
     }
     return LARDER_OK;
 }
@@ -39,10 +37,9 @@ static larder_result range_check(const char *op, const lab_tensor *index,
 
     if (!lab__index_outside(index, lowest, length, NULL, &value))
         return LARDER_OK;
-    return lab__fail(LARDER_ERR_INVALID,
-                     "%s: index %lld is out of bounds for a dimension of size "
-                     "%lld",
-                     op, (long long)value, (long long)length);
+    return lab__invalid(
+        "%s: index %lld is out of bounds for a dimension of size %lld", op,
+        (long long)value, (long long)length);
 }
 
 larder_result lab_raw_gather(lab_tensor *t, int dim, lab_tensor *index,
@@ -51,8 +48,7 @@ larder_result lab_raw_gather(lab_tensor *t, int dim, lab_tensor *index,
     LAB__OWNED_DENSE struct lab__dense d = {{NULL}};
 
     if (t->ndim == 0)
-        return lab__fail(LARDER_ERR_INVALID,
-                         "gather: a tensor of no dimensions");
+        return lab__invalid("gather: a tensor of no dimensions");
     LAB__TRY(index_check("gather", t, &dim, index));
     LAB__TRY(lab__dense_all(2, (lab_tensor *[]){t, index}, &d));
     LAB__TRY(range_check("gather", d.t[1], 0, t->sizes[dim]));
@@ -66,16 +62,15 @@ static larder_result source_check(const lab_tensor *t, const lab_tensor *index,
 {
     LAB__TRY(lab__check_place("scatter", t, src));
     if (src->ndim != index->ndim)
-        return lab__fail(LARDER_ERR_INVALID,
-                         "scatter: the source has %d dimensions, the index %d",
-                         src->ndim, index->ndim);
+        return lab__invalid(
+            "scatter: the source has %d dimensions, the index %d", src->ndim,
+            index->ndim);
     for (int d = 0; d < index->ndim; d++) {
         if (index->sizes[d] > src->sizes[d])
-            return lab__fail(LARDER_ERR_INVALID,
-                             "scatter: the index has %lld places in dimension "
-                             "%d, the source %lld",
-                             (long long)index->sizes[d], d,
-                             (long long)src->sizes[d]);
+            return lab__invalid("scatter: the index has %lld places in "
+                                "dimension %d, the source %lld",
+                                (long long)index->sizes[d], d,
+                                (long long)src->sizes[d]);
     }
     return LARDER_OK;
 }
@@ -105,10 +100,9 @@ static larder_result places_check(const lab_tensor *t, struct lab__places *p)
     lab_tensor so_far;
 
     if (p->count < 1 || p->dim < 0 || p->dim + p->count > t->ndim)
-        return lab__fail(LARDER_ERR_INVALID,
-                         "index: %d indices from dimension %d on, of a tensor "
-                         "of %d",
-                         p->count, p->dim, t->ndim);
+        return lab__invalid(
+            "index: %d indices from dimension %d on, of a tensor of %d",
+            p->count, p->dim, t->ndim);
     so_far = *p->indices[0];
     for (int i = 0; i < p->count; i++) {
         const lab_tensor *index = p->indices[i];
@@ -132,7 +126,7 @@ static larder_result places_take(const lab_tensor *t, int dim,
                                  struct lab__places *out)
 {
     if (count < 1 || count > LAB_MAX_DIMS)
-        return lab__fail(LARDER_ERR_INVALID, "index: %d index tensors", count);
+        return lab__invalid("index: %d index tensors", count);
     LAB__TRY(lab__dense_all(count, indices, dense));
     *out = (struct lab__places){
         .dim = dim,
@@ -179,8 +173,7 @@ static larder_result put_check(const lab_tensor *t, const struct lab__places *p,
     lab_tensor room = *t;
 
     if (room_ndim > LAB_MAX_DIMS)
-        return lab__fail(LARDER_ERR_INVALID,
-                         "index_put: %d dimensions to write to", room_ndim);
+        return lab__invalid("index_put: %d dimensions to write to", room_ndim);
     room.ndim = (unsigned char)room_ndim;
     for (int d = 0; d < room_ndim; d++)
         room.sizes[d] = room_sizes[d];
@@ -188,8 +181,7 @@ static larder_result put_check(const lab_tensor *t, const struct lab__places *p,
     if (ndim == room_ndim &&
         lab__count(ndim, sizes) == lab__count(room_ndim, room_sizes))
         return LARDER_OK;
-    return lab__fail(LARDER_ERR_INVALID,
-                     "index_put: the values do not fit the places");
+    return lab__invalid("index_put: the values do not fit the places");
 }
 
 larder_result lab_raw_index_put(lab_tensor *t, int dim,
@@ -244,8 +236,7 @@ static larder_result bins_count(const lab_tensor *t, int64_t min_length,
     *bins = min_length;
     for (int64_t i = 0; i < count; i++) {
         if (at[i] < 0)
-            return lab__fail(LARDER_ERR_INVALID, "bincount: %lld is below 0",
-                             (long long)at[i]);
+            return lab__invalid("bincount: %lld is below 0", (long long)at[i]);
         if (at[i] >= *bins)
             *bins = at[i] + 1;
     }
@@ -260,8 +251,7 @@ larder_result lab_raw_bincount(lab_tensor *t, lab_tensor *weights,
 
     LAB__TRY(lab__nn_check_index("bincount", t));
     if (weights != NULL && !lab__same_sizes(t, weights))
-        return lab__fail(LARDER_ERR_INVALID,
-                         "bincount: a weight for each number is needed");
+        return lab__invalid("bincount: a weight for each number is needed");
     LAB__TRY(values_check("bincount", t));
     LAB__TRY(lab__dense_all(2, (lab_tensor *[]){t, weights}, &d));
     LAB__TRY(bins_count(d.t[0], min_length, &bins));
@@ -328,13 +318,11 @@ static larder_result draw_check(const lab_tensor *t, int64_t count,
 {
     LAB__TRY(lab__check_float("multinomial", t));
     if (t->ndim != 1 && t->ndim != 2)
-        return lab__fail(LARDER_ERR_INVALID,
-                         "multinomial: weights have 1 or 2 dimensions, not %d",
-                         t->ndim);
+        return lab__invalid(
+            "multinomial: weights have 1 or 2 dimensions, not %d", t->ndim);
     if (count < 1 || (!replacement && count > t->sizes[t->ndim - 1]))
-        return lab__fail(LARDER_ERR_INVALID,
-                         "multinomial: %lld cannot be drawn from %lld",
-                         (long long)count, (long long)t->sizes[t->ndim - 1]);
+        return lab__invalid("multinomial: %lld cannot be drawn from %lld",
+                            (long long)count, (long long)t->sizes[t->ndim - 1]);
     return LARDER_OK;
 }
 

@@ -19,9 +19,9 @@ int lab_raw_arity(int op)
 static larder_result op_get(int number, const struct lab__map_op **out)
 {
     *out = lab__map_op_get(number);
-    return *out != NULL ? LARDER_OK
-                        : lab__fail(LARDER_ERR_INVALID,
-                                    "%d is the number of no operation", number);
+    return *out != NULL
+               ? LARDER_OK
+               : lab__invalid("%d is the number of no operation", number);
 }
 
 /* Numbers in host memory combine with tensors in any place. */
@@ -126,11 +126,10 @@ static larder_result into_check(const struct lab__map_op *op,
     for (int d = 0; fits && d < ndim; d++)
         fits = sizes[d] == 1 || sizes[d] == to->sizes[to->ndim - ndim + d];
     return fits ? LARDER_OK
-                : lab__fail(LARDER_ERR_INVALID,
-                            "%s in place: a result of sizes %s for a tensor of "
-                            "%s",
-                            op->name, lab__shape_text(ndim, sizes, have),
-                            lab__shape_text(to->ndim, to->sizes, want));
+                : lab__invalid(
+                      "%s in place: a result of sizes %s for a tensor of %s",
+                      op->name, lab__shape_text(ndim, sizes, have),
+                      lab__shape_text(to->ndim, to->sizes, want));
 }
 
 larder_result lab_raw_map_into(int op, lab_tensor *const *operands, double p,

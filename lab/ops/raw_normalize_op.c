@@ -11,27 +11,24 @@ static larder_result affine_check(const lab_tensor *x, const lab_tensor *t,
     LAB__TRY(lab__nn_check_part("norm", x, t));
     if (t == NULL || (t->ndim == 1 && t->sizes[0] == x->sizes[1]))
         return LARDER_OK;
-    return lab__fail(LARDER_ERR_INVALID,
-                     "norm: the %s must have an element for each of %lld "
-                     "channels",
-                     what, (long long)x->sizes[1]);
+    return lab__invalid(
+        "norm: the %s must have an element for each of %lld channels", what,
+        (long long)x->sizes[1]);
 }
 
 static larder_result input_check(const lab_tensor *x, int64_t groups)
 {
     LAB__TRY(lab__check_float("norm", x));
     if (x->ndim < 2)
-        return lab__fail(LARDER_ERR_INVALID,
-                         "norm: the input must have images and channels, it "
-                         "has %d dimensions",
-                         x->ndim);
+        return lab__invalid("norm: the input must have images and channels, it "
+                            "has %d dimensions",
+                            x->ndim);
     if (groups < 0 || (groups > 0 && x->sizes[1] % groups != 0))
-        return lab__fail(LARDER_ERR_INVALID,
-                         "norm: %lld channels cannot be shared out to %lld "
-                         "groups",
-                         (long long)x->sizes[1], (long long)groups);
+        return lab__invalid(
+            "norm: %lld channels cannot be shared out to %lld groups",
+            (long long)x->sizes[1], (long long)groups);
     if (lab_numel(x) == 0)
-        return lab__fail(LARDER_ERR_INVALID, "norm: of no elements");
+        return lab__invalid("norm: of no elements");
     return LARDER_OK;
 }
 
@@ -81,9 +78,7 @@ larder_result lab_raw_normalize_backward(lab_tensor *grad, lab_tensor *x,
                                          lab_tensor **grad_b)
 {
     const lab_tensor *affine = w != NULL ? w : x;
-    LAB__OWNED lab_tensor *to_x = NULL;
-    LAB__OWNED lab_tensor *to_w = NULL;
-    LAB__OWNED lab_tensor *to_b = NULL;
+    LAB__OWNED lab_tensor *to_x = NULL, *to_w = NULL, *to_b = NULL;
     LAB__OWNED_DENSE struct lab__dense d = {{NULL}};
 
     LAB__TRY(input_check(x, groups));

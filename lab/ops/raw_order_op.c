@@ -10,10 +10,9 @@ larder_result lab_raw_triangle(lab_tensor *t, int64_t diagonal, bool upper,
     LAB__OWNED lab_tensor *dense = NULL;
 
     if (t->ndim < 2)
-        return lab__fail(LARDER_ERR_INVALID,
-                         "a triangle of a tensor of %d dimensions: at least 2 "
-                         "are needed",
-                         t->ndim);
+        return lab__invalid(
+            "a triangle of a tensor of %d dimensions: at least 2 are needed",
+            t->ndim);
     LAB__TRY(lab__nn_dense(t, &dense));
     LAB__TRY(lab__tensor_like(t, out));
     lab__triangle(*out, dense, diagonal, upper);
@@ -48,10 +47,9 @@ larder_result lab_raw_repeat(lab_tensor *t, int ndim, const int64_t *repeats,
     LAB__OWNED lab_tensor *window = NULL;
 
     if (ndim < t->ndim || ndim > LAB_MAX_DIMS)
-        return lab__fail(LARDER_ERR_INVALID,
-                         "repeat: %d numbers for a tensor of %d dimensions; %d "
-                         "at most",
-                         ndim, t->ndim, LAB_MAX_DIMS);
+        return lab__invalid(
+            "repeat: %d numbers for a tensor of %d dimensions; %d at most",
+            ndim, t->ndim, LAB_MAX_DIMS);
     LAB__TRY(with_dims(t, ndim, &window));
     for (int d = 0; d < ndim; d++)
         sizes[d] = window->sizes[d] * repeats[d];
@@ -63,8 +61,7 @@ larder_result lab_raw_repeat(lab_tensor *t, int ndim, const int64_t *repeats,
 larder_result lab_raw_repeat_backward(lab_tensor *grad, int ndim,
                                       const int64_t *sizes, lab_tensor **out)
 {
-    LAB__OWNED lab_tensor *made = NULL;
-    LAB__OWNED lab_tensor *window = NULL;
+    LAB__OWNED lab_tensor *made = NULL, *window = NULL;
 
     LAB__TRY(lab__tensor_of(grad, ndim, sizes, &made));
     LAB__TRY(lab__fill(made, 0));

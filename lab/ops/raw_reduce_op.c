@@ -29,15 +29,15 @@ static larder_result reduce_check(lab_reduction op, const lab_tensor *t,
         op == LAB_VAR || op == LAB_STD || op == LAB_NORM || op == LAB_LOGSUMEXP;
 
     if ((int)op < 0 || op > LAB_COUNT_NONZERO)
-        return lab__fail(LARDER_ERR_INVALID, "%d is no reduction", (int)op);
+        return lab__invalid("%d is no reduction", (int)op);
     if (has_floats && t->kind != LAB_FLOAT32)
         return lab__check_float("reduce", t);
     if (op != LAB_AMAX && op != LAB_AMIN)
         return LARDER_OK;
     for (int d = 0; d < t->ndim; d++) {
         if ((dims & 1U << d) != 0 && t->sizes[d] == 0)
-            return lab__fail(LARDER_ERR_INVALID,
-                             "dimension %d has no elements to choose from", d);
+            return lab__invalid("dimension %d has no elements to choose from",
+                                d);
     }
     return LARDER_OK;
 }
@@ -70,13 +70,11 @@ larder_result lab_raw_extreme(lab_tensor *t, int dim, bool largest, bool keep,
     const char *op = largest ? "max" : "min";
     int64_t sizes[LAB_MAX_DIMS];
     int n = 0;
-    LAB__OWNED lab_tensor *chosen = NULL;
-    LAB__OWNED lab_tensor *dense = NULL;
+    LAB__OWNED lab_tensor *chosen = NULL, *dense = NULL;
 
     LAB__TRY(lab__check_dim(op, t, &dim));
     if (t->ndim > 0 && t->sizes[dim] == 0)
-        return lab__fail(LARDER_ERR_INVALID, "%s: dimension %d has no elements",
-                         op, dim);
+        return lab__invalid("%s: dimension %d has no elements", op, dim);
     for (int d = 0; d < t->ndim; d++) {
         if (d != dim || keep)
             sizes[n++] = d == dim ? 1 : t->sizes[d];
@@ -92,14 +90,12 @@ larder_result lab_raw_extreme(lab_tensor *t, int dim, bool largest, bool keep,
 larder_result lab_raw_scan(lab_reduction op, lab_tensor *t, int dim,
                            lab_tensor **out)
 {
-    LAB__OWNED lab_tensor *made = NULL;
-    LAB__OWNED lab_tensor *dense = NULL;
+    LAB__OWNED lab_tensor *made = NULL, *dense = NULL;
 
     LAB__TRY(lab__check_dim("scan", t, &dim));
     if (op != LAB_SUM && op != LAB_PROD)
-        return lab__fail(LARDER_ERR_INVALID,
-                         "scan: of sums or products, not of reduction %d",
-                         (int)op);
+        return lab__invalid("scan: of sums or products, not of reduction %d",
+                            (int)op);
     LAB__TRY(lab__nn_dense(t, &dense));
     LAB__TRY(lab__tensor_new(t->storage->session, dtype_for(op, t),
                              t->storage->place, t->ndim, t->sizes, &made));
@@ -111,17 +107,14 @@ larder_result lab_raw_sort(lab_tensor *t, int dim, bool descending,
                            int64_t count, lab_tensor **values,
                            lab_tensor **indices)
 {
-    LAB__OWNED lab_tensor *sorted = NULL;
-    LAB__OWNED lab_tensor *order = NULL;
-    LAB__OWNED lab_tensor *dense = NULL;
+    LAB__OWNED lab_tensor *sorted = NULL, *order = NULL, *dense = NULL;
     int64_t length, sizes[LAB_MAX_DIMS];
 
     LAB__TRY(lab__check_dim("sort", t, &dim));
     length = t->ndim == 0 ? 1 : t->sizes[dim];
     if (count < 0 || count > length)
-        return lab__fail(LARDER_ERR_INVALID,
-                         "topk: %lld of the %lld elements of dimension %d",
-                         (long long)count, (long long)length, dim);
+        return lab__invalid("topk: %lld of the %lld elements of dimension %d",
+                            (long long)count, (long long)length, dim);
     for (int d = 0; d < t->ndim; d++)
         sizes[d] = d == dim ? count : t->sizes[d];
     LAB__TRY(lab__nn_dense(t, &dense));

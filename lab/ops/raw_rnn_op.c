@@ -16,19 +16,18 @@ static larder_result part_check(const lab_tensor *x, const lab_tensor *t,
                : t->ndim == 2 && t->sizes[0] == rows && t->sizes[1] == columns;
     if (fits && lab_is_contiguous(t))
         return LARDER_OK;
-    return lab__fail(LARDER_ERR_INVALID,
-                     "rnn: the %s must be contiguous, of %lld rows of %lld",
-                     what, (long long)rows,
-                     (long long)(columns == 0 ? 1 : columns));
+    return lab__invalid("rnn: the %s must be contiguous, of %lld rows of %lld",
+                        what, (long long)rows,
+                        (long long)(columns == 0 ? 1 : columns));
 }
 
 static larder_result lengths_check(const lab_rnn *rnn, const lab_tensor *x)
 {
     for (int64_t i = 0; rnn->lengths != NULL && i < x->sizes[1]; i++) {
         if (rnn->lengths[i] < 1 || rnn->lengths[i] > x->sizes[0])
-            return lab__fail(
-                LARDER_ERR_INVALID, "rnn: a row of %lld steps, of 1 to %lld",
-                (long long)rnn->lengths[i], (long long)x->sizes[0]);
+            return lab__invalid("rnn: a row of %lld steps, of 1 to %lld",
+                                (long long)rnn->lengths[i],
+                                (long long)x->sizes[0]);
     }
     return LARDER_OK;
 }
@@ -39,12 +38,11 @@ static larder_result rnn_check(const lab_rnn *rnn, const lab_tensor *x,
     int64_t hidden, rows;
 
     if (rnn->size != sizeof *rnn)
-        return lab__fail(LARDER_ERR_INVALID,
-                         "lab_rnn of %zu bytes, this library's has %zu",
-                         rnn->size, sizeof *rnn);
+        return lab__invalid("lab_rnn of %zu bytes, this library's has %zu",
+                            rnn->size, sizeof *rnn);
     if (rnn->w_x == NULL || rnn->w_h == NULL || rnn->h == NULL ||
         (rnn->cell == LAB_LSTM && rnn->c == NULL))
-        return lab__fail(LARDER_ERR_INVALID, "rnn: weights or state missing");
+        return lab__invalid("rnn: weights or state missing");
     LAB__TRY(lab__nn_check_ndim("rnn", "the input", x, 3));
     LAB__TRY(lab__check_float("rnn", x));
     LAB__TRY(lab__nn_check_ndim("rnn", "the output", out, 3));
@@ -54,10 +52,9 @@ static larder_result rnn_check(const lab_rnn *rnn, const lab_tensor *x,
     if (!lab_is_contiguous(x) || !lab_is_contiguous(out) || rnn->at < 0 ||
         rnn->at + hidden > out->sizes[2] || out->sizes[0] != x->sizes[0] ||
         out->sizes[1] != x->sizes[1])
-        return lab__fail(LARDER_ERR_INVALID,
-                         "rnn: input and output must be contiguous, of the "
-                         "same steps and rows, with room for %lld at %lld",
-                         (long long)hidden, (long long)rnn->at);
+        return lab__invalid("rnn: input and output must be contiguous, of the "
+                            "same steps and rows, with room for %lld at %lld",
+                            (long long)hidden, (long long)rnn->at);
     LAB__TRY(part_check(x, rnn->w_h, "weight of h", rows, hidden));
     LAB__TRY(part_check(x, rnn->w_x, "weight of x", rows, x->sizes[2]));
     LAB__TRY(part_check(x, rnn->b_x, "bias of x", rows, 0));
@@ -87,8 +84,8 @@ larder_result lab_raw_rnn_backward(const lab_rnn *rnn, lab_tensor *x,
 {
     LAB__TRY(rnn_check(rnn, x, out));
     if (to->size != sizeof *to)
-        return lab__fail(LARDER_ERR_INVALID,
-                         "lab_rnn_grads of %zu bytes, this library's has %zu",
-                         to->size, sizeof *to);
+        return lab__invalid(
+            "lab_rnn_grads of %zu bytes, this library's has %zu", to->size,
+            sizeof *to);
     return lab__rnn_backward(rnn, x, out, kept, grad_out, grad_h, grad_c, to);
 }

@@ -9,18 +9,16 @@ static larder_result window_check(const char *op, const lab_tensor *x,
                                   const lab_window *win)
 {
     if (win->size != sizeof *win)
-        return lab__fail(LARDER_ERR_INVALID,
-                         "lab_window of %zu bytes, this library's has %zu",
-                         win->size, sizeof *win);
+        return lab__invalid("lab_window of %zu bytes, this library's has %zu",
+                            win->size, sizeof *win);
     LAB__TRY(lab__check_float(op, x));
     LAB__TRY(lab__nn_check_ndim(op, "the input", x, 4));
     for (int i = 0; i < 2; i++) {
         if (win->stride[i] < 1 || win->dilation[i] < 1 || win->padding[i] < 0 ||
             win->kernel[i] < 0)
-            return lab__fail(
-                LARDER_ERR_INVALID,
-                "%s: windows of %lld, a stride of %lld, padding "
-                "of %lld and dilation of %lld do not go together",
+            return lab__invalid(
+                "%s: windows of %lld, a stride of %lld, padding of %lld and "
+                "dilation of %lld do not go together",
                 op, (long long)win->kernel[i], (long long)win->stride[i],
                 (long long)win->padding[i], (long long)win->dilation[i]);
     }
@@ -58,11 +56,11 @@ static larder_result side_sizes(const char *op, const lab_tensor *x,
         else
             sizes[2 + i] = windows_along(win, i, length);
         if (sizes[2 + i] < 1)
-            return lab__fail(LARDER_ERR_INVALID,
-                             "%s: no window fits: %lld elements, padding %lld, "
-                             "a window of %lld",
-                             op, (long long)length, (long long)win->padding[i],
-                             (long long)win->kernel[i]);
+            return lab__invalid("%s: no window fits: %lld elements, padding "
+                                "%lld, a window of %lld",
+                                op, (long long)length,
+                                (long long)win->padding[i],
+                                (long long)win->kernel[i]);
     }
     return LARDER_OK;
 }
@@ -84,11 +82,10 @@ static larder_result conv_check(const lab_tensor *x, const lab_tensor *w,
     if (win->groups < 1 || x->sizes[1] != want ||
         w->sizes[0] % win->groups != 0 || w->sizes[2] != win->kernel[0] ||
         w->sizes[3] != win->kernel[1])
-        return lab__fail(LARDER_ERR_INVALID,
-                         "conv2d: %lld channels in %lld groups do not go with "
-                         "a weight for %lld",
-                         (long long)x->sizes[1], (long long)win->groups,
-                         (long long)want);
+        return lab__invalid("conv2d: %lld channels in %lld groups do not go "
+                            "with a weight for %lld",
+                            (long long)x->sizes[1], (long long)win->groups,
+                            (long long)want);
     return LARDER_OK;
 }
 
@@ -169,8 +166,7 @@ static larder_result pooled_make(const char *op, lab_tensor *x,
 larder_result lab_raw_max_pool2d(lab_tensor *x, const lab_window *win,
                                  lab_tensor **out, lab_tensor **indices)
 {
-    LAB__OWNED lab_tensor *made = NULL;
-    LAB__OWNED lab_tensor *dense = NULL;
+    LAB__OWNED lab_tensor *made = NULL, *dense = NULL;
 
     LAB__TRY(pooled_make("max_pool2d", x, win, &dense, &made));
     LAB__TRY(lab__ints_of(x, 4, made->sizes, indices));
@@ -182,8 +178,7 @@ larder_result lab_raw_max_pool2d_backward(lab_tensor *grad, lab_tensor *indices,
                                           const int64_t *sizes,
                                           lab_tensor **out)
 {
-    LAB__OWNED lab_tensor *made = NULL;
-    LAB__OWNED lab_tensor *dense = NULL;
+    LAB__OWNED lab_tensor *made = NULL, *dense = NULL;
 
     LAB__TRY(lab__nn_dense(grad, &dense));
     LAB__TRY(lab__tensor_of(grad, 4, sizes, &made));
@@ -194,8 +189,7 @@ larder_result lab_raw_max_pool2d_backward(lab_tensor *grad, lab_tensor *indices,
 larder_result lab_raw_avg_pool2d(lab_tensor *x, const lab_window *win,
                                  lab_tensor **out)
 {
-    LAB__OWNED lab_tensor *made = NULL;
-    LAB__OWNED lab_tensor *dense = NULL;
+    LAB__OWNED lab_tensor *made = NULL, *dense = NULL;
 
     LAB__TRY(pooled_make("avg_pool2d", x, win, &dense, &made));
     lab__window_average(made, dense, win);
@@ -207,8 +201,7 @@ larder_result lab_raw_avg_pool2d_backward(lab_tensor *grad,
                                           const int64_t *sizes,
                                           lab_tensor **out)
 {
-    LAB__OWNED lab_tensor *made = NULL;
-    LAB__OWNED lab_tensor *dense = NULL;
+    LAB__OWNED lab_tensor *made = NULL, *dense = NULL;
 
     LAB__TRY(lab__nn_dense(grad, &dense));
     LAB__TRY(lab__tensor_of(grad, 4, sizes, &made));
@@ -221,15 +214,13 @@ larder_result lab_raw_avg_pool2d_backward(lab_tensor *grad,
 larder_result lab_raw_resize2d(lab_tensor *x, const int64_t *to, bool linear,
                                bool align_corners, lab_tensor **out)
 {
-    LAB__OWNED lab_tensor *made = NULL;
-    LAB__OWNED lab_tensor *dense = NULL;
+    LAB__OWNED lab_tensor *made = NULL, *dense = NULL;
 
     LAB__TRY(lab__check_float("interpolate", x));
     LAB__TRY(lab__nn_check_ndim("interpolate", "the input", x, 4));
     if (to[0] < 1 || to[1] < 1 || lab_numel(x) == 0)
-        return lab__fail(LARDER_ERR_INVALID,
-                         "interpolate: to %lld by %lld elements",
-                         (long long)to[0], (long long)to[1]);
+        return lab__invalid("interpolate: to %lld by %lld elements",
+                            (long long)to[0], (long long)to[1]);
     LAB__TRY(lab__nn_dense(x, &dense));
     LAB__TRY(lab__tensor_of(
         x, 4, (int64_t[]){x->sizes[0], x->sizes[1], to[0], to[1]}, &made));
@@ -241,8 +232,7 @@ larder_result lab_raw_resize2d_backward(lab_tensor *grad, const int64_t *sizes,
                                         bool linear, bool align_corners,
                                         lab_tensor **out)
 {
-    LAB__OWNED lab_tensor *made = NULL;
-    LAB__OWNED lab_tensor *dense = NULL;
+    LAB__OWNED lab_tensor *made = NULL, *dense = NULL;
 
     LAB__TRY(lab__nn_dense(grad, &dense));
     LAB__TRY(lab__tensor_of(grad, 4, sizes, &made));

@@ -38,10 +38,9 @@ static larder_result sum_to_check(const lab_tensor *grad, int ndim,
         fits = sizes[i] == 1 || sizes[i] == grad->sizes[i + more];
     if (fits)
         return LARDER_OK;
-    return lab__fail(LARDER_ERR_INVALID,
-                     "backward: a gradient of sizes %s for a tensor of %s",
-                     lab__shape_text(grad->ndim, grad->sizes, have),
-                     lab__shape_text(ndim, sizes, want));
+    return lab__invalid("backward: a gradient of sizes %s for a tensor of %s",
+                        lab__shape_text(grad->ndim, grad->sizes, have),
+                        lab__shape_text(ndim, sizes, want));
 }
 
 larder_result lab__sum_to(lab_tensor *grad, int ndim, const int64_t *sizes,
@@ -190,8 +189,7 @@ larder_result lab_argmax(lab_tensor *a, int dim, lab_tensor **out)
 
     LAB__TRY(lab__check_dim("argmax", a, &dim));
     if (a->ndim > 0 && a->sizes[dim] == 0) {
-        return lab__fail(LARDER_ERR_INVALID,
-                         "argmax: dimension %d has no elements", dim);
+        return lab__invalid("argmax: dimension %d has no elements", dim);
     }
     if (a->dtype == LAB_BOOL) {
         return lab__fail(LARDER_ERR_UNSUPPORTED,

@@ -10,9 +10,8 @@ static larder_result bad_sizes(const char *op, const lab_tensor *t, int ndim,
 {
     char want[LAB__SHAPE_TEXT];
 
-    return lab__fail(LARDER_ERR_INVALID,
-                     "%s: shape '%s' is invalid for input of size %" PRId64, op,
-                     lab__shape_text(ndim, sizes, want), lab_numel(t));
+    return lab__invalid("%s: shape '%s' is invalid for input of size %" PRId64,
+                        op, lab__shape_text(ndim, sizes, want), lab_numel(t));
 }
 
 /* Replace -1 by the size it stands for. */
@@ -24,9 +23,8 @@ static larder_result fill_in_sizes(const char *op, const lab_tensor *t,
     int open = -1;
 
     if (ndim < 0 || ndim > LAB_MAX_DIMS) {
-        return lab__fail(LARDER_ERR_INVALID,
-                         "%s: %d dimensions; a tensor has at most %d", op, ndim,
-                         LAB_MAX_DIMS);
+        return lab__invalid("%s: %d dimensions; a tensor has at most %d", op,
+                            ndim, LAB_MAX_DIMS);
     }
     for (int i = 0; i < ndim; i++) {
         full[i] = sizes[i];
@@ -100,11 +98,10 @@ larder_result lab_view(lab_tensor *t, int ndim, const int64_t *sizes,
     LAB__TRY(fill_in_sizes("view", t, ndim, sizes, full));
     if (view_strides(t, ndim, full, strides))
         return make_view(t, ndim, full, strides, out);
-    return lab__fail(LARDER_ERR_INVALID,
-                     "view: size %s is not compatible with the tensor's size "
-                     "and stride (at least one dimension spans across two "
-                     "contiguous subspaces); use reshape",
-                     lab__shape_text(ndim, full, text));
+    return lab__invalid("view: size %s is not compatible with the tensor's "
+                        "size and stride (at least one dimension spans across "
+                        "two contiguous subspaces); use reshape",
+                        lab__shape_text(ndim, full, text));
 }
 
 /* A copy is a clone with a view on it: two nodes, as in PyTorch. */

@@ -32,8 +32,7 @@ static larder_result scalar_arithmetic_run(const struct operation *what,
                                            lab_tensor *t, double number,
                                            lab_tensor **out)
 {
-    LAB__OWNED lab_tensor *operand = NULL;
-    LAB__OWNED lab_tensor *made = NULL;
+    LAB__OWNED lab_tensor *operand = NULL, *made = NULL;
 
     LAB__TRY(with_number(t, number, what->op == LAB__DIV, &operand));
     LAB__TRY(lab__room_like(operand, &made));
@@ -74,8 +73,7 @@ static larder_result div_back(const struct lab__back *b)
 static larder_result reciprocal_back(const struct lab__back *b)
 {
     lab_tensor *result = lab__saved(b, 0);
-    LAB__OWNED lab_tensor *minus = NULL;
-    LAB__OWNED lab_tensor *square = NULL;
+    LAB__OWNED lab_tensor *minus = NULL, *square = NULL;
 
     LAB__TRY(lab_neg(b->grads[0], &minus));
     LAB__TRY(lab_mul(result, result, &square));
@@ -86,8 +84,7 @@ static larder_result reciprocal_back(const struct lab__back *b)
 static larder_result pow_back(const struct lab__back *b)
 {
     double exponent = b->node->number;
-    LAB__OWNED lab_tensor *less = NULL;
-    LAB__OWNED lab_tensor *slope = NULL;
+    LAB__OWNED lab_tensor *less = NULL, *slope = NULL;
 
     if (exponent == 0)
         return lab_mul_scalar(b->grads[0], 0, &b->results[0]);
@@ -145,9 +142,8 @@ larder_result lab_rdiv_scalar(double a, lab_tensor *b, lab_tensor **out)
 larder_result lab_pow_scalar(lab_tensor *a, double b, lab_tensor **out)
 {
     if (a->kind != LAB_FLOAT32 && b < 0 && b == rint(b)) {
-        return lab__fail(LARDER_ERR_INVALID,
-                         "pow: Integers to negative integer powers are not "
-                         "allowed.");
+        return lab__invalid(
+            "pow: Integers to negative integer powers are not allowed.");
     }
     return scalar_arithmetic_run(&power, a, b, out);
 }

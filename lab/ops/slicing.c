@@ -38,8 +38,7 @@ static larder_result part_back(const struct lab__back *b)
     const struct part where = {(int)integer[DIM], integer[START], integer[STEP],
                                integer[LENGTH], integer[GONE] != 0};
     lab_tensor *grad = b->grads[0];
-    LAB__OWNED lab_tensor *whole = NULL;
-    LAB__OWNED lab_tensor *part = NULL;
+    LAB__OWNED lab_tensor *whole = NULL, *part = NULL;
 
     LAB__TRY(lab_zeros(grad->storage->session, (lab_dtype)grad->dtype,
                        grad->storage->place, edge->ndim, edge->sizes, &whole));
@@ -76,9 +75,8 @@ larder_result lab_slice(lab_tensor *t, int dim, int64_t start, int64_t end,
 
     LAB__TRY(lab__check_part_dim("slice", t, &dim));
     if (step < 1) {
-        return lab__fail(LARDER_ERR_INVALID,
-                         "slice: the step must be positive, not %" PRId64,
-                         step);
+        return lab__invalid("slice: the step must be positive, not %" PRId64,
+                            step);
     }
     part.dim = dim;
     part.start = clamp_index(start, t->sizes[dim]);
@@ -96,10 +94,10 @@ larder_result lab_select(lab_tensor *t, int dim, int64_t index,
 
     LAB__TRY(lab__check_part_dim("select", t, &dim));
     if (index < -t->sizes[dim] || index >= t->sizes[dim]) {
-        return lab__fail(LARDER_ERR_INVALID,
-                         "select: index %" PRId64 " is out of bounds for "
-                         "dimension %d with size %" PRId64,
-                         index, dim, t->sizes[dim]);
+        return lab__invalid(
+            "select: index %" PRId64
+            " is out of bounds for dimension %d with size %" PRId64,
+            index, dim, t->sizes[dim]);
     }
     part.dim = dim;
     part.start = index < 0 ? index + t->sizes[dim] : index;

@@ -20,8 +20,7 @@ static larder_result softmax_back(const struct lab__back *b)
 static larder_result softmax_of(const char *op, bool logarithm, lab_tensor *a,
                                 int dim, lab_tensor **out)
 {
-    LAB__OWNED lab_tensor *made = NULL;
-    LAB__OWNED lab_tensor *in = NULL;
+    LAB__OWNED lab_tensor *made = NULL, *in = NULL;
 
     LAB__TRY(lab__check_float(op, a));
     LAB__TRY(lab__check_dim(op, a, &dim));

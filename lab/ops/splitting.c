@@ -151,9 +151,8 @@ larder_result lab_chunk(lab_tensor *t, int count, int dim, lab_tensor **outs,
 
     LAB__TRY(lab__check_part_dim("chunk", t, &dim));
     if (count < 1) {
-        return lab__fail(LARDER_ERR_INVALID,
-                         "chunk: the number of pieces must be positive, not %d",
-                         count);
+        return lab__invalid(
+            "chunk: the number of pieces must be positive, not %d", count);
     }
     size = t->sizes[dim];
     length = size == 0 ? 1 : (size - 1) / count + 1;
@@ -167,9 +166,8 @@ larder_result lab_unbind(lab_tensor *t, int dim, lab_tensor **outs)
 {
     LAB__TRY(lab__check_part_dim("unbind", t, &dim));
     if (t->sizes[dim] > INT_MAX) {
-        return lab__fail(LARDER_ERR_INVALID,
-                         "unbind: %" PRId64 " tensors are too many",
-                         t->sizes[dim]);
+        return lab__invalid("unbind: %" PRId64 " tensors are too many",
+                            t->sizes[dim]);
     }
     return make_pieces(t, dim, 0, outs, (int)t->sizes[dim]);
 }

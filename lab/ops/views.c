@@ -75,17 +75,16 @@ static larder_result permutation_check(const lab_tensor *t, int ndim,
     unsigned seen = 0;
 
     if (ndim != t->ndim) {
-        return lab__fail(LARDER_ERR_INVALID,
-                         "permute: the tensor has %d dimensions, %d were named",
-                         t->ndim, ndim);
+        return lab__invalid(
+            "permute: the tensor has %d dimensions, %d were named", t->ndim,
+            ndim);
     }
     for (int i = 0; i < ndim; i++) {
         int dim = dims[i];
 
         LAB__TRY(lab__check_dim("permute", t, &dim));
         if ((seen & 1U << dim) != 0) {
-            return lab__fail(LARDER_ERR_INVALID,
-                             "permute: dimension %d is named twice", dim);
+            return lab__invalid("permute: dimension %d is named twice", dim);
         }
         seen |= 1U << dim;
         from[i] = dim;
@@ -116,15 +115,13 @@ static larder_result bad_expand(const lab_tensor *t, int ndim,
     char want[LAB__SHAPE_TEXT], have[LAB__SHAPE_TEXT];
 
     if (ndim < t->ndim || ndim > LAB_MAX_DIMS) {
-        return lab__fail(LARDER_ERR_INVALID,
-                         "expand: %d dimensions asked of a tensor with %d",
-                         ndim, t->ndim);
+        return lab__invalid("expand: %d dimensions asked of a tensor with %d",
+                            ndim, t->ndim);
     }
-    return lab__fail(LARDER_ERR_INVALID,
-                     "expand: %s cannot be expanded to %s: only dimensions of "
-                     "1 can",
-                     lab__shape_text(t->ndim, t->sizes, have),
-                     lab__shape_text(ndim, sizes, want));
+    return lab__invalid(
+        "expand: %s cannot be expanded to %s: only dimensions of 1 can",
+        lab__shape_text(t->ndim, t->sizes, have),
+        lab__shape_text(ndim, sizes, want));
 }
 
 larder_result lab_expand(lab_tensor *t, int ndim, const int64_t *sizes,
@@ -190,15 +187,13 @@ larder_result lab_squeeze(lab_tensor *t, int dim, lab_tensor **out)
 static larder_result unsqueeze_check(const lab_tensor *t, int *dim)
 {
     if (*dim < -t->ndim - 1 || *dim > t->ndim) {
-        return lab__fail(LARDER_ERR_INVALID,
-                         "unsqueeze: Dimension out of range (expected to be in "
-                         "range of [%d, %d], but got %d)",
-                         -t->ndim - 1, t->ndim, *dim);
+        return lab__invalid("unsqueeze: Dimension out of range (expected to be "
+                            "in range of [%d, %d], but got %d)",
+                            -t->ndim - 1, t->ndim, *dim);
     }
     if (t->ndim == LAB_MAX_DIMS) {
-        return lab__fail(LARDER_ERR_INVALID,
-                         "unsqueeze: a tensor has at most %d dimensions",
-                         LAB_MAX_DIMS);
+        return lab__invalid("unsqueeze: a tensor has at most %d dimensions",
+                            LAB_MAX_DIMS);
     }
     if (*dim < 0)
         *dim += t->ndim + 1;

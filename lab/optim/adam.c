@@ -35,8 +35,7 @@ static larder_result means_update(const lab_optimizer_options *opt,
 static larder_result denom_make(const struct lab__slot *slot, double correction,
                                 double eps, lab_tensor **denom)
 {
-    LAB__OWNED lab_tensor *root = NULL;
-    LAB__OWNED lab_tensor *quotient = NULL;
+    LAB__OWNED lab_tensor *root = NULL, *quotient = NULL;
 
     LAB__TRY(lab_sqrt(slot->second, &root));
     LAB__TRY(lab_div_scalar(root, sqrt(correction), &quotient));
@@ -77,8 +76,7 @@ static larder_result slot_step(const lab_optimizer *o, struct lab__slot *slot,
 
 larder_result lab__adam_step(lab_optimizer *o)
 {
-    LAB__OWNED lab_tensor *denom = NULL;
-    LAB__OWNED lab_tensor *grad = NULL;
+    LAB__OWNED lab_tensor *denom = NULL, *grad = NULL;
 
     for (int i = 0; i < o->count; i++) {
         if (lab_grad(o->slots[i].param) != NULL)

@@ -37,17 +37,15 @@ static larder_result number_check(const char *what, double value, double below)
 {
     if (value >= 0 && value < below)
         return LARDER_OK;
-    return lab__fail(LARDER_ERR_INVALID,
-                     "optimizer: the %s is %g, must be at least 0%s", what,
-                     value, below == 1 ? " and below 1" : "");
+    return lab__invalid("optimizer: the %s is %g, must be at least 0%s", what,
+                        value, below == 1 ? " and below 1" : "");
 }
 
 static larder_result options_check(lab_optimizer_kind kind,
                                    const lab_optimizer_options *opt)
 {
     if (opt->lr == 0)
-        return lab__fail(LARDER_ERR_INVALID,
-                         "optimizer: SGD needs a learning rate");
+        return lab__invalid("optimizer: SGD needs a learning rate");
     LAB__TRY(number_check("learning rate", opt->lr, INFINITY));
     LAB__TRY(number_check("weight decay", opt->weight_decay, INFINITY));
     if (kind == LAB_SGD)
@@ -73,18 +71,15 @@ static larder_result optimizer_options_read(lab_optimizer_kind kind,
 static larder_result params_check(lab *l, lab_tensor *const *params, int count)
 {
     if (count <= 0)
-        return lab__fail(LARDER_ERR_INVALID,
-                         "optimizer: there are no parameters");
+        return lab__invalid("optimizer: there are no parameters");
     for (int i = 0; i < count; i++) {
         if (params[i] == NULL || lab_session(params[i]) != l)
-            return lab__fail(LARDER_ERR_INVALID,
-                             "optimizer: parameter %d is not of this session",
-                             i);
+            return lab__invalid(
+                "optimizer: parameter %d is not of this session", i);
         if (!lab_is_leaf(params[i]))
-            return lab__fail(LARDER_ERR_INVALID,
-                             "optimizer: parameter %d is no leaf: it was made "
-                             "by %s",
-                             i, lab_grad_fn_name(params[i]));
+            return lab__invalid(
+                "optimizer: parameter %d is no leaf: it was made by %s", i,
+                lab_grad_fn_name(params[i]));
     }
     return LARDER_OK;
 }
@@ -99,8 +94,7 @@ larder_result lab_optimizer_create(lab *l, lab_optimizer_kind kind,
     size_t slots_bytes = (size_t)(count > 0 ? count : 0) * sizeof *o->slots;
 
     if (kind != LAB_SGD && kind != LAB_ADAM && kind != LAB_ADAMW)
-        return lab__fail(LARDER_ERR_INVALID, "optimizer: no kind %d",
-                         (int)kind);
+        return lab__invalid("optimizer: no kind %d", (int)kind);
     LAB__TRY(optimizer_options_read(kind, opt, &options));
     LAB__TRY(params_check(l, params, count));
     o = lab__host_zeroed(sizeof *o + slots_bytes);

@@ -71,21 +71,18 @@ static larder_result series_check(lab_dtype dtype, double start, double end,
     const double far = 1e18; /* ints and counts are exact far below this */
 
     if (dtype == LAB_BOOL)
-        return lab__fail(LARDER_ERR_INVALID, "arange: bool cannot be counted");
+        return lab__invalid("arange: bool cannot be counted");
     if (!(fabs(start) < far && fabs(end) < far && fabs(step) < far))
-        return lab__fail(LARDER_ERR_INVALID,
-                         "arange: %g, %g and %g have to be finite and below "
-                         "%g",
-                         start, end, step, far);
+        return lab__invalid(
+            "arange: %g, %g and %g have to be finite and below %g", start, end,
+            step, far);
     if (step == 0 || (end - start) / step < 0)
-        return lab__fail(LARDER_ERR_INVALID,
-                         "arange: steps of %g do not lead from %g to %g", step,
-                         start, end);
+        return lab__invalid("arange: steps of %g do not lead from %g to %g",
+                            step, start, end);
     if (lab__kind_of(dtype) == LAB_INT64 &&
         (start != floor(start) || step != floor(step)))
-        return lab__fail(LARDER_ERR_INVALID,
-                         "arange: %g and %g have to be whole for int64", start,
-                         step);
+        return lab__invalid("arange: %g and %g have to be whole for int64",
+                            start, step);
     return LARDER_OK;
 }
 
@@ -115,8 +112,8 @@ static larder_result random_floats(lab *l, const char *op, LAB_SHAPE,
                                    lab_tensor **out)
 {
     if (lab__kind_of(dtype) != LAB_FLOAT32)
-        return lab__fail(LARDER_ERR_INVALID, "%s: makes floats, not %s", op,
-                         lab__dtype_name(dtype));
+        return lab__invalid("%s: makes floats, not %s", op,
+                            lab__dtype_name(dtype));
     LAB__TRY(lab__tensor_new(l, dtype, place, ndim, sizes, out));
     if (lab__readable(*out))
         fill(l, lab__data(*out), lab_numel(*out));
@@ -158,9 +155,9 @@ larder_result lab_randint(lab *l, LAB_SHAPE, int64_t low, int64_t high,
                           lab_tensor **out)
 {
     if (low >= high)
-        return lab__fail(LARDER_ERR_INVALID,
-                         "randint: expects low < high, but got %lld and %lld",
-                         (long long)low, (long long)high);
+        return lab__invalid(
+            "randint: expects low < high, but got %lld and %lld",
+            (long long)low, (long long)high);
     LAB__TRY(lab__tensor_new(l, dtype, place, ndim, sizes, out));
     if (lab__readable(*out))
         fill_randint(l, *out, low, high);

@@ -131,26 +131,23 @@ larder_result lab__check_shape(lab_dtype dtype, lab_place place, int ndim,
     int64_t count;
 
     if (lab__dtype_bytes(dtype) == 0)
-        return lab__fail(LARDER_ERR_INVALID, "%d is not a dtype", (int)dtype);
+        return lab__invalid("%d is not a dtype", (int)dtype);
     if (place != LAB_HOST && place != LAB_DEVICE)
-        return lab__fail(LARDER_ERR_INVALID, "%d is not a place", (int)place);
+        return lab__invalid("%d is not a place", (int)place);
     if (ndim < 0 || ndim > LAB_MAX_DIMS)
-        return lab__fail(LARDER_ERR_INVALID,
-                         "a tensor of %d dimensions: it can have 0 to %d", ndim,
-                         LAB_MAX_DIMS);
+        return lab__invalid("a tensor of %d dimensions: it can have 0 to %d",
+                            ndim, LAB_MAX_DIMS);
     for (int i = 0; i < ndim; i++) {
         if (sizes[i] < 0)
-            return lab__fail(LARDER_ERR_INVALID,
-                             "a tensor of sizes %s: none may be negative",
-                             lab__shape_text(ndim, sizes, text));
+            return lab__invalid("a tensor of sizes %s: none may be negative",
+                                lab__shape_text(ndim, sizes, text));
     }
     count = lab__count(ndim, sizes);
     if (count < 0 || lab__reach(ndim, sizes) < 0 ||
         (uint64_t)count > (UINT64_C(1) << 62) / lab__dtype_bytes(dtype))
-        return lab__fail(LARDER_ERR_INVALID,
-                         "a tensor of sizes %s: its bytes are too many to "
-                         "count",
-                         lab__shape_text(ndim, sizes, text));
+        return lab__invalid(
+            "a tensor of sizes %s: its bytes are too many to count",
+            lab__shape_text(ndim, sizes, text));
     return LARDER_OK;
 }
 
@@ -160,10 +157,9 @@ larder_result lab__check_dim(const char *op, const lab_tensor *t, int *dim)
     int dims = ndim > 0 ? ndim : 1; /* a number accepts 0 and -1 too */
 
     if (*dim < -dims || *dim >= dims)
-        return lab__fail(LARDER_ERR_INVALID,
-                         "%s: Dimension out of range (expected to be in range "
-                         "of [%d, %d], but got %d)",
-                         op, -dims, dims - 1, *dim);
+        return lab__invalid("%s: Dimension out of range (expected to be in "
+                            "range of [%d, %d], but got %d)",
+                            op, -dims, dims - 1, *dim);
     if (*dim < 0)
         *dim += dims;
     return LARDER_OK;
@@ -173,23 +169,20 @@ larder_result lab__check_float(const char *op, const lab_tensor *t)
 {
     if (t->kind == LAB_FLOAT32)
         return LARDER_OK;
-    return lab__fail(LARDER_ERR_INVALID,
-                     "%s: expected a tensor of float32, but got %s", op,
-                     lab__dtype_name((lab_dtype)t->dtype));
+    return lab__invalid("%s: expected a tensor of float32, but got %s", op,
+                        lab__dtype_name((lab_dtype)t->dtype));
 }
 
 larder_result lab__check_place(const char *op, const lab_tensor *a,
                                const lab_tensor *b)
 {
     if (a->storage->session != b->storage->session)
-        return lab__fail(LARDER_ERR_INVALID,
-                         "%s: the tensors belong to two sessions", op);
+        return lab__invalid("%s: the tensors belong to two sessions", op);
     if (a->storage->place == b->storage->place)
         return LARDER_OK;
-    return lab__fail(LARDER_ERR_INVALID,
-                     "%s: Expected all tensors to be on the same device, but "
-                     "found at least two devices, cuda:0 and cpu!",
-                     op);
+    return lab__invalid("%s: Expected all tensors to be on the same device, "
+                        "but found at least two devices, cuda:0 and cpu!",
+                        op);
 }
 
 larder_result lab__check_writable(const char *op, const lab_tensor *t)
@@ -199,11 +192,10 @@ larder_result lab__check_writable(const char *op, const lab_tensor *t)
         return LARDER_OK;
     for (int i = 0; i < t->ndim; i++) {
         if (t->sizes[i] > 1 && t->strides[i] == 0)
-            return lab__fail(LARDER_ERR_INVALID,
-                             "%s: unsupported operation: more than one element "
-                             "of the written-to tensor refers to a single "
-                             "memory location; clone() it first",
-                             op);
+            return lab__invalid("%s: unsupported operation: more than one "
+                                "element of the written-to tensor refers to a "
+                                "single memory location; clone() it first",
+                                op);
     }
     return LARDER_OK;
 }
@@ -224,11 +216,10 @@ larder_result lab__broadcast(const char *op, const lab_tensor *a,
         int64_t m = size_from_end(a, i), n = size_from_end(b, i);
 
         if (m != n && m != 1 && n != 1)
-            return lab__fail(LARDER_ERR_INVALID,
-                             "%s: The size of tensor a (%" PRId64
-                             ") must match the size of tensor b (%" PRId64
-                             ") at non-singleton dimension %d",
-                             op, m, n, dims - 1 - i);
+            return lab__invalid("%s: The size of tensor a (%" PRId64
+                                ") must match the size of tensor b (%" PRId64
+                                ") at non-singleton dimension %d",
+                                op, m, n, dims - 1 - i);
         result[dims - 1 - i] = m == 1 ? n : m;
     }
     for (int i = 0; i < dims; i++)

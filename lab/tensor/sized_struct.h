@@ -15,8 +15,8 @@ static inline larder_result lab__sized_check(const void *sized, size_t *size)
     memcpy(size, sized, sizeof *size);
     if (*size >= sizeof *size && *size <= LAB__SIZED_MAX)
         return LARDER_OK;
-    return lab__fail(LARDER_ERR_INVALID,
-                     "a struct's size is %zu: set it before the call", *size);
+    return lab__invalid("a struct's size is %zu: set it before the call",
+                        *size);
 }
 
 /* Copy a caller's struct over `full`, which holds the defaults. */
@@ -29,9 +29,8 @@ static inline larder_result lab__sized_read(void *full, size_t bytes,
     LAB__TRY(lab__sized_check(in, &have));
     for (size_t i = bytes; i < have; i++) {
         if (from[i] != 0)
-            return lab__fail(LARDER_ERR_INVALID,
-                             "a struct uses members that this version of the "
-                             "library does not know");
+            return lab__invalid("a struct uses members that this version of "
+                                "the library does not know");
     }
     memcpy((char *)full + sizeof have, from + sizeof have,
            (have < bytes ? have : bytes) - sizeof have);

@@ -103,6 +103,7 @@ void lab__set_host_error(uint64_t bytes);
 /* The same as an expression with value r, for `return lab__fail(...)`.  Macros,
  * so that compilers see the value. */
 #define lab__fail(r, ...) (lab__set_error(__VA_ARGS__), (r))
+#define lab__invalid(...) lab__fail(LARDER_ERR_INVALID, __VA_ARGS__)
 /* The result of a call of the allocator or the device; its message, if it
  * failed. */
 larder_result lab__of_larder(larder_result r);

@@ -118,9 +118,8 @@ static larder_result bytes_check(const char *op, const lab_tensor *t,
 
     if (bytes == want)
         return LARDER_OK;
-    return lab__fail(LARDER_ERR_INVALID,
-                     "%s: the tensor has %" PRIu64 " bytes, not %" PRIu64, op,
-                     want, bytes);
+    return lab__invalid("%s: the tensor has %" PRIu64 " bytes, not %" PRIu64,
+                        op, want, bytes);
 }
 
 /* Read t's values, in its kind. */
@@ -197,10 +196,9 @@ larder_result lab_item(lab_tensor *t, double *out)
 
     LAB__TRY(lab__check_process("item", t));
     if (lab_numel(t) != 1)
-        return lab__fail(LARDER_ERR_INVALID,
-                         "item: a tensor of sizes %s cannot be converted to a "
-                         "number: only one of a single element can",
-                         lab__shape_text(t->ndim, t->sizes, text));
+        return lab__invalid("item: a tensor of sizes %s cannot be converted to "
+                            "a number: only one of a single element can",
+                            lab__shape_text(t->ndim, t->sizes, text));
     if (lab__readable(t))
         *out = lab__element(lab__data(t), t->kind, 0);
     else

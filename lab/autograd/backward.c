@@ -170,9 +170,9 @@ static larder_result trim(const struct lab__edge *edge, lab_tensor *whole,
     LAB__OWNED lab_tensor *summed = NULL, *typed = NULL;
 
     LAB__TRY(lab__sum_to(whole, edge->ndim, edge->sizes, &summed));
-    LAB__TRY(lab_to_dtype(summed, (lab_dtype)edge->dtype, &typed));
+    LAB__TRY(lab_to_dtype(summed, edge->dtype, &typed));
     lab__drop(&summed);
-    return lab_to(typed, (lab_place)edge->place, out);
+    return lab_to(typed, edge->place, out);
 }
 
 /* Also drops results that nobody needs. */
@@ -355,7 +355,7 @@ static larder_result start_check(const lab_tensor *t, const lab_tensor *grad)
     }
     if (grad->kind != LAB_FLOAT32) {
         return lab__invalid("backward: the gradient is %s, not float32",
-                            lab__dtype_name((lab_dtype)grad->dtype));
+                            lab__dtype_name(grad->dtype));
     }
     return lab__check_place("backward", t, grad);
 }
@@ -366,8 +366,8 @@ static larder_result start_grad(lab_tensor *t, lab_tensor *grad,
                                 lab_tensor **out)
 {
     if (grad == NULL) {
-        return lab_ones(t->storage->session, (lab_dtype)t->dtype,
-                        t->storage->place, t->ndim, t->sizes, out);
+        return lab_ones(t->storage->session, t->dtype, t->storage->place,
+                        t->ndim, t->sizes, out);
     }
     *out = lab_ref(grad);
     return LARDER_OK;

@@ -142,9 +142,8 @@ static larder_result replacement_check(const lab_tensor *grad,
         made->storage->place != grad->storage->place) {
         return lab__invalid(
             "a hook made a gradient of type %s on %s from one of type %s on %s",
-            lab__dtype_name((lab_dtype)made->dtype),
-            lab__place_name(made->storage->place),
-            lab__dtype_name((lab_dtype)grad->dtype),
+            lab__dtype_name(made->dtype), lab__place_name(made->storage->place),
+            lab__dtype_name(grad->dtype),
             lab__place_name(grad->storage->place));
     }
     if (lab__same_sizes(grad, made))

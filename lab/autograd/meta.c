@@ -64,7 +64,7 @@ larder_result lab_set_requires_grad(lab_tensor *t, bool on)
     if (on && t->kind != LAB_FLOAT32) {
         return lab__invalid(
             "only tensors of floating point can require gradients, not %s",
-            lab__dtype_name((lab_dtype)t->dtype));
+            lab__dtype_name(t->dtype));
     }
     if (!on && t->meta == NULL)
         return LARDER_OK;
@@ -104,10 +104,8 @@ static larder_result grad_check(const lab_tensor *t, const lab_tensor *grad)
     if (grad->dtype != t->dtype || grad->storage->place != t->storage->place) {
         return lab__invalid(
             "the gradient given is %s on %s, the tensor %s on %s",
-            lab__dtype_name((lab_dtype)grad->dtype),
-            lab__place_name(grad->storage->place),
-            lab__dtype_name((lab_dtype)t->dtype),
-            lab__place_name(t->storage->place));
+            lab__dtype_name(grad->dtype), lab__place_name(grad->storage->place),
+            lab__dtype_name(t->dtype), lab__place_name(t->storage->place));
     }
     if (lab__same_sizes(t, grad))
         return LARDER_OK;

@@ -25,7 +25,7 @@ static larder_result edge_to(struct lab__edge *edge, lab_tensor *t)
         return LARDER_OK;
     edge->ndim = t->ndim;
     edge->dtype = t->dtype;
-    edge->place = (unsigned char)t->storage->place;
+    edge->place = t->storage->place;
     for (int i = 0; i < t->ndim; i++)
         edge->sizes[i] = t->sizes[i];
     return lab__node_of(t, &edge->node, &edge->output);

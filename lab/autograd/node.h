@@ -54,7 +54,9 @@ struct lab__edge {
     struct lab__node *node; /* owned; NULL: this input needs no gradient */
     unsigned output;        /* which of node's outputs the input was */
     /* The input's shape: its gradient is summed to these sizes. */
-    unsigned char ndim, dtype, place;
+    lab_dtype dtype : 8;
+    lab_place place : 8;
+    int ndim : 8;
     int64_t sizes[LAB_MAX_DIMS];
 };
 

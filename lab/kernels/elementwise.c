@@ -26,7 +26,7 @@ static const lab_tensor *number_make(struct number *n, lab *l,
                                      unsigned char kind, double value)
 {
     lab__element_set(&n->value, kind, 0, value);
-    lab__pair_wrap(&n->pair, l, (lab_dtype)kind, 0, NULL, &n->value);
+    lab__pair_wrap(&n->pair, l, kind, 0, NULL, &n->value);
     return &n->pair.tensor;
 }
 
@@ -70,7 +70,7 @@ void lab__binary(lab__binary_op op, lab_tensor *out, const lab_tensor *a,
     bool is_int = a->kind == LAB_INT64 && op != LAB__EQ;
 
     elementwise_run(3, all, binary_is_dear(op) ? GRAIN_DEAR : GRAIN_CHEAP,
-                    lab__binary_row(op, (lab_dtype)a->kind, (lab_dtype)b->kind),
+                    lab__binary_row(op, a->kind, b->kind),
                     is_int ? (const void *)&as_int : (const void *)&as_float);
 }
 

@@ -40,7 +40,7 @@ void lab__rows_gather(lab_tensor *out, const lab_tensor *t,
 
     if (!LAB__READABLE(out, t, index) || lab_numel(out) == 0)
         return;
-    r.width = row_count(t) * (int64_t)lab__dtype_bytes((lab_dtype)t->kind);
+    r.width = row_count(t) * (int64_t)lab__dtype_bytes(t->kind);
     r.index = lab__data(index);
     r.to = lab__data(out);
     r.from = lab__data(t);

@@ -38,7 +38,7 @@ larder_result lab__saved_back(const struct lab__back *b)
 
     LAB__TRY(lab__operands_take("gradient", b->grads[0], lab__saved(b, 0), true,
                                 &o));
-    LAB__TRY(lab__operands_room(&o, (lab_dtype)o.a->dtype, &b->results[0]));
+    LAB__TRY(lab__operands_room(&o, o.a->dtype, &b->results[0]));
     lab__binary((lab__binary_op)b->node->integer[0], b->results[0], o.a, o.b,
                 1);
     return LARDER_OK;

@@ -32,7 +32,7 @@ static larder_result arithmetic_run(const struct operation *what, lab_tensor *a,
     LAB__OWNED lab_tensor *made = NULL;
 
     LAB__TRY(lab__operands_take(what->name, a, b, what->op == LAB__DIV, &o));
-    LAB__TRY(lab__operands_room(&o, (lab_dtype)o.a->dtype, &made));
+    LAB__TRY(lab__operands_room(&o, o.a->dtype, &made));
     lab__binary(what->op, made, o.a, o.b, 1);
     return arithmetic_record(what, a, b, &made, out);
 }
@@ -86,7 +86,7 @@ static larder_result mul_masked(lab_tensor *a, lab_tensor *mask,
 
     LAB__TRY(lab__check_place("mul", a, mask));
     LAB__TRY(lab__broadcast("mul", a, mask, &o.ndim, o.sizes));
-    LAB__TRY(lab__operands_room(&o, (lab_dtype)a->dtype, &made));
+    LAB__TRY(lab__operands_room(&o, a->dtype, &made));
     lab__binary(LAB__MUL, made, a, mask, 1);
     return arithmetic_record(&mul, a, mask, &made, out);
 }

@@ -19,7 +19,7 @@ larder_result lab_clone(lab_tensor *t, lab_tensor **out)
 {
     LAB__OWNED lab_tensor *made = NULL;
 
-    LAB__TRY(lab__empty_as(t, (lab_dtype)t->dtype, t->storage->place, &made));
+    LAB__TRY(lab__empty_as(t, t->dtype, t->storage->place, &made));
     return copy_into(&made, t, out);
 }
 
@@ -71,7 +71,7 @@ larder_result lab_to(lab_tensor *t, lab_place place, lab_tensor **out)
     if (place != LAB_HOST && place != LAB_DEVICE)
         return lab__invalid("to: no such place: %d", (int)place);
     if (place != t->storage->place)
-        return to_copy(t, (lab_dtype)t->dtype, place, out);
+        return to_copy(t, t->dtype, place, out);
     *out = lab_ref(t);
     return LARDER_OK;
 }
@@ -80,7 +80,7 @@ larder_result lab_to_dtype(lab_tensor *t, lab_dtype dtype, lab_tensor **out)
 {
     if (lab__dtype_bytes(dtype) == 0)
         return lab__invalid("to: no such dtype: %d", (int)dtype);
-    if (dtype != (lab_dtype)t->dtype)
+    if (dtype != t->dtype)
         return to_copy(t, dtype, t->storage->place, out);
     *out = lab_ref(t);
     return LARDER_OK;

@@ -45,10 +45,10 @@ lab_dtype lab__dtype_of_both(const lab_tensor *a, const lab_tensor *b)
     int a_rank = rank_of(a), b_rank = rank_of(b);
 
     if (a_rank != b_rank)
-        return (lab_dtype)(a_rank > b_rank ? a : b)->dtype;
+        return (a_rank > b_rank ? a : b)->dtype;
     if ((a->ndim == 0) != (b->ndim == 0))
-        return (lab_dtype)(a->ndim == 0 ? b : a)->dtype;
-    return wider((lab_dtype)a->dtype, (lab_dtype)b->dtype);
+        return (a->ndim == 0 ? b : a)->dtype;
+    return wider(a->dtype, b->dtype);
 }
 
 static lab_dtype dtype_for(const lab_tensor *a, const lab_tensor *b,
@@ -102,5 +102,5 @@ larder_result lab__operands_room(const struct lab__operands *operands,
 
 larder_result lab__room_like(const lab_tensor *t, lab_tensor **out)
 {
-    return lab__empty_as(t, (lab_dtype)t->dtype, t->storage->place, out);
+    return lab__empty_as(t, t->dtype, t->storage->place, out);
 }

@@ -11,7 +11,7 @@ static larder_result index_back(const struct lab__back *b)
     lab_tensor *g = b->grads[0];
     LAB__OWNED lab_tensor *whole = NULL, *grad = NULL;
 
-    LAB__TRY(lab_zeros(b->node->session, (lab_dtype)g->dtype, g->storage->place,
+    LAB__TRY(lab_zeros(b->node->session, g->dtype, g->storage->place,
                        edge->ndim, edge->sizes, &whole));
     LAB__TRY(lab__nn_dense(g, &grad));
     lab__rows_add(whole, grad, lab__saved(b, 0));
@@ -24,7 +24,7 @@ static larder_result index_check(const lab_tensor *t, const lab_tensor *index)
         return lab__check_place("index", t, index);
     if (index->kind != LAB_INT64) {
         return lab__invalid("index: indices must be int64, these are %s",
-                            lab__dtype_name((lab_dtype)index->dtype));
+                            lab__dtype_name(index->dtype));
     }
     if (t->storage->place == LAB_HOST && index->storage->place == LAB_DEVICE) {
         return lab__invalid("index: indices should be on the same device as "

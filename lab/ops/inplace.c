@@ -83,8 +83,7 @@ static void inplace_finish(lab_tensor *a, struct lab__node *node)
 /* The end of the memory that a dense tensor fills. */
 static uint64_t end_of(const lab_tensor *t)
 {
-    return lab_address(t) +
-           (uint64_t)lab_numel(t) * lab__dtype_bytes((lab_dtype)t->dtype);
+    return lab_address(t) + (uint64_t)lab_numel(t) * lab__dtype_bytes(t->dtype);
 }
 
 /* Whether a can be written while b is read: no element of a is a different
@@ -126,8 +125,8 @@ static larder_result take_other(const char *op, lab_tensor *a, lab_tensor *b,
     if (a->kind != LAB_FLOAT32 &&
         (b->kind == LAB_FLOAT32 || a->dtype == LAB_BOOL)) {
         return lab__invalid("%s: the result, %s, can't be cast to %s", op,
-                            lab__dtype_name((lab_dtype)b->dtype),
-                            lab__dtype_name((lab_dtype)a->dtype));
+                            lab__dtype_name(b->dtype),
+                            lab__dtype_name(a->dtype));
     }
     LAB__TRY(lab__operands_take(op, a, b, false, &o));
     if (!broadcasts_to(&o, a)) {
@@ -234,7 +233,7 @@ static larder_result number_check(const char *op, const lab_tensor *a, double b)
         (a->kind == LAB_INT64 && b == (double)lab__to_int64(b)))
         return lab__check_writable(op, a);
     return lab__invalid("%s: the result can't be cast to %s", op,
-                        lab__dtype_name((lab_dtype)a->dtype));
+                        lab__dtype_name(a->dtype));
 }
 
 static larder_result run_scalar(const struct operation *what, lab_tensor *a,
@@ -336,9 +335,8 @@ static larder_result overwrite_back(const struct lab__back *b)
     lab_tensor *g = b->grads[0];
 
     if (lab__wants(b, 0))
-        LAB__TRY(lab_zeros(b->node->session, (lab_dtype)g->dtype,
-                           g->storage->place, g->ndim, g->sizes,
-                           &b->results[0]));
+        LAB__TRY(lab_zeros(b->node->session, g->dtype, g->storage->place,
+                           g->ndim, g->sizes, &b->results[0]));
     if (lab__wants(b, 1))
         LAB__TRY(lab_to(g, (lab_place)b->node->integer[0], &b->results[1]));
     return LARDER_OK;

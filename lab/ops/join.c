@@ -21,7 +21,7 @@ static larder_result cat_back(const struct lab__back *b)
         bool skip = is_nothing(edge->ndim, edge->sizes);
 
         if (skip && edge->node != NULL)
-            LAB__TRY(lab_zeros(b->node->session, (lab_dtype)grad->dtype,
+            LAB__TRY(lab_zeros(b->node->session, grad->dtype,
                                grad->storage->place, 1, edge->sizes,
                                &b->results[i]));
         else if (edge->node != NULL)
@@ -43,8 +43,7 @@ static larder_result list_check(const char *op, lab_tensor *const *ts,
         if (ts[i]->dtype != ts[0]->dtype) {
             return lab__invalid(
                 "%s: tensors of one dtype are expected, not %s and %s", op,
-                lab__dtype_name((lab_dtype)ts[0]->dtype),
-                lab__dtype_name((lab_dtype)ts[i]->dtype));
+                lab__dtype_name(ts[0]->dtype), lab__dtype_name(ts[i]->dtype));
         }
     }
     return LARDER_OK;

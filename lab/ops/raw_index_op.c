@@ -112,7 +112,7 @@ static larder_result places_check(const lab_tensor *t, struct lab__places *p)
         LAB__TRY(lab__check_place("index", t, index));
         LAB__TRY(range_check("index", index, -length, length));
         LAB__TRY(lab__broadcast("index", &so_far, index, &p->ndim, p->sizes));
-        so_far.ndim = (unsigned char)p->ndim;
+        so_far.ndim = p->ndim;
         for (int d = 0; d < p->ndim; d++)
             so_far.sizes[d] = p->sizes[d];
     }
@@ -174,7 +174,7 @@ static larder_result put_check(const lab_tensor *t, const struct lab__places *p,
 
     if (room_ndim > LAB_MAX_DIMS)
         return lab__invalid("index_put: %d dimensions to write to", room_ndim);
-    room.ndim = (unsigned char)room_ndim;
+    room.ndim = room_ndim;
     for (int d = 0; d < room_ndim; d++)
         room.sizes[d] = room_sizes[d];
     LAB__TRY(lab__broadcast("index_put", &room, src, &ndim, sizes));

@@ -53,7 +53,7 @@ static larder_result sizes_meet(const struct lab__map_op *op,
 
     for (int i = 1; i < op->arity; i++) {
         LAB__TRY(lab__broadcast(op->name, &so_far, operands[i], ndim, sizes));
-        so_far.ndim = (unsigned char)*ndim;
+        so_far.ndim = *ndim;
         for (int d = 0; d < *ndim; d++)
             so_far.sizes[d] = sizes[d];
     }
@@ -76,12 +76,12 @@ static lab_dtype dtype_for(const struct lab__map_op *op,
 
         if (operands[i]->ndim > so_far.ndim)
             so_far.ndim = operands[i]->ndim;
-        so_far.dtype = (unsigned char)both;
-        so_far.kind = (unsigned char)lab__kind_of(both);
+        so_far.dtype = both;
+        so_far.kind = lab__kind_of(both);
     }
     if (op->result == LAB__MAP_FLOAT && so_far.kind != LAB_FLOAT32)
         return LAB_FLOAT32;
-    return (lab_dtype)so_far.dtype;
+    return so_far.dtype;
 }
 
 static larder_result room(const struct lab__map_op *op,

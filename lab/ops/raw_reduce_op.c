@@ -16,9 +16,9 @@ static lab_dtype dtype_for(lab_reduction op, const lab_tensor *t)
         return LAB_INT64;
     case LAB_SUM:
     case LAB_PROD:
-        return whole ? LAB_INT64 : (lab_dtype)t->dtype;
+        return whole ? LAB_INT64 : t->dtype;
     default:
-        return (lab_dtype)t->dtype;
+        return t->dtype;
     }
 }
 

@@ -21,7 +21,7 @@ static larder_result sum_keeping(lab_tensor *t, unsigned dims, double scale,
 /* Set the sizes of a tensor just created, which nobody else refers to. */
 static void set_sizes(lab_tensor *t, int ndim, const int64_t *sizes)
 {
-    t->ndim = (unsigned char)ndim;
+    t->ndim = ndim;
     for (int i = 0; i < ndim; i++)
         t->sizes[i] = sizes[i];
     lab__strides_of(ndim, sizes, t->strides);

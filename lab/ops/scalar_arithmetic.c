@@ -10,7 +10,7 @@ static larder_result with_number(lab_tensor *t, double number, bool floats,
                                  lab_tensor **out)
 {
     bool whole = !floats && number == rint(number) && fabs(number) < 9e15;
-    lab_dtype dtype = (lab_dtype)t->dtype;
+    lab_dtype dtype = t->dtype;
 
     if (t->kind != LAB_FLOAT32 && !whole)
         dtype = LAB_FLOAT32;

@@ -40,7 +40,7 @@ static larder_result part_back(const struct lab__back *b)
     lab_tensor *grad = b->grads[0];
     LAB__OWNED lab_tensor *whole = NULL, *part = NULL;
 
-    LAB__TRY(lab_zeros(grad->storage->session, (lab_dtype)grad->dtype,
+    LAB__TRY(lab_zeros(grad->storage->session, grad->dtype,
                        grad->storage->place, edge->ndim, edge->sizes, &whole));
     LAB__TRY(part_of(NULL, whole, &where, &part));
     LAB__TRY(lab__copy(part, grad));

@@ -32,8 +32,8 @@ static larder_result zeros_for_piece(const struct lab__node *node, int64_t i,
         rest = edge->sizes[dim] - i * length;
         sizes[dim] = rest < 0 ? 0 : rest < length ? rest : length;
     }
-    return lab_zeros(node->session, (lab_dtype)like->dtype,
-                     like->storage->place, n, sizes, out);
+    return lab_zeros(node->session, like->dtype, like->storage->place, n, sizes,
+                     out);
 }
 
 /* A reference to each gradient, or zeros if none arrived. */

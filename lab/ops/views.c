@@ -143,8 +143,7 @@ larder_result lab_expand(lab_tensor *t, int ndim, const int64_t *sizes,
         if (full[i] != have)
             strides[i] = 0;
     }
-    LAB__TRY(
-        lab__check_shape((lab_dtype)t->dtype, t->storage->place, ndim, full));
+    LAB__TRY(lab__check_shape(t->dtype, t->storage->place, ndim, full));
     /* backward.c sums the gradient down. */
     return lab__view_made(&(struct lab__recording){.name = "ExpandBackward0",
                                                    .backward = lab__pass_back},

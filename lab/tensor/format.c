@@ -77,8 +77,7 @@ static bool is_after_cut(const struct print *p, int dim, int64_t i)
 static const char *step_to(const struct print *p, const char *at, int dim,
                            int64_t i)
 {
-    return at + i * p->t->strides[dim] *
-                    (int64_t)lab__dtype_bytes((lab_dtype)p->t->kind);
+    return at + i * p->t->strides[dim] * (int64_t)lab__dtype_bytes(p->t->kind);
 }
 
 static void visit(struct print *p, const char *at, int dim,
@@ -258,8 +257,7 @@ static void put_suffixes(struct print *p, bool shows_sizes, bool shows_dtype)
     if (shows_sizes)
         put_sizes(p);
     if (shows_dtype)
-        put_suffix(p, "dtype=torch.%s",
-                   lab__dtype_name((lab_dtype)p->t->dtype));
+        put_suffix(p, "dtype=torch.%s", lab__dtype_name(p->t->dtype));
     if (grad_fn != NULL)
         put_suffix(p, "grad_fn=<%s>", grad_fn);
     else if (lab_requires_grad(p->t))

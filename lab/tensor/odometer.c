@@ -87,7 +87,7 @@ bool lab__odometer_init(struct lab__odometer *o, int operands,
         if (!lab__readable(tensors[i]))
             return false;
         o->base[i] = lab__data(tensors[i]);
-        o->bytes[i] = (int64_t)lab__dtype_bytes((lab_dtype)tensors[i]->kind);
+        o->bytes[i] = (int64_t)lab__dtype_bytes(tensors[i]->kind);
     }
     for (int d = 0; d < tensors[0]->ndim; d++) {
         if (tensors[0]->sizes[d] != 1)

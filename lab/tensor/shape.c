@@ -170,7 +170,7 @@ larder_result lab__check_float(const char *op, const lab_tensor *t)
     if (t->kind == LAB_FLOAT32)
         return LARDER_OK;
     return lab__invalid("%s: expected a tensor of float32, but got %s", op,
-                        lab__dtype_name((lab_dtype)t->dtype));
+                        lab__dtype_name(t->dtype));
 }
 
 larder_result lab__check_place(const char *op, const lab_tensor *a,

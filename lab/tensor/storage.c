@@ -152,9 +152,9 @@ void lab__pair_wrap(struct lab__pair *pair, lab *l, lab_dtype kind, int ndim,
         .bytes = (uint64_t)lab__count(ndim, sizes) * lab__dtype_bytes(kind),
     };
     pair->tensor = (lab_tensor){.refs = 1,
-                                .dtype = (unsigned char)kind,
-                                .kind = (unsigned char)kind,
-                                .ndim = (unsigned char)ndim,
+                                .dtype = kind,
+                                .kind = kind,
+                                .ndim = ndim,
                                 .storage = &pair->storage};
     for (int i = 0; i < ndim; i++)
         pair->tensor.sizes[i] = sizes[i];

@@ -13,9 +13,9 @@ static void fill_in(lab_tensor *t, struct lab__storage *storage,
                     lab_dtype dtype, int ndim)
 {
     t->refs = 1;
-    t->dtype = (unsigned char)dtype;
-    t->kind = (unsigned char)lab__kind_of(dtype);
-    t->ndim = (unsigned char)ndim;
+    t->dtype = dtype;
+    t->kind = lab__kind_of(dtype);
+    t->ndim = ndim;
     t->storage = storage;
     t->meta = NULL;
     t->offset = 0;
@@ -50,7 +50,7 @@ larder_result lab__tensor_new(lab *l, lab_dtype dtype, lab_place place,
 larder_result lab__tensor_of(const lab_tensor *like, int ndim,
                              const int64_t *sizes, lab_tensor **out)
 {
-    return lab__tensor_new(like->storage->session, (lab_dtype)like->dtype,
+    return lab__tensor_new(like->storage->session, like->dtype,
                            like->storage->place, ndim, sizes, out);
 }
 
@@ -67,7 +67,7 @@ larder_result lab__tensor_window(lab_tensor *base, int ndim,
 
     if (t == NULL)
         return lab__fail_host(sizeof *t);
-    fill_in(t, base->storage, (lab_dtype)base->dtype, ndim);
+    fill_in(t, base->storage, base->dtype, ndim);
     t->offset = offset;
     for (int i = 0; i < ndim; i++) {
         t->sizes[i] = sizes[i];
@@ -120,7 +120,7 @@ lab *lab_session(const lab_tensor *t)
 
 lab_dtype lab_dtype_of(const lab_tensor *t)
 {
-    return (lab_dtype)t->dtype;
+    return t->dtype;
 }
 
 lab_place lab_place_of(const lab_tensor *t)
@@ -169,7 +169,7 @@ uint64_t lab_address(const lab_tensor *t)
     if (t->storage->bytes == 0)
         return 0;
     return t->storage->address +
-           (uint64_t)t->offset * lab__dtype_bytes((lab_dtype)t->dtype);
+           (uint64_t)t->offset * lab__dtype_bytes(t->dtype);
 }
 
 uint64_t lab_storage_bytes(const lab_tensor *t)
@@ -228,7 +228,7 @@ void *lab__data(const lab_tensor *t)
 
     if (values == NULL)
         return (void *)(uintptr_t)lab_address(t);
-    return values + (uint64_t)t->offset * lab__dtype_bytes((lab_dtype)t->kind);
+    return values + (uint64_t)t->offset * lab__dtype_bytes(t->kind);
 }
 
 float *lab__floats(const lab_tensor *t)

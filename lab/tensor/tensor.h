@@ -83,9 +83,9 @@ struct lab__meta {
 
 struct lab_tensor {
     unsigned refs;
-    unsigned char dtype; /* lab_dtype */
-    unsigned char kind;  /* the type that loops use: lab__kind_of(dtype) */
-    unsigned char ndim;
+    lab_dtype dtype : 8;
+    lab_dtype kind : 8; /* the type that loops use: lab__kind_of(dtype) */
+    int ndim : 8;
     struct lab__storage *storage;
     struct lab__meta *meta; /* NULL: no gradient, no history */
     int64_t offset;         /* of the first element */

@@ -113,8 +113,7 @@ larder_result lab__fill(lab_tensor *a, double value)
 static larder_result bytes_check(const char *op, const lab_tensor *t,
                                  uint64_t bytes)
 {
-    uint64_t want =
-        (uint64_t)lab_numel(t) * lab__dtype_bytes((lab_dtype)t->dtype);
+    uint64_t want = (uint64_t)lab_numel(t) * lab__dtype_bytes(t->dtype);
 
     if (bytes == want)
         return LARDER_OK;
@@ -127,8 +126,7 @@ static larder_result values_read(const lab_tensor *t, void *to)
 {
     struct lab__pair array;
 
-    lab__pair_wrap(&array, lab_session(t), (lab_dtype)t->kind, t->ndim,
-                   t->sizes, to);
+    lab__pair_wrap(&array, lab_session(t), t->kind, t->ndim, t->sizes, to);
     if (lab__readable(t))
         return lab__copy(&array.tensor, t);
     return lab__fill(&array.tensor, t->kind == LAB_FLOAT32 ? (double)NAN : 0);
@@ -138,15 +136,13 @@ static larder_result values_write(lab_tensor *t, const void *from)
 {
     struct lab__pair array;
 
-    lab__pair_wrap(&array, lab_session(t), (lab_dtype)t->kind, t->ndim,
-                   t->sizes, from);
+    lab__pair_wrap(&array, lab_session(t), t->kind, t->ndim, t->sizes, from);
     return lab__copy(t, &array.tensor);
 }
 
 static larder_result values_room(const lab_tensor *t, void **values)
 {
-    uint64_t bytes =
-        (uint64_t)lab_numel(t) * lab__dtype_bytes((lab_dtype)t->kind);
+    uint64_t bytes = (uint64_t)lab_numel(t) * lab__dtype_bytes(t->kind);
 
     *values = lab__host_alloc(bytes);
     return *values != NULL ? LARDER_OK : lab__fail_host(bytes);
@@ -166,7 +162,7 @@ larder_result lab_read(lab_tensor *t, void *to, uint64_t bytes)
     LAB__TRY(values_room(t, &values));
     r = values_read(t, values);
     if (r == LARDER_OK)
-        lab__pack((lab_dtype)t->dtype, to, values, lab_numel(t));
+        lab__pack(t->dtype, to, values, lab_numel(t));
     lab__host_free(values);
     return r;
 }
@@ -184,7 +180,7 @@ larder_result lab_write(lab_tensor *t, const void *from, uint64_t bytes)
     if (t->dtype == t->kind)
         return values_write(t, from);
     LAB__TRY(values_room(t, &values));
-    lab__unpack((lab_dtype)t->dtype, values, from, lab_numel(t));
+    lab__unpack(t->dtype, values, from, lab_numel(t));
     r = values_write(t, values);
     lab__host_free(values);
     return r;

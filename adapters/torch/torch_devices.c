@@ -83,15 +83,15 @@ static larder_result configure(const char *device, larder_policy policy,
 larder_result larder_torch_configure(const char *device, larder_policy policy,
                                      const char *conf)
 {
-    larder_result r;
+    larder_result r = LARDER_OK;
 
     if (strcmp(larder_policy_name(policy), "?") == 0)
         return torch_devices_fail(LARDER_ERR_INVALID,
                                   "there is no such policy");
-    if (conf != NULL && (r = larder_conf_check(conf)) != LARDER_OK) {
-        larder__torch_remember();
+    if (conf != NULL)
+        r = larder__torch_noted(larder_conf_check(conf));
+    if (r != LARDER_OK)
         return r;
-    }
     pthread_mutex_lock(&lock);
     r = configure(device, policy, conf);
     pthread_mutex_unlock(&lock);
@@ -182,9 +182,7 @@ static larder_result ensure(int number)
     if (!is_watched)
         return torch_devices_fail(LARDER_ERR_NO_HOST_MEMORY,
                                   "no host memory to notice a fork");
-    if (r != LARDER_OK)
-        larder__torch_remember();
-    return r;
+    return larder__torch_noted(r);
 }
 
 larder_result larder__torch_device_get(int number, struct torch_device **out)

@@ -41,9 +41,11 @@ void larder__torch_remember_words(const char *format, ...)
     pthread_mutex_unlock(&lock);
 }
 
-void larder__torch_remember(void)
+larder_result larder__torch_noted(larder_result r)
 {
-    larder__torch_remember_words("%s", larder_last_error());
+    if (r != LARDER_OK)
+        larder__torch_remember_words("%s", larder_last_error());
+    return r;
 }
 
 void larder__torch_forget(void)
@@ -85,7 +87,7 @@ void larder__torch_raise(larder_result why)
     struct cxx_runtime cxx;
     struct c10_error c10;
 
-    if (!larder__cxx_find(&cxx))
+    if (why == LARDER_OK || !larder__cxx_find(&cxx))
         return;
     if (why == LARDER_ERR_OUT_OF_MEMORY && larder__c10_find(&c10))
         larder__c10_raise(&cxx, &c10, own);

@@ -5,9 +5,10 @@
 
 #include <larder/torch.h>
 
-/* Store larder_last_error() for larder_torch_last_error(). */
-void larder__torch_remember(void);
-/* The same with a message of our own, formatted as by printf(). */
+/* If r is a failure, store larder_last_error() for larder_torch_last_error().
+ * Returns r. */
+larder_result larder__torch_noted(larder_result r);
+/* Store a message of our own, formatted as by printf(). */
 __attribute__((format(printf, 1, 2))) void larder__torch_remember_words(
     const char *format, ...);
 
@@ -18,8 +19,8 @@ void larder__torch_failure_unlock(void);
 /* Forget all errors. */
 void larder__torch_forget(void);
 
-/* Raise the error last stored on this thread; returns if this process has no
- * C++.  Call it without locks: nothing on the stack is unwound by us. */
+/* If `why` is a failure, raise the error last stored on this thread; returns if
+ * this process has no C++.  Call it without locks: nothing on the stack is unwound by us. */
 void larder__torch_raise(larder_result why);
 
 #endif

@@ -9,28 +9,19 @@
 static bool is_watched;
 static atomic_bool is_forked;
 
-/* The child stores errors too, so the lock must be free in it. */
-static void before(void)
-{
-    larder__torch_failure_lock();
-}
-
-static void in_parent(void)
-{
-    larder__torch_failure_unlock();
-}
-
 static void torch_fork_in_child(void)
 {
     atomic_store_explicit(&is_forked, true, memory_order_relaxed);
     larder__torch_failure_unlock();
 }
 
+/* The child stores errors too, so the lock must be free in it. */
 bool larder__torch_fork_watch(void)
 {
     if (!is_watched)
-        is_watched =
-            pthread_atfork(before, in_parent, torch_fork_in_child) == 0;
+        is_watched = pthread_atfork(larder__torch_failure_lock,
+                                    larder__torch_failure_unlock,
+                                    torch_fork_in_child) == 0;
     return is_watched;
 }
 

@@ -30,9 +30,7 @@ static larder_result allocate(struct torch_device *d, size_t bytes,
         larder__torch_stack_leave();
     if (is_aimed)
         larder__torch_pools_leave();
-    if (r != LARDER_OK)
-        larder__torch_remember();
-    return r;
+    return larder__torch_noted(r);
 }
 
 /* Unlike for its own allocator, PyTorch passes on requests of 0 bytes. */
@@ -57,8 +55,7 @@ void *larder_torch_alloc(size_t bytes, int device, void *stream)
     larder_result r =
         request(bytes, device, stream, __builtin_return_address(0), &memory);
 
-    if (r != LARDER_OK)
-        larder__torch_raise(r);
+    larder__torch_raise(r);
     return memory;
 }
 
@@ -83,9 +80,9 @@ void larder_torch_free(void *ptr, size_t bytes, int device, void *stream)
         return;
     has_stack =
         larder__torch_stack_enter_free(&stack, __builtin_return_address(0));
-    if (larder_free(atomic_load_explicit(&d->allocator, memory_order_relaxed),
-                    (larder_addr)(uintptr_t)ptr) != LARDER_OK)
-        larder__torch_remember();
+    (void)larder__torch_noted(
+        larder_free(atomic_load_explicit(&d->allocator, memory_order_relaxed),
+                    (larder_addr)(uintptr_t)ptr));
     if (has_stack)
         larder__torch_stack_leave();
 }
@@ -127,10 +124,8 @@ void larder_torch_record_stream(void *ptr, void *stream)
     if (ptr == NULL)
         return;
     larder__torch_device_each(ask_record, &q);
-    if (q.answer == LARDER_OK || q.answer == LARDER_ERR_UNKNOWN_ADDRESS)
-        return;
-    larder__torch_remember();
-    larder__torch_raise(q.answer);
+    if (q.answer != LARDER_ERR_UNKNOWN_ADDRESS)
+        larder__torch_raise(larder__torch_noted(q.answer));
 }
 
 void *larder_torch_base(void *ptr, size_t *bytes)
@@ -139,11 +134,9 @@ void *larder_torch_base(void *ptr, size_t *bytes)
                          .answer = LARDER_ERR_UNKNOWN_ADDRESS};
 
     larder__torch_device_each(ask_base, &q);
-    if (q.answer != LARDER_OK) {
-        larder__torch_remember();
-        larder__torch_raise(q.answer);
+    larder__torch_raise(larder__torch_noted(q.answer));
+    if (q.answer != LARDER_OK)
         return NULL;
-    }
     if (bytes != NULL)
         *bytes = (size_t)q.bytes;
     return (void *)(uintptr_t)q.base;
@@ -154,8 +147,8 @@ static int reset(void *ctx, struct torch_device *d)
     larder_result r = larder_empty_cache(atomic_load(&d->allocator));
 
     (void)ctx;
-    if (r != LARDER_OK && r != LARDER_ERR_CAPTURING)
-        larder__torch_remember();
+    if (r != LARDER_ERR_CAPTURING)
+        (void)larder__torch_noted(r);
     return 0;
 }
 
@@ -176,11 +169,8 @@ void larder_torch_fraction(double fraction, int device)
     struct torch_device *d;
     larder_result r = larder__torch_device_get(device, &d);
 
-    if (r == LARDER_OK) {
-        r = larder_set_memory_fraction(atomic_load(&d->allocator), fraction);
-        if (r != LARDER_OK)
-            larder__torch_remember();
-    }
-    if (r != LARDER_OK)
-        larder__torch_raise(r);
+    if (r == LARDER_OK)
+        r = larder__torch_noted(
+            larder_set_memory_fraction(atomic_load(&d->allocator), fraction));
+    larder__torch_raise(r);
 }

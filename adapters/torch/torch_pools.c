@@ -112,11 +112,10 @@ larder_result larder__torch_pools_aim(struct torch_device *d,
 
     if (atomic_load_explicit(&d->pools.begun, memory_order_acquire) == 0)
         return LARDER_OK;
-    r = larder_device_stream_is_capturing(d->device, stream, &captured);
-    if (r != LARDER_OK) {
-        larder__torch_remember();
+    r = larder__torch_noted(
+        larder_device_stream_is_capturing(d->device, stream, &captured));
+    if (r != LARDER_OK)
         return r;
-    }
     pthread_mutex_lock(&d->pools.lock);
     r = choose(&d->pools, stream, captured != 0, &route);
     pthread_mutex_unlock(&d->pools.lock);
@@ -175,13 +174,11 @@ static larder_result torch_pools_begin(struct torch_device *d,
     route->id = id;
     route->thread = this_thread();
     r = larder_pool_begin(atomic_load(&d->allocator), id, is_aimed_at, route);
-    if (r != LARDER_OK) {
-        larder__torch_remember();
+    if (r == LARDER_OK)
+        route_add(&d->pools, route);
+    else
         free(route);
-        return r;
-    }
-    route_add(&d->pools, route);
-    return LARDER_OK;
+    return larder__torch_noted(r);
 }
 
 void larder_torch_begin_pool(int device, uint64_t id_first, uint64_t id_second,
@@ -193,8 +190,7 @@ void larder_torch_begin_pool(int device, uint64_t id_first, uint64_t id_second,
     (void)filter;
     if (r == LARDER_OK)
         r = torch_pools_begin(d, (larder_pool_id){id_first, id_second});
-    if (r != LARDER_OK)
-        larder__torch_raise(r);
+    larder__torch_raise(r);
 }
 
 /* The allocator comes first: then it no longer calls the filter with the
@@ -207,9 +203,8 @@ void larder_torch_end_pool(int device, uint64_t id_first, uint64_t id_second)
     if (larder__torch_is_forked() ||
         larder__torch_device_get(device, &d) != LARDER_OK)
         return;
-    if (larder_pool_end(atomic_load(&d->allocator), id) != LARDER_OK)
-        larder__torch_remember();
-    else
+    if (larder__torch_noted(larder_pool_end(atomic_load(&d->allocator), id)) ==
+        LARDER_OK)
         free(route_take(&d->pools, id));
 }
 
@@ -220,9 +215,9 @@ void larder_torch_release_pool(int device, uint64_t id_first,
     struct torch_device *d;
 
     if (!larder__torch_is_forked() &&
-        larder__torch_device_get(device, &d) == LARDER_OK &&
-        larder_pool_release(atomic_load(&d->allocator), id) != LARDER_OK)
-        larder__torch_remember();
+        larder__torch_device_get(device, &d) == LARDER_OK)
+        (void)larder__torch_noted(
+            larder_pool_release(atomic_load(&d->allocator), id));
 }
 
 void larder__torch_pools_clear(struct torch_pools *pools)

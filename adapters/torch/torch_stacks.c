@@ -39,32 +39,30 @@ static size_t native_frames(const void *caller, uint64_t *frames,
     return n;
 }
 
-static void torch_stacks_find(struct torch_stack *stack, const void *caller)
+static bool torch_stacks_find(atomic_bool *wanted, struct torch_stack *stack,
+                              const void *caller)
 {
     size_t capacity = atomic_load_explicit(&depth_max, memory_order_relaxed);
 
+    if (!atomic_load_explicit(wanted, memory_order_relaxed))
+        return false;
     stack->depth = larder__python_frames(stack->frames, capacity);
     if (stack->depth == 0 &&
         atomic_load_explicit(&wants_native, memory_order_relaxed))
         stack->depth = native_frames(caller, stack->frames, capacity);
     current = stack;
+    return true;
 }
 
 bool larder__torch_stack_enter(struct torch_stack *stack, const void *caller)
 {
-    if (!atomic_load_explicit(&wants_allocs, memory_order_relaxed))
-        return false;
-    torch_stacks_find(stack, caller);
-    return true;
+    return torch_stacks_find(&wants_allocs, stack, caller);
 }
 
 bool larder__torch_stack_enter_free(struct torch_stack *stack,
                                     const void *caller)
 {
-    if (!atomic_load_explicit(&wants_frees, memory_order_relaxed))
-        return false;
-    torch_stacks_find(stack, caller);
-    return true;
+    return torch_stacks_find(&wants_frees, stack, caller);
 }
 
 void larder__torch_stack_leave(void)
@@ -145,7 +143,5 @@ larder_result larder_torch_history_start(int device,
         r = larder_history_start(a, &with);
     if (r == LARDER_OK)
         want(&with, native);
-    else
-        larder__torch_remember();
-    return r;
+    return larder__torch_noted(r);
 }

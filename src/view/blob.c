@@ -8,7 +8,7 @@
 
 enum {
     LINE_TRIPLES = 1024,
-    VARINT_MAX = 10, /* bytes of a 64-bit number */
+    VARINT_MAX = 10,   /* bytes of a 64-bit number */
     TABLE_FIRST = 1024 /* slots; a power of two */
 };
 

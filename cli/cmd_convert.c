@@ -70,15 +70,13 @@ static const struct cli_option convert_table[] = {
 
 static bool cmd_convert_fail(const char *path, const char *text)
 {
-    cli_complain("convert", "%s: %s", path, text);
-    return false;
+    return cli_complain("convert", "%s: %s", path, text);
 }
 
 /* The message names the file already. */
 static bool fail_with(const struct tool_error *error)
 {
-    cli_complain("convert", "%s", error->text);
-    return false;
+    return cli_complain("convert", "%s", error->text);
 }
 
 /* ---- options ------------------------------------------------------------ */
@@ -228,8 +226,7 @@ static bool write_compressed(const struct output *o, FILE *out)
 
 static bool fail_to_write(const char *path, const char *why)
 {
-    cli_complain("convert", "%s: cannot be written: %s", path, why);
-    return false;
+    return cli_complain("convert", "%s: cannot be written: %s", path, why);
 }
 
 static bool write_file(struct output *o)
@@ -400,11 +397,10 @@ static bool choose_device(const struct settings *s, const struct snapshot *snap,
         *out = (size_t)n;
         return true;
     }
-    cli_complain("convert",
-                 "%s: no device '%s'; expected a number below "
-                 "%zu",
-                 s->in, s->device, count);
-    return false;
+    return cli_complain("convert",
+                        "%s: no device '%s'; expected a number below "
+                        "%zu",
+                        s->in, s->device, count);
 }
 
 static bool convert_snapshot(const struct settings *s,

@@ -13,6 +13,7 @@
 
 #include "commands.h"
 #include "complain.h"
+#include "environment.h"
 #include "exec_child.h"
 #include "exec_place.h"
 #include "exec_report.h"
@@ -194,7 +195,7 @@ static int set_driver(const char *spec, const char *report)
         return CLI_EXIT_BAD;
     if (has_runtime && !exec_set_runtime(runtime))
         return cmd_exec_no_memory();
-    if (exec_set_path("LD_LIBRARY_PATH", folder) &&
+    if (environment_prepend("LD_LIBRARY_PATH", folder) &&
         setenv("LARDER_FAKECUDA", spec, 1) == 0 &&
         setenv("LARDER_FAKECUDA_REPORT", report, 1) == 0)
         return -1;

@@ -193,8 +193,8 @@ struct output {
 
 static bool cannot_be_written(const struct output *o)
 {
-    cli_complain("replay", "%s: cannot be written: %s", o->path, o->file.why);
-    return false;
+    return cli_complain("replay", "%s: cannot be written: %s", o->path,
+                        o->file.why);
 }
 
 static bool open_output(struct output *o)

@@ -129,8 +129,7 @@ static int cmd_report_read_settings(const struct cli_command *self, int argc,
 static bool cmd_report_fail(const struct cli_command *self,
                             const struct tool_error *error)
 {
-    cli_complain(self->name, "%s", error->text);
-    return false;
+    return cli_complain(self->name, "%s", error->text);
 }
 
 static bool read_inputs(const struct cli_command *self,

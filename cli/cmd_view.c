@@ -97,8 +97,7 @@ static int check_output(const struct cli_command *self, struct settings *s)
 
 static bool cmd_view_fail(const char *text)
 {
-    cli_complain("view", "%s", text);
-    return false;
+    return cli_complain("view", "%s", text);
 }
 
 static bool read_ranks(const struct input_list *inputs,
@@ -249,10 +248,8 @@ static bool choose_output(struct settings *s)
                  folder) >= PATH_MAX)
         return cmd_view_fail("TMPDIR: too long a name");
     fd = mkstemps(s->temporary, (int)strlen(".html"));
-    if (fd < 0) {
-        cli_complain("view", "%s: %s", s->temporary, strerror(errno));
-        return false;
-    }
+    if (fd < 0)
+        return cli_complain("view", "%s: %s", s->temporary, strerror(errno));
     close(fd);
     s->output = s->temporary;
     return true;
@@ -268,11 +265,10 @@ static bool show(const struct settings *s)
         return true;
     if (open_browser(s->output))
         return true;
-    cli_complain("view",
-                 "%s: no browser could be started; expected one in "
-                 "BROWSER, or xdg-open",
-                 s->output);
-    return false;
+    return cli_complain("view",
+                        "%s: no browser could be started; expected one in "
+                        "BROWSER, or xdg-open",
+                        s->output);
 }
 
 /* If the page cannot be written no temporary file is left. */

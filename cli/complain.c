@@ -20,11 +20,12 @@ void cli_complain_list(const char *command, const char *format, va_list args)
     free(text);
 }
 
-void cli_complain(const char *command, const char *format, ...)
+bool cli_complain(const char *command, const char *format, ...)
 {
     va_list args;
 
     va_start(args, format);
     cli_complain_list(command, format, args);
     va_end(args);
+    return false;
 }

@@ -6,9 +6,11 @@
 #define LARDER_CLI_COMPLAIN_H
 
 #include <stdarg.h>
+#include <stdbool.h>
 
-/* Print one line: "larder COMMAND: " and the message; "larder: " for NULL. */
-__attribute__((format(printf, 2, 3))) void cli_complain(const char *command,
+/* Print one line: "larder COMMAND: " and the message; "larder: " for NULL.
+ * Returns false. */
+__attribute__((format(printf, 2, 3))) bool cli_complain(const char *command,
                                                         const char *format,
                                                         ...);
 __attribute__((format(printf, 2, 0))) void cli_complain_list(

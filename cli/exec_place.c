@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "complain.h"
+#include "environment.h"
 #include "own_folder.h"
 
 #define DRIVER "libcuda.so.1"
@@ -53,37 +54,39 @@ static bool find_beside(const char *build, const char *installed,
     return false;
 }
 
+/* Where a variable says that the file is.  False if it does not say; *is_wrong:
+ * it is not there, which is reported. */
+static bool find_said(const char *variable, const char *file,
+                      char out[PATH_MAX], bool *is_wrong)
+{
+    const char *set = environment_said(variable);
+
+    *is_wrong = false;
+    if (set == NULL)
+        return false;
+    if (holds(set, file) && realpath(set, out) != NULL)
+        return true;
+    *is_wrong = true;
+    return cli_complain("exec", "%s '%s' does not hold %s", variable, set,
+                        file);
+}
+
 bool exec_find_folder(char out[PATH_MAX])
 {
-    const char *set = secure_getenv("LARDER_FAKECUDA_DIR");
+    bool is_wrong;
 
-    if (set != NULL && *set != '\0') {
-        if (holds(set, DRIVER) && realpath(set, out) != NULL)
-            return true;
-        cli_complain("exec", "LARDER_FAKECUDA_DIR '%s' does not hold " DRIVER,
-                     set);
-        return false;
-    }
-    if (find_beside("fakecuda", "larder/fakecuda", DRIVER, out))
-        return true;
-    fputs("larder exec: the simulated driver is not beside the command; "
-          "LARDER_FAKECUDA_DIR can name its folder\n",
-          stderr);
-    return false;
+    return find_said("LARDER_FAKECUDA_DIR", DRIVER, out, &is_wrong) ||
+           (!is_wrong &&
+            (find_beside("fakecuda", "larder/fakecuda", DRIVER, out) ||
+             cli_complain("exec",
+                          "the simulated driver is not beside the command; "
+                          "LARDER_FAKECUDA_DIR can name its folder")));
 }
 
 bool exec_find_runtime(char out[PATH_MAX], bool *is_wrong)
 {
-    const char *set = secure_getenv("LARDER_CUDART_DIR");
-
-    *is_wrong = false;
-    if (set == NULL || *set == '\0')
-        return find_beside("cudart", "larder/cudart", RUNTIME, out);
-    if (holds(set, RUNTIME) && realpath(set, out) != NULL)
-        return true;
-    *is_wrong = true;
-    cli_complain("exec", "LARDER_CUDART_DIR '%s' does not hold " RUNTIME, set);
-    return false;
+    return find_said("LARDER_CUDART_DIR", RUNTIME, out, is_wrong) ||
+           (!*is_wrong && find_beside("cudart", "larder/cudart", RUNTIME, out));
 }
 
 /* The loader accepts several auditors, separated by colons. */
@@ -91,31 +94,27 @@ bool exec_set_runtime(const char *folder)
 {
     char auditor[PATH_MAX];
 
-    if (!exec_set_path("LD_LIBRARY_PATH", folder))
+    if (!environment_prepend("LD_LIBRARY_PATH", folder))
         return false;
     if (!holds(folder, REDIRECT) || !join(auditor, folder, REDIRECT) ||
         strchr(auditor, ':') != NULL)
         return true;
-    return exec_set_path("LD_AUDIT", auditor);
+    return environment_prepend("LD_AUDIT", auditor);
 }
 
 bool exec_find_preload(char out[PATH_MAX])
 {
-    const char *set = secure_getenv("LARDER_PRELOAD_LIBRARY");
+    const char *set = environment_said("LARDER_PRELOAD_LIBRARY");
     char folder[PATH_MAX];
 
-    if (set != NULL && *set != '\0') {
-        if (access(set, R_OK) == 0 && realpath(set, out) != NULL)
-            return true;
-        cli_complain("exec", "LARDER_PRELOAD_LIBRARY '%s' cannot be read", set);
-        return false;
-    }
-    if (find_beside(".", ".", PRELOAD, folder) && join(out, folder, PRELOAD))
-        return true;
-    fputs("larder exec: " PRELOAD " is not beside the command; "
-          "LARDER_PRELOAD_LIBRARY can name it\n",
-          stderr);
-    return false;
+    if (set != NULL)
+        return (access(set, R_OK) == 0 && realpath(set, out) != NULL) ||
+               cli_complain("exec",
+                            "LARDER_PRELOAD_LIBRARY '%s' cannot be read", set);
+    return (find_beside(".", ".", PRELOAD, folder) &&
+            join(out, folder, PRELOAD)) ||
+           cli_complain("exec", PRELOAD " is not beside the command; "
+                                        "LARDER_PRELOAD_LIBRARY can name it");
 }
 
 /* The loader also splits LD_PRELOAD at blanks.  A path with a blank is
@@ -126,25 +125,8 @@ bool exec_set_preload(char library[PATH_MAX])
     char *slash = strrchr(library, '/');
 
     if (slash == NULL || strpbrk(library, " \t") == NULL)
-        return exec_set_path("LD_PRELOAD", library);
+        return environment_prepend("LD_PRELOAD", library);
     *slash = '\0';
-    return exec_set_path("LD_PRELOAD", slash + 1) &&
-           exec_set_path("LD_LIBRARY_PATH", library);
-}
-
-bool exec_set_path(const char *variable, const char *first)
-{
-    const char *old = getenv(variable);
-    bool has_old = old != NULL && *old != '\0';
-    size_t room = strlen(first) + (has_old ? strlen(old) : 0) + 2;
-    char *both = malloc(room);
-    bool ok;
-
-    if (both == NULL)
-        return false;
-    snprintf(both, room, "%s%s%s", first, has_old ? ":" : "",
-             has_old ? old : "");
-    ok = setenv(variable, both, 1) == 0;
-    free(both);
-    return ok;
+    return environment_prepend("LD_PRELOAD", slash + 1) &&
+           environment_prepend("LD_LIBRARY_PATH", library);
 }

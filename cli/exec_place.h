@@ -27,7 +27,4 @@ bool exec_find_preload(char out[PATH_MAX]);
  * host memory. */
 bool exec_set_preload(char library[PATH_MAX]);
 
-/* Prepend to LD_LIBRARY_PATH or LD_PRELOAD.  False: no host memory. */
-bool exec_set_path(const char *variable, const char *first);
-
 #endif

@@ -96,8 +96,7 @@ bool input_list_take(struct input_list *out, const struct cli_args *a)
 
     if (input_list_add(out, a->value, &error))
         return true;
-    cli_complain(a->command->name, "%s", error.text);
-    return false;
+    return cli_complain(a->command->name, "%s", error.text);
 }
 
 void input_list_free(struct input_list *list)

@@ -11,21 +11,15 @@
 #include <unistd.h>
 
 #include "complain.h"
+#include "environment.h"
 #include "option.h"
 #include "own_folder.h"
 
-static bool is_folder(const char *path)
+static bool is_folder_or_file(const char *path)
 {
     struct stat st;
 
-    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
-}
-
-static bool is_file(const char *path)
-{
-    struct stat st;
-
-    return stat(path, &st) == 0 && S_ISREG(st.st_mode);
+    return stat(path, &st) == 0 && (S_ISDIR(st.st_mode) || S_ISREG(st.st_mode));
 }
 
 /* The first of `places` (ended by NULL), relative to `folder`, that contains
@@ -39,7 +33,7 @@ static bool find_place(const char *folder, const char *const *places,
             snprintf(probe, sizeof probe, "%s/%s/%s", folder, *places, inside);
 
         if (length > 0 && (size_t)length < sizeof probe &&
-            (is_folder(probe) || is_file(probe))) {
+            is_folder_or_file(probe)) {
             snprintf(probe, sizeof probe, "%s/%s", folder, *places);
             return realpath(probe, out) != NULL;
         }
@@ -65,10 +59,9 @@ static bool find_package_in(const char *command, const char *folder,
 
     if (find_place(folder, here, "larder/lab", out))
         return true;
-    cli_complain(command,
-                 "LARDER_PYTHON_DIR '%s' does not hold the package larder",
-                 folder);
-    return false;
+    return cli_complain(
+        command, "LARDER_PYTHON_DIR '%s' does not hold the package larder",
+        folder);
 }
 
 /* Where the shared library is, relative to the command; if it is not there the
@@ -89,59 +82,31 @@ static void set_library_folder(void)
         setenv("LARDER_LIBRARY_DIR", found, 0);
 }
 
-/* The value of a variable, or NULL. */
-static const char *said(const char *variable)
-{
-    const char *set = secure_getenv(variable);
-
-    return set != NULL && *set != '\0' ? set : NULL;
-}
-
-/* Prepend to the path. */
-static bool add_to_path(const char *package)
-{
-    const char *old = getenv("PYTHONPATH");
-    size_t room = strlen(package) + (old != NULL ? strlen(old) : 0) + 2;
-    char *both = malloc(room);
-    bool ok;
-
-    if (both == NULL)
-        return false;
-    if (old != NULL && *old != '\0')
-        snprintf(both, room, "%s:%s", package, old);
-    else
-        snprintf(both, room, "%s", package);
-    ok = setenv("PYTHONPATH", both, 1) == 0;
-    free(both);
-    return ok;
-}
-
 /* An interpreter that was named may have the package itself if there is none
  * near the command, as after an installation by pip. */
 static bool set_package_folder(const char *command)
 {
-    const char *asked = said("LARDER_PYTHON_DIR");
+    const char *asked = environment_said("LARDER_PYTHON_DIR");
     char package[PATH_MAX];
 
     if (asked != NULL) {
         if (!find_package_in(command, asked, package))
             return false;
     } else if (!find_package_beside(package)) {
-        if (said("LARDER_PYTHON") != NULL)
+        if (environment_said("LARDER_PYTHON") != NULL)
             return true;
-        cli_complain(command, "the Python package is not beside the command; "
-                              "LARDER_PYTHON_DIR can name its folder");
-        return false;
+        return cli_complain(command,
+                            "the Python package is not beside the command; "
+                            "LARDER_PYTHON_DIR can name its folder");
     }
-    if (add_to_path(package))
+    if (environment_prepend("PYTHONPATH", package))
         return true;
-    cli_complain(command, "out of host memory");
-    return false;
+    return cli_complain(command, "out of host memory");
 }
 
 const char *cli_python_name(void)
 {
-    const char *named = said("LARDER_PYTHON");
+    const char *named = environment_said("LARDER_PYTHON");
 
     return named != NULL ? named : "python3";
 }

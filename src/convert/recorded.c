@@ -11,6 +11,7 @@
 #include "convert/recorded_start.h"
 #include "snapshot/snapshot_conf.h"
 #include "snapshot/plain_text.h"
+#include "trace/ends_with.h"
 
 struct recorded_playback {
     struct playback r;
@@ -29,13 +30,6 @@ static bool stop(struct recorded_playback *t, uint32_t event)
 
 /* ---- differences -------------------------------------------------------- */
 
-static bool is_python(const char *filename)
-{
-    size_t length = strlen(filename);
-
-    return length > 3 && strcmp(filename + length - 3, ".py") == 0;
-}
-
 /* The innermost frame of Python; the innermost of all if there is none. */
 static void name_frame(const struct snapshot *s, uint32_t stack,
                        struct recorded_difference *d)
@@ -45,7 +39,8 @@ static void name_frame(const struct snapshot *s, uint32_t stack,
     size_t chosen = 0;
 
     while (chosen < count &&
-           !is_python(snapshot_string(s, s->frames[frames[chosen]].filename)))
+           !ends_with(snapshot_string(s, s->frames[frames[chosen]].filename),
+                      ".py"))
         chosen++;
     if (count > 0) {
         const struct snapshot_frame *f =

@@ -9,17 +9,10 @@
 #include "replay/replay.h"
 #include "replay/replay_foreign.h"
 #include "snapshot/snapshot_conf.h"
+#include "trace/ends_with.h"
 #include "trace/trace_source.h"
 
 /* ---- telling snapshots from traces -------------------------------------- */
-
-static bool ends_with(const char *path, const char *ending)
-{
-    size_t length = strlen(path);
-    size_t n = strlen(ending);
-
-    return length > n && strcmp(path + length - n, ending) == 0;
-}
 
 /* Whether it begins like a pickle of protocol 2 or later, an older pickle, or
  * JSON after blanks; no line of a trace begins like this. */

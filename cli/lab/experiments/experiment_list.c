@@ -81,8 +81,7 @@ static bool write_snapshot(const struct exp *e)
     if (e->opt->snapshot == NULL || e->session == NULL ||
         lab_history_write(e->session, e->opt->snapshot) == LARDER_OK)
         return true;
-    cli_complain("lab", "%s", larder_last_error());
-    return false;
+    return cli_complain("lab", "%s", larder_last_error());
 }
 
 int experiment_run(const struct experiment *what,

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "snapshot/snap_text.h"
+#include "snapshot/utf8_clean.h"
 
 static bool is_control(unsigned code)
 {
@@ -38,19 +38,6 @@ size_t plain_text_control(const char *text, unsigned *code)
     return p[0] != '\0' && (is_control(*code) || is_direction(*code)) ? n : 0;
 }
 
-/* The length of the UTF-8 character here; 0: it is incomplete. */
-static size_t character_bytes(const char *text)
-{
-    const unsigned char *p = (const unsigned char *)text;
-    size_t n = p[0] < 0x80 ? 1 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
-
-    /* A lone surrogate is encoded like a character, but is none. */
-    if (strnlen(text, n) < n || !snap_utf8_valid(p, n) ||
-        (p[0] == 0xed && p[1] >= 0xa0))
-        return 0;
-    return n;
-}
-
 void plain_text(char *text)
 {
     char *to = text;
@@ -58,7 +45,7 @@ void plain_text(char *text)
     while (*text != '\0') {
         unsigned code;
         size_t control = plain_text_control(text, &code);
-        size_t whole = character_bytes(text);
+        size_t whole = utf8_character(text);
 
         if (whole == 0) {
             *to++ = '?';

@@ -8,21 +8,18 @@
 
 static const char replacement[] = "\xef\xbf\xbd"; /* U+FFFD */
 
-enum { REPLACEMENT_BYTES = sizeof replacement - 1, CHARACTER_MAX = 4 };
+enum { REPLACEMENT_BYTES = sizeof replacement - 1 };
 
-/* The length of the character at p; 0: it is invalid. */
-static size_t utf8_length(const char *p)
+size_t utf8_character(const char *text)
 {
-    const unsigned char *at = (const unsigned char *)p;
-    size_t left = strnlen(p, CHARACTER_MAX);
+    const unsigned char *p = (const unsigned char *)text;
+    size_t n = p[0] < 0x80 ? 1 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
 
-    if (at[0] == 0xed && left > 1 && at[1] >= 0xa0) /* a lone surrogate */
+    /* A lone surrogate is encoded like a character, but is none. */
+    if (strnlen(text, n) < n || !snap_utf8_valid(p, n) ||
+        (p[0] == 0xed && p[1] >= 0xa0))
         return 0;
-    for (size_t n = 1; n <= left; n++) {
-        if (snap_utf8_valid(at, n))
-            return n;
-    }
-    return 0;
+    return n;
 }
 
 char *utf8_clean(const char *text)
@@ -33,7 +30,7 @@ char *utf8_clean(const char *text)
     if (clean == NULL)
         return NULL;
     while (*text != '\0') {
-        size_t length = utf8_length(text);
+        size_t length = utf8_character(text);
         size_t bytes = length > 0 ? length : REPLACEMENT_BYTES;
 
         memcpy(clean + used, length > 0 ? text : replacement, bytes);

@@ -5,9 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-struct doctor_finding *doctor_say(struct doctor *d, enum doctor_grade grade,
-                                  const char *part, const char *name,
-                                  const char *format, ...)
+void doctor_say(struct doctor *d, enum doctor_grade grade, const char *part,
+                const char *name, const char *format, ...)
 {
     /* When all entries are used the last one is overwritten. */
     struct doctor_finding *f =
@@ -22,11 +21,11 @@ struct doctor_finding *doctor_say(struct doctor *d, enum doctor_grade grade,
     va_start(args, format);
     vsnprintf(f->said, sizeof f->said, format, args);
     va_end(args);
-    return f;
 }
 
-void doctor_advise(struct doctor_finding *f, const char *format, ...)
+void doctor_advise(struct doctor *d, const char *format, ...)
 {
+    struct doctor_finding *f = &d->findings[d->count - 1];
     va_list args;
 
     va_start(args, format);

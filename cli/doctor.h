@@ -30,18 +30,17 @@ struct doctor {
     char pytorch[32]; /* version; "": not found */
 };
 
-/* Returns the finding, to add advice to it.  Text that does not fit is cut. */
+/* Add a finding, and advice to the last.  Text that does not fit is cut. */
 #if defined(__GNUC__)
 __attribute__((format(printf, 5, 6)))
 #endif
-struct doctor_finding *
-doctor_say(struct doctor *d, enum doctor_grade grade, const char *part,
+void doctor_say(struct doctor *d, enum doctor_grade grade, const char *part,
            const char *name, const char *format, ...);
 
 #if defined(__GNUC__)
 __attribute__((format(printf, 2, 3)))
 #endif
-void doctor_advise(struct doctor_finding *f, const char *format, ...);
+void doctor_advise(struct doctor *d, const char *format, ...);
 
 /* The first line of a file without its end.  False: it cannot be read. */
 bool doctor_read_line(const char *path, char *out, size_t room);

@@ -66,7 +66,6 @@ static void add_gpu(struct doctor *d, const struct family *family, int n,
                     const larder_device_props *props)
 {
     const char *total = units_bytes(props->total_bytes);
-    struct doctor_finding *f;
 
     if (props->granularity_bytes != 0) {
         doctor_say(d, DOCTOR_FINE, PART, "GPU",
@@ -75,10 +74,10 @@ static void add_gpu(struct doctor *d, const struct family *family, int n,
                    units_bytes(props->granularity_bytes));
         return;
     }
-    f = doctor_say(d, DOCTOR_NOTE, PART, "GPU",
-                   "%s:%d is %s, %s; no virtual memory", family->name, n,
-                   props->name, total);
-    doctor_advise(f,
+    doctor_say(d, DOCTOR_NOTE, PART, "GPU",
+               "%s:%d is %s, %s; no virtual memory", family->name, n,
+               props->name, total);
+    doctor_advise(d,
                   "expandable segments and moving pages need it (CUDA 10.2 or "
                   "newer; some virtual GPUs lack it): the policies work "
                   "without it, but hold more memory");
@@ -105,18 +104,18 @@ static int add_gpus(struct doctor *d, const struct family *family)
     return n;
 }
 
-static void advise_missing(struct doctor_finding *f,
-                           const struct family *family, bool has_node)
+static void advise_missing(struct doctor *d, const struct family *family,
+                           bool has_node)
 {
     if (has_node)
-        doctor_advise(f,
+        doctor_advise(d,
                       "the kernel module is loaded (%s): install the user-mode "
                       "libraries of the same driver, add their directory to "
                       "LD_LIBRARY_PATH, or start the container with them "
                       "(--gpus all)",
                       family->node);
     else
-        doctor_advise(f, "no action is needed without a GPU: the simulated one "
+        doctor_advise(d, "no action is needed without a GPU: the simulated one "
                          "(sim:SIZE) works; with a GPU, install its driver, or "
                          "start the container with it (--gpus all)");
 }
@@ -127,29 +126,28 @@ static void add_missing(struct doctor *d, const struct family *family,
 {
     const char *folders = getenv("LD_LIBRARY_PATH");
     bool has_node = access(family->node, F_OK) == 0;
-    struct doctor_finding *f = doctor_say(
+
+    doctor_say(
         d, has_node ? DOCTOR_PROBLEM : DOCTOR_NOTE, PART, family->name,
         "not found: %s; searched LD_LIBRARY_PATH (%s), the loader's cache "
         "(/etc/ld.so.cache) and the system's library directories; %s %s",
         why, folders != NULL && *folders != '\0' ? folders : "not set",
         family->node, has_node ? "exists" : "does not exist");
-
-    advise_missing(f, family, has_node);
+    advise_missing(d, family, has_node);
 }
 
 static void add_unusable(struct doctor *d, const struct family *family,
                          const char *path, const char *why)
 {
     const char *visible = getenv(family->variable);
-    struct doctor_finding *f =
-        doctor_say(d, DOCTOR_PROBLEM, PART, family->name,
-                   "%s is loaded, but no GPU can be opened: %s", path, why);
 
+    doctor_say(d, DOCTOR_PROBLEM, PART, family->name,
+               "%s is loaded, but no GPU can be opened: %s", path, why);
     if (visible != NULL)
-        doctor_advise(f, "%s is '%s': it selects which GPUs are visible",
+        doctor_advise(d, "%s is '%s': it selects which GPUs are visible",
                       family->variable, visible);
     else
-        doctor_advise(f,
+        doctor_advise(d,
                       "check that %s can be opened, and that the kernel "
                       "module and the library belong to the same driver",
                       family->node);

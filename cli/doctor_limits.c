@@ -25,7 +25,6 @@ enum { FILES_FEW = 1024, MAPPINGS_FEW = 65530 };
 static void check_address_space(struct doctor *d)
 {
     struct rlimit limit;
-    struct doctor_finding *f;
 
     if (getrlimit(RLIMIT_AS, &limit) != 0)
         return;
@@ -33,9 +32,9 @@ static void check_address_space(struct doctor *d)
         doctor_say(d, DOCTOR_FINE, PART, "address space", "not limited");
         return;
     }
-    f = doctor_say(d, DOCTOR_PROBLEM, PART, "address space",
-                   "limited to %s (RLIMIT_AS)", units_bytes(limit.rlim_cur));
-    doctor_advise(f, "drivers and expandable segments reserve address space "
+    doctor_say(d, DOCTOR_PROBLEM, PART, "address space",
+               "limited to %s (RLIMIT_AS)", units_bytes(limit.rlim_cur));
+    doctor_advise(d, "drivers and expandable segments reserve address space "
                      "for more than the GPU's memory: raise it (ulimit -v "
                      "unlimited)");
 }
@@ -43,15 +42,14 @@ static void check_address_space(struct doctor *d)
 static void check_files(struct doctor *d)
 {
     struct rlimit limit;
-    struct doctor_finding *f;
 
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
         return;
-    f = doctor_say(d, limit.rlim_cur < FILES_FEW ? DOCTOR_PROBLEM : DOCTOR_FINE,
-                   PART, "open files", "%" PRIu64 " (RLIMIT_NOFILE)",
-                   (uint64_t)limit.rlim_cur);
+    doctor_say(d, limit.rlim_cur < FILES_FEW ? DOCTOR_PROBLEM : DOCTOR_FINE,
+               PART, "open files", "%" PRIu64 " (RLIMIT_NOFILE)",
+               (uint64_t)limit.rlim_cur);
     if (limit.rlim_cur < FILES_FEW)
-        doctor_advise(f,
+        doctor_advise(d,
                       "sharing memory opens descriptors for its pages: raise "
                       "it (ulimit -n %d)",
                       FILES_FEW);
@@ -148,15 +146,14 @@ static void check_mappings(struct doctor *d)
 {
     char text[64];
     long count;
-    struct doctor_finding *f;
 
     if (!doctor_read_line("/proc/sys/vm/max_map_count", text, sizeof text))
         return;
     count = strtol(text, NULL, 10);
-    f = doctor_say(d, count < MAPPINGS_FEW ? DOCTOR_PROBLEM : DOCTOR_FINE, PART,
-                   "mappings", "%ld for a process (vm.max_map_count)", count);
+    doctor_say(d, count < MAPPINGS_FEW ? DOCTOR_PROBLEM : DOCTOR_FINE, PART,
+               "mappings", "%ld for a process (vm.max_map_count)", count);
     if (count < MAPPINGS_FEW)
-        doctor_advise(f,
+        doctor_advise(d,
                       "each page of a simulated GPU with real memory is a "
                       "mapping: sysctl vm.max_map_count=%d",
                       MAPPINGS_FEW);
@@ -165,7 +162,6 @@ static void check_mappings(struct doctor *d)
 static void check_overcommit(struct doctor *d)
 {
     char text[64];
-    struct doctor_finding *f;
 
     if (!doctor_read_line("/proc/sys/vm/overcommit_memory", text, sizeof text))
         return;
@@ -173,30 +169,29 @@ static void check_overcommit(struct doctor *d)
         doctor_say(d, DOCTOR_FINE, PART, "overcommit", "allowed");
         return;
     }
-    f = doctor_say(d, DOCTOR_NOTE, PART, "overcommit",
-                   "forbidden (vm.overcommit_memory=2)");
-    doctor_advise(f, "a simulated GPU with real memory may not open: use "
+    doctor_say(d, DOCTOR_NOTE, PART, "overcommit",
+               "forbidden (vm.overcommit_memory=2)");
+    doctor_advise(d, "a simulated GPU with real memory may not open: use "
                      "backing=none, or sysctl vm.overcommit_memory=0");
 }
 
 static void check_shared(struct doctor *d)
 {
     struct statvfs fs;
-    struct doctor_finding *f;
     uint64_t size;
 
     if (statvfs("/dev/shm", &fs) != 0) {
-        f = doctor_say(d, DOCTOR_NOTE, PART, "shared memory",
-                       "/dev/shm does not exist");
-        doctor_advise(f, "sim:SIZE,shared=NAME and PyTorch's data loaders "
+        doctor_say(d, DOCTOR_NOTE, PART, "shared memory",
+                   "/dev/shm does not exist");
+        doctor_advise(d, "sim:SIZE,shared=NAME and PyTorch's data loaders "
                          "need it: mount a tmpfs there");
         return;
     }
     size = (uint64_t)fs.f_blocks * fs.f_frsize;
-    f = doctor_say(d, size < GIB ? DOCTOR_NOTE : DOCTOR_FINE, PART,
-                   "shared memory", "%s (/dev/shm)", units_bytes(size));
+    doctor_say(d, size < GIB ? DOCTOR_NOTE : DOCTOR_FINE, PART, "shared memory",
+               "%s (/dev/shm)", units_bytes(size));
     if (size < GIB)
-        doctor_advise(f, "PyTorch's data loaders pass batches through it and "
+        doctor_advise(d, "PyTorch's data loaders pass batches through it and "
                          "crash if it is full: start the container with "
                          "--shm-size=8g, or --ipc=host");
 }

@@ -40,36 +40,32 @@ static bool may_be(const struct doctor *d, int first, int last)
  * and without rounding a bucket has several sizes. */
 static void check_pinned(struct doctor *d, const char *name, const char *value)
 {
-    struct doctor_finding *f;
-
     if (strstr(value, "pinned_max_round_threshold_mb") == NULL &&
         strstr(value, "pinned_max_cached_size_mb") == NULL)
         return;
     if (!may_be(d, 13, 14))
         return;
-    f = doctor_say(d, DOCTOR_PROBLEM, PART, "pinned memory",
-                   "%s has pinned_max_round_threshold_mb or "
-                   "pinned_max_cached_size_mb: PyTorch 2.13 and 2.14 can then "
-                   "return a pinned block smaller than requested, which "
-                   "writes overrun",
-                   name);
-    doctor_advise(f, "remove both keys, or use a release with "
+    doctor_say(d, DOCTOR_PROBLEM, PART, "pinned memory",
+               "%s has pinned_max_round_threshold_mb or "
+               "pinned_max_cached_size_mb: PyTorch 2.13 and 2.14 can then "
+               "return a pinned block smaller than requested, which "
+               "writes overrun",
+               name);
+    doctor_advise(d, "remove both keys, or use a release with "
                      "pytorch#192722");
 }
 
 /* pytorch#183387. */
 static void check_unified(struct doctor *d, const char *name, const char *value)
 {
-    struct doctor_finding *f;
-
     if (strcmp(name, "PYTORCH_ALLOC_CONF") != 0 ||
         strstr(value, "expandable_segments") == NULL ||
         strncmp(d->pytorch, "2.9.1", 5) != 0)
         return;
-    f = doctor_say(d, DOCTOR_PROBLEM, PART, "expandable segments",
-                   "PyTorch %s ignores expandable_segments in %s", d->pytorch,
-                   name);
-    doctor_advise(f, "set it in PYTORCH_CUDA_ALLOC_CONF");
+    doctor_say(d, DOCTOR_PROBLEM, PART, "expandable segments",
+               "PyTorch %s ignores expandable_segments in %s", d->pytorch,
+               name);
+    doctor_advise(d, "set it in PYTORCH_CUDA_ALLOC_CONF");
 }
 
 /* An error in LARDER_CONF stops Larder.  Unknown keys in PyTorch's variables
@@ -77,14 +73,12 @@ static void check_unified(struct doctor *d, const char *name, const char *value)
 static void check_conf(struct doctor *d, enum doctor_grade wrong,
                        const char *name, const char *value)
 {
-    struct doctor_finding *f;
-
     if (larder_conf_check(value) == LARDER_OK) {
         doctor_say(d, DOCTOR_FINE, PART, name, "%.400s", value);
         return;
     }
-    f = doctor_say(d, wrong, PART, name, "%s", larder_last_error());
-    doctor_advise(f, "larder-conf(5) lists the keys and their values");
+    doctor_say(d, wrong, PART, name, "%s", larder_last_error());
+    doctor_advise(d, "larder-conf(5) lists the keys and their values");
 }
 
 /* Only one of PyTorch's variables takes effect. */
@@ -95,14 +89,13 @@ static void check_pytorch(struct doctor *d)
     for (int i = 0; i < PYTORCH_VARIABLES; i++) {
         const char *name = pytorch_variables[i];
         const char *value = set_variable(name);
-        struct doctor_finding *f;
 
         if (value == NULL)
             continue;
         if (first != NULL) {
-            f = doctor_say(d, DOCTOR_PROBLEM, PART, name,
-                           "ignored: %s is set, too", first);
-            doctor_advise(f, "set one of the two");
+            doctor_say(d, DOCTOR_PROBLEM, PART, name, "ignored: %s is set, too",
+                       first);
+            doctor_advise(d, "set one of the two");
             continue;
         }
         first = name;
@@ -115,13 +108,11 @@ static void check_pytorch(struct doctor *d)
 /* A debugging aid that is easily left on. */
 static void check_uncached(struct doctor *d)
 {
-    struct doctor_finding *f;
-
     if (set_variable("PYTORCH_NO_CUDA_MEMORY_CACHING") == NULL)
         return;
-    f = doctor_say(d, DOCTOR_NOTE, PART, "PYTORCH_NO_CUDA_MEMORY_CACHING",
-                   "set: PyTorch calls the driver for every tensor");
-    doctor_advise(f, "unset it unless you are debugging an invalid access");
+    doctor_say(d, DOCTOR_NOTE, PART, "PYTORCH_NO_CUDA_MEMORY_CACHING",
+               "set: PyTorch calls the driver for every tensor");
+    doctor_advise(d, "unset it unless you are debugging an invalid access");
 }
 
 void doctor_settings(struct doctor *d)

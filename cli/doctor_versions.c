@@ -87,7 +87,6 @@ void doctor_versions(struct doctor *d)
 {
     struct utsname kernel;
     char python[32];
-    struct doctor_finding *f;
 
     doctor_say(d, DOCTOR_FINE, PART, "larder", "%s", larder_version());
     if (uname(&kernel) == 0)
@@ -95,9 +94,9 @@ void doctor_versions(struct doctor *d)
                    kernel.sysname, kernel.release, kernel.machine);
     ask_python(python, sizeof python, d->pytorch, sizeof d->pytorch);
     if (python[0] == '\0') {
-        f = doctor_say(d, DOCTOR_NOTE, PART, "Python", "%s cannot be started",
-                       cli_python_name());
-        doctor_advise(f, "larder run and listings need it: install python3, or "
+        doctor_say(d, DOCTOR_NOTE, PART, "Python", "%s cannot be started",
+                   cli_python_name());
+        doctor_advise(d, "larder run and listings need it: install python3, or "
                          "set LARDER_PYTHON");
         return;
     }
@@ -107,8 +106,8 @@ void doctor_versions(struct doctor *d)
         doctor_say(d, DOCTOR_FINE, PART, "PyTorch", "%s", d->pytorch);
         return;
     }
-    f = doctor_say(d, DOCTOR_NOTE, PART, "PyTorch", "not installed for %s",
-                   cli_python_name());
-    doctor_advise(f, "only larder run needs it; LARDER_PYTHON selects another "
+    doctor_say(d, DOCTOR_NOTE, PART, "PyTorch", "not installed for %s",
+               cli_python_name());
+    doctor_advise(d, "only larder run needs it; LARDER_PYTHON selects another "
                      "Python");
 }

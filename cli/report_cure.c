@@ -8,87 +8,78 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "report/report_words.h"
 #include "tune/tune.h"
 #include "units.h"
 
 /* Of all devices of a snapshot.  Nine recorded jobs of 200 000 to 300 000 events
  * took 1.2 to 4.5 seconds under all settings, on two cores. */
-enum { EVENTS_MAX = 500000, WORDS_MAX = 1024 };
+enum { EVENTS_MAX = 500000 };
 
 #define NOT_REPLAYED "No setting was replayed"
 
 /* Of the setting, ready to paste. */
-static void add_setting(const struct tune *t, const struct tune_candidate *best,
-                        char *text)
+static void write_setting(const struct tune *t,
+                          const struct tune_candidate *best, FILE *out)
 {
     char conf[REPLAY_CONF_MAX];
 
     replay_setting_line(&best->setting, t->inputs->items[0].conf, conf);
     if (best->setting.policy == LARDER_POLICY_LARDER)
-        snprintf(text, WORDS_MAX, "Run it under Larder");
+        fputs("Run it under Larder", out);
     else if (conf[0] == '\0')
-        snprintf(text, WORDS_MAX, "Unset PYTORCH_CUDA_ALLOC_CONF");
+        fputs("Unset PYTORCH_CUDA_ALLOC_CONF", out);
     else
-        snprintf(text, WORDS_MAX, "Set PYTORCH_CUDA_ALLOC_CONF=%s", conf);
+        fprintf(out, "Set PYTORCH_CUDA_ALLOC_CONF=%s", conf);
 }
 
-static void add_need(const struct tune *t, const struct tune_candidate *best,
-                     uint64_t saves, char *text)
+static void write_need(const struct tune *t, const struct tune_candidate *best,
+                       uint64_t saves, FILE *out)
 {
     const struct tune_input *in = &t->inputs->items[0];
-    uint64_t need = best->worst.min_capacity_bytes;
-    size_t length = strlen(text);
-    const char *a = units_bytes_up(need);
-    const char *c = units_bytes(saves);
+    const char *need = units_bytes_up(best->worst.min_capacity_bytes);
+    const char *less = units_bytes(saves);
 
     if (in->card.found)
-        snprintf(text + length, WORDS_MAX - length,
-                 ".  Replayed this way, the run gets past this request and "
-                 "needs at least %s of the card's %s (%s less than now)",
-                 a, units_bytes(in->card.bytes), c);
+        fprintf(out,
+                ".  Replayed this way, the run gets past this request and "
+                "needs at least %s of the card's %s (%s less than now)",
+                need, units_bytes(in->card.bytes), less);
     else
-        snprintf(
-            text + length, WORDS_MAX - length,
-            ".  Replayed this way, the recording needs %s (%s less than now)",
-            a, c);
+        fprintf(out,
+                ".  Replayed this way, the recording needs %s (%s less than "
+                "now)",
+                need, less);
 }
 
-static void add_price(const struct tune *t, const struct tune_candidate *best,
-                      char *text)
+static void write_price(const struct tune *t, const struct tune_candidate *best,
+                        FILE *out)
 {
     const struct tune_cell *now = &t->candidates[0].worst;
-    size_t length = strlen(text);
-
-    snprintf(text + length, WORDS_MAX - length,
-             ", because %s.  It makes %" PRIu64 " driver calls (now %" PRIu64
-             ") and reserves %s on a large card (now %s).",
-             tune_reason(&best->setting), best->worst.driver_calls,
-             now->driver_calls, units_bytes(best->worst.peak_reserved_bytes),
-             units_bytes(now->peak_reserved_bytes));
-}
-
-static void add_conditions(const struct tune_candidate *best, char *text)
-{
     char conditions[TUNE_CONDITIONS_MAX];
-    size_t length = strlen(text);
 
+    fprintf(out,
+            ", because %s.  It makes %" PRIu64 " driver calls (now %" PRIu64
+            ") and reserves %s on a large card (now %s).",
+            tune_reason(&best->setting), best->worst.driver_calls,
+            now->driver_calls, units_bytes(best->worst.peak_reserved_bytes),
+            units_bytes(now->peak_reserved_bytes));
     tune_conditions(&best->setting, conditions);
     if (conditions[0] != '\0')
-        snprintf(text + length, WORDS_MAX - length, "  %s", conditions);
+        fprintf(out, "  %s", conditions);
 }
 
 static char *words_of(const struct tune *t, const struct tune_candidate *best,
                       uint64_t saves)
 {
-    char *text = malloc(WORDS_MAX);
+    struct report_text text;
 
-    if (text == NULL)
+    if (!report_text_begin(&text))
         return NULL;
-    add_setting(t, best, text);
-    add_need(t, best, saves, text);
-    add_price(t, best, text);
-    add_conditions(best, text);
-    return text;
+    write_setting(t, best, text.out);
+    write_need(t, best, saves, text.out);
+    write_price(t, best, text.out);
+    return report_text_take(&text);
 }
 
 /* ---- why there is none -------------------------------------------------- */

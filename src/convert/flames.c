@@ -25,25 +25,12 @@ static bool is_there(const struct lifetime *a, uint32_t state)
     return begun && a->end != LIFETIME_BEFORE && a->end >= state;
 }
 
-static bool find_peak(const struct lifetimes *l, uint32_t *out)
-{
-    uint64_t *curve = calloc((size_t)l->event_count + 1, sizeof *curve);
-
-    if (curve == NULL)
-        return false;
-    lifetimes_curve(l, CURVE_ALLOCATED, curve);
-    *out = 0;
-    for (uint32_t i = 1; i <= l->event_count; i++)
-        *out = curve[i] > curve[*out] ? i : *out;
-    free(curve);
-    return true;
-}
-
 static bool add_up(const struct lifetimes *l, struct weights *w)
 {
     uint32_t peak;
+    uint64_t bytes;
 
-    if (!find_peak(l, &peak))
+    if (!lifetimes_peak(l, CURVE_ALLOCATED, &peak, &bytes))
         return false;
     for (size_t i = 0; i < l->alloc_count; i++) {
         const struct lifetime *a = &l->allocs[i];

@@ -29,34 +29,21 @@ static struct perfetto_lane *find_lane(struct perfetto_lanes *p,
     return lane;
 }
 
-static bool find_threshold(const struct lifetimes *l, uint64_t *out)
-{
-    uint64_t *allocated = calloc((size_t)l->event_count + 1, sizeof *allocated);
-    uint64_t peak = 0;
-
-    if (allocated == NULL)
-        return false;
-    lifetimes_curve(l, CURVE_ALLOCATED, allocated);
-    for (uint32_t i = 0; i <= l->event_count; i++)
-        peak = allocated[i] > peak ? allocated[i] : peak;
-    free(allocated);
-    *out = peak / 1000;
-    return true;
-}
-
 bool perfetto_lanes_make(const struct lifetimes *l, struct perfetto_lanes *out)
 {
-    uint64_t min;
+    uint32_t state;
+    uint64_t peak;
 
     memset(out, 0, sizeof *out);
     out->slices = calloc(l->alloc_count + 1, sizeof *out->slices);
-    if (out->slices == NULL || !find_threshold(l, &min))
+    if (out->slices == NULL ||
+        !lifetimes_peak(l, CURVE_ALLOCATED, &state, &peak))
         return false;
     for (size_t i = 0; i < l->alloc_count; i++) {
         const struct lifetime *a = &l->allocs[i];
         struct perfetto_lane *lane;
 
-        if (a->rounded < min || a->end == LIFETIME_BEFORE)
+        if (a->rounded < peak / 1000 || a->end == LIFETIME_BEFORE)
             continue;
         lane = find_lane(out, a->stream, a->start + 1);
         if (lane == NULL)

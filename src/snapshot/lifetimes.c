@@ -443,6 +443,22 @@ void lifetimes_curve(const struct lifetimes *l, enum lifetime_curve which,
     }
 }
 
+bool lifetimes_peak(const struct lifetimes *l, enum lifetime_curve which,
+                    uint32_t *state, uint64_t *bytes)
+{
+    uint64_t *values = calloc((size_t)l->event_count + 1, sizeof *values);
+
+    if (values == NULL)
+        return false;
+    lifetimes_curve(l, which, values);
+    *state = 0;
+    for (uint32_t i = 1; i <= l->event_count; i++)
+        *state = values[i] > values[*state] ? i : *state;
+    *bytes = values[*state];
+    free(values);
+    return true;
+}
+
 uint32_t lifetimes_event_at(const struct lifetimes *l, int64_t time_us)
 {
     uint32_t low = 0;

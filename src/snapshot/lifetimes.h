@@ -95,4 +95,8 @@ enum lifetime_curve { CURVE_REQUESTED, CURVE_ALLOCATED, CURVE_RESERVED };
 void lifetimes_curve(const struct lifetimes *l, enum lifetime_curve which,
                      uint64_t *values);
 
+/* The first state with the most bytes, and how many.  False: no host memory. */
+bool lifetimes_peak(const struct lifetimes *l, enum lifetime_curve which,
+                    uint32_t *state, uint64_t *bytes);
+
 #endif

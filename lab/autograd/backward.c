@@ -151,14 +151,8 @@ static larder_result look_at_incoming(const struct lab__node *node, bool *any)
 
 static bool fits(const struct lab__edge *edge, const lab_tensor *t)
 {
-    if (t->ndim != edge->ndim || t->storage->place != edge->place ||
-        t->dtype != edge->dtype)
-        return false;
-    for (int i = 0; i < t->ndim; i++) {
-        if (t->sizes[i] != edge->sizes[i])
-            return false;
-    }
-    return true;
+    return t->storage->place == edge->place && t->dtype == edge->dtype &&
+           lab__is_sized(t, edge->ndim, edge->sizes);
 }
 
 /* Undo broadcasting.  A gradient has its tensor's type; the gradient of a

@@ -9,14 +9,19 @@ static bool is_host_number(const lab_tensor *t)
     return t->ndim == 0 && t->storage->place == LAB_HOST;
 }
 
-static larder_result places_meet(const char *op, const lab_tensor *a,
-                                 const lab_tensor *b, lab_place *place)
+larder_result lab__places_meet(const char *op, int count, lab_tensor *const *ts,
+                               const lab_tensor **where)
 {
-    bool mixed = a->storage->session == b->storage->session &&
-                 (is_host_number(a) || is_host_number(b));
+    *where = ts[0];
+    for (int i = 1; i < count; i++) {
+        bool is_foreign = ts[i]->storage->session != (*where)->storage->session;
 
-    *place = is_host_number(a) ? b->storage->place : a->storage->place;
-    return mixed ? LARDER_OK : lab__check_place(op, a, b);
+        if (is_host_number(*where) && !is_foreign)
+            *where = ts[i];
+        else if (!is_host_number(ts[i]) || is_foreign)
+            LAB__TRY(lab__check_place(op, *where, ts[i]));
+    }
+    return LARDER_OK;
 }
 
 /* The type that holds two types of one kind: two different 2-byte floats give
@@ -74,8 +79,10 @@ larder_result lab__operands_take(const char *op, lab_tensor *a, lab_tensor *b,
                                  bool floats, struct lab__operands *out)
 {
     lab_dtype dtype = dtype_for(a, b, floats);
+    const lab_tensor *where;
 
-    LAB__TRY(places_meet(op, a, b, &out->place));
+    LAB__TRY(lab__places_meet(op, 2, (lab_tensor *[]){a, b}, &where));
+    out->place = where->storage->place;
     LAB__TRY(lab__broadcast(op, a, b, &out->ndim, out->sizes));
     LAB__TRY(lab__in_dtype(a, dtype, &out->a));
     return lab__in_dtype(b, dtype, &out->b);

@@ -26,6 +26,11 @@ void lab__operands_drop(struct lab__operands *operands);
 larder_result lab__operands_take(const char *op, lab_tensor *a, lab_tensor *b,
                                  bool floats, struct lab__operands *out);
 
+/* *where: a tensor in the place of the result.  Numbers (of no dimensions) in host
+ * memory combine with tensors in any place. */
+larder_result lab__places_meet(const char *op, int count, lab_tensor *const *ts,
+                               const lab_tensor **where);
+
 /* The common dtype of a and b, as in PyTorch: floats before whole numbers
  * before bool, then tensors before numbers (no dimensions), then the wider. */
 lab_dtype lab__dtype_of_both(const lab_tensor *a, const lab_tensor *b);

@@ -104,17 +104,6 @@ static larder_result overlap_check(const char *op, const lab_tensor *a,
                         op);
 }
 
-static bool broadcasts_to(const struct lab__operands *o, const lab_tensor *a)
-{
-    if (o->place != a->storage->place || o->ndim != a->ndim)
-        return false;
-    for (int i = 0; i < a->ndim; i++) {
-        if (o->sizes[i] != a->sizes[i])
-            return false;
-    }
-    return true;
-}
-
 /* b in a's dtype, checked for broadcasting to a. */
 static larder_result take_other(const char *op, lab_tensor *a, lab_tensor *b,
                                 lab_tensor **out)
@@ -129,7 +118,7 @@ static larder_result take_other(const char *op, lab_tensor *a, lab_tensor *b,
                             lab__dtype_name(a->dtype));
     }
     LAB__TRY(lab__operands_take(op, a, b, false, &o));
-    if (!broadcasts_to(&o, a)) {
+    if (o.place != a->storage->place || !lab__is_sized(a, o.ndim, o.sizes)) {
         return lab__invalid(
             "%s: output with sizes %s doesn't match the broadcast shape %s", op,
             lab__shape_text(a->ndim, a->sizes, have),

@@ -1,6 +1,4 @@
 /* raw_index_op.c - elements by index, not recorded. */
-#include <math.h>
-
 #include <larder/lab_raw.h>
 
 #include "kernels/nn_kernels.h"
@@ -97,13 +95,10 @@ larder_result lab_raw_scatter(lab_tensor *t, int dim, lab_tensor *index,
 
 static larder_result places_check(const lab_tensor *t, struct lab__places *p)
 {
-    lab_tensor so_far;
-
     if (p->count < 1 || p->dim < 0 || p->dim + p->count > t->ndim)
         return lab__invalid(
             "index: %d indices from dimension %d on, of a tensor of %d",
             p->count, p->dim, t->ndim);
-    so_far = *p->indices[0];
     for (int i = 0; i < p->count; i++) {
         const lab_tensor *index = p->indices[i];
         int64_t length = t->sizes[p->dim + i];
@@ -111,10 +106,7 @@ static larder_result places_check(const lab_tensor *t, struct lab__places *p)
         LAB__TRY(lab__nn_check_index("index", index));
         LAB__TRY(lab__check_place("index", t, index));
         LAB__TRY(range_check("index", index, -length, length));
-        LAB__TRY(lab__broadcast("index", &so_far, index, &p->ndim, p->sizes));
-        so_far.ndim = p->ndim;
-        for (int d = 0; d < p->ndim; d++)
-            so_far.sizes[d] = p->sizes[d];
+        LAB__TRY(lab__broadcast_with("index", index, &p->ndim, p->sizes));
     }
     return LARDER_OK;
 }
@@ -168,18 +160,14 @@ larder_result lab_raw_index(lab_tensor *t, int dim, lab_tensor *const *indices,
 static larder_result put_check(const lab_tensor *t, const struct lab__places *p,
                                const lab_tensor *src)
 {
-    int64_t room_sizes[2 * LAB_MAX_DIMS], sizes[LAB_MAX_DIMS];
-    int room_ndim = places_sizes(t, p, room_sizes), ndim;
-    lab_tensor room = *t;
+    int64_t room[2 * LAB_MAX_DIMS], sizes[2 * LAB_MAX_DIMS];
+    int room_ndim = places_sizes(t, p, room), ndim = places_sizes(t, p, sizes);
 
-    if (room_ndim > LAB_MAX_DIMS)
-        return lab__invalid("index_put: %d dimensions to write to", room_ndim);
-    room.ndim = room_ndim;
-    for (int d = 0; d < room_ndim; d++)
-        room.sizes[d] = room_sizes[d];
-    LAB__TRY(lab__broadcast("index_put", &room, src, &ndim, sizes));
+    if (ndim > LAB_MAX_DIMS)
+        return lab__invalid("index_put: %d dimensions to write to", ndim);
+    LAB__TRY(lab__broadcast_with("index_put", src, &ndim, sizes));
     if (ndim == room_ndim &&
-        lab__count(ndim, sizes) == lab__count(room_ndim, room_sizes))
+        lab__count(ndim, sizes) == lab__count(room_ndim, room))
         return LARDER_OK;
     return lab__invalid("index_put: the values do not fit the places");
 }

@@ -24,42 +24,13 @@ static larder_result op_get(int number, const struct lab__map_op **out)
                : lab__invalid("%d is the number of no operation", number);
 }
 
-/* Numbers in host memory combine with tensors in any place. */
-static larder_result places_meet(const struct lab__map_op *op,
-                                 lab_tensor *const *operands,
-                                 const lab_tensor **where)
-{
-    *where = operands[0];
-    for (int i = 1; i < op->arity; i++) {
-        const lab_tensor *t = operands[i];
-        bool t_is_number = t->ndim == 0 && t->storage->place == LAB_HOST;
-        bool is_number =
-            (*where)->ndim == 0 && (*where)->storage->place == LAB_HOST;
-
-        if (is_number)
-            *where = t;
-        else if (!t_is_number && t->storage->place != (*where)->storage->place)
-            return lab__check_place(op->name, *where, t);
-    }
-    return LARDER_OK;
-}
-
-/* The common sizes; also the result's if `out` is NULL. */
 static larder_result sizes_meet(const struct lab__map_op *op,
                                 lab_tensor *const *operands, int *ndim,
                                 int64_t sizes[LAB_MAX_DIMS])
 {
-    lab_tensor so_far = *operands[0];
-
-    for (int i = 1; i < op->arity; i++) {
-        LAB__TRY(lab__broadcast(op->name, &so_far, operands[i], ndim, sizes));
-        so_far.ndim = *ndim;
-        for (int d = 0; d < *ndim; d++)
-            so_far.sizes[d] = sizes[d];
-    }
-    *ndim = so_far.ndim;
-    for (int d = 0; d < so_far.ndim; d++)
-        sizes[d] = so_far.sizes[d];
+    *ndim = 0;
+    for (int i = 0; i < op->arity; i++)
+        LAB__TRY(lab__broadcast_with(op->name, operands[i], ndim, sizes));
     return LARDER_OK;
 }
 
@@ -92,7 +63,7 @@ static larder_result room(const struct lab__map_op *op,
     const lab_tensor *where;
     int ndim;
 
-    LAB__TRY(places_meet(op, operands, &where));
+    LAB__TRY(lab__places_meet(op->name, op->arity, operands, &where));
     LAB__TRY(sizes_meet(op, operands, &ndim, sizes));
     LAB__TRY(lab__tensor_new(where->storage->session, dtype_for(op, operands),
                              where->storage->place, ndim, sizes, out));
@@ -118,18 +89,14 @@ static larder_result into_check(const struct lab__map_op *op,
     int64_t sizes[LAB_MAX_DIMS];
     int ndim;
     char want[LAB__SHAPE_TEXT], have[LAB__SHAPE_TEXT];
-    bool fits;
 
     LAB__TRY(lab__check_writable(op->name, to));
     LAB__TRY(sizes_meet(op, operands, &ndim, sizes));
-    fits = ndim <= to->ndim;
-    for (int d = 0; fits && d < ndim; d++)
-        fits = sizes[d] == 1 || sizes[d] == to->sizes[to->ndim - ndim + d];
-    return fits ? LARDER_OK
-                : lab__invalid(
-                      "%s in place: a result of sizes %s for a tensor of %s",
-                      op->name, lab__shape_text(ndim, sizes, have),
-                      lab__shape_text(to->ndim, to->sizes, want));
+    if (lab__fits(ndim, sizes, to))
+        return LARDER_OK;
+    return lab__invalid("%s in place: a result of sizes %s for a tensor of %s",
+                        op->name, lab__shape_text(ndim, sizes, have),
+                        lab__shape_text(to->ndim, to->sizes, want));
 }
 
 larder_result lab_raw_map_into(int op, lab_tensor *const *operands, double p,
@@ -139,7 +106,7 @@ larder_result lab_raw_map_into(int op, lab_tensor *const *operands, double p,
     const lab_tensor *where;
 
     LAB__TRY(op_get(op, &what));
-    LAB__TRY(places_meet(what, operands, &where));
+    LAB__TRY(lab__places_meet(what->name, what->arity, operands, &where));
     LAB__TRY(into_check(what, operands, to));
     to->storage->version++;
     lab__map(what, to, operands, p, q);

@@ -31,12 +31,8 @@ static larder_result sum_to_check(const lab_tensor *grad, int ndim,
                                   const int64_t *sizes)
 {
     char have[LAB__SHAPE_TEXT], want[LAB__SHAPE_TEXT];
-    int more = grad->ndim - ndim;
-    bool fits = more >= 0;
 
-    for (int i = 0; fits && i < ndim; i++)
-        fits = sizes[i] == 1 || sizes[i] == grad->sizes[i + more];
-    if (fits)
+    if (lab__fits(ndim, sizes, grad))
         return LARDER_OK;
     return lab__invalid("backward: a gradient of sizes %s for a tensor of %s",
                         lab__shape_text(grad->ndim, grad->sizes, have),

@@ -4,6 +4,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 /* ---- types and places --------------------------------------------------- */
 
@@ -97,15 +98,24 @@ void lab__strides_of(int ndim, const int64_t *sizes, int64_t *strides)
     }
 }
 
+bool lab__is_sized(const lab_tensor *t, int ndim, const int64_t *sizes)
+{
+    return t->ndim == ndim &&
+           memcmp(t->sizes, sizes, (size_t)ndim * sizeof *sizes) == 0;
+}
+
 bool lab__same_sizes(const lab_tensor *a, const lab_tensor *b)
 {
-    if (a->ndim != b->ndim)
-        return false;
-    for (int i = 0; i < a->ndim; i++) {
-        if (a->sizes[i] != b->sizes[i])
+    return lab__is_sized(a, b->ndim, b->sizes);
+}
+
+bool lab__fits(int ndim, const int64_t *sizes, const lab_tensor *t)
+{
+    for (int i = 0; i < ndim && ndim <= t->ndim; i++) {
+        if (sizes[i] != 1 && sizes[i] != t->sizes[t->ndim - ndim + i])
             return false;
     }
-    return true;
+    return ndim <= t->ndim;
 }
 
 const char *lab__shape_text(int ndim, const int64_t *sizes,
@@ -200,20 +210,20 @@ larder_result lab__check_writable(const char *op, const lab_tensor *t)
     return LARDER_OK;
 }
 
-static int64_t size_from_end(const lab_tensor *t, int i)
+static int64_t size_from_end(int ndim, const int64_t *sizes, int i)
 {
-    return i < t->ndim ? t->sizes[t->ndim - 1 - i] : 1;
+    return i < ndim ? sizes[ndim - 1 - i] : 1;
 }
 
-larder_result lab__broadcast(const char *op, const lab_tensor *a,
-                             const lab_tensor *b, int *ndim,
-                             int64_t sizes[LAB_MAX_DIMS])
+larder_result lab__broadcast_with(const char *op, const lab_tensor *t,
+                                  int *ndim, int64_t sizes[LAB_MAX_DIMS])
 {
-    int dims = a->ndim > b->ndim ? a->ndim : b->ndim;
+    int dims = *ndim > t->ndim ? *ndim : t->ndim;
     int64_t result[LAB_MAX_DIMS];
 
     for (int i = 0; i < dims; i++) {
-        int64_t m = size_from_end(a, i), n = size_from_end(b, i);
+        int64_t m = size_from_end(*ndim, sizes, i);
+        int64_t n = size_from_end(t->ndim, t->sizes, i);
 
         if (m != n && m != 1 && n != 1)
             return lab__invalid("%s: The size of tensor a (%" PRId64
@@ -226,4 +236,13 @@ larder_result lab__broadcast(const char *op, const lab_tensor *a,
         sizes[i] = result[i];
     *ndim = dims;
     return LARDER_OK;
+}
+
+larder_result lab__broadcast(const char *op, const lab_tensor *a,
+                             const lab_tensor *b, int *ndim,
+                             int64_t sizes[LAB_MAX_DIMS])
+{
+    *ndim = 0;
+    LAB__TRY(lab__broadcast_with(op, a, ndim, sizes));
+    return lab__broadcast_with(op, b, ndim, sizes);
 }

@@ -178,7 +178,10 @@ const char *lab__place_name(lab_place place); /* "cpu", "cuda:0" */
 int64_t lab__count(int ndim, const int64_t *sizes);
 /* The same with 1 in place of 0, as strides are computed. */
 int64_t lab__reach(int ndim, const int64_t *sizes);
+bool lab__is_sized(const lab_tensor *t, int ndim, const int64_t *sizes);
 bool lab__same_sizes(const lab_tensor *a, const lab_tensor *b);
+/* Whether these sizes can be broadcast to t's. */
+bool lab__fits(int ndim, const int64_t *sizes, const lab_tensor *t);
 bool lab__readable(const lab_tensor *t);
 /* All of these, of which NULLs do not count. */
 bool lab__readable_all(int count, const lab_tensor *const *ts);
@@ -212,6 +215,9 @@ larder_result lab__check_session(const char *op, const lab *l);
 larder_result lab__check_process(const char *op, const lab_tensor *t);
 /* t must be writable: not expanded, and not the parent's. */
 larder_result lab__check_writable(const char *op, const lab_tensor *t);
+/* Broadcast these sizes (none at first) with t's. */
+larder_result lab__broadcast_with(const char *op, const lab_tensor *t,
+                                  int *ndim, int64_t sizes[LAB_MAX_DIMS]);
 /* Broadcast sizes of a and b. */
 larder_result lab__broadcast(const char *op, const lab_tensor *a,
                              const lab_tensor *b, int *ndim,

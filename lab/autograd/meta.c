@@ -98,9 +98,8 @@ static larder_result grad_check(const lab_tensor *t, const lab_tensor *grad)
 {
     char want[LAB__SHAPE_TEXT], got[LAB__SHAPE_TEXT];
 
-    if (grad == t) {
+    if (grad == t)
         return lab__invalid("a tensor cannot be its own gradient");
-    }
     if (grad->dtype != t->dtype || grad->storage->place != t->storage->place) {
         return lab__invalid(
             "the gradient given is %s on %s, the tensor %s on %s",

@@ -35,9 +35,8 @@ static larder_result cat_back(const struct lab__back *b)
 static larder_result list_check(const char *op, lab_tensor *const *ts,
                                 int count)
 {
-    if (count < 1) {
+    if (count < 1)
         return lab__invalid("%s: expected a non-empty list of tensors", op);
-    }
     for (int i = 1; i < count; i++) {
         LAB__TRY(lab__check_place(op, ts[0], ts[i]));
         if (ts[i]->dtype != ts[0]->dtype) {
@@ -87,9 +86,8 @@ static larder_result cat_sizes(lab_tensor *const *ts, int count, int *dim,
 {
     const lab_tensor *m = *model = model_of(ts, count);
 
-    if (m->ndim == 0) {
+    if (m->ndim == 0)
         return lab__invalid("cat: tensors of no dimensions cannot be joined");
-    }
     LAB__TRY(lab__check_dim("cat", m, dim));
     for (int i = 0; i < m->ndim; i++)
         sizes[i] = m->sizes[i];
@@ -100,33 +98,28 @@ static larder_result cat_sizes(lab_tensor *const *ts, int count, int *dim,
         if (!joins(m, ts[i], *dim))
             return cat_mismatch(m, ts[i], *dim);
         sizes[*dim] += ts[i]->sizes[*dim];
-        if (lab__reach(m->ndim, sizes) < 0) {
+        if (lab__reach(m->ndim, sizes) < 0)
             return lab__invalid("cat: the elements are too many to count");
-        }
     }
     return LARDER_OK;
 }
 
-/* Copy t to made's window from `at` on. */
-static larder_result join_put(lab_tensor *made, int dim, int64_t at,
-                              int64_t length, const lab_tensor *t)
-{
-    LAB__OWNED lab_tensor *window = NULL;
-
-    LAB__TRY(lab_slice(made, dim, at, at + length, 1, &window));
-    return lab__copy(window, t);
-}
-
+/* Copy each to its window of `made`. */
 static larder_result put_all(lab_tensor *made, lab_tensor *const *ts, int count,
                              int dim)
 {
     int64_t at = 0;
 
     for (int i = 0; i < count; i++) {
+        LAB__OWNED lab_tensor *window = NULL;
+        int64_t end;
+
         if (is_nothing(ts[i]->ndim, ts[i]->sizes))
             continue;
-        LAB__TRY(join_put(made, dim, at, ts[i]->sizes[dim], ts[i]));
-        at += ts[i]->sizes[dim];
+        end = at + ts[i]->sizes[dim];
+        LAB__TRY(lab_slice(made, dim, at, end, 1, &window));
+        LAB__TRY(lab__copy(window, ts[i]));
+        at = end;
     }
     return LARDER_OK;
 }

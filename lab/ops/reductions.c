@@ -184,9 +184,8 @@ larder_result lab_argmax(lab_tensor *a, int dim, lab_tensor **out)
     int n = 0;
 
     LAB__TRY(lab__check_dim("argmax", a, &dim));
-    if (a->ndim > 0 && a->sizes[dim] == 0) {
+    if (a->ndim > 0 && a->sizes[dim] == 0)
         return lab__invalid("argmax: dimension %d has no elements", dim);
-    }
     if (a->dtype == LAB_BOOL) {
         return lab__fail(LARDER_ERR_UNSUPPORTED,
                          "argmax: not implemented for bool");

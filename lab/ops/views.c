@@ -83,9 +83,8 @@ static larder_result permutation_check(const lab_tensor *t, int ndim,
         int dim = dims[i];
 
         LAB__TRY(lab__check_dim("permute", t, &dim));
-        if ((seen & 1U << dim) != 0) {
+        if ((seen & 1U << dim) != 0)
             return lab__invalid("permute: dimension %d is named twice", dim);
-        }
         seen |= 1U << dim;
         from[i] = dim;
     }

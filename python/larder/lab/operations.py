@@ -336,6 +336,18 @@ def mse_loss(input, target):
 # ---- other places and types ----
 
 
+def target_of(arguments, device, dtype):
+    """The device and the type that the arguments of to() ask for."""
+    for argument in arguments:
+        if isinstance(argument, Tensor):
+            device, dtype = argument.device, argument.dtype
+        elif isinstance(argument, kinds.DType):
+            dtype = argument
+        elif not isinstance(argument, bool):
+            device = argument
+    return device, dtype
+
+
 def to(
     self,
     *arguments,
@@ -347,15 +359,8 @@ def to(
 ):
     """A tensor on another device, of another type, or both; also as another
     tensor."""
-    for argument in arguments:
-        if isinstance(argument, Tensor):
-            device, dtype = argument.device, argument.dtype
-        elif isinstance(argument, kinds.DType):
-            dtype = argument
-        elif not isinstance(argument, bool):
-            device = argument
     came = handle(self)
-    moved = _to(self, device, dtype)
+    moved = _to(self, *target_of(arguments, device, dtype))
     return clone(moved) if copy and moved._h == came else moved
 
 

@@ -5,6 +5,7 @@ import itertools
 
 from larder.lab import kinds
 from larder.lab.failures import InvalidError, not_covered
+from larder.lab.operations import target_of
 from larder.lab.recording import no_grad
 from larder.lab.tensors import Parameter, Tensor
 
@@ -203,13 +204,7 @@ class Module:
         memory_format=None,
     ):
         """memory_format has no effect: the lab has only one."""
-        for argument in arguments:
-            if isinstance(argument, kinds.DType):
-                dtype = argument
-            elif isinstance(argument, Tensor):
-                device, dtype = argument.device, argument.dtype
-            elif not isinstance(argument, bool):
-                device = argument
+        device, dtype = target_of(arguments, device, dtype)
         if dtype is not None and not dtype.is_floating_point:
             raise not_covered(f"a module of {dtype!r}", ["types of floats"])
         if device is not None or dtype is not None:

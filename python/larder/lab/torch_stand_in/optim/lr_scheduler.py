@@ -6,6 +6,13 @@ import math
 from larder.lab.failures import gate
 
 
+def for_each_group(optimizer, value):
+    """A list of values, from one for all groups or one for each."""
+    if isinstance(value, (list, tuple)):
+        return list(value)
+    return [value] * len(optimizer.param_groups)
+
+
 class LRScheduler:
     """Sets each group's learning rate after every step(), to the values that
     get_lr() returns."""
@@ -58,12 +65,7 @@ _LRScheduler = LRScheduler
 
 class LambdaLR(LRScheduler):
     def __init__(self, optimizer, lr_lambda, last_epoch=-1):
-        count = len(optimizer.param_groups)
-        self.lr_lambdas = (
-            list(lr_lambda)
-            if isinstance(lr_lambda, (list, tuple))
-            else [lr_lambda] * count
-        )
+        self.lr_lambdas = for_each_group(optimizer, lr_lambda)
         super().__init__(optimizer, last_epoch)
 
     def get_lr(self):
@@ -222,11 +224,7 @@ class OneCycleLR(LRScheduler):
         self.total_steps = total_steps or epochs * steps_per_epoch
         self.pct_start = pct_start
         self.anneal_strategy = anneal_strategy
-        count = len(optimizer.param_groups)
-        self.max_lrs = (
-            list(max_lr) if isinstance(max_lr, (list, tuple)) else
-            [max_lr] * count
-        )
+        self.max_lrs = for_each_group(optimizer, max_lr)
         self.starts = [one / div_factor for one in self.max_lrs]
         self.ends = [one / final_div_factor for one in self.starts]
         super().__init__(optimizer, last_epoch)

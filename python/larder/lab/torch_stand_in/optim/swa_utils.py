@@ -8,7 +8,10 @@ from larder.lab.kinds import int64
 from larder.lab.making import tensor
 from larder.lab.recording import no_grad
 from larder.lab.torch_stand_in.nn.module import Module
-from larder.lab.torch_stand_in.optim.lr_scheduler import LRScheduler
+from larder.lab.torch_stand_in.optim.lr_scheduler import (
+    LRScheduler,
+    for_each_group,
+)
 
 
 def _mean(averaged, current, count):
@@ -104,9 +107,7 @@ class SWALR(LRScheduler):
         self, optimizer, swa_lr, anneal_epochs=10, anneal_strategy="cos",
         last_epoch=-1,
     ):
-        count = len(optimizer.param_groups)
-        rates = swa_lr if isinstance(swa_lr, (list, tuple)) else [swa_lr] * count
-        self._targets = list(rates)
+        self._targets = for_each_group(optimizer, swa_lr)
         self._anneal_epochs = anneal_epochs
         self._by_cosine = anneal_strategy == "cos"
         self._starts = [group["lr"] for group in optimizer.param_groups]

@@ -331,7 +331,7 @@ static double time_threads(struct runner *runners, int threads)
         runners[i].barrier = &barrier;
         if (pthread_create(&runners[i].thread, NULL, runner_main,
                            &runners[i]) != 0) {
-            fprintf(stderr, "bench_alloc: no thread could be made\n");
+            fprintf(stderr, "bench_alloc: cannot create a thread\n");
             exit(1);
         }
     }

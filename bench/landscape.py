@@ -239,13 +239,13 @@ def report(rows, fills):
     yield ""
     yield from summary_table(rows, fills)
     yield ""
-    yield "## Smallest device, over the most bytes asked for at once"
+    yield "## Smallest device, over the peak of requested bytes"
     yield ""
     yield from need_table(rows)
     for title, key, digits in (
         ("Driver time of the first pass, ms", "first_ms", 1),
         ("Driver time of the third pass, ms", "later_ms", 2),
-        ("Processor time of a call, ns", "ns", 1),
+        ("CPU time per call, ns", "ns", 1),
     ):
         yield ""
         yield f"## {title}"

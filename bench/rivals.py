@@ -87,7 +87,7 @@ class Rival:
         # On the lower, less than what is asked for, it cannot run.
         low, high = (peak - 1) // STEP, 4 * peak // STEP
         if not self._fits(high, trace):
-            raise Missing(f"{self.name}: four times the peak are not enough")
+            raise Missing(f"{self.name}: four times the peak is not enough")
         while low + 1 < high:
             middle = (low + high) // 2
             if self._fits(middle, trace):
@@ -265,7 +265,7 @@ def main():
     os.makedirs(folder, exist_ok=True)
     rivals = list(everybody(build, folder))
     if not any(not r.name.startswith("Larder") for r in rivals):
-        print("rivals: none can be had: skipped")
+        print("rivals: none is installed: skipped")
         sys.exit(77)
     with tempfile.TemporaryDirectory() as work:
         traces = [plain(path, work) for path in paths]

@@ -45,8 +45,8 @@ bool app_page_write(FILE *out, struct tool_error *error)
     bool ok;
 
     if (page == NULL)
-        return tool_fail(error, "this build has no page for a browser; "
-                                "expected app.html, which `make app` makes");
+        return tool_fail(error, "this build lacks the browser page: expected "
+                                "app.html, which `make app` builds");
     ok = copy_all(page, out) ||
          tool_fail(error, "writing the page: %s", strerror(errno));
     fclose(page);

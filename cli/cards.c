@@ -44,7 +44,7 @@ bool card_find(const char *name, larder_device_props *out,
 
     *out = (larder_device_props){.size = sizeof *out};
     if (strchr(name, ',') != NULL || length >= (int)sizeof spec)
-        return tool_fail(error, "'%.80s' is no name of a card", name);
+        return tool_fail(error, "'%.80s' is not the name of a card", name);
     if (larder_device_open(spec, 0, &dev) != LARDER_OK) {
         const char *nearest = strstr(larder_last_error(), "; did you mean");
 
@@ -57,6 +57,6 @@ bool card_find(const char *name, larder_device_props *out,
     larder_device_close(dev);
     if (larder_parse_size(name, &bytes) == LARDER_OK &&
         bytes == out->total_bytes)
-        return tool_fail(error, "'%s' is a size, and no name of a card", name);
+        return tool_fail(error, "'%s' is a size, not the name of a card", name);
     return true;
 }

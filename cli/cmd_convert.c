@@ -129,10 +129,10 @@ static int check_names(const struct cli_command *self, struct settings *s)
                              s->out);
     in = format_of(s->in, &in_packed);
     if (is_picture(in))
-        return cli_bad_usage(self,
-                             "'%s': %s is written only; expected a trace or a "
-                             "snapshot",
-                             s->in, endings[in]);
+        return cli_bad_usage(
+            self,
+            "'%s': %s is an output format only; expected a trace or a snapshot",
+            s->in, endings[in]);
     return CLI_EXIT_OK;
 }
 
@@ -296,8 +296,7 @@ static bool has_bytes(struct trace_source *source, const char *path,
     if (!trace_source_peek(source, &bytes, &count, error))
         return false;
     return count > 0 ||
-           tool_fail(error,
-                     "%s: nothing here; expected a memory snapshot or a trace",
+           tool_fail(error, "%s: empty; expected a memory snapshot or a trace",
                      path);
 }
 
@@ -331,10 +330,10 @@ static void print_notes(const struct settings *s, const struct snapshot *snap,
     for (size_t i = 0; s->device == NULL && i < snap->device_count; i++)
         others += i != device && snap->devices[i].count > 0;
     if (others > 0)
-        cli_complain("convert",
-                     "%s: device %zu was taken; %zu other%s events "
-                     "too (--device)",
-                     s->in, device, others, others == 1 ? " has" : "s have");
+        cli_complain(
+            "convert",
+            "%s: converted device %zu; %zu other%s events too (--device)",
+            s->in, device, others, others == 1 ? " has" : "s have");
     if (n->unmatched_frees + n->overwritten + n->zero_sizes + n->pools == 0)
         return;
     fputs("larder convert: ", stderr);
@@ -414,9 +413,8 @@ static bool convert_snapshot(const struct settings *s,
     if (s->format == FORMAT_TRACE)
         return to_trace(s, snap, device);
     if (s->device != NULL && !is_picture(s->format))
-        return cmd_convert_fail(s->out,
-                                "--device cannot go with a snapshot as output, "
-                                "which holds all devices");
+        return cmd_convert_fail(s->out, "--device cannot be used when writing "
+                                        "a snapshot, which holds all devices");
     if (s->device != NULL)
         o.device = device;
     return write_file(&o);

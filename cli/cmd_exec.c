@@ -344,7 +344,8 @@ static int run_exec(const struct cli_command *self, int argc, char **argv)
         return status;
     fd = make_report(report);
     if (fd < 0) {
-        cli_complain("exec", "%s: cannot be made: %s", report, strerror(errno));
+        cli_complain("exec", "%s: cannot be created: %s", report,
+                     strerror(errno));
         return CLI_EXIT_BAD;
     }
     close(fd);

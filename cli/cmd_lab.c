@@ -42,7 +42,7 @@ static bool cmd_lab_operand(void *run, const struct cli_args *a)
 {
     (void)run;
     return strcmp(a->value, "run") == 0 || strcmp(a->value, "list") == 0
-               ? cli_refuse(a, "options stand after '%s'", a->value)
+               ? cli_refuse(a, "options follow '%s'", a->value)
                : cli_refuse(a,
                             "unexpected '%s'; expected list, run, or nothing "
                             "for the prompt",

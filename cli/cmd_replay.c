@@ -146,7 +146,7 @@ static int check_settings(const struct cli_command *self,
     if (s->options.stats_every > 0 && s->stats_path == NULL)
         return cli_bad_usage(self, "--stats-every needs --stats FILE");
     if (s->json && s->options.summary)
-        return cli_bad_usage(self, "--summary cannot go with --json");
+        return cli_bad_usage(self, "--summary cannot be used with --json");
     if (s->conf == NULL && s->options.conf != NULL &&
         larder_conf_check(s->options.conf) != LARDER_OK)
         return cli_bad_usage(self, "LARDER_CONF: %s", larder_last_error());
@@ -154,7 +154,7 @@ static int check_settings(const struct cli_command *self,
         s->options.policy != LARDER_POLICY_DEFAULT &&
         s->options.policy != LARDER_POLICY_PYTORCH)
         return cli_bad_usage(self,
-                             "--pytorch is about the policy pytorch, not %s",
+                             "--pytorch applies to the policy pytorch, not %s",
                              larder_policy_name(s->options.policy));
     if (!replay_check(&s->options, &error))
         return cli_bad_usage(self, "%s", error.text);

@@ -256,7 +256,7 @@ static int run_diff(const struct cli_command *self, int argc, char **argv)
     if (wanted_of(&s) == 1)
         return diff_releases(self, &s);
     if (s.releases.conf != NULL)
-        return cli_bad_usage(self, "--conf goes with --from and --to");
+        return cli_bad_usage(self, "--conf needs --from and --to");
     ok = read_inputs(self, &s, snapshots);
     if (ok && !report_write_diff(stdout, s.paths,
                                  (const struct snapshot *const *)snapshots,

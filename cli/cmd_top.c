@@ -62,8 +62,8 @@ static const struct cli_option top_table[] = {
     {"period", "MS", "milliseconds between updates (1000)",
      CLI_NUMBER(struct top_settings, period_ms, PERIOD_MIN_MS, PERIOD_MAX_MS)},
     {"serve", "[=PORT]",
-     "as a page, for browsers on this machine; its\n"
-     "address is printed",
+     "serve it as a page, for browsers on this\n"
+     "machine; its address is printed",
      .take = take_serve, .low = 1, .high = PORT_MAX},
     {.name = NULL},
 };
@@ -78,7 +78,8 @@ static int print_once(const struct top_settings *s)
     ok = s->is_json ? top_print_json(&data) : top_print_table(&data);
     top_data_free(&data);
     if (!ok)
-        fputs("larder top: out of host memory: something is missing\n", stderr);
+        fputs("larder top: out of host memory: the display is incomplete\n",
+              stderr);
     return ok ? CLI_EXIT_OK : CLI_EXIT_BAD;
 }
 

@@ -35,15 +35,15 @@ struct settings {
 
 static const struct cli_option view_table[] = {
     {"output", "FILE",
-     "the file of the page; '-': the standard\n"
-     "output (beside the snapshot, named as it is, with\n"
-     "the ending .html; the name is printed)",
+     "the page's file; '-': the standard output\n"
+     "(the snapshot's name with the ending .html, which\n"
+     "is printed)",
      CLI_INTO(struct settings, output)},
     {"o", "FILE", "the same as --output", CLI_INTO(struct settings, output)},
     {"title", "TEXT", "title of the page (the files' names)",
      CLI_INTO(struct settings, title)},
     {"open", NULL,
-     "show it in a browser ($BROWSER, or the\n"
+     "open it in a browser ($BROWSER, or the\n"
      "desktop's); without -o, a temporary file\n"
      "that is kept",
      CLI_INTO(struct settings, open)},
@@ -246,7 +246,7 @@ static bool choose_output(struct settings *s)
         folder = "/tmp";
     if (snprintf(s->temporary, PATH_MAX, "%s/larder-view.XXXXXX.html",
                  folder) >= PATH_MAX)
-        return cmd_view_fail("TMPDIR: too long a name");
+        return cmd_view_fail("TMPDIR: the name is too long");
     fd = mkstemps(s->temporary, (int)strlen(".html"));
     if (fd < 0)
         return cli_complain("view", "%s: %s", s->temporary, strerror(errno));

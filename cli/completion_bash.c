@@ -6,8 +6,8 @@
 #include <string.h>
 
 static const char reader[] =
-    "# _larder_offer CURRENT WORDS: the words that begin so; `:files` among\n"
-    "# them stands for the names of files.\n"
+    "# _larder_offer CURRENT WORDS: the candidates that match; `:files` among\n"
+    "# them stands for file names.\n"
     "_larder_offer() {\n"
     "    mapfile -t COMPREPLY < <(compgen -W \"${2/:files/}\" -- \"$1\")\n"
     "    if [[ $2 == *:files* ]]; then\n"
@@ -22,7 +22,7 @@ static const char reader[] =
     "    local before=${COMP_WORDS[COMP_CWORD - 1]}\n"
     "    local command=${COMP_WORDS[1]} words\n"
     "\n"
-    "    # bash takes an equals sign for a word.\n"
+    "    # bash splits words at an equals sign.\n"
     "    if [[ $current == '=' ]]; then\n"
     "        current=\n"
     "    elif [[ $before == '=' ]]; then\n"

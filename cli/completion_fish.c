@@ -4,7 +4,7 @@
 #include "option.h"
 
 static const char conditions[] =
-    "# The command that was named, with its part if it has one.\n"
+    "# The command on the line, with its subcommand if there is one.\n"
     "function __larder_command\n"
     "    set -l words (commandline -opc)\n"
     "    set -e words[1]\n"
@@ -19,7 +19,7 @@ static const char conditions[] =
     "    test (__larder_command) = \"$argv\"\n"
     "end\n"
     "\n"
-    "# Nothing but its name so far.\n"
+    "# Only the name was typed so far.\n"
     "function __larder_first\n"
     "    test (count (commandline -opc)) -eq $argv[1]\n"
     "end\n"

@@ -118,8 +118,8 @@ void completion_zsh(FILE *out, const struct cli_command *const *commands)
     fputs("\n_larder() {\n", out);
     put_parts(out, NULL, commands);
     fputs("}\n\n"
-          "# Read by compinit it is the function; sourced, it says what it is "
-          "for.\n"
+          "# Autoloaded by compinit, the file is the function; sourced, it "
+          "registers it.\n"
           "if [[ ${funcstack[1]} == _larder ]]; then\n"
           "    _larder \"$@\"\n"
           "else\n"

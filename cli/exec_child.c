@@ -100,7 +100,7 @@ int exec_child_run(char **words, bool *began)
 
     *began = false;
     if (pipe2(told, O_CLOEXEC) != 0) {
-        cli_complain("exec", "no pipe can be made: %s", strerror(errno));
+        cli_complain("exec", "cannot create a pipe: %s", strerror(errno));
         return EXIT_NOT_STARTED;
     }
     fflush(NULL);
@@ -114,7 +114,7 @@ int exec_child_run(char **words, bool *began)
     sigprocmask(SIG_SETMASK, &before, NULL);
     close(told[1]);
     if (pid < 0) {
-        cli_complain("exec", "no process can be started: %s", strerror(errno));
+        cli_complain("exec", "cannot start a process: %s", strerror(errno));
         close(told[0]);
         return EXIT_NOT_STARTED;
     }

@@ -67,7 +67,7 @@ static bool find_said(const char *variable, const char *file,
     if (holds(set, file) && realpath(set, out) != NULL)
         return true;
     *is_wrong = true;
-    return cli_complain("exec", "%s '%s' does not hold %s", variable, set,
+    return cli_complain("exec", "%s '%s' does not contain %s", variable, set,
                         file);
 }
 
@@ -79,8 +79,8 @@ bool exec_find_folder(char out[PATH_MAX])
            (!is_wrong &&
             (find_beside("fakecuda", "larder/fakecuda", DRIVER, out) ||
              cli_complain("exec",
-                          "the simulated driver is not beside the command; "
-                          "LARDER_FAKECUDA_DIR can name its folder")));
+                          "the simulated driver is not beside the command; set "
+                          "LARDER_FAKECUDA_DIR to its folder")));
 }
 
 bool exec_find_runtime(char out[PATH_MAX], bool *is_wrong)
@@ -113,8 +113,8 @@ bool exec_find_preload(char out[PATH_MAX])
                             "LARDER_PRELOAD_LIBRARY '%s' cannot be read", set);
     return (find_beside(".", ".", PRELOAD, folder) &&
             join(out, folder, PRELOAD)) ||
-           cli_complain("exec", PRELOAD " is not beside the command; "
-                                        "LARDER_PRELOAD_LIBRARY can name it");
+           cli_complain("exec", PRELOAD " is not beside the command; set "
+                                        "LARDER_PRELOAD_LIBRARY to its path");
 }
 
 /* The loader also splits LD_PRELOAD at blanks.  A path with a blank is

@@ -46,7 +46,7 @@ static void print_device(const json_t *line, FILE *out)
             units_bytes(exec_report_number(line, "held_bytes")));
     print_calls(line, out);
     if (launches != 0)
-        fprintf(out, "  launches     %llu, of kernels and graphs: none ran\n",
+        fprintf(out, "  launches     %llu, kernels and graphs; none ran\n",
                 (unsigned long long)launches);
     if (failed != 0)
         fprintf(out, "  failed       %llu calls\n", (unsigned long long)failed);
@@ -81,8 +81,8 @@ bool exec_report(const char *path, bool as_json, FILE *out)
     free(text);
     fclose(f);
     if (lines == 0 && !as_json)
-        fputs("The program used no simulated GPU, or ended too abruptly to "
-              "say.\n",
+        fputs("The program used no simulated GPU, or ended before it could "
+              "report.\n",
               out);
     return true;
 }

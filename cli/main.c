@@ -141,7 +141,7 @@ static const struct cli_command *find_part(const struct cli_command *command,
         if (strcmp(command->parts[i]->name + length + 1, name) == 0)
             return command->parts[i];
     }
-    cli_complain(NULL, "'%s' has no part '%s'", command->name, name);
+    cli_complain(NULL, "'%s' has no subcommand '%s'", command->name, name);
     fputs("Try 'larder help'.\n", stderr);
     return NULL;
 }

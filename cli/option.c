@@ -276,8 +276,8 @@ int cli_check_inputs(const struct cli_command *command,
         dashes += strcmp(paths[i], "-") == 0;
     if (dashes > 1)
         return cli_bad_usage(command,
-                             "'-' is given %zu times, but the standard "
-                             "input can be read once",
+                             "'-' is given %zu times, but the standard input "
+                             "can be read only once",
                              dashes);
     return CLI_EXIT_OK;
 }

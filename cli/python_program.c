@@ -60,7 +60,7 @@ static bool find_package_in(const char *command, const char *folder,
     if (find_place(folder, here, "larder/lab", out))
         return true;
     return cli_complain(
-        command, "LARDER_PYTHON_DIR '%s' does not hold the package larder",
+        command, "LARDER_PYTHON_DIR '%s' does not contain the package larder",
         folder);
 }
 
@@ -96,8 +96,8 @@ static bool set_package_folder(const char *command)
         if (environment_said("LARDER_PYTHON") != NULL)
             return true;
         return cli_complain(command,
-                            "the Python package is not beside the command; "
-                            "LARDER_PYTHON_DIR can name its folder");
+                            "the Python package is not beside the command; set "
+                            "LARDER_PYTHON_DIR to its folder");
     }
     if (environment_prepend("PYTHONPATH", package))
         return true;

@@ -51,7 +51,7 @@ static bool read_either(const char *path, struct snapshot **out,
     ok = t.op_count > 0
              ? snapshot_input_replay(&t, path, &options, out, error)
              : tool_fail(error,
-                         "%s: nothing here; expected a memory snapshot or a "
+                         "%s: empty; expected a memory snapshot or a "
                          "trace",
                          path);
     trace_free(&t);

@@ -58,7 +58,7 @@ static const char *nvml_open(struct nvml *out)
     }
     NVML_CALL_MAP(X)
 #undef X
-    return out->init() == NVML_SUCCESS ? NULL : "NVML does not start";
+    return out->init() == NVML_SUCCESS ? NULL : "NVML cannot be initialized";
 }
 
 static int digit_of(char c)
@@ -166,7 +166,7 @@ const char *top_nvml_add(struct top_data *data)
     if (why != NULL)
         return why;
     if (nvml.count(&count) != NVML_SUCCESS)
-        return "NVML does not say how many GPUs there are";
+        return "NVML does not report the number of GPUs";
     for (unsigned i = 0; i < count; i++) {
         void *handle;
 

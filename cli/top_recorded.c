@@ -197,7 +197,7 @@ static bool read_snapshot(int memory, const char *name, struct snapshot **out,
     bool ok;
 
     if (bytes == MAP_FAILED)
-        return fail(error, "there is no memory for the snapshot");
+        return fail(error, "there is not enough memory for the snapshot");
     ok = snapshot_input_read_memory(bytes, (size_t)size, name, out, error);
     munmap(bytes, (size_t)size);
     return ok;

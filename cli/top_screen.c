@@ -354,7 +354,7 @@ static void trim(struct screen *s)
         return;
     if (top_cached(p) == 0)
         snprintf(s->message, sizeof s->message,
-                 "%lld caches nothing: all it holds is in use",
+                 "%lld has no cached memory: all it holds is in use",
                  (long long)p->p.pid);
     else
         show_result(
@@ -385,7 +385,7 @@ static void set_limit(struct screen *s)
         show_result(s,
                     larder_ledger_limit(s->pick.device->d.id,
                                         s->pick.process->p.pid, bytes),
-                    "keeps to that limit from its next request on");
+                    "is held to that limit from its next request on");
 }
 
 static void set_filter(struct screen *s)

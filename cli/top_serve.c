@@ -147,7 +147,8 @@ int top_serve_run(unsigned port, unsigned period_ms, enum top_order order,
     int listening = listen_at(&port);
 
     if (listening < 0 || !make_token(served.token)) {
-        cli_complain("top", "port %u of 127.0.0.1: %s", port, strerror(errno));
+        cli_complain("top", "cannot listen on port %u of 127.0.0.1: %s", port,
+                     strerror(errno));
         return CLI_EXIT_BAD;
     }
     served.port = port;

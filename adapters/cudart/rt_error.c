@@ -20,7 +20,7 @@ int rt_refuse(const char *symbol)
 
     if (!atomic_flag_test_and_set(&is_told))
         fprintf(stderr,
-                "larder: %s is not simulated; it and others like it answer "
+                "larder: %s is not simulated; it and similar functions return "
                 "cudaErrorNotSupported\n",
                 symbol);
     return rt_end(RT_NOT_SUPPORTED);

@@ -238,7 +238,7 @@ cud_result fake_work_note(const char *symbol, struct fake_device *d,
 
     if (m != NULL && c->is_broken)
         return fake_broken(symbol, CUD_CAPTURE_INVALIDATED,
-                           "the stream's capture failed before");
+                           "the stream's capture is already invalid");
     if (m != NULL) {
         c->ns += ns;
         c->nodes++;
@@ -288,7 +288,7 @@ static cud_result join(const char *symbol, struct fake_device *d,
                            "the event was recorded in a capture that ended");
     if (m != NULL && of != from) {
         of->is_broken = true;
-        return refuse(symbol, from, MERGE, "two captures would be one");
+        return refuse(symbol, from, MERGE, "it would merge two captures");
     }
     if (m == NULL && number == 0 && !d->has_loose_streams)
         return refuse_implicit(symbol, from);
@@ -442,9 +442,9 @@ static cud_result finish(const char *symbol, struct capture *c, void **graph)
         return fake_broken(symbol, CUD_CAPTURE_INVALIDATED,
                            "a call during the capture was not permitted");
     if (is_unjoined(c))
-        return fake_broken(symbol, UNJOINED,
-                           "a stream joined the capture, and nothing waits for "
-                           "what it was given to do");
+        return fake_broken(
+            symbol, UNJOINED,
+            "a stream joined the capture, and its work was not joined again");
     *graph = fake_handle_find(FAKE_GRAPH, c->graph) != NULL ? c->graph
                                                             : fake_graph_make();
     if (*graph == NULL)

@@ -308,7 +308,7 @@ static cud_result make_current(const char *symbol, int at, cud_context c)
         return CUD_OUT_OF_MEMORY;
     if (c != NULL && !fake_context_is_live(c))
         return fake_broken(symbol, CUD_INVALID_CONTEXT,
-                           "the context is not there any more");
+                           "the context no longer exists");
     stack[at] = c;
     depth = at + 1;
     return CUD_SUCCESS;
@@ -396,7 +396,7 @@ cud_result cuCtxPopCurrent_v2(cud_context *out)
         return answer;
     if (depth == 0)
         return fake_end(fake_broken(__func__, CUD_INVALID_CONTEXT,
-                                    "nothing was pushed in this thread"));
+                                    "this thread has pushed no context"));
     depth--;
     if (out != NULL)
         *out = stack[depth];
@@ -426,7 +426,7 @@ static cud_result begin_context(const char *symbol, cud_context context)
     if (answer != CUD_SUCCESS || fake_context_is_live(context))
         return answer;
     return fake_end(fake_broken(symbol, CUD_INVALID_CONTEXT,
-                                "the context is not there any more"));
+                                "the context no longer exists"));
 }
 
 cud_result cuCtxGetApiVersion(cud_context context, unsigned *out)

@@ -47,7 +47,7 @@ static cud_result side_find(const char *symbol, struct fake_device *d,
 
     if (s->kind == FAKE_SIDE_PEER && !fake_context_is_live(s->context))
         return fake_broken(symbol, CUD_INVALID_CONTEXT,
-                           "a context is not there any more");
+                           "a context no longer exists");
     *of = s->kind == FAKE_SIDE_HOST ? NULL : fake_owner_of(s->addr);
     if (*of != NULL)
         return CUD_SUCCESS;

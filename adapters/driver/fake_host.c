@@ -157,8 +157,8 @@ cud_result cuMemHostRegister_v2(void *ptr, size_t bytes, unsigned flags)
     if (answer != CUD_SUCCESS)
         return answer;
     if (ptr == NULL || bytes == 0 || !fake_is_on_host((uintptr_t)ptr, bytes))
-        answer = fake_broken(__func__, CUD_INVALID_VALUE,
-                             "there are no bytes of the host");
+        answer =
+            fake_broken(__func__, CUD_INVALID_VALUE, "this is not host memory");
     else if (piece_around((uintptr_t)ptr) != NULL)
         answer = ALREADY;
     else

@@ -128,7 +128,7 @@ static cud_result check_handle(const char *symbol, const cud_ipc_handle *handle,
                            "not a handle of cuIpcGetMemHandle()");
     if (is_own)
         return fake_broken(symbol, CUD_INVALID_CONTEXT,
-                           "the memory is of this process, which has it");
+                           "the memory belongs to this process");
     return CUD_SUCCESS;
 }
 
@@ -259,10 +259,10 @@ static cud_result check_event(const char *symbol, const cud_ipc_handle *handle)
                            "not a handle of cuIpcGetEventHandle()");
     if (h.pid == getpid() && h.start == larder__sim_process_start(getpid()))
         return fake_broken(symbol, CUD_INVALID_CONTEXT,
-                           "the event is of this process, which has it");
+                           "the event belongs to this process");
     if (!larder__sim_process_lives((pid_t)h.pid, h.start))
         return fake_broken(symbol, CUD_INVALID_VALUE,
-                           "process %lld, whose event it was, is gone",
+                           "process %lld, which owned the event, has ended",
                            (long long)h.pid);
     return CUD_SUCCESS;
 }

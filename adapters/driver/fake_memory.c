@@ -82,7 +82,7 @@ cud_result cuMemAlloc_v2(cud_addr *out, size_t bytes)
         return answer;
     if (bytes == 0)
         return fake_end(
-            fake_broken(__func__, CUD_INVALID_VALUE, "0 bytes are asked for"));
+            fake_broken(__func__, CUD_INVALID_VALUE, "0 bytes are requested"));
     answer = fake_capture_guard(__func__, d);
     if (answer != CUD_SUCCESS)
         return fake_end(answer);

@@ -42,9 +42,9 @@ union slot {
 static cud_result unknown(const char *table)
 {
     fprintf(stderr,
-            "larder: this program has NVIDIA's CUDA runtime within it, which "
-            "calls a function of the driver's table '%s' that is not known; "
-            "link the program with the shared runtime: nvcc -cudart shared\n",
+            "larder: this program is linked with NVIDIA's static CUDA runtime, "
+            "which calls an unknown function of the driver's table '%s'; link "
+            "the program with the shared runtime: nvcc -cudart shared\n",
             table);
     return CUD_NOT_SUPPORTED;
 }
@@ -215,9 +215,9 @@ static void refuse(const unsigned char number[16])
     for (int i = 0; i < 16; i++)
         snprintf(text + 2 * i, 3, "%02x", number[i]);
     fprintf(stderr,
-            "larder: this program asks NVIDIA's driver for a table that is not "
-            "published and not known here, %s; if it has NVIDIA's CUDA runtime "
-            "within it, link it with the shared one: nvcc -cudart shared\n",
+            "larder: this program requests an unpublished driver table that is "
+            "unknown here, %s; if it is linked with NVIDIA's static CUDA "
+            "runtime, link it with the shared one: nvcc -cudart shared\n",
             text);
 }
 

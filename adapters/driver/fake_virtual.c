@@ -282,10 +282,10 @@ cud_result cuMemUnmap(cud_addr addr, size_t bytes)
         return answer;
     answer = check_range(__func__, d, addr, bytes);
     if (answer == CUD_SUCCESS && fake_is_in_use(d, addr, bytes))
-        answer = fake_broken(__func__, CUD_INVALID_VALUE,
-                             "%zu bytes at 0x%llx are used by work that "
-                             "nobody waited for",
-                             bytes, addr);
+        answer = fake_broken(
+            __func__, CUD_INVALID_VALUE,
+            "%zu bytes at 0x%llx are used by work that was not waited for",
+            bytes, addr);
     if (answer != CUD_SUCCESS)
         return fake_end(answer);
     return fake_end_sim(__func__, d,

@@ -38,8 +38,9 @@ static larder_result on_slots(int device, slot_fn *fn, void *ctx)
 
     if (device != LARDER_PRELOAD_ALL) {
         if (slot == NULL || !atomic_load(&slot->is_open))
-            return preload_fail(LARDER_ERR_INVALID,
-                                "the program took no memory of that device");
+            return preload_fail(
+                LARDER_ERR_INVALID,
+                "the program allocated no memory on that device");
         return fn(slot, ctx);
     }
     for (int i = 0; i < PRELOAD_DEVICES && r == LARDER_OK; i++) {
@@ -85,8 +86,8 @@ larder_result larder_preload_stats_get(int device, larder_preload_stats *out)
     if (out == NULL || out->size < sizeof out->size || slot == NULL ||
         slot->limit_bytes == 0)
         return preload_fail(LARDER_ERR_INVALID,
-                            "expected a device the program took memory of, "
-                            "and a struct with its size");
+                            "expected a device on which the program allocated "
+                            "memory, and a struct with its size set");
     size = out->size < sizeof all ? out->size : sizeof all;
     stats_fill(slot, &all);
     all.size = out->size;
@@ -268,7 +269,7 @@ static larder_result pause_one(struct preload_slot *slot, void *ctx)
 larder_result larder_preload_pause(int device, unsigned flags)
 {
     if ((flags & ~(unsigned)LARDER_PRELOAD_DROP) != 0)
-        return preload_fail(LARDER_ERR_INVALID, "there are no such flags");
+        return preload_fail(LARDER_ERR_INVALID, "these flags are unknown");
     if (!preload_settings_get()->can_pause)
         return preload_fail(LARDER_ERR_UNSUPPORTED,
                             "expected LARDER_PRELOAD=cache,pause or "
@@ -285,7 +286,7 @@ static larder_result page_return(const struct preload_calls *real,
 
     if (!preload_budget_take(slot, &slot->asked_bytes, s->range.bytes))
         return preload_fail(LARDER_ERR_OUT_OF_MEMORY,
-                            "the limit has no room for it");
+                            "it would exceed the limit");
     answer = preload_segment_map(real, slot, s);
     if (answer == CUD_SUCCESS && s->saved != NULL) {
         answer = PRELOAD_REAL(real, cuMemcpyHtoD_v2, s->range.addr, s->saved,

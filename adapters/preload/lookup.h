@@ -1,4 +1,4 @@
-/* lookup.h - what dlsym() returns for calls of the driver. */
+/* lookup.h - what dlsym() returns for driver calls. */
 #ifndef LARDER_ADAPTERS_PRELOAD_LOOKUP_H
 #define LARDER_ADAPTERS_PRELOAD_LOOKUP_H
 

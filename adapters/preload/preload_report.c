@@ -208,7 +208,7 @@ static void watch_signal(int number)
     if (sem_init(&asked, 0, 0) != 0 || !start_thread() ||
         sigaction(number, &action, NULL) != 0)
         dprintf(STDERR_FILENO,
-                "liblarder_preload: signals cannot be watched: %s\n",
+                "liblarder_preload: signals cannot be handled: %s\n",
                 strerror(errno));
 }
 

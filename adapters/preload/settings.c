@@ -72,9 +72,10 @@ static void read_mode(const char *text)
     if (settings.can_migrate &&
         (settings.mode != PRELOAD_CACHE || settings.can_pause))
         wrong("LARDER_PRELOAD", text,
-              "cache,migrate, which goes with no other");
+              "cache,migrate, which cannot be combined with others");
     if (settings.is_gate && strcmp(text, "gate") != 0)
-        wrong("LARDER_PRELOAD", text, "gate, which goes with no other");
+        wrong("LARDER_PRELOAD", text,
+              "gate, which cannot be combined with others");
     if (settings.is_gate)
         settings.mode = PRELOAD_OFF;
 }
@@ -163,7 +164,7 @@ static void read_signal(const char *name)
         wrong("LARDER_PRELOAD_SIGNAL", name, "one of USR1, USR2, HUP");
     else if (settings.snapshot == NULL)
         wrong("LARDER_PRELOAD_SIGNAL", name,
-              "of use without LARDER_PRELOAD_SNAPSHOT");
+              "useful without LARDER_PRELOAD_SNAPSHOT");
 }
 
 static void read_all(void)

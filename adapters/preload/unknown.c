@@ -1,4 +1,4 @@
-/* unknown.c - calls of the driver that this library does not know: they may queue
+/* unknown.c - driver calls that this library does not know: they may queue
  * work, or share memory, so that moving ends when one is called.
  *
  * Not when one is looked up: a newer runtime looks up all its calls when it

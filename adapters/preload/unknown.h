@@ -1,4 +1,4 @@
-/* unknown.h - calls of the driver that this library does not know. */
+/* unknown.h - driver calls that this library does not know. */
 #ifndef LARDER_ADAPTERS_PRELOAD_UNKNOWN_H
 #define LARDER_ADAPTERS_PRELOAD_UNKNOWN_H
 

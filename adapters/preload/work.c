@@ -74,11 +74,11 @@ static larder_result fail_shared(const char *call)
 
     if (call == stuck)
         return preload_fail(LARDER_ERR_UNSUPPORTED,
-                            "queued work waited for work that was held back, "
-                            "so that none is held back any more");
+                            "queued work waited for work that was being gated, "
+                            "so work is no longer gated");
     snprintf(text, sizeof text,
-             "since %s was called, memory may be used by what is neither held "
-             "back nor waited for",
+             "since %s was called, memory may be in use by work that is "
+             "neither gated nor waited for",
              call);
     return preload_fail(LARDER_ERR_UNSUPPORTED, text);
 }
@@ -93,7 +93,7 @@ static larder_result hold(const struct preload_calls *real)
     else if (preload_is_capturing(real))
         r = preload_fail(LARDER_ERR_CAPTURING, "a stream is captured");
     else if (!devices_pass(real))
-        r = preload_fail(LARDER_ERR_DEVICE, "a device cannot be waited for");
+        r = preload_fail(LARDER_ERR_DEVICE, "a device cannot be synchronized");
     if (r == LARDER_OK && !preload_gate_seal()) {
         preload_work_shared(stuck);
         r = fail_shared(stuck);
@@ -139,8 +139,8 @@ larder_result larder_preload_hold(void)
 
     if (!preload_settings_get()->is_gate || preload_is_child() || real == NULL)
         return preload_fail(LARDER_ERR_UNSUPPORTED,
-                            "LARDER_PRELOAD is not gate, or the driver is not "
-                            "this process's");
+                            "LARDER_PRELOAD is not gate, or the driver was "
+                            "loaded by another process");
     return hold(real);
 }
 

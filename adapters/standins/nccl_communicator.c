@@ -39,9 +39,9 @@ static int await_rank(struct communicator *c, int rank, double until)
     while (room_presence(c->room, rank) == ROOM_AWAITED) {
         if (nccl_now() > until)
             return nccl_fail(NCCL_REMOTE_ERROR,
-                             "rank %d of a group of %d did not come in %g s "
-                             "(LARDER_NCCL_SECONDS; LARDER_NCCL=alone lets "
-                             "each rank be by itself)",
+                             "rank %d of a group of %d did not join within %g "
+                             "s (LARDER_NCCL_SECONDS; with LARDER_NCCL=alone "
+                             "each rank runs on its own)",
                              rank, c->ranks, nccl_limit());
         room_wait(c->room, seen, SELDOM_MS);
         seen = room_clock(c->room);
@@ -95,7 +95,7 @@ static int communicator_make(struct communicator **out, int ranks,
 
     *out = NULL;
     if (c == NULL)
-        return nccl_fail(NCCL_SYSTEM_ERROR, "no memory of the host");
+        return nccl_fail(NCCL_SYSTEM_ERROR, "out of host memory");
     *c = (struct communicator){
         .ranks = ranks, .rank = rank, .device = nccl_device()};
     result = communicator_enter(c, id, waits);
@@ -240,7 +240,7 @@ static int split_alone(const struct communicator *c, int color,
         return NCCL_SUCCESS;
     *out = calloc(1, sizeof **out);
     if (*out == NULL)
-        return nccl_fail(NCCL_SYSTEM_ERROR, "no memory of the host");
+        return nccl_fail(NCCL_SYSTEM_ERROR, "out of host memory");
     (*out)->device = c != NULL ? c->device : -1;
     return NCCL_SUCCESS;
 }

@@ -82,13 +82,12 @@ static int awaited_is_gone(const struct operation *o, int rank, bool is_late)
                          rank);
     if (!is_late)
         return NCCL_SUCCESS;
-    return nccl_fail(NCCL_REMOTE_ERROR,
-                     "%s waits for rank %d, which %s in %g s "
-                     "(LARDER_NCCL_SECONDS; LARDER_NCCL=alone lets each rank "
-                     "be by itself)",
-                     name, rank,
-                     presence == ROOM_IN ? "did not call it" : "did not come",
-                     nccl_limit());
+    return nccl_fail(
+        NCCL_REMOTE_ERROR,
+        "%s waits for rank %d, which %s within %g s (LARDER_NCCL_SECONDS; with "
+        "LARDER_NCCL=alone each rank runs on its own)",
+        name, rank, presence == ROOM_IN ? "did not call it" : "did not join",
+        nccl_limit());
 }
 
 /* What was posted before a rank went may have come in the meantime. */
@@ -174,7 +173,7 @@ static int group_keep(const struct operation *o)
         struct operation *list = realloc(group.list, capacity * sizeof *list);
 
         if (list == NULL)
-            return nccl_fail(NCCL_SYSTEM_ERROR, "no memory of the host");
+            return nccl_fail(NCCL_SYSTEM_ERROR, "out of host memory");
         group.list = list;
         group.capacity = capacity;
     }
@@ -223,7 +222,8 @@ STANDIN_OWN(int, ncclGroupEnd, (void))
     int result;
 
     if (depth == 0)
-        return nccl_fail(NCCL_INVALID_USAGE, "a group ends that did not begin");
+        return nccl_fail(NCCL_INVALID_USAGE,
+                         "ncclGroupEnd() without ncclGroupStart()");
     if (--depth > 0)
         return NCCL_SUCCESS;
     group = (struct pending){0};

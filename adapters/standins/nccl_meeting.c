@@ -112,7 +112,7 @@ static int put_reduced(const struct operation *o, size_t at)
     int result;
 
     if (to == NULL)
-        return nccl_fail(NCCL_SYSTEM_ERROR, "no memory of the host");
+        return nccl_fail(NCCL_SYSTEM_ERROR, "out of host memory");
     if (nccl_is_reduced(call->type, call->operation)) {
         memcpy(to, part_of(o, 0, at), bytes);
         for (int i = 1; i < o->c->ranks; i++)
@@ -189,7 +189,7 @@ static int differs(const struct operation *o, int rank,
     call_print(&o->call, mine, sizeof mine);
     call_print(theirs, other, sizeof other);
     return nccl_fail(NCCL_INVALID_USAGE,
-                     "the ranks of a group call different things, as number "
+                     "the ranks of a group call different operations as number "
                      "%llu: rank %d %s, rank %d %s",
                      (unsigned long long)o->c->number + 1, o->c->rank, mine,
                      rank, other);

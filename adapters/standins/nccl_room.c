@@ -121,12 +121,12 @@ static int id_fill(struct made *m)
 
     m->file = memfd_create("larder-nccl", MFD_CLOEXEC);
     if (m->file < 0)
-        return refused("a group's memory file cannot be made");
+        return refused("a group's memory file cannot be created");
     if (fstat(m->file, &st) != 0 ||
         ftruncate(m->file, (off_t)sizeof(struct shared)) != 0 ||
         getrandom(&words.chance, sizeof words.chance, 0) < 0) {
         close(m->file);
-        return refused("a group's identity cannot be made");
+        return refused("a group's unique ID cannot be created");
     }
     words.start = nccl_process_start(words.pid);
     words.file = m->file;
@@ -138,7 +138,7 @@ static int id_fill(struct made *m)
 int room_make_id(struct room_id *out)
 {
     struct made *m = calloc(1, sizeof *m);
-    int result = m == NULL ? refused("a group's identity") : id_fill(m);
+    int result = m == NULL ? refused("a group's unique ID") : id_fill(m);
 
     if (result != NCCL_SUCCESS) {
         free(m);
@@ -221,11 +221,12 @@ static int ranks_agree(int fd, int ranks)
     is_same = atomic_compare_exchange_strong(&head->ranks, &before, ranks) ||
               before == ranks;
     munmap(head, sizeof *head);
-    return is_same ? NCCL_SUCCESS
-                   : nccl_fail(NCCL_INVALID_USAGE,
-                               "a group has %d ranks for one process and %d "
-                               "for another",
-                               before, ranks);
+    return is_same
+               ? NCCL_SUCCESS
+               : nccl_fail(
+                     NCCL_INVALID_USAGE,
+                     "one process says that a group has %d ranks, another %d",
+                     before, ranks);
 }
 
 static void clock_advance(struct shared *shared)
@@ -273,14 +274,15 @@ int room_join(const struct room_id *id, int ranks, int rank, struct room **out)
 
     if (ranks > ROOM_RANKS)
         return nccl_fail(NCCL_SYSTEM_ERROR,
-                         "%d ranks cannot meet here, only %d: "
-                         "LARDER_NCCL=alone lets each be by itself",
+                         "%d ranks cannot communicate here, only %d: with "
+                         "LARDER_NCCL=alone each runs on its own",
                          ranks, ROOM_RANKS);
     fd = file_open(id);
     if (fd < 0)
         return nccl_fail(NCCL_REMOTE_ERROR,
-                         "process %" PRId64 ", which made the group's "
-                         "identity, is gone or cannot be seen from here",
+                         "process %" PRId64
+                         ", which created the group's unique ID, has ended or "
+                         "is not visible from here",
                          words_of(id).pid);
     room = calloc(1, sizeof *room);
     if (room != NULL)

@@ -41,7 +41,7 @@ const char *nccl_operation_name(int operation)
 
     return operation >= 0 && operation <= NCCL_AVERAGE
                ? names[operation]
-               : "an operation of the program's";
+               : "a user-defined operation";
 }
 
 bool nccl_is_reduced(int type, int operation)

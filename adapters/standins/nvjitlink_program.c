@@ -2,7 +2,7 @@
  * simulated driver accepts. */
 #include "standin.h"
 
-static const char code[] = "linked by nobody";
+static const char code[] = "not linked";
 
 STANDIN_VERSION(nvJitLinkVersion, unsigned)
 

@@ -2,7 +2,7 @@
  * simulated driver accepts. */
 #include "standin.h"
 
-static const char code[] = "compiled by nobody";
+static const char code[] = "not compiled";
 
 STANDIN_VERSION(nvrtcVersion, int)
 

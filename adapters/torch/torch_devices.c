@@ -64,9 +64,8 @@ static larder_result configure(const char *device, larder_policy policy,
     struct settings made = {.policy = policy};
 
     if (any_is_made())
-        return torch_devices_fail(
-            LARDER_ERR_BUSY,
-            "settings come before the first allocation: there was one");
+        return torch_devices_fail(LARDER_ERR_BUSY,
+                                  "settings must precede the first allocation");
     made.has_device = device != NULL;
     made.has_conf = conf != NULL;
     if ((device != NULL &&
@@ -181,7 +180,7 @@ static larder_result ensure(int number)
     pthread_mutex_unlock(&lock);
     if (!is_watched)
         return torch_devices_fail(LARDER_ERR_NO_HOST_MEMORY,
-                                  "no host memory to notice a fork");
+                                  "no host memory for the fork handler");
     return larder__torch_noted(r);
 }
 
@@ -194,9 +193,8 @@ larder_result larder__torch_device_get(int number, struct torch_device **out)
     if (larder__torch_is_forked())
         return torch_devices_fail(
             LARDER_ERR_DEVICE,
-            "this process was forked by one that uses the GPU, whose "
-            "memory is that one's: begin it by the start method "
-            "'spawn'");
+            "this process was forked from one that uses the GPU, and cannot "
+            "use its memory: use the start method 'spawn'");
     if (atomic_load_explicit(&devices[number].allocator,
                              memory_order_acquire) == NULL)
         r = ensure(number);

@@ -96,9 +96,9 @@ static larder_result choose(struct torch_pools *pools, larder_stream stream,
     if (*out != NULL)
         return LARDER_OK;
     larder__torch_remember_words(
-        "several captures are under way, and stream 0x%llx belongs to a thread "
-        "that began none of them: whose memory this is cannot be told; capture "
-        "one graph at a time",
+        "several captures are in progress, and stream 0x%llx belongs to a "
+        "thread that began none of them, so the owner of its memory is "
+        "unknown; capture one graph at a time",
         (unsigned long long)stream);
     return LARDER_ERR_CAPTURING;
 }

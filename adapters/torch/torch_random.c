@@ -97,7 +97,7 @@ larder_result larder_torch_random_skip(void *state, size_t bytes,
     memcpy(&s, state, sizeof s);
     if (!is_known(&s)) {
         larder__torch_remember_words(
-            "a generator's state that PyTorch does not make");
+            "this is not a generator state of PyTorch");
         return LARDER_ERR_INVALID;
     }
     count -= pass_within(&s, count);

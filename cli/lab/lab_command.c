@@ -141,10 +141,10 @@ static int check_names(const struct cli_command *self,
         int count = experiments_count(s->names[i]);
 
         if (count == 0)
-            return cli_bad_usage(self,
-                                 "there is no experiment '%s'; 'larder lab "
-                                 "list' shows what there is",
-                                 s->names[i]);
+            return cli_bad_usage(
+                self,
+                "there is no experiment '%s'; 'larder lab list' lists them",
+                s->names[i]);
         all += count;
     }
     if (s->options.snapshot != NULL && all > 1)
@@ -183,18 +183,17 @@ static int check_run(const struct cli_command *self,
                              "nothing to run; expected an experiment's NAME, "
                              "all, FILE.py or FILE.ipynb");
     if (s->count > 0 && s->listing != NULL)
-        return cli_bad_usage(self,
-                             "'%s' and '%s': experiments and a listing "
-                             "run one by one",
-                             s->names[0], s->listing[0]);
+        return cli_bad_usage(
+            self, "'%s' and '%s': run experiments and a listing separately",
+            s->names[0], s->listing[0]);
     if (s->listing != NULL && s->options.steps)
-        return cli_bad_usage(self, "--steps is of experiments; listings have "
-                                   "--each-statement");
+        return cli_bad_usage(
+            self,
+            "--steps is for experiments; for a listing use --each-statement");
     if (s->count > 0 && (s->each_statement || s->each_step))
-        return cli_bad_usage(self,
-                             "--each-%s is of listings; experiments have "
-                             "--steps",
-                             s->each_statement ? "statement" : "step");
+        return cli_bad_usage(
+            self, "--each-%s is for listings; for experiments use --steps",
+            s->each_statement ? "statement" : "step");
     status = check_names(self, s);
     if (status == CLI_EXIT_OK && s->count > 0)
         status = check_session(self, s);

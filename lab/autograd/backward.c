@@ -337,9 +337,10 @@ static larder_result start_check(const lab_tensor *t, const lab_tensor *grad)
     if (grad == NULL) {
         return lab_numel(t) == 1
                    ? LARDER_OK
-                   : lab__invalid("backward: a gradient can be made up only "
-                                  "for tensors of one element, not of sizes %s",
-                                  lab__shape_text(t->ndim, t->sizes, want));
+                   : lab__invalid(
+                         "backward: a gradient can be created implicitly only "
+                         "for tensors of one element, not of sizes %s",
+                         lab__shape_text(t->ndim, t->sizes, want));
     }
     if (!lab__same_sizes(t, grad)) {
         return lab__invalid(

@@ -83,7 +83,7 @@ static larder_result outputs_check(const lab_function *what)
         if (t != NULL && t->kind == LAB_FLOAT32 && lab_is_leaf(t) &&
             lab_requires_grad(t))
             return lab__invalid("%s: a leaf that requires grad is being used "
-                                "in an operation in place",
+                                "in an in-place operation",
                                 what->name);
     }
     return LARDER_OK;
@@ -93,7 +93,7 @@ static larder_result function_check(const lab_function *what)
 {
     if (what->size == sizeof *what)
         return LARDER_OK;
-    return lab__invalid("lab_function of %zu bytes, this library's has %zu",
+    return lab__invalid("lab_function has %zu bytes, this library's has %zu",
                         what->size, sizeof *what);
 }
 

@@ -140,15 +140,16 @@ static larder_result replacement_check(const lab_tensor *grad,
 
     if (made->dtype != grad->dtype ||
         made->storage->place != grad->storage->place) {
-        return lab__invalid(
-            "a hook made a gradient of type %s on %s from one of type %s on %s",
-            lab__dtype_name(made->dtype), lab__place_name(made->storage->place),
-            lab__dtype_name(grad->dtype),
-            lab__place_name(grad->storage->place));
+        return lab__invalid("a hook returned a gradient of type %s on %s from "
+                            "one of type %s on %s",
+                            lab__dtype_name(made->dtype),
+                            lab__place_name(made->storage->place),
+                            lab__dtype_name(grad->dtype),
+                            lab__place_name(grad->storage->place));
     }
     if (lab__same_sizes(grad, made))
         return LARDER_OK;
-    return lab__invalid("a hook made a gradient of sizes %s from one of %s",
+    return lab__invalid("a hook returned a gradient of sizes %s from one of %s",
                         lab__shape_text(made->ndim, made->sizes, got),
                         lab__shape_text(grad->ndim, grad->sizes, want));
 }

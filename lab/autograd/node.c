@@ -99,8 +99,8 @@ larder_result lab__node_check(const struct lab__node *node)
 
     if (node->was_released) {
         return lab__invalid(
-            "backward through the graph a second time: what %s saved was let "
-            "go by the first; keep it with retain_graph=True",
+            "backward through the graph a second time: what %s saved was freed "
+            "by the first; keep it with retain_graph=True",
             node->name);
     }
     for (unsigned i = 0; i < node->saves; i++) {

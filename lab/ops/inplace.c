@@ -21,7 +21,7 @@ static larder_result history_check(const char *op, lab_tensor *a)
     if (s->refs - s->saved == 1)
         return LARDER_OK;
     return lab__fail(LARDER_ERR_UNSUPPORTED,
-                     "%s: recording an operation in place on a tensor that "
+                     "%s: recording an in-place operation on a tensor that "
                      "shares its memory with another is not supported",
                      op);
 }
@@ -37,7 +37,8 @@ static larder_result record_check(const char *op,
     LAB__TRY(history_check(op, a));
     if (what->backward == NULL) {
         return lab__fail(LARDER_ERR_UNSUPPORTED,
-                         "%s: no gradient; do it under no_grad", op);
+                         "%s: has no gradient formula; call it under no_grad",
+                         op);
     }
     return lab__check_float(op, a);
 }

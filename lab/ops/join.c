@@ -87,7 +87,7 @@ static larder_result cat_sizes(lab_tensor *const *ts, int count, int *dim,
     const lab_tensor *m = *model = model_of(ts, count);
 
     if (m->ndim == 0)
-        return lab__invalid("cat: tensors of no dimensions cannot be joined");
+        return lab__invalid("cat: tensors without dimensions cannot be joined");
     LAB__TRY(lab__check_dim("cat", m, dim));
     for (int i = 0; i < m->ndim; i++)
         sizes[i] = m->sizes[i];

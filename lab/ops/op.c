@@ -42,6 +42,7 @@ larder_result lab__ints_of(const lab_tensor *t, int ndim, const int64_t *sizes,
 larder_result lab__check_part_dim(const char *op, const lab_tensor *t, int *dim)
 {
     if (t->ndim == 0)
-        return lab__invalid("%s: a tensor of no dimensions has no parts", op);
+        return lab__invalid("%s: a tensor without dimensions cannot be indexed",
+                            op);
     return lab__check_dim(op, t, dim);
 }

@@ -46,7 +46,7 @@ larder_result lab_raw_gather(lab_tensor *t, int dim, lab_tensor *index,
     LAB__OWNED_DENSE struct lab__dense d = {{NULL}};
 
     if (t->ndim == 0)
-        return lab__invalid("gather: a tensor of no dimensions");
+        return lab__invalid("gather: a tensor without dimensions");
     LAB__TRY(index_check("gather", t, &dim, index));
     LAB__TRY(lab__dense_all(2, (lab_tensor *[]){t, index}, &d));
     LAB__TRY(range_check("gather", d.t[1], 0, t->sizes[dim]));

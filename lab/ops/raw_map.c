@@ -21,7 +21,7 @@ static larder_result op_get(int number, const struct lab__map_op **out)
     *out = lab__map_op_get(number);
     return *out != NULL
                ? LARDER_OK
-               : lab__invalid("%d is the number of no operation", number);
+               : lab__invalid("%d is not the number of an operation", number);
 }
 
 static larder_result sizes_meet(const struct lab__map_op *op,

@@ -25,10 +25,10 @@ static larder_result input_check(const lab_tensor *x, int64_t groups)
                             x->ndim);
     if (groups < 0 || (groups > 0 && x->sizes[1] % groups != 0))
         return lab__invalid(
-            "norm: %lld channels cannot be shared out to %lld groups",
+            "norm: %lld channels cannot be divided into %lld groups",
             (long long)x->sizes[1], (long long)groups);
     if (lab_numel(x) == 0)
-        return lab__invalid("norm: of no elements");
+        return lab__invalid("norm: the tensor has no elements");
     return LARDER_OK;
 }
 

@@ -29,7 +29,7 @@ static larder_result reduce_check(lab_reduction op, const lab_tensor *t,
         op == LAB_VAR || op == LAB_STD || op == LAB_NORM || op == LAB_LOGSUMEXP;
 
     if ((int)op < 0 || op > LAB_COUNT_NONZERO)
-        return lab__invalid("%d is no reduction", (int)op);
+        return lab__invalid("%d is not a reduction", (int)op);
     if (has_floats && t->kind != LAB_FLOAT32)
         return lab__check_float("reduce", t);
     if (op != LAB_AMAX && op != LAB_AMIN)
@@ -94,8 +94,9 @@ larder_result lab_raw_scan(lab_reduction op, lab_tensor *t, int dim,
 
     LAB__TRY(lab__check_dim("scan", t, &dim));
     if (op != LAB_SUM && op != LAB_PROD)
-        return lab__invalid("scan: of sums or products, not of reduction %d",
-                            (int)op);
+        return lab__invalid(
+            "scan: only sums and products are supported, not reduction %d",
+            (int)op);
     LAB__TRY(lab__nn_dense(t, &dense));
     LAB__TRY(lab__tensor_new(t->storage->session, dtype_for(op, t),
                              t->storage->place, t->ndim, t->sizes, &made));

@@ -25,7 +25,7 @@ static larder_result lengths_check(const lab_rnn *rnn, const lab_tensor *x)
 {
     for (int64_t i = 0; rnn->lengths != NULL && i < x->sizes[1]; i++) {
         if (rnn->lengths[i] < 1 || rnn->lengths[i] > x->sizes[0])
-            return lab__invalid("rnn: a row of %lld steps, of 1 to %lld",
+            return lab__invalid("rnn: a row has %lld steps; expected 1 to %lld",
                                 (long long)rnn->lengths[i],
                                 (long long)x->sizes[0]);
     }
@@ -38,7 +38,7 @@ static larder_result rnn_check(const lab_rnn *rnn, const lab_tensor *x,
     int64_t hidden, rows;
 
     if (rnn->size != sizeof *rnn)
-        return lab__invalid("lab_rnn of %zu bytes, this library's has %zu",
+        return lab__invalid("lab_rnn has %zu bytes, this library's has %zu",
                             rnn->size, sizeof *rnn);
     if (rnn->w_x == NULL || rnn->w_h == NULL || rnn->h == NULL ||
         (rnn->cell == LAB_LSTM && rnn->c == NULL))
@@ -85,7 +85,7 @@ larder_result lab_raw_rnn_backward(const lab_rnn *rnn, lab_tensor *x,
     LAB__TRY(rnn_check(rnn, x, out));
     if (to->size != sizeof *to)
         return lab__invalid(
-            "lab_rnn_grads of %zu bytes, this library's has %zu", to->size,
+            "lab_rnn_grads has %zu bytes, this library's has %zu", to->size,
             sizeof *to);
     return lab__rnn_backward(rnn, x, out, kept, grad_out, grad_h, grad_c, to);
 }

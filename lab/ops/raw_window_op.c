@@ -9,7 +9,7 @@ static larder_result window_check(const char *op, const lab_tensor *x,
                                   const lab_window *win)
 {
     if (win->size != sizeof *win)
-        return lab__invalid("lab_window of %zu bytes, this library's has %zu",
+        return lab__invalid("lab_window has %zu bytes, this library's has %zu",
                             win->size, sizeof *win);
     LAB__TRY(lab__check_float(op, x));
     LAB__TRY(lab__nn_check_ndim(op, "the input", x, 4));
@@ -18,7 +18,7 @@ static larder_result window_check(const char *op, const lab_tensor *x,
             win->kernel[i] < 0)
             return lab__invalid(
                 "%s: windows of %lld, a stride of %lld, padding of %lld and "
-                "dilation of %lld do not go together",
+                "dilation of %lld cannot be combined",
                 op, (long long)win->kernel[i], (long long)win->stride[i],
                 (long long)win->padding[i], (long long)win->dilation[i]);
     }
@@ -82,8 +82,8 @@ static larder_result conv_check(const lab_tensor *x, const lab_tensor *w,
     if (win->groups < 1 || x->sizes[1] != want ||
         w->sizes[0] % win->groups != 0 || w->sizes[2] != win->kernel[0] ||
         w->sizes[3] != win->kernel[1])
-        return lab__invalid("conv2d: %lld channels in %lld groups do not go "
-                            "with a weight for %lld",
+        return lab__invalid("conv2d: %lld channels in %lld groups do not match "
+                            "a weight for %lld",
                             (long long)x->sizes[1], (long long)win->groups,
                             (long long)want);
     return LARDER_OK;

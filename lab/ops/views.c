@@ -76,7 +76,7 @@ static larder_result permutation_check(const lab_tensor *t, int ndim,
 
     if (ndim != t->ndim) {
         return lab__invalid(
-            "permute: the tensor has %d dimensions, %d were named", t->ndim,
+            "permute: the tensor has %d dimensions, %d were given", t->ndim,
             ndim);
     }
     for (int i = 0; i < ndim; i++) {
@@ -84,7 +84,7 @@ static larder_result permutation_check(const lab_tensor *t, int ndim,
 
         LAB__TRY(lab__check_dim("permute", t, &dim));
         if ((seen & 1U << dim) != 0)
-            return lab__invalid("permute: dimension %d is named twice", dim);
+            return lab__invalid("permute: dimension %d is given twice", dim);
         seen |= 1U << dim;
         from[i] = dim;
     }
@@ -114,8 +114,9 @@ static larder_result bad_expand(const lab_tensor *t, int ndim,
     char want[LAB__SHAPE_TEXT], have[LAB__SHAPE_TEXT];
 
     if (ndim < t->ndim || ndim > LAB_MAX_DIMS) {
-        return lab__invalid("expand: %d dimensions asked of a tensor with %d",
-                            ndim, t->ndim);
+        return lab__invalid(
+            "expand: %d dimensions requested of a tensor with %d", ndim,
+            t->ndim);
     }
     return lab__invalid(
         "expand: %s cannot be expanded to %s: only dimensions of 1 can",

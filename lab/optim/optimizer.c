@@ -78,8 +78,8 @@ static larder_result params_check(lab *l, lab_tensor *const *params, int count)
                 "optimizer: parameter %d is not of this session", i);
         if (!lab_is_leaf(params[i]))
             return lab__invalid(
-                "optimizer: parameter %d is no leaf: it was made by %s", i,
-                lab_grad_fn_name(params[i]));
+                "optimizer: parameter %d is not a leaf: it was created by %s",
+                i, lab_grad_fn_name(params[i]));
     }
     return LARDER_OK;
 }

@@ -37,6 +37,6 @@ larder_result lab__of_larder(larder_result r)
 
 void lab__set_host_error(uint64_t bytes)
 {
-    lab__set_error("out of host memory: %" PRIu64 " bytes were asked for",
+    lab__set_error("out of host memory: %" PRIu64 " bytes were requested",
                    bytes);
 }

@@ -71,17 +71,16 @@ static larder_result series_check(lab_dtype dtype, double start, double end,
     const double far = 1e18; /* ints and counts are exact far below this */
 
     if (dtype == LAB_BOOL)
-        return lab__invalid("arange: bool cannot be counted");
+        return lab__invalid("arange: bool is not supported");
     if (!(fabs(start) < far && fabs(end) < far && fabs(step) < far))
-        return lab__invalid(
-            "arange: %g, %g and %g have to be finite and below %g", start, end,
-            step, far);
+        return lab__invalid("arange: %g, %g and %g must be finite and below %g",
+                            start, end, step, far);
     if (step == 0 || (end - start) / step < 0)
         return lab__invalid("arange: steps of %g do not lead from %g to %g",
                             step, start, end);
     if (lab__kind_of(dtype) == LAB_INT64 &&
         (start != floor(start) || step != floor(step)))
-        return lab__invalid("arange: %g and %g have to be whole for int64",
+        return lab__invalid("arange: %g and %g must be integers for int64",
                             start, step);
     return LARDER_OK;
 }
@@ -112,7 +111,7 @@ static larder_result random_floats(lab *l, const char *op, LAB_SHAPE,
                                    lab_tensor **out)
 {
     if (lab__kind_of(dtype) != LAB_FLOAT32)
-        return lab__invalid("%s: makes floats, not %s", op,
+        return lab__invalid("%s: creates floating-point tensors, not %s", op,
                             lab__dtype_name(dtype));
     LAB__TRY(lab__tensor_new(l, dtype, place, ndim, sizes, out));
     if (lab__readable(*out))

@@ -47,8 +47,8 @@ static larder_result device_take(lab *l, const char *spec)
 {
     if (strncmp(spec, "sim:", 4) != 0)
         return lab__fail(LARDER_ERR_UNSUPPORTED,
-                         "device '%s': the lab computes with the processor, on "
-                         "the memory of a simulated device: give it sim:SIZE",
+                         "device '%s': the lab computes on the CPU, on the "
+                         "memory of a simulated device: expected sim:SIZE",
                          spec);
     LAB__TRY(lab__of_larder(larder_device_open(spec, 0, &l->device)));
     l->computes = spec_computes(spec);
@@ -123,8 +123,8 @@ larder_result lab_close(lab *l)
     LAB__TRY(lab__check_session("close", l));
     if (l->storages != 0)
         return lab__fail(LARDER_ERR_BUSY,
-                         "the session has tensors in %" PRIu64
-                         " storages still",
+                         "the session still has tensors in %" PRIu64
+                         " storages",
                          l->storages);
     session_free(l);
     return LARDER_OK;

@@ -193,7 +193,7 @@ larder_result lab_item(lab_tensor *t, double *out)
     LAB__TRY(lab__check_process("item", t));
     if (lab_numel(t) != 1)
         return lab__invalid("item: a tensor of sizes %s cannot be converted to "
-                            "a number: only one of a single element can",
+                            "a number: only a tensor of one element can",
                             lab__shape_text(t->ndim, t->sizes, text));
     if (lab__readable(t))
         *out = lab__element(lab__data(t), t->kind, 0);

@@ -32,7 +32,7 @@ def command():
     found = shutil.which("larder")
     if found is None:
         raise Error(
-            f"the command larder is not found; set {VARIABLE} to its path"
+            f"the larder command was not found; set {VARIABLE} to its path"
         )
     return found
 

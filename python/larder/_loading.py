@@ -36,8 +36,8 @@ def _declare(loaded, path, prototypes):
         function.argtypes = [TYPES[letter] for letter in takes.strip("-")]
     if missing:
         raise ImportError(
-            f"{path} is of another version than this package: "
-            f"it has no {', '.join(missing[:4])}"
+            f"{path} has a different version from this package: "
+            f"it lacks {', '.join(missing[:4])}"
         )
 
 

@@ -30,8 +30,8 @@ _RANKS = (
 )
 
 _NO_CUDA = (
-    "this PyTorch was built without CUDA: there is nothing to record; "
-    "`larder run` tells what the program would need on a GPU"
+    "this PyTorch was built without CUDA: there is nothing to record; `larder run` "
+    "estimates what the program needs on a GPU"
 )
 
 # Programs that use no GPU themselves.

@@ -11,9 +11,9 @@ _hints = functools.lru_cache(maxsize=None)(typing.get_type_hints)
 
 def _wrong(where, expected, value):
     return Error(
-        f"the command answered {where or 'something'} of another kind than "
-        f"this package knows: expected {expected}, got {value!r:.60}; are both "
-        "of one version?"
+        f"unexpected {where or 'value'} in the command's answer: expected "
+        f"{expected}, got {value!r:.60}; are the command and this package of the "
+        "same version?"
     )
 
 

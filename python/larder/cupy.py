@@ -30,8 +30,8 @@ class Allocator:
         stream = self._cuda.get_current_stream().ptr
         if stream == PER_THREAD:
             raise RuntimeError(
-                "larder.cupy: threads' own default streams cannot be told "
-                "apart; expected the default stream or one that was made"
+                "larder.cupy: per-thread default streams cannot be distinguished; "
+                "expected the default stream or a created one"
             )
         library.larder_cupy_set_stream(stream)
         memory = self._pool.malloc(size)

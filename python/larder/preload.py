@@ -49,8 +49,8 @@ def is_active():
 def _library():
     if not is_active():
         raise RuntimeError(
-            "this process does not run on liblarder_preload.so: expected "
-            "LD_PRELOAD=liblarder_preload.so when it was started"
+            "this process does not use liblarder_preload.so: start it with "
+            "LD_PRELOAD=liblarder_preload.so"
         )
     # CDLL releases the interpreter's lock: copying gigabytes must not block
     # other threads.

@@ -185,11 +185,11 @@ def _why_not():
     try:
         import torch
     except ImportError:
-        return f"{_MARK}: no PyTorch here"
+        return f"{_MARK}: PyTorch is not installed"
     if torch.cuda.is_available():
         return None
     if not getattr(torch.version, "cuda", None):
-        return f"{_MARK}: no GPU, and this PyTorch is one without CUDA"
+        return f"{_MARK}: no GPU, and this PyTorch was built without CUDA"
     return ""
 
 
@@ -265,8 +265,8 @@ def _judged(item, report):
     if report.failed and not is_over:
         return _skipped(
             item,
-            f"no GPU, and on a simulated one, which computes nothing, it ended "
-            f"with {error}; at most {used} until then",
+            "no GPU; on a simulated one, which computes nothing, it ended with "
+            f"{error}, after using at most {used}",
         )
     if report.when == "call":
         report.sections.append(("larder", f"at most {used}"))

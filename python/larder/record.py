@@ -38,10 +38,9 @@ def _signal(text):
 def _parser():
     parser = argparse.ArgumentParser(
         prog="python3 -m larder.record",
-        description="Run a program of PyTorch, record its GPU memory, and "
-        "report on it.",
-        epilog="PROGRAM is a script, a module (-m), or a command, as torchrun. "
-        "The exit status is the program's; 2 if it could not be begun.",
+        description="Run a PyTorch program, record its GPU memory, and report on it.",
+        epilog="PROGRAM is a script, a module (-m), or a command such as torchrun. "
+        "The exit status is the program's; 2 if it could not be started.",
         allow_abbrev=False,
     )
     add = parser.add_argument
@@ -51,20 +50,20 @@ def _parser():
         "--output",
         metavar="FILE",
         default="memory.pickle",
-        help="the snapshot (memory.pickle): of the first time that memory "
-        "runs out, or of the end",
+        help="the snapshot (memory.pickle), taken when memory first runs out, or at "
+        "the end",
     )
     file(
         "--on-oom",
         metavar="FILE",
-        help="the snapshot, written only if memory runs out",
+        help="the snapshot; written only if memory runs out",
     )
     add(
         "--entries",
         metavar="N",
         type=_count,
         default=_ENTRIES,
-        help=f"how many events are kept, the last ones ({_ENTRIES})",
+        help=f"number of events kept, the most recent ones ({_ENTRIES})",
     )
     add(
         "--stacks",
@@ -77,12 +76,12 @@ def _parser():
         metavar="NAME",
         type=_signal,
         default=int(signal.SIGUSR1),
-        help="write a snapshot besides when this signal comes (USR1)",
+        help="also write a snapshot on this signal (USR1)",
     )
     add(
         "--live",
         action="store_true",
-        help="let `larder top --serve` show it as it runs",
+        help="let `larder top --serve` show it while it runs",
     )
     add("-m", dest="module", action="store_true", help="PROGRAM is a module")
     add("script", metavar="PROGRAM")

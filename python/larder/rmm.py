@@ -18,8 +18,8 @@ def _handle(stream):
         found = found()
     if found is None:
         raise TypeError(
-            "larder.rmm: this RMM's streams do not tell their handles: "
-            "expected one whose streams have __cuda_stream__"
+            "larder.rmm: this RMM's streams do not expose their handles: expected a "
+            "version whose streams have __cuda_stream__"
         )
     return found[1]
 

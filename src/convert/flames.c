@@ -231,7 +231,7 @@ static void speedscope_profile(const struct weights *w, const char *what,
 static void speedscope_device(const struct weights *w, FILE *out, bool *begun)
 {
     speedscope_profile(w, "held at the peak", w->peak, out, begun);
-    speedscope_profile(w, "asked for over the run", w->run, out, begun);
+    speedscope_profile(w, "requested over the run", w->run, out, begun);
 }
 
 bool flames_write_speedscope(const struct snapshot *s, size_t device, FILE *out,

@@ -114,7 +114,7 @@ static bool play_oom(struct recorded_playback *t, uint32_t event)
     if (r == LARDER_OK && t->device->difference[0] == '\0') {
         snprintf(t->device->difference, sizeof t->device->difference,
                  "recorded: out of memory for %" PRIu64
-                 " bytes; the replay had them",
+                 " bytes; in the replay it succeeded",
                  e->size);
         t->device->difference_event = event;
     }

@@ -92,7 +92,8 @@ static bool recorded_start_take(struct start *s,
                           address);
         out->at[out->count++] = got;
         if (got != address)
-            return cannot(s, "memory at 0x%" PRIx64 " came elsewhere", address);
+            return cannot(s, "memory for 0x%" PRIx64 " was placed elsewhere",
+                          address);
         address += part;
         bytes -= part;
     }
@@ -114,7 +115,7 @@ static bool set_expandable(struct start *s, bool on)
         on ? "expandable_segments:True" : "expandable_segments:False";
 
     return larder_configure(s->r->allocator, conf) == LARDER_OK ||
-           cannot(s, "expandable segments cannot be had", 0);
+           cannot(s, "expandable segments are not available", 0);
 }
 
 /* ---- the initial state -------------------------------------------------- */
@@ -218,8 +219,7 @@ static bool fill_hole(struct start *s, size_t index)
 
     s->r->device->reserve_address = range->base;
     if (range->end - range->base > s->r->device->total_bytes)
-        return cannot(s, "the range at 0x%" PRIx64 " is more than one",
-                      range->base);
+        return cannot(s, "the range at 0x%" PRIx64 " is split", range->base);
     return recorded_start_take(s, span, range->is_small, from,
                                span->address - from, &s->holes);
 }

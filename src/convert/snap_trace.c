@@ -204,7 +204,7 @@ static bool add_oom(struct making *m, const struct snapshot_event *e)
 
     m->notes->recorded_ooms++;
     snprintf(text, sizeof text,
-             "out of memory: %" PRIu64 " bytes asked for, %" PRIu64 " free",
+             "out of memory: %" PRIu64 " bytes requested, %" PRIu64 " free",
              e->size, e->address);
     m->out->has_refused = true;
     m->out->refused = m->next_id;

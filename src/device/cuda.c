@@ -158,7 +158,8 @@ static larder_result check_export(const struct cuda *c, const char *text)
         attribute(c, which) != 0)
         return LARDER_OK;
     return larder__fail(LARDER_ERR_UNSUPPORTED,
-                        "device '%s': it cannot export memory so", text);
+                        "device '%s': it cannot export memory in this way",
+                        text);
 }
 
 static void add_access(struct cuda *c, cud_device device)

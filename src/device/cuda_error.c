@@ -13,7 +13,7 @@ static void words_set(const struct cuda *c, cud_result answer)
     if (c->call.error_name(answer, &name) != CUD_SUCCESS || name == NULL)
         name = "unknown error";
     if (c->call.error_string(answer, &text) != CUD_SUCCESS || text == NULL)
-        text = "the driver has no words for it";
+        text = "the driver has no description of it";
     snprintf(words, sizeof words, "%s (%d): %s", name, (int)answer, text);
 }
 

@@ -234,7 +234,7 @@ const char *larder__device_reason(const larder_device *dev, larder_result r)
 static const char *call_reason(const struct device_call *c)
 {
     if (c->was_injected)
-        return "larder_device_fail() asked for it";
+        return "larder_device_fail() requested it";
     if (c->result == LARDER_ERR_UNSUPPORTED)
         return "the device has no such call";
     return larder__device_reason(c->dev, c->result);

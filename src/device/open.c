@@ -17,7 +17,7 @@ larder_result larder_device_open(const char *spec, int ordinal,
     if (strncmp(spec, "hip:", 4) == 0)
         return larder__cuda_open(&larder__hip_family, spec, ordinal, out);
     return larder__fail(LARDER_ERR_INVALID,
-                        "device '%s' is none of those known: expected "
+                        "device '%s' is unknown: expected "
                         "sim:SIZE[,SETTING=VALUE...], cuda:N or hip:N",
                         spec);
 }

@@ -247,8 +247,9 @@ static larder_result read_file(const char *path, char *text, size_t *length)
         close(fd);
     if (fd < 0 || n < 0)
         return larder__fail(LARDER_ERR_SYSTEM, "%s: cannot be read: %s", path,
-                            error == ETIMEDOUT ? "nobody writes to this pipe"
-                                               : strerror(error));
+                            error == ETIMEDOUT
+                                ? "no process writes to this pipe"
+                                : strerror(error));
     return LARDER_OK;
 }
 

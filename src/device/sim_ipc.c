@@ -83,7 +83,7 @@ static larder_result handle_fill(const struct sim *sim,
     struct stat st;
 
     if (is_real && fstat(sim->backing.file.fd, &st) != 0)
-        return larder__lend_refused("asking about the memory file");
+        return larder__lend_refused("querying the memory file");
     h.inode = is_real ? st.st_ino : (uint64_t)sim->ordinal;
     memset(out, 0, SIM_IPC_BYTES);
     memcpy(out, &h, sizeof h);
@@ -171,7 +171,7 @@ static larder_result import_from(struct sim *sim, int fd,
     if (!larder__lend_is_file(fd) || fstat(fd, &st) != 0 ||
         st.st_ino != h->inode ||
         larder__lend_locked(fd, h->offset, h->bytes).l_type == F_UNLCK)
-        return is_over(h, " is not allocated any longer");
+        return is_over(h, " is no longer allocated");
     r = larder__lend_foreign(sim, fd, &f);
     if (r != LARDER_OK)
         return r;
@@ -230,8 +230,8 @@ static larder_result ipc_import(struct sim *sim, const struct ipc_bytes *h,
     if (!larder__sim_process_lives((pid_t)h->pid, h->start))
         return is_over(h, " is gone with it");
     if (sim->backing.is_real != (h->file >= 0))
-        return is_over(h, " cannot be mapped: only one of the two has memory "
-                          "behind its addresses");
+        return is_over(h, " cannot be mapped: only one of the two devices has "
+                          "memory behind its addresses");
     return sim->backing.is_real ? import_real(sim, h, out)
                                 : import_bare(sim, h, out);
 }

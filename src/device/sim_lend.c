@@ -150,7 +150,7 @@ static larder_result export_fabric(const struct sim *sim,
     struct stat st;
 
     if (fstat(sim->backing.file.fd, &st) != 0)
-        return larder__lend_refused("asking about the memory file");
+        return larder__lend_refused("querying the memory file");
     bytes.inode = st.st_ino;
     memcpy(out, &bytes, sizeof bytes);
     return LARDER_OK;
@@ -166,8 +166,9 @@ static larder_result export_check(const struct sim *sim,
     if (page == NULL || page->is_released)
         return larder__sim_fail(LARDER_ERR_DEVICE, "there is no such page");
     if (page->foreign != NULL)
-        return larder__sim_fail(LARDER_ERR_DEVICE,
-                                "the page was imported: its maker exports it");
+        return larder__sim_fail(
+            LARDER_ERR_DEVICE,
+            "the page was imported: only its creator can export it");
     return LARDER_OK;
 }
 
@@ -357,10 +358,9 @@ static larder_result import_at(struct sim *sim, int fd, uint64_t offset,
         return r;
     measured = page_measure(sim, f, offset);
     if (measured == 0 || (bytes != 0 && bytes != measured))
-        return larder__sim_fail(LARDER_ERR_DEVICE,
-                                "no page of %" PRIu64 " bytes is exported "
-                                "there, or no longer",
-                                bytes);
+        return larder__sim_fail(
+            LARDER_ERR_DEVICE,
+            "no page of %" PRIu64 " bytes is exported there (any more)", bytes);
     bytes = measured;
     page = larder__sim_slots_take(&sim->pages);
     if (page == NULL)
@@ -408,10 +408,9 @@ static larder_result import_fabric(struct sim *sim, const void *from,
              ? larder__lend_open_again(process, (int)fabric.file)
              : -1;
     if (fd < 0)
-        return larder__sim_fail(LARDER_ERR_DEVICE,
-                                "process %" PRId64 ", whose page it was, is "
-                                "gone",
-                                fabric.pid);
+        return larder__sim_fail(
+            LARDER_ERR_DEVICE,
+            "process %" PRId64 ", which owned the page, has ended", fabric.pid);
     if (fstat(fd, &st) != 0 || st.st_ino != fabric.inode ||
         !larder__lend_is_file(fd) ||
         !larder__lend_lock(fd, F_RDLCK, fabric.offset, fabric.bytes))

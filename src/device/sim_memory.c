@@ -40,7 +40,7 @@ static larder_result memory_place(struct sim *sim, uint64_t bytes,
 
     if (!range_take(sim, bytes, align, range))
         return larder__sim_fail(LARDER_ERR_OUT_OF_MEMORY,
-                                "no range of free addresses is as long");
+                                "no free address range is long enough");
     r = larder__sim_backing_commit(&sim->backing, range->addr, bytes);
     if (r != LARDER_OK)
         larder__sim_space_release(&sim->memory, range);
@@ -70,7 +70,7 @@ larder_result larder__sim_mem_alloc(struct sim *sim, uint64_t bytes,
     larder_result r;
 
     if (bytes == 0)
-        return larder__sim_fail(LARDER_ERR_DEVICE, "nothing was asked for");
+        return larder__sim_fail(LARDER_ERR_DEVICE, "the size is 0");
     /* Do not round sizes that are far too large: that could overflow. */
     if (bytes <= sim->budget.capacity_bytes)
         bytes = bits_up(bytes, align == SIM_ALIGN_512 ? 512 : SIM_GRANULE);

@@ -21,8 +21,9 @@ static larder_result page_place(struct sim *sim, uint64_t bytes,
         return larder__sim_fail_plain(LARDER_ERR_NO_HOST_MEMORY);
     if (!larder__sim_space_take(&sim->file, bytes, SIM_ALIGN_2MIB, place)) {
         larder__host_free(place);
-        return larder__sim_fail(LARDER_ERR_OUT_OF_MEMORY,
-                                "no place in the memory file is as long");
+        return larder__sim_fail(
+            LARDER_ERR_OUT_OF_MEMORY,
+            "no free part of the memory file is long enough");
     }
     *out = place;
     return LARDER_OK;

@@ -232,7 +232,7 @@ static larder_result share_join(struct sim_share *share,
         return r;
     share->object = share->shared.memory;
     if (share->object->magic != share_magic && share->object->magic != 0)
-        r = larder__shared_foreign(&share->shared, "holds something else than");
+        r = larder__shared_foreign(&share->shared, "does not contain");
     else if (share->object->magic == 0)
         r = object_init(share->object, capacity_bytes);
     if (r == LARDER_OK)

@@ -233,8 +233,8 @@ larder_result larder__sim_spec_parse(const char *text, struct sim_spec *out)
     if (spec.export_kind != LARDER_HANDLE_NONE &&
         !(spec.is_real && spec.has_vmm))
         return larder__fail(LARDER_ERR_INVALID,
-                            "device '%s': what is exported are pages of real "
-                            "memory: expected vmm=on and backing=memory",
+                            "device '%s': only pages of real memory can be "
+                            "exported: expected vmm=on and backing=memory",
                             text);
     *out = spec;
     return LARDER_OK;

@@ -84,7 +84,7 @@ larder_result larder__sim_address_reserve(struct sim *sim, uint64_t bytes,
                                 &res->range)) {
         reservation_destroy(res);
         return larder__sim_fail(LARDER_ERR_OUT_OF_MEMORY,
-                                "no range of free addresses is as long");
+                                "no free address range is long enough");
     }
     sim->reservations++;
     *out = res->range.addr;
@@ -98,7 +98,7 @@ larder_result larder__sim_address_free(struct sim *sim, larder_addr addr,
 
     if (res == NULL || res->range.addr != addr || res->range.bytes != bytes)
         return larder__sim_fail(LARDER_ERR_DEVICE,
-                                "this is not a range that was reserved");
+                                "this is not a reserved range");
     if (res->mapped != 0)
         return larder__sim_fail(LARDER_ERR_DEVICE,
                                 "%" PRIu64 " bytes are still mapped there",
@@ -208,8 +208,7 @@ larder_result larder__sim_unmap(struct sim *sim, larder_addr addr,
     if (!span_all(&s, UINT32_MAX, true))
         return larder__sim_fail(LARDER_ERR_DEVICE, "not all of it is mapped");
     if (!page_ends_before(s.in, s.begin) || !page_ends_before(s.in, s.end))
-        return larder__sim_fail(LARDER_ERR_DEVICE,
-                                "it would cut a page in two");
+        return larder__sim_fail(LARDER_ERR_DEVICE, "it would split a page");
     r = larder__sim_backing_unmap(&sim->backing, addr, bytes);
     if (r != LARDER_OK)
         return r;

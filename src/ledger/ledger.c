@@ -160,7 +160,7 @@ static larder_result page_join(struct ledger *l)
         word_get(&l->page->magic) == 0)
         return LARDER_OK;
     larder__shared_unlock(&l->shared);
-    return larder__shared_foreign(&l->shared, "holds something else than");
+    return larder__shared_foreign(&l->shared, "does not contain");
 }
 
 static larder_result slot_join(struct ledger *l, const struct ledger_spec *spec)
@@ -168,10 +168,10 @@ static larder_result slot_join(struct ledger *l, const struct ledger_spec *spec)
     larder_result r;
 
     if (!larder__ledger_lock(l))
-        return larder__fail(LARDER_ERR_BUSY,
-                            "the ledger '%s' is locked by a process that does "
-                            "not run",
-                            l->shared.name);
+        return larder__fail(
+            LARDER_ERR_BUSY,
+            "the ledger '%s' is locked by a process that is stopped",
+            l->shared.name);
     larder__ledger_sweep(l);
     /* This is the first process, or the first since all others died. */
     if (ledger_is_empty(l) || word_get(&l->page->magic) == 0)
@@ -201,7 +201,7 @@ static struct ledger *ledger_new(void)
     l->shared = (struct shared_object){
         .bytes = sizeof *l->page,
         .kind = "a ledger",
-        .advice = "remove it, or do without (ledger:off)",
+        .advice = "remove it, or run without a ledger (ledger:off)",
         .file = {.fd = -1},
     };
     l->limit_bytes = UINT64_MAX;

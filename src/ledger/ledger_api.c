@@ -199,10 +199,9 @@ static larder_result act(const char *id, int64_t pid, uint64_t bytes,
         return r;
     if (!larder__ledger_lock(l)) {
         larder__ledger_inspect_end(l);
-        return larder__fail(LARDER_ERR_BUSY,
-                            "the ledger '%s' is locked by a process that does "
-                            "not run",
-                            id);
+        return larder__fail(
+            LARDER_ERR_BUSY,
+            "the ledger '%s' is locked by a process that is stopped", id);
     }
     larder__ledger_sweep(l);
     slot = slot_of(l, pid);

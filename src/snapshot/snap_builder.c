@@ -104,7 +104,7 @@ bool snap_mark(struct snap_builder *b)
 bool snap_unmark(struct snap_builder *b, size_t *base)
 {
     if (b->mark_count == 0)
-        return snap_fail(b, "no mark is open here; expected one");
+        return snap_fail(b, "a mark is missing here");
     *base = b->marks[--b->mark_count];
     if (*base > b->depth)
         return snap_fail(b, "values below the last mark were taken");
@@ -354,12 +354,12 @@ static struct snap_object *target_of(struct snap_builder *b, size_t base,
     }
     o = snap_object_of(b, &b->stack[base - 1], type);
     if (o == NULL) {
-        snap_fail(b, "the items are for %s; expected %s that is not used yet",
+        snap_fail(b, "the items are for %s; expected %s that is not in use yet",
                   snap_kind_name(b, &b->stack[base - 1]), wanted);
         return NULL;
     }
     if (o->settled) {
-        snap_fail(b, "%s that is used already is changed", wanted);
+        snap_fail(b, "%s that is already in use is changed", wanted);
         return NULL;
     }
     return o;

@@ -438,8 +438,8 @@ bool snap_finish(struct snap_builder *b)
         return finish_dict(b, v, o) && nothing_astray(b, v);
     if (b->stack_numbers)
         return snap_fail_at(b, v->at,
-                            "stacks are named by number, but nothing has "
-                            "them; expected a dict with \"stacks\"");
+                            "stacks are referenced by number, but are not in "
+                            "the file; expected a dict with \"stacks\"");
     /* The result of memory_snapshot(). */
     if (whole_range(b, v, SNAP_SEGMENT, b->s->segment_count))
         return finish_segments(b, v) && nothing_astray(b, v);

@@ -177,7 +177,7 @@ static bool op_pop(struct snap_pickle *k)
         return true;
     }
     if (b->depth == 0)
-        return snap_fail(b, "nothing on the stack to take off");
+        return snap_fail(b, "nothing on the stack to pop");
     b->depth--;
     return true;
 }
@@ -192,7 +192,7 @@ static bool op_dup(struct snap_pickle *k)
     struct snap_builder *b = k->b;
 
     if (above_mark(b) == 0)
-        return snap_fail(b, "nothing on the stack to repeat");
+        return snap_fail(b, "nothing on the stack to duplicate");
     if (b->stack[b->depth - 1].kind == SNAP_OBJECT)
         b->objects[(uint32_t)b->stack[b->depth - 1].bits].shared = true;
     return snap_push(b, (enum snap_kind)b->stack[b->depth - 1].kind,

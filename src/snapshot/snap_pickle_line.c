@@ -165,7 +165,7 @@ static bool refuse_name(struct snap_pickle *k, const char *opcode,
                         const char *module, const char *name)
 {
     return snap_fail_at(k->b, k->at,
-                        "opcode %s asks for %s.%s, which would run code; "
+                        "opcode %s refers to %s.%s, which would run code; "
                         "expected plain data",
                         opcode, module, name);
 }

@@ -43,7 +43,7 @@ static bool take_state(const struct snap_record *r, uint8_t *out)
         *out = SNAPSHOT_ACTIVE_PENDING_FREE;
     else if (v->kind == SNAP_STRING)
         return snap_fail_at(r->b, v->at,
-                            "\"state\" of a block is another word; expected "
+                            "\"state\" of a block is unknown; expected "
                             "active_allocated, active_pending_free or "
                             "inactive");
     else

@@ -52,10 +52,11 @@ static bool take_numbers(struct resolving *r, const struct snap_value *v,
         const struct snap_value *n = &o->items[i];
 
         if (n->kind != SNAP_INT || n->bits >= r->frame_count)
-            return snap_fail_at(b, v->at,
-                                "a stack holds what is no number of a frame; "
-                                "expected integers below %zu",
-                                r->frame_count);
+            return snap_fail_at(
+                b, v->at,
+                "a stack contains something that is not the number of a frame; "
+                "expected integers below %zu",
+                r->frame_count);
         b->ids[i] = r->frames[n->bits];
     }
     return true;

@@ -52,7 +52,7 @@ static bool read_either(struct snap_builder *b)
     while (blanks < snap_input_left(&b->in) && isspace(p[blanks]))
         blanks++;
     if (blanks == snap_input_left(&b->in))
-        return snap_fail(b, "nothing here; expected a memory snapshot");
+        return snap_fail(b, "empty; expected a memory snapshot");
     if (p[blanks] == '{' || p[blanks] == '[') {
         b->s->is_json = true;
         return snap_read_json(b);

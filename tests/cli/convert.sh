@@ -34,7 +34,7 @@ clock=1000
 # To a trace: of the first device, or of the one given.
 "$larder" convert "$tmp/s.json" "$tmp/s.trace" 2>"$tmp/err" ||
     say_failed "$(cat "$tmp/err")"
-stderr_has 'device 0 was taken; 1 other has events too (--device)'
+stderr_has 'converted device 0; 1 other has events too (--device)'
 is trace "$(sed 1d "$tmp/s.trace")" 'a 0 300 0
 m the recording begins
 a 1 1000 0
@@ -156,9 +156,9 @@ profiles = [(p["name"], p["samples"], p["weights"], p["endValue"])
             for p in found["profiles"]]
 assert profiles == [
     ("device 0, held at the peak", [[1], [0]], [512, 1024], 1536),
-    ("device 0, asked for over the run", [[0]], [1000], 1000),
+    ("device 0, requested over the run", [[0]], [1000], 1000),
     ("device 1, held at the peak", [[0]], [1024], 1024),
-    ("device 1, asked for over the run", [[0]], [600], 600)], profiles
+    ("device 1, requested over the run", [[0]], [600], 600)], profiles
 assert all(p["unit"] == "bytes" for p in found["profiles"])
 ' "$tmp/s.speedscope.json" >"$tmp/err" 2>&1 ||
         say_failed "speedscope: $(cat "$tmp/err")"
@@ -193,9 +193,9 @@ stderr_has 'expected two names: IN OUT'
 expect 2 convert "$tmp/s.json" "$tmp/x.txt"
 stderr_has 'expected a name ending in .trace, .pickle or .json, .perfetto.json, '
 expect 2 convert "$tmp/s.folded.zst" "$tmp/x.trace"
-stderr_has '.folded is written only'
+stderr_has '.folded is an output format only'
 expect 2 convert "$tmp/s.perfetto.json" "$tmp/x.trace"
-stderr_has 'is written only'
+stderr_has 'is an output format only'
 expect 2 convert --device 2 "$tmp/s.json" "$tmp/x.trace"
 stderr_has "no device '2'; expected a number below 2"
 expect 2 convert --device 1 "$tmp/s.json" "$tmp/x.pickle"
@@ -211,9 +211,9 @@ stderr_has 'bad.trace:1: '
 : >"$tmp/empty.trace"
 for out in x.trace x.json x.perfetto.json x.trace.zst; do
     expect 2 convert - "$tmp/$out"
-    stderr_has '^larder convert: -: nothing here; expected a memory snapshot'
+    stderr_has '^larder convert: -: empty; expected a memory snapshot'
     expect 2 convert "$tmp/empty.trace" "$tmp/$out"
-    stderr_has 'empty.trace: nothing here; expected'
+    stderr_has 'empty.trace: empty; expected'
 done
 expect 2 convert "$tmp/s.pickle" "$tmp/no/x.json"
 stderr_has 'no/x.json: cannot be written: No such file'

@@ -37,7 +37,7 @@ stderr_has 'to go together'
 expect 2 diff --from 2.9 --to 3.0 $churn
 stderr_has "'3.0': expected a release of PyTorch from 2.4 to 2.15, the newest known"
 expect 2 diff --conf limit:1GiB "$tmp/large.trace" "$tmp/large.trace"
-stderr_has "^larder diff: --conf goes with --from and --to"
+stderr_has "^larder diff: --conf needs --from and --to"
 expect 2 diff --from 2.9 --to 2.10 --conf bad:1 $churn
 expect 2 diff --from 2.9 --to 2.10 "$tmp/nothing.trace"
 expect 2 diff --from 2.9 --to 2.10 -

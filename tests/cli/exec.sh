@@ -70,7 +70,7 @@ is 'lines' "$(grep -c '"device":0' "$tmp/err")" 1
 is 'all lines' "$(wc -l <"$tmp/err")" 1
 run 0 --json --sim 1GiB,count=2 "$subject" broken
 is 'rules' "$(grep -c '"broken_rules":1}' "$tmp/err")" 1
-is 'the log' "$(cat "$tmp/log")" 'cuMemAlloc_v2: 0 bytes are asked for'
+is 'the log' "$(cat "$tmp/log")" 'cuMemAlloc_v2: 0 bytes are requested'
 unset LARDER_FAKECUDA_LOG
 
 # The program sees the devices that its environment lists, in that order.
@@ -122,5 +122,5 @@ unset LARDER_FAKECUDA_FAIL
 LARDER_FAKECUDA_DIR=/nowhere
 export LARDER_FAKECUDA_DIR
 run 2 true
-stderr_has "LARDER_FAKECUDA_DIR '/nowhere' does not hold"
+stderr_has "LARDER_FAKECUDA_DIR '/nowhere' does not contain"
 finish

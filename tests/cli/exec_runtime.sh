@@ -31,7 +31,7 @@ run 99 --sim none "$subject" "$tmp/wheel/libcudart.so.12"
 LARDER_CUDART_DIR=/nowhere
 export LARDER_CUDART_DIR
 run 2 true
-stderr_has "LARDER_CUDART_DIR '/nowhere' does not hold libcudart.so.13"
+stderr_has "LARDER_CUDART_DIR '/nowhere' does not contain libcudart.so.13"
 unset LARDER_CUDART_DIR
 
 nvcc=$(command -v nvcc || command -v /usr/local/cuda/bin/nvcc)
@@ -43,7 +43,7 @@ source=tests/cudart/subject/kernels.cu
 run 0 --sim 64MiB "$tmp/shared" 0x10000000
 stdout_has '^capability 8.0, 64 MiB$'
 stdout_has '^more: cudaErrorMemoryAllocation$'
-stderr_has '^  launches     3, of kernels and graphs: none ran$'
+stderr_has '^  launches     3, kernels and graphs; none ran$'
 LARDER_FAKECUDA_CAPABILITY=9.0 run 0 --sim 64MiB "$tmp/shared"
 stdout_has '^capability 9.0, '
 LARDER_FAKECUDA_CAPABILITY=x run 99 --sim 64MiB "$tmp/shared"
@@ -56,7 +56,7 @@ run 0 --sim 64MiB "$tmp/static" 0x10000000
 stdout_has '^capability 8.0, 64 MiB$'
 stdout_has '^more: cudaErrorMemoryAllocation$'
 stderr_has '^  memory       12.0 MiB at most, of 64.0 MiB$'
-stderr_has '^  launches     3, of kernels and graphs: none ran$'
+stderr_has '^  launches     3, kernels and graphs; none ran$'
 LARDER_FAKECUDA_CAPABILITY=9.0 run 0 --sim 64MiB "$tmp/static"
 stdout_has '^capability 9.0, '
 run 99 --sim none "$tmp/static"

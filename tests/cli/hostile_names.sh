@@ -67,7 +67,7 @@ tells none.py lab run "$none.py"
 tells none exec "$none"
 for folder_of in FAKECUDA CUDART; do
     export "LARDER_${folder_of}_DIR=$none"
-    tells 'none.* does not hold' exec true
+    tells 'none.* does not contain' exec true
     unset "LARDER_${folder_of}_DIR"
 done
 tells good.pickle convert "$folder/good.pickle" "$tmp/out.trace"

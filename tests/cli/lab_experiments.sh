@@ -64,12 +64,12 @@ is 'allocated' "$(series allocated_bytes)" '1024 2048 4096 4096'
 is 'peak' "$(seen 'most allocated at once, in whole MiB')" 5368709120
 
 experiment two_processes
-is 'refused' "$(seen 'our next 1 GiB is refused')" true
+is 'refused' "$(seen 'our next request for 1 GiB fails')" true
 
 experiment units
 is 'reserved' "$(series reserved_bytes)" \
     '0 4096 4096 4096 4608 4096 4100 2160 0 4096 3080 4104 4608 2048 4096 2056'
-is 'asked for' "$(seen 'asked for, of the 4 GiB (2.0156 GiB)')" 2164260864
+is 'asked for' "$(seen 'requested, of the 4 GiB (2.0156 GiB)')" 2164260864
 is 'segments' "$(seen '2048 tensors of 2 MiB')" 205
 is 'segments' "$(seen '2048 tensors of 1 MiB + 4 bytes')" 108
 
@@ -80,7 +80,7 @@ is 'the verdict' "$(grep -o 'the 4 Mi tensors [^"]*' "$tmp/one")" \
 
 experiment checkpointing
 is 'peak' "$(seen 'peak of 2 blocks, in tensors above 512 bytes')" 40991744
-is 'peak' "$(seen 'the same, checkpointed')" 35753984
+is 'peak' "$(seen 'the same, with checkpointing')" 35753984
 
 # No device shared by processes is left behind.
 # shellcheck disable=SC2016  # for the inner shell

@@ -237,7 +237,7 @@ stderr_has "seed '0' is not a number from 1"
 expect 2 lab rnu
 stderr_has "unexpected 'rnu'; expected list, run"
 expect 2 lab --device sim:1GiB run 0
-stderr_has "options stand after 'run'$"
+stderr_has "options follow 'run'$"
 type_in 2 'a = 1\n' --snapshot /nowhere/x.json
 stderr_has '/nowhere/x.json cannot be written'
 

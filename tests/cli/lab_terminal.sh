@@ -58,7 +58,7 @@ shows_no() {
 }
 
 type_in 'a = zeros(1024, 1024, device=cuda)\nquit\n'
-shows "'help' for what there is"
+shows "'help' lists commands"
 shows "allocated         4.00 MiB$escape\[33m  +4.00 MiB"
 shows '█\|▏'
 

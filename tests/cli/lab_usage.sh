@@ -15,9 +15,9 @@ stdout_has '^  --each-statement '
 expect 0 lab list --help
 stdout_has '^Usage: larder lab list'
 expect 2 help lab walk
-stderr_has "'lab' has no part 'walk'"
+stderr_has "'lab' has no subcommand 'walk'"
 expect 2 help replay it
-stderr_has "'replay' has no part 'it'"
+stderr_has "'replay' has no subcommand 'it'"
 
 expect 0 lab list
 [ "$(wc -l <"$tmp/out")" -ge 5 ] || say_failed 'lists fewer than 5'
@@ -35,7 +35,7 @@ stderr_has 'snapshot takes one experiment, but 2 were given'
 expect 2 lab run --snapshot "$tmp/x.json" all
 stderr_has 'snapshot takes one experiment, but [0-9]* were given'
 expect 2 lab run --device foo all
-stderr_has "larder lab run: device 'foo': .*give it sim:SIZE"
+stderr_has "larder lab run: device 'foo': .*expected sim:SIZE"
 [ "$(grep -c "'foo" "$tmp/err")" -eq 1 ] || say_failed 'said more than once'
 [ ! -s "$tmp/out" ] || say_failed 'experiments began'
 expect 2 lab run --device sim:1GiB,events=foo training_loop
@@ -43,10 +43,10 @@ stderr_has "larder lab run: device 'sim:1GiB,events=foo': 'events=foo' is not"
 expect 2 lab run --snapshot x.html 0
 stderr_has 'must end with .json'
 expect 2 lab run --each-statement 0
-stderr_has 'each-statement is of listings'
+stderr_has 'each-statement is for listings'
 printf 'print("hello")\n' >"$tmp/hello.py"
 expect 2 lab run --steps "$tmp/hello.py"
-stderr_has 'steps is of experiments'
+stderr_has 'steps is for experiments'
 expect 2 lab run 0 "$tmp/hello.py"
 stderr_has 'experiments and a listing'
 expect 2 lab run "$tmp/absent.py"
@@ -120,6 +120,6 @@ last="lab run without the package"
 LARDER_PYTHON_DIR="$tmp/bin" "$larder" lab run "$tmp/hello.py" \
     >"$tmp/out" 2>"$tmp/err"
 is status $? 2
-stderr_has "LARDER_PYTHON_DIR '$tmp/bin' does not hold the package"
+stderr_has "LARDER_PYTHON_DIR '$tmp/bin' does not contain the package"
 
 finish

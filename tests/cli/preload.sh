@@ -223,7 +223,7 @@ under cache dlsym churn
 stderr_has "LARDER_PRELOAD_SIGNAL: 'KILL' is not one of USR1, USR2, HUP"
 LARDER_PRELOAD_SIGNAL=USR1
 under cache dlsym churn
-stderr_has "is not of use without LARDER_PRELOAD_SNAPSHOT"
+stderr_has "is not useful without LARDER_PRELOAD_SNAPSHOT"
 unset LARDER_PRELOAD_SIGNAL
 wanted=0
 stats=/nowhere/stats under cache dlsym churn

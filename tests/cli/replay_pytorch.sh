@@ -27,7 +27,7 @@ stdout_has '"policy":"pytorch","conf":"","pytorch":"2.13"'
 expect 2 replay --pytorch 2.99 $trace
 stderr_has "'2.99' is not accepted: expected a release of PyTorch"
 expect 2 replay --pytorch 2.13 --policy larder $trace
-stderr_has 'about the policy pytorch, not larder'
+stderr_has 'applies to the policy pytorch, not larder'
 
 # Memory freed in each round lies between live blocks and does not fit the
 # requests of the next round, for which pages are mapped again and again.

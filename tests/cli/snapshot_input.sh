@@ -79,7 +79,7 @@ is 'allocated' "$(field peak_allocated_bytes)" 1536
 last='an empty pipe'
 "$larder" report - </dev/null >"$tmp/out" 2>"$tmp/err"
 is 'status' $? 2
-stderr_has '^larder report: -: nothing here; expected a memory snapshot or a trace'
+stderr_has '^larder report: -: empty; expected a memory snapshot or a trace'
 # Replaying a snapshot creates no temporary file.
 TMPDIR=$tmp/absent "$larder" report "$tmp/two.trace" >"$tmp/out" 2>"$tmp/err" ||
     say_failed "a report of a trace: $(cat "$tmp/err")"

@@ -161,7 +161,7 @@ if script -qec true /dev/null >/dev/null 2>&1 </dev/null; then
     printf 's/%s\nl' "$subject" >&6
     until_is yes shows "limit of $subject (8GiB, 0 for none)"
     printf '2GiB\n' >&6
-    until_is yes shows 'keeps to that limit from its'
+    until_is yes shows 'is held to that limit from its'
     printf t >&6
     until_is yes shows 'releases it at its next'
     live_end
@@ -202,7 +202,7 @@ if script -qec true /dev/null >/dev/null 2>&1 </dev/null; then
     live_begin "$name"
     until_is yes shows 'arrows select  s sort  / filter  l limit  q quit'
     printf t >&6
-    until_is yes shows "$more caches nothing: all it holds is in use"
+    until_is yes shows "$more has no cached memory: all it holds is in use"
     # The selected process stays selected when it moves in another order.
     printf 'sssl3GiB\n' >&6
     until_is 3221225472 of "$more" limit_bytes

@@ -225,7 +225,7 @@ stdout_has "fits on the Tesla T4's 14.6 GiB (net of the context): it needs 11.0 
 expect 2 fit --gpu rtx4900 "$tmp/load.trace"
 stderr_has "gpu: 'rtx4900' is not in the table of cards; did you mean rtx4090?$"
 expect 2 fit --gpu 24GiB "$tmp/load.trace"
-stderr_has "gpu: '24GiB' is a size, and no name of a card"
+stderr_has "gpu: '24GiB' is a size, not the name of a card"
 expect 2 fit --gpu t4 --capacity 1GiB "$tmp/load.trace"
 stderr_has 'expected one of them'
 

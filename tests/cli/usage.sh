@@ -73,7 +73,7 @@ stderr_has "stats-every '0' is not a number from 1 to"
 expect 2 replay --stats-every 3 "$trace"
 stderr_has 'stats-every needs --stats FILE'
 expect 2 replay --json --summary "$trace"
-stderr_has 'summary cannot go with --json'
+stderr_has 'summary cannot be used with --json'
 expect 2 replay --placements "$tmp/p" "$trace" "$trace"
 stderr_has 'take one input, but 2 were given'
 expect 2 replay --placements "$tmp/p" --stats "$tmp/p" "$trace"
@@ -83,7 +83,7 @@ ln -s p "$tmp/link"
 expect 2 replay --placements "$tmp/p" --stats "$tmp/link" "$trace"
 stderr_has 'name the same file'
 expect 2 replay - "$trace" -
-stderr_has "'-' is given 2 times, but the standard input can be read once"
+stderr_has "'-' is given 2 times, but the standard input can be read only once"
 expect 2 diff - -
 stderr_has "larder diff: '-' is given 2 times"
 expect 2 view -o "$tmp/page.html" - -

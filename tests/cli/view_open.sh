@@ -38,7 +38,7 @@ cp "$larder" "$tmp/own/bin/larder"
 built=$larder
 larder=$tmp/own/bin/larder
 expect 2 view --app -o "$tmp/app.html"
-stderr_has 'no page for a browser; expected app.html, which'
+stderr_has 'lacks the browser page: expected app.html, which'
 [ ! -e "$tmp/app.html" ] || say_failed 'half a page was left'
 echo '<html>shared</html>' >"$tmp/own/share/larder/app.html"
 expect 0 view --app --open -o "$tmp/app.html"

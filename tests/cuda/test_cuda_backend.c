@@ -34,7 +34,7 @@ static void a_wrong_spec_is_named(void **state)
         {"cuda:0,vmm=off", "expected export=none, export=fd"},
         {"cuda:0,export=fd,export=fd", "'export' is given twice"},
         {"hip:z", "'z' is not a device"},
-        {"cuda", "none of those known"},
+        {"cuda", "is unknown"},
         {"gpu:0", "cuda:N or hip:N"},
     };
 

@@ -79,7 +79,7 @@ static void the_importer_waits_for_its_own_work(void **state)
     assert_ok(larder_import_receive(dev, p.far, &m));
     assert_ok(larder_device_fill(dev, import_info(m).addr, 0x11, BYTES, 0));
     assert_result(LARDER_ERR_DEVICE, larder_import_close(m));
-    assert_broken("are used by work that nobody waited for");
+    assert_broken("are used by work that was not waited for");
     assert_ok(larder_device_event_create(dev, &event));
     assert_ok(larder_device_event_record(dev, event, 0));
     assert_ok(larder_device_event_sync(dev, event));

@@ -367,7 +367,7 @@ static void a_box_between_devices_names_contexts_that_exist(void **state)
     box.from.reserved = own;
     assert_int_equal(DRIVER(cuMemcpy3DPeer)(&box), 0);
     assert_memory_equal(got, bytes, sizeof got);
-    box.to.host = (void *)(uintptr_t)addr; /* no memory of the host */
+    box.to.host = (void *)(uintptr_t)addr; /* not host memory */
     assert_int_equal(DRIVER(cuMemcpy3DPeer)(&box), CUD_INVALID_VALUE);
     assert_int_equal(DRIVER(cuMemFree_v2)(addr), 0);
 }

@@ -54,7 +54,7 @@ static void a_context_must_be_current(void **state)
     assert_rule(CUD_INVALID_CONTEXT, DRIVER(cuMemAlloc_v2)(&addr, 512),
                 "no context is current");
     assert_rule(CUD_INVALID_CONTEXT, DRIVER(cuCtxPopCurrent_v2)(&own),
-                "nothing was pushed");
+                "has pushed no context");
     assert_int_equal(DRIVER(cuDevicePrimaryCtxRetain)(&own, 0), 0);
     assert_int_equal(DRIVER(cuCtxPushCurrent_v2)(own), 0);
 }
@@ -186,7 +186,7 @@ static void nothing_is_unmapped_under_queued_work(void **state)
     assert_int_equal(DRIVER(cuMemSetAccess)(addr, MIB(2), &access_0, 1), 0);
     assert_int_equal(DRIVER(cuMemsetD8Async)(addr, 1, 512, stream), 0);
     assert_rule(CUD_INVALID_VALUE, DRIVER(cuMemUnmap)(addr, MIB(2)),
-                "nobody waited for");
+                "was not waited for");
     assert_int_equal(DRIVER(cuStreamSynchronize)(stream), 0);
     assert_int_equal(DRIVER(cuMemUnmap)(addr, MIB(2)), 0);
     assert_int_equal(fake()->broken(), 0);
@@ -221,17 +221,17 @@ static void assert_no_context(cud_context context)
     unsigned version = 0;
 
     assert_rule(CUD_INVALID_CONTEXT, DRIVER(cuCtxPushCurrent_v2)(context),
-                "not there any more");
+                "no longer exists");
     assert_rule(CUD_INVALID_CONTEXT,
                 DRIVER(cuCtxGetApiVersion)(context, &version),
-                "not there any more");
+                "no longer exists");
     assert_rule(CUD_INVALID_CONTEXT, DRIVER(cuCtxEnablePeerAccess)(context, 0),
                 "not a context");
     assert_rule(CUD_INVALID_CONTEXT, DRIVER(cuCtxDisablePeerAccess)(context),
-                "not there any more");
+                "no longer exists");
     assert_rule(CUD_INVALID_CONTEXT,
                 DRIVER(cuMemcpyPeerAsync)(1, context, 1, context, 1, NULL),
-                "not there any more");
+                "no longer exists");
     assert_rule(CUD_INVALID_CONTEXT, DRIVER(cuCtxDestroy_v2)(context),
                 "no context");
 }
@@ -252,7 +252,7 @@ static void a_context_that_is_gone_is_refused(void **state)
     assert_no_context((cud_context)(uintptr_t)4096);
     /* What was current stays. */
     assert_rule(CUD_INVALID_CONTEXT, DRIVER(cuCtxSetCurrent)(old),
-                "not there any more");
+                "no longer exists");
     assert_int_equal(DRIVER(cuCtxGetCurrent)(&current), 0);
     assert_ptr_equal(current, new);
     assert_int_equal(DRIVER(cuCtxDestroy_v2)(new), 0);

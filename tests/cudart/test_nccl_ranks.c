@@ -365,7 +365,7 @@ static void one_is_late(comm c, int rank)
     setenv("LARDER_NCCL_SECONDS", "0.2", 1);
     assert_int_equal(ncclAllReduce(values, values, 1, INT32, SUM, c, NULL),
                      REMOTE_ERROR);
-    expect_reason("waits for rank 1, which did not call it in 0.2 s");
+    expect_reason("waits for rank 1, which did not call it within 0.2 s");
     unsetenv("LARDER_NCCL_SECONDS");
 }
 
@@ -577,7 +577,7 @@ static void a_rank_that_does_not_come_is_named(void **state)
     setenv("LARDER_NCCL_SECONDS", "0.1", 1);
     OK(ncclGetUniqueId(&id));
     assert_int_equal(ncclCommInitRank(&c, 2, id, 1), REMOTE_ERROR);
-    expect_reason("rank 0 of a group of 2 did not come in 0.1 s");
+    expect_reason("rank 0 of a group of 2 did not join within 0.1 s");
     assert_null(c);
     unsetenv("LARDER_NCCL_SECONDS");
     assert_int_equal(ncclCommInitRank(&c, 2, id, 2), INVALID_ARGUMENT);
@@ -651,7 +651,7 @@ static void one_identity_has_one_size_and_one_of_each_rank(void **state)
     OK(ncclGroupStart());
     OK(ncclCommInitRank(&c, 3, id, 0));
     assert_int_equal(ncclCommInitRank(&same, 2, id, 1), INVALID_USAGE);
-    expect_reason("a group has 3 ranks for one process and 2 for another");
+    expect_reason("one process says that a group has 3 ranks, another 2");
     assert_int_equal(ncclCommInitRank(&same, 3, id, 0), INVALID_USAGE);
     expect_reason("are rank 0 of one group");
     OK(ncclGroupEnd());

@@ -116,10 +116,10 @@ class Advice(Case):
         small = ("--device", "sim:2MiB")
         run = self.run_it(*small, script)
         self.assertEqual(run.returncode, 1, run.stderr)
-        self.assertIn("what was tried", run.stdout)
+        self.assertIn("none of the changes tried", run.stdout)
         run = self.run_it(*small, "--advise", "never", script)
-        self.assertNotIn("what was tried", run.stdout)
-        self.assertNotIn("what was tried", self.run_it(script).stdout)
+        self.assertNotIn("none of the changes tried", run.stdout)
+        self.assertNotIn("none of the changes tried", self.run_it(script).stdout)
 
 
 if __name__ == "__main__":

@@ -82,8 +82,8 @@ class Distributed(Case):
         words = ["--gpu", "a10", "--world-size", "2", "--steps", "2"]
         run = self.run_it(*words, self.program("ddp"), "2")
         self.assertEqual(run.returncode, 0, run.stderr)
-        self.assertIn("544.00 MiB  NCCL's groups", run.stdout)
-        self.assertIn("of rank 0 of 2", run.stdout)
+        self.assertIn("544.00 MiB  NCCL communicators", run.stdout)
+        self.assertIn("rank 0 of 2", run.stdout)
 
     def test_the_environment_says_how_many_too(self):
         os.environ["WORLD_SIZE"] = "3"

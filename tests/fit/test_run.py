@@ -263,7 +263,7 @@ class Verdicts(Case):
         self.assertEqual(run.returncode, 2)
         self.assertIn("ValueError: mine", run.stderr)
         self.assertEqual(
-            run.stdout.splitlines()[0], "failed after 0 steps, no verdict"
+            run.stdout.splitlines()[0], "no verdict: failed after 0 steps"
         )
 
     def test_what_keeps_its_results_grows(self):

@@ -211,7 +211,7 @@ static void a_hook_that_fails_ends_the_walk(void **state)
     w = (struct watch){.shrinks = true};
     lab_assert_refused(
         LARDER_ERR_INVALID, lab_backward(sum, NULL, true),
-        "a hook made a gradient of sizes [1] from one of [1000]");
+        "a hook returned a gradient of sizes [1] from one of [1000]");
     assert_null(lab_grad(x));
     w = (struct watch){.calls = 0};
     lab_assert_ok(lab_detach(x, &plain));

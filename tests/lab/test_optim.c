@@ -327,7 +327,7 @@ static void settings_that_make_no_sense_are_refused(void **state)
     lab_assert_refused(
         LARDER_ERR_INVALID,
         lab_optimizer_create(*state, LAB_ADAM, NULL, &product, 1, &o),
-        "parameter 0 is no leaf");
+        "parameter 0 is not a leaf");
     lab_unref(product);
     lab_unref(p);
 }

@@ -274,7 +274,7 @@ static void a_row_ends_where_its_length_says(void **state)
 
     lab_assert_refused(LARDER_ERR_INVALID,
                        lab_raw_rnn(&rnn, x, out, last, NULL, NULL),
-                       "a row of 3 steps, of 1 to 2");
+                       "a row has 3 steps; expected 1 to 2");
     length = 1;
     assert_int_equal(lab_raw_rnn(&rnn, x, out, last, NULL, NULL), LARDER_OK);
     assert_int_equal(lab_read(out, found, sizeof found), LARDER_OK);
@@ -300,7 +300,7 @@ static void mistakes_are_refused_in_words(void **state)
     lab_rnn rnn = {.size = 1};
 
     lab_assert_refused(LARDER_ERR_INVALID, lab_raw_map(-1, two, 0, 0, &out),
-                       "no operation");
+                       "not the number of an operation");
     lab_assert_refused(LARDER_ERR_INVALID,
                        lab_raw_map(lab_raw_find("lt"), two, 0, 0, &out), "lt");
     lab_assert_refused(LARDER_ERR_INVALID,
@@ -311,21 +311,21 @@ static void mistakes_are_refused_in_words(void **state)
     lab_assert_refused(LARDER_ERR_INVALID,
                        lab_raw_sort(a, 1, false, 3, &out, &more), "3 of the 2");
     lab_assert_refused(LARDER_ERR_INVALID, lab_raw_scan(LAB_AMAX, a, 0, &out),
-                       "sums or products");
+                       "only sums and products");
     lab_assert_refused(LARDER_ERR_INVALID,
                        lab_raw_conv2d(a, a, NULL, &window, &out), "dimensions");
     wrong.size = 8;
     lab_assert_refused(LARDER_ERR_INVALID, lab_raw_avg_pool2d(a, &wrong, &out),
-                       "lab_window of 8");
+                       "lab_window has 8");
     lab_assert_refused(LARDER_ERR_INVALID, lab_raw_rnn(&rnn, a, a, a, a, NULL),
-                       "lab_rnn of 1");
+                       "lab_rnn has 1");
     lab_assert_refused(LARDER_ERR_INVALID, lab_raw_triangle(b, 0, true, &out),
                        "at least 2");
     lab_assert_refused(LARDER_ERR_INVALID,
                        lab_raw_multinomial(b, 4, false, &out), "4 cannot");
     lab_assert_refused(LARDER_ERR_INVALID,
                        lab_raw_reduce((lab_reduction)99, a, 1, false, 0, &out),
-                       "99 is no reduction");
+                       "99 is not a reduction");
     assert_null(out);
     assert_int_equal(lab_raw_find("no_such_thing"), -1);
     assert_int_equal(lab_raw_arity(lab_raw_find("where")), 3);
@@ -435,7 +435,7 @@ static void the_context_of_an_unrecorded_function_is_released_at_once(
     assert_int_equal(released, 2);
     f.size = 1;
     lab_assert_refused(LARDER_ERR_INVALID, lab_function_record(l, &f),
-                       "lab_function of 1 bytes");
+                       "lab_function has 1 bytes");
     assert_int_equal(released, 3);
     lab_unref(x);
 }

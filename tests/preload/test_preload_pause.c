@@ -86,7 +86,7 @@ static void a_resume_without_room_can_be_repeated(void **state)
     other = allocate(MIB(90)); /* 200 - 90 cannot hold both */
     assert_int_equal(larder_preload_resume(0), LARDER_ERR_OUT_OF_MEMORY);
     assert_string_equal(larder_preload_last_error(),
-                        "the limit has no room for it");
+                        "it would exceed the limit");
     release(other);
     assert_ok(larder_preload_resume(0));
     assert_true(reads_all(a, 3, MIB(100)));
@@ -140,7 +140,7 @@ static void nonsense_is_refused(void **state)
     assert_int_equal(larder_preload_pause(7, 0), LARDER_ERR_INVALID);
     assert_int_equal(larder_preload_resume(64), LARDER_ERR_INVALID);
     assert_string_equal(larder_preload_last_error(),
-                        "the program took no memory of that device");
+                        "the program allocated no memory on that device");
     assert_int_equal(larder_preload_stats_get(0, NULL), LARDER_ERR_INVALID);
     assert_int_equal(larder_preload_snapshot(LARDER_PRELOAD_ALL, "x"),
                      LARDER_ERR_INVALID);

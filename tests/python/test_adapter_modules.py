@@ -63,7 +63,7 @@ class CuPy(unittest.TestCase):
 
     def test_threads_own_streams_are_refused(self):
         cupy.set_stream(2)
-        with self.assertRaisesRegex(RuntimeError, "own default streams"):
+        with self.assertRaisesRegex(RuntimeError, "per-thread default streams"):
             cupy.allocate(512)
 
     def test_its_own_pool_comes_back(self):

@@ -147,21 +147,21 @@ class Verdicts(Case):
 
     def test_a_program_that_failed_has_no_verdict(self):
         run = made_run([MIB], how="failed", steps=3)
-        self.no_verdict(run, "failed after 3 steps, no verdict")
+        self.no_verdict(run, "no verdict: failed after 3 steps")
 
     def test_nor_has_one_that_failed_at_once(self):
         run = made_run([], how="failed", steps=0)
-        self.no_verdict(run, "failed after 0 steps, no verdict")
+        self.no_verdict(run, "no verdict: failed after 0 steps")
 
     def test_nor_one_that_was_interrupted_and_130_says_so(self):
         run = made_run([MIB], how="interrupted", steps=1)
-        self.no_verdict(run, "interrupted after 1 step, no verdict", 130)
+        self.no_verdict(run, "no verdict: interrupted after 1 step", 130)
 
     def test_one_that_used_no_gpu_has_none(self):
         run = made_run([], how="ended", steps=0)
         status, told, text = self.report([run])
         self.assertEqual(status, 2)
-        self.assertEqual(text.splitlines()[0], "used no GPU, no verdict")
+        self.assertEqual(text.splitlines()[0], "no verdict: the program used no GPU")
         self.assertIsNone(told["fits"])
 
     def test_what_fits_says_how_far_it_was_looked(self):

@@ -385,7 +385,7 @@ class OtherEngines(Case):
                 subprocess.run([sys.executable, __file__, "worker"], check=True)
         """)
         self.told(script)
-        said = "SGLang runs until it ends by itself"
+        said = "SGLang runs to its own end"
         self.assertEqual(self.complained.count(said), 1)
 
 
@@ -398,7 +398,7 @@ class Words(Case):
     def test_options_of_the_other_engine_are_refused(self):
         script = self.script("import torch\n")
         for option in (["--real-cpu"], ["--on-item", "nan"]):
-            self.refused(*option, script, saying=f"{option[0]} is of --engine fake")
+            self.refused(*option, script, saying=f"{option[0]} applies to --engine fake only")
 
     def test_a_command_cannot_have_fake_tensors(self):
         self.refused("--engine", "fake", "true", saying="--engine stand-in")

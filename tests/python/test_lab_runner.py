@@ -278,7 +278,7 @@ class BesidePyTorch(RunCase):
         both = os.pathsep.join((lab_case.PACKAGE_DIR, self.path("")))
         run = self.python(*arguments, path, PYTHONPATH=both)
         self.assertEqual(run.returncode, 0)
-        self.assertIn("`larder run` follows this program", run.stderr)
+        self.assertIn("`larder run` runs this program", run.stderr)
         run = self.python(*arguments, "--json", path, PYTHONPATH=both)
         self.assertNotIn("larder run", run.stderr)
         run = self.python(*arguments, path)

@@ -190,7 +190,7 @@ class Plugin(RunCase):
     def test_without_cuda_it_is_skipped(self):
         found, run = self.outcomes(TEST_CUDA="")
         self.assertEqual(found, {"test_unmarked": "passed"})
-        self.assertIn("one without CUDA", run.stdout)
+        self.assertIn("was built without CUDA", run.stdout)
         self.assertEqual(run.returncode, 0)
 
     def test_a_size_that_is_none_is_refused(self):

@@ -59,7 +59,7 @@ class Enabling(TorchCase):
         self.refused(
             "import torch, larder.torch\n"
             "x = torch.empty(1)\nlarder.torch.enable()",
-            "CUDA is in use already",
+            "CUDA is already initialized",
         )
 
     def test_nccl_is_the_engine_that_asks_for_no_snapshot(self):

@@ -1,6 +1,6 @@
 """torch_real_subject.py PLUGIN ALLOCATOR - in a real PyTorch: an allocation that
-fails in the plug-in is torch.cuda.OutOfMemoryError.  Exit status 77: no PyTorch
-here whose names are known."""
+fails in the plug-in is torch.cuda.OutOfMemoryError.  Exit status 77: no PyTorch whose
+names are known is installed."""
 
 import ctypes
 import os

@@ -43,11 +43,11 @@ static void code_is_refused_by_name(void **state)
     (void)state;
     must_fail(BYTES("\x80\x02"
                     "cos\nsystem\n(U\x02lstR."),
-              "FILE: byte 2: opcode GLOBAL asks for os.system");
+              "FILE: byte 2: opcode GLOBAL refers to os.system");
     must_fail(BYTES("\x80\x04\x8c\x02os\x8c\x06system\x93."),
-              "byte 14: opcode STACK_GLOBAL asks for os.system");
+              "byte 14: opcode STACK_GLOBAL refers to os.system");
     must_fail(BYTES("(ios\nsystem\n."),
-              "byte 1: opcode INST asks for os.system");
+              "byte 1: opcode INST refers to os.system");
     must_fail(BYTES("\x80\x02NNR."), "byte 4: opcode REDUCE");
     must_fail(BYTES("\x80\x02NNb."), "byte 4: opcode BUILD");
     must_fail(BYTES("\x80\x02(No."), "byte 4: opcode OBJ");
@@ -60,7 +60,7 @@ static void code_is_refused_by_name(void **state)
 static void truncation_is_placed(void **state)
 {
     (void)state;
-    must_fail(BYTES(""), "FILE: byte 0: nothing here");
+    must_fail(BYTES(""), "FILE: byte 0: empty");
     must_fail(BYTES("\x80"), "byte 1: the file ends here");
     must_fail(BYTES("\x80\x04}"), "byte 3: the file ends here");
     must_fail(BYTES("\x80\x04\x8c\x09name"), "byte 8: the file ends here");
@@ -78,14 +78,14 @@ static void a_damaged_stack_is_an_error(void **state)
     must_fail(BYTES("\x80\x04."), "0 values where the file ends");
     must_fail(BYTES("\x80\x04NN."), "2 values where the file ends");
     must_fail(BYTES("\x80\x04N."), "the file is None; expected a dict");
-    must_fail(BYTES("\x80\x04u."), "no mark is open");
+    must_fail(BYTES("\x80\x04u."), "a mark is missing");
     must_fail(BYTES("\x80\x04(u."), "nothing below the items");
     must_fail(BYTES("\x80\x04N(K\x01u."), "a key without a value");
     must_fail(BYTES("\x80\x04N(K\x01\x65."), "the items are for None");
     must_fail(BYTES("\x80\x04Na."), "too few values");
     must_fail(BYTES("\x80\x04](a."), "too few values");
     must_fail(BYTES("\x80\x04](0K\x01\x61."), "the file is");
-    must_fail(BYTES("\x80\x04(11."), "no mark is open");
+    must_fail(BYTES("\x80\x04(11."), "a mark is missing");
     must_fail(BYTES("\x80\x04h\x05."), "byte 2: memo 5 was never set");
     must_fail(BYTES("\x80\x04\x94."), "nothing on the stack to memoize");
     must_fail(BYTES("\x80\x04Nr\xff\xff\xff\x7f."), "is beyond what this file");
@@ -129,7 +129,7 @@ static void stacks_by_number_are_checked(void **state)
               "a reference to stack 1; expected a number below 1");
     must_fail(BYTES(NUMBERED("\"frames\": [" FRAME "], \"stacks\": [[1]], ",
                              "0", "0")),
-              "no number of a frame; expected integers below 1");
+              "not the number of a frame; expected integers below 1");
     must_fail(BYTES(NUMBERED("\"frames\": [], \"stacks\": [0], ", "0", "0")),
               "expected a list of lists of numbers of frames");
     must_fail(BYTES(NUMBERED("\"frames\": [7], \"stacks\": [], ", "0", "0")),

@@ -9,7 +9,7 @@ import sys
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
 
 if importlib.util.find_spec("torch") is None:
-    print("no PyTorch here")
+    print("PyTorch is not installed")
     sys.exit(77)
 done = subprocess.run(
     [sys.executable, "-B", "tests/python/test_readme.py", os.path.abspath(sys.argv[1])],

@@ -96,7 +96,7 @@ def main():
     try:
         import torch
     except ImportError:
-        print("no PyTorch here")
+        print("PyTorch is not installed")
         return 77
     if not torch.version.cuda:
         print("a PyTorch without CUDA")

@@ -78,7 +78,7 @@ enum {
     X(misuse)   /* calls that are refused */                                   \
     X(debug)    /* debug:1 to 3 */                                             \
     X(odd)      /* parameters of the policy larder, any value */               \
-    X(fault)    /* calls of the driver and requests for host memory fail */    \
+    X(fault)    /* driver calls and requests for host memory fail */           \
     X(threads)  /* more than one */                                            \
     X(ordering) /* the model's check of order: without it, only contents */
 

@@ -86,7 +86,7 @@ static void invalid_generator_states_are_refused(void **state)
     s.left = 600;
     assert_int_equal(LIB(larder_torch_random_skip)(&s, sizeof s, 1),
                      LARDER_ERR_INVALID);
-    host_failed("that PyTorch does not make");
+    host_failed("this is not a generator state of PyTorch");
     assert_int_equal(s.left, 600);
 }
 

@@ -221,9 +221,9 @@ static void blocks_of_another_heap_break_b3(void **state)
         assert_ok(larder_configure(rig.a, "expandable_segments:False"));
         two = block_of(&rig, rig_alloc_on(&rig, MIB(20), 1))->segment->heap;
         if (policies[i] == LARDER_POLICY_LARDER)
-            BREAKS(&rig, two->fit, one->fit, "a stranger in a free list");
+            BREAKS(&rig, two->fit, one->fit, "a foreign block in a free list");
         else
-            BREAKS(&rig, two->bins, one->bins, "a stranger in the index");
+            BREAKS(&rig, two->bins, one->bins, "a foreign block in the index");
         rig_down(&rig);
     }
 }
@@ -242,10 +242,12 @@ static void strangers_among_the_unmapped_break_b3(void **state)
     assert_null(one->unmapped->right);
     BREAKS(&rig, one->unmapped->right, &ghost, "the number of unmapped blocks");
     ghost.state = BLOCK_FREE;
-    BREAKS(&rig, one->unmapped->right, &ghost, "a stranger among the unmapped");
+    BREAKS(&rig, one->unmapped->right, &ghost,
+           "a foreign block among the unmapped");
     assert_ok(larder_configure(rig.a, "expandable_segments:False"));
     two = block_of(&rig, rig_alloc_on(&rig, MIB(20), 1))->segment->heap;
-    BREAKS(&rig, two->unmapped, one->unmapped, "a stranger among the unmapped");
+    BREAKS(&rig, two->unmapped, one->unmapped,
+           "a foreign block among the unmapped");
     rig_down(&rig);
 }
 
@@ -272,7 +274,7 @@ static void lists_and_bitmaps_that_disagree_break_b3(void **state)
     BREAKS(&rig, fit->used[0], fit->used[0] | 1, "the bitmap of free lists");
     fit->used[(i + 1) / 64] |= UINT64_C(1) << (i + 1) % 64;
     fit->first[i + 1] = b;
-    assert_broken(&rig, "a stranger in a free list");
+    assert_broken(&rig, "a foreign block in a free list");
     fit->used[(i + 1) / 64] &= ~(UINT64_C(1) << (i + 1) % 64);
     fit->first[i + 1] = NULL;
     rig_free(&rig, p);

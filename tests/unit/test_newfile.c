@@ -254,7 +254,7 @@ static void prices_from_a_pipe_that_nobody_writes_are_refused(void **state)
     assert_int_equal(mkfifo(in_folder("pipe"), 0600), 0);
     assert_refused(LARDER_ERR_SYSTEM,
                    larder_prices_read(in_folder("pipe"), &prices),
-                   "nobody writes to this pipe");
+                   "no process writes to this pipe");
     alarm(0);
 }
 

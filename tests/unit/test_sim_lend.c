@@ -234,7 +234,7 @@ static void an_imported_page_is_not_passed_on(void **state)
     assert_ok(larder__device_page_import(dev, &handle, MIB(2), &got));
     assert_result(LARDER_ERR_DEVICE,
                   larder__device_page_export(dev, got, &again));
-    assert_words("its maker exports it");
+    assert_words("only its creator can export it");
     close(handle.fd);
     assert_ok(larder_device_close(dev)); /* with all of it open */
     (void)page;

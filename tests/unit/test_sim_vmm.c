@@ -92,7 +92,7 @@ static void addresses_run_out_with_the_region(void **state)
     reserve(dev, huge - PAGE);
     assert_refused(LARDER_ERR_OUT_OF_MEMORY,
                    larder__device_address_reserve(dev, 2 * PAGE, &addr),
-                   "no range of free addresses");
+                   "no free address range");
     reserve(dev, PAGE);
     assert_ok(larder_device_close(dev));
 }
@@ -107,7 +107,7 @@ static void only_a_whole_unmapped_range_is_given_back(void **state)
 #define REFUSED(addr, bytes)                                                   \
     assert_refused(LARDER_ERR_DEVICE,                                          \
                    larder__device_address_free(dev, addr, bytes),              \
-                   "not a range that was reserved")
+                   "not a reserved range")
         REFUSED(range, PAGE);
         REFUSED(range + PAGE, 3 * PAGE);
         REFUSED(range + PAGE, 4 * PAGE);
@@ -240,9 +240,9 @@ static void unmapping_cuts_no_page_and_skips_no_hole(void **state)
 #define REFUSED(addr, bytes, words)                                            \
     assert_refused(LARDER_ERR_DEVICE,                                          \
                    larder__device_unmap(dev, addr, bytes, 1), words)
-        REFUSED(range, PAGE, "cut a page in two");
-        REFUSED(range + PAGE, 2 * PAGE, "cut a page in two");
-        REFUSED(range + 2 * PAGE, 2 * PAGE, "cut a page in two");
+        REFUSED(range, PAGE, "split a page");
+        REFUSED(range + PAGE, 2 * PAGE, "split a page");
+        REFUSED(range + 2 * PAGE, 2 * PAGE, "split a page");
         REFUSED(range + 3 * PAGE, 3 * PAGE, "not all of it is mapped");
         REFUSED(range + 5 * PAGE, PAGE, "not all of it is mapped");
         REFUSED(range + 5 * PAGE, 4 * PAGE, "not within a reserved range");

@@ -135,7 +135,7 @@ static void making_room_is_not_empty_cache(void **state)
     (void)state;
     expect_text("", events,
                 "a 0 5000000 0\nf 0\na 1 52000000 0\nf 1\n"
-                "m out of memory: 99000000 bytes asked for, 1000 free\n"
+                "m out of memory: 99000000 bytes requested, 1000 free\n"
                 "a 2 99000000 0\nf 2\n");
 }
 

@@ -348,6 +348,6 @@ class App(looks.Looks):
 
 if __name__ == '__main__':
     if not PAGE.exists():
-        print('skipped: there is no app.html (`make app` makes it)')
+        print('skipped: there is no app.html (`make app` builds it)')
         sys.exit(page_case.SKIPPED)
     page_case.run('__main__', box_font.install)

@@ -79,21 +79,21 @@ static bool run_backward(struct exp *e)
            after(e, "x = zeros(...) # 1 GiB, with grad", 1024) &&
            backward_y(e) && after(e, "y = 5 * x", 2048) && backward_mean(e) &&
            end(e, 3, 4) && gradient_is_right(e) &&
-           exp_verdict(e, "At the end x, y and x.grad are alive. At the peak "
-                          "there was y's gradient too, which x's was computed "
-                          "from.");
+           exp_verdict(
+               e, "At the end x, y and x.grad are alive. At the peak y's "
+                  "gradient was alive too: x's gradient is computed from it.");
 }
 
 const struct experiment experiment_backward = {
     .number = 3,
     .name = "backward",
     .title = "what backward() holds, and for how long",
-    .text =
-        "x takes 1024 MiB and so does y. Multiplying by a number saves nothing "
-        "for the way back: the number is enough. mean(y) is a scalar. Going "
-        "back, y's gradient is made (1024 MiB), from it x's (1024 MiB), and "
-        "y's is let go at once, since y is no leaf: nobody asked for it. So "
-        "the peak is one tensor higher than the end.",
+    .text = "x takes 1024 MiB and so does y. Multiplying by a number saves no "
+            "tensor for the backward pass: the number is enough. mean(y) is a "
+            "scalar. The backward pass computes y's gradient (1024 MiB) and "
+            "from it x's (1024 MiB), and frees y's at once, since y is not a "
+            "leaf and its gradient was not requested. So the peak is one "
+            "tensor above the end.",
     .run = run_backward,
 };
 
@@ -104,26 +104,24 @@ static bool run_retain_grad(struct exp *e)
            backward_y(e) && exp_try(e, lab_retain_grad(e->t[BACKWARD_Y])) &&
            after(e, "y = 5 * x; y.retain_grad()", 2048) && backward_mean(e) &&
            end(e, 4, 5) && gradient_is_right(e) &&
-           exp_yes(e, "y has a gradient of its own",
-                   lab_grad(e->t[BACKWARD_Y]) != NULL) &&
+           exp_yes(e, "y has a gradient", lab_grad(e->t[BACKWARD_Y]) != NULL) &&
            exp_verdict(
-               e, "Keeping y's gradient costs 1024 MiB at the end, as one "
-                  "expects, and 1024 MiB at the peak, as few do: what is kept "
+               e, "Keeping y's gradient costs 1024 MiB at the end, as "
+                  "expected, and also 1024 MiB at the peak: the gradient kept "
                   "is a copy, made while the original is still in use.");
 }
 
 const struct experiment experiment_retain_grad = {
     .number = 3,
     .name = "retain_grad",
-    .title = "keeping the gradient of a tensor that is no leaf",
-    .text =
-        "The same with y.retain_grad(): y.grad is to stay. At the end there "
-        "are 4096 MiB: x, y, x.grad, y.grad. But the peak is 5120, and the "
-        "extra 1024 MiB puzzle people, for y's gradient was there before "
-        "without being kept. The reason: what is retained is a copy. The "
-        "gradient that arrives at y may still be shared, or be overwritten by "
-        "what comes after, so y.grad is a clone of it. While x's gradient is "
-        "computed both exist: x, y, the gradient on its way, its copy, and "
-        "x.grad.",
+    .title = "keeping the gradient of a tensor that is not a leaf",
+    .text = "The same with y.retain_grad(), which keeps y.grad. At the end "
+            "there are 4096 MiB: x, y, x.grad, y.grad. But the peak is 5120 "
+            "MiB, and the extra 1024 MiB is surprising, since y's gradient "
+            "existed before as well. The reason: the retained gradient is a "
+            "copy. The gradient that arrives at y may still be shared, or be "
+            "overwritten by later operations, so y.grad is a clone of it. "
+            "While x's gradient is computed, all of these exist: x, y, y's "
+            "gradient, its copy, and x.grad.",
     .run = run_retain_grad,
 };

@@ -175,7 +175,7 @@ static bool experiment_checkpointing_run(struct exp *e)
            exp_number(e, "peak of 2 blocks, in tensors above 512 bytes",
                       EXP_BYTES, whole, peaks[0]) &&
            peak_of(e, &small, true, &peaks[1]) &&
-           exp_number(e, "the same, checkpointed", EXP_BYTES, parts,
+           exp_number(e, "the same, with checkpointing", EXP_BYTES, parts,
                       peaks[1]) &&
            peak_of(e, &deep, false, &peaks[2]) &&
            peak_of(e, &deep, true, &peaks[3]) &&
@@ -184,8 +184,8 @@ static bool experiment_checkpointing_run(struct exp *e)
            exp_verdict(
                e,
                "The peaks are those of PyTorch, to the byte. Checkpointing "
-               "brings %.1f MiB down to %.1f with two blocks, where the "
-               "weights are most of it, and %.0f MiB to %.0f with twelve.",
+               "reduces %.1f MiB to %.1f with two blocks, where most of it is "
+               "weights, and %.0f MiB to %.0f with twelve.",
                (double)peaks[0] / (double)MIB, (double)peaks[1] / (double)MIB,
                (double)peaks[2] / (double)MIB, (double)peaks[3] / (double)MIB);
 }
@@ -195,14 +195,14 @@ const struct experiment experiment_checkpointing = {
     .name = "checkpointing",
     .title = "the peak of a small transformer, with and without",
     .text =
-        "What a forward pass saves for the way back grows with every block. "
-        "Under checkpointing a block saves its input alone, and runs a second "
-        "time on the way back: memory for time.\n\n"
+        "What a forward pass saves for the backward pass grows with every "
+        "block. With checkpointing a block saves only its input, and is run "
+        "again in the backward pass: this trades time for memory.\n\n"
         "Two training steps of two pre-norm transformer blocks (width 256, 4 "
         "heads, 64 positions, batch of 8), the loss the mean of squares, "
         "AdamW. The peaks expected were recorded from PyTorch, in tensors of "
-        "more than 512 bytes (below that its recording counts scalars of the "
-        "host). Then twelve blocks and a batch of 32, where it pays. "
-        "Counted only (backing=none).",
+        "more than 512 bytes (below that, its recording includes scalars in "
+        "host memory). Then twelve blocks and a batch of 32, where "
+        "checkpointing pays off. Nothing is computed (backing=none).",
     .run = experiment_checkpointing_run,
 };

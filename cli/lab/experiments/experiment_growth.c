@@ -61,8 +61,8 @@ static bool experiment_growth_run(struct exp *e)
            forgetting(e) &&
            exp_verdict(
                e, "nvidia-smi shows context + reserved: 1001 MiB of context "
-                  "that no tensor explains, 2 MiB for 24 bytes, 916 MiB for "
-                  "each large tensor that lives or is cached. Rebinding costs "
+                  "that belongs to no tensor, 2 MiB for 24 bytes, 916 MiB for "
+                  "each large tensor that is live or cached. Rebinding costs "
                   "one more, once; keeping nine costs nine.");
 }
 
@@ -73,13 +73,14 @@ const struct experiment experiment_context_and_growth = {
     .text =
         "The first use of a device costs a context, here 1001 MiB, before any "
         "tensor: nvidia-smi shows it, the allocator's figures do not. Then a "
-        "tensor of 24 bytes takes a whole segment of 2 MiB, the least that is "
-        "asked of the driver, and one of 960 000 000 bytes a segment of "
+        "tensor of 24 bytes takes a whole segment of 2 MiB, the smallest "
+        "request to the driver, and one of 960 000 000 bytes a segment of "
         "916 MiB of its own.\n\n"
         "Binding y again needs a second such segment, since the new tensor is "
-        "made before the old one goes. From then on the two take turns. "
-        "empty_cache() releases the one not in use, and the other too once "
-        "y holds no tensor. Nine tensors kept in a list need nine (they are "
-        "not written to: nine such tensors are more than 8 GiB).",
+        "created before the old one is freed. From then on the two segments "
+        "alternate. empty_cache() releases the one not in use, and also the "
+        "other once y holds no tensor. Nine tensors kept in a list need nine "
+        "(they are not written to, since nine such tensors take more than 8 "
+        "GiB).",
     .run = experiment_growth_run,
 };

@@ -62,7 +62,7 @@ static bool course_checks(struct exp *e, const struct course *c)
                       c->settled, c->lowest) &&
            exp_number(e, "highest reserved after the third iteration",
                       EXP_BYTES, c->settled, c->highest) &&
-           exp_yes(e, "the model learns: its loss falls by a tenth at least",
+           exp_yes(e, "the model learns: its loss falls by at least a tenth",
                    c->last < c->first * 9 / 10);
 }
 
@@ -84,7 +84,7 @@ static bool loop(struct exp *e, bool varying, struct course *c)
     *c = (struct course){0};
     if (!exp_open(e, &computing) || !training_begin(e, &t))
         return false;
-    done = exp_step(e, "the model is made");
+    done = exp_step(e, "the model is created");
     for (int i = 1; done && i <= EPOCHS * BATCHES; i++)
         done = iterate(e, &t, i, varying ? batch_of(i) : BATCH, c);
     training_end(&t);
@@ -100,8 +100,8 @@ static bool run_training_loop(struct exp *e)
            exp_verdict(e,
                        "Reserved memory is the same from the third "
                        "iteration to the last, while the loss falls from "
-                       "%.2f to %.2f: each batch finds the places of the "
-                       "one before.",
+                       "%.2f to %.2f: each batch reuses the memory of the "
+                       "previous one.",
                        c.first, c.last);
 }
 
@@ -112,12 +112,12 @@ const struct experiment experiment_training_loop = {
     .text =
         "Linear(784, 512), ReLU, Linear(512, 256), ReLU, Linear(256, 10) is "
         "trained on 2048 rows for three epochs, 128 shuffled rows to a batch, "
-        "by SGD with momentum. Every iteration makes dozens of tensors. Does "
+        "by SGD with momentum. Every iteration creates dozens of tensors. Does "
         "memory grow?\n\n"
         "It does not. After the first iteration there are gradients, after "
-        "it the optimizer's momentum; from then on every tensor is put where "
-        "one of the iteration before was. (It computes for real, so on a "
-        "small device with memory whatever was asked for.)",
+        "it the optimizer's momentum; from then on every tensor takes the "
+        "place of one from the previous iteration. (The values are computed, "
+        "so this runs on a small device with memory, whatever --device says.)",
     .run = run_training_loop,
 };
 
@@ -126,20 +126,19 @@ static bool run_varying_batches(struct exp *e)
     struct course c;
 
     return loop(e, true, &c) && course_checks(e, &c) &&
-           exp_verdict(e, "Constant as well, once the largest batch has been "
-                          "seen: smaller tensors are put into pieces of the "
-                          "places of larger ones.");
+           exp_verdict(
+               e, "Also constant once the largest batch has been seen: smaller "
+                  "tensors take parts of the blocks of larger ones.");
 }
 
 const struct experiment experiment_varying_batches = {
     .number = 1,
     .name = "varying_batches",
     .title = "the same with batches of varying size",
-    .text =
-        "The last batch of an epoch is often smaller, and sentences are never "
-        "of one length. Does a cache that reuses blocks by their size then "
-        "keep one block for each size it has ever seen? Here each batch has "
-        "another number of rows, 1 to 128, the largest second.\n\n"
-        "Blocks are cut and joined again, so it does not matter.",
+    .text = "The last batch of an epoch is often smaller, and sentences differ "
+            "in length. Does a cache that reuses blocks by their size then "
+            "keep one block for each size it has ever seen? Here each batch "
+            "has a different number of rows, 1 to 128, the largest second.\n\n"
+            "No: blocks are split and merged again.",
     .run = run_varying_batches,
 };

@@ -75,17 +75,17 @@ static bool keep(struct exp *e, lab_tensor **kept, struct growth *g)
 
     if (!exp_open(e, &counting) || !training_begin(e, &t))
         return false;
-    done = exp_step(e, "the model is made") && iterate(e, &t, kept, g);
+    done = exp_step(e, "the model is created") && iterate(e, &t, kept, g);
     training_end(&t);
     return done;
 }
 
 static bool growth_checks(struct exp *e, const struct growth *g)
 {
-    return exp_number(e, "reserved grows at a time by at least", EXP_BYTES,
+    return exp_number(e, "each growth of reserved is at least", EXP_BYTES,
                       2 * MIB, g->min) &&
            exp_number(e, "and by at most", EXP_BYTES, 2 * MIB, g->max) &&
-           exp_number(e, "from one growth to the next there are at least",
+           exp_number(e, "iterations between two growths, at least",
                       EXP_ITERATIONS, SEGMENT_LOSSES, g->shortest) &&
            exp_number(e, "and at most", EXP_ITERATIONS, SEGMENT_LOSSES,
                       g->longest);
@@ -104,11 +104,10 @@ static bool experiment_losses_run(struct exp *e)
         lab_unref(kept[i]);
     free(kept);
     return done &&
-           exp_verdict(e,
-                       "Memory leaks, and slowly: 512 bytes an iteration, "
-                       "which reserved memory shows only every 4096 of them. "
-                       "`losses.append(loss.item())` keeps a number instead "
-                       "of a tensor.");
+           exp_verdict(e, "Memory leaks slowly: 512 bytes per iteration, which "
+                          "reserved memory shows only every 4096 iterations. "
+                          "`losses.append(loss.item())` keeps a number instead "
+                          "of a tensor.");
 }
 
 const struct experiment experiment_keeping_losses = {
@@ -116,13 +115,13 @@ const struct experiment experiment_keeping_losses = {
     .name = "keeping_losses",
     .title = "keeping every loss keeps 512 bytes of device memory",
     .text =
-        "The same loop, but with `losses.append(loss)`: to draw a curve, "
-        "later. A loss is a tensor of 4 bytes on the device, and the least a "
-        "tensor takes there is 512. A segment of small tensors is 2 MiB and "
+        "The same loop, but with `losses.append(loss)`, to plot a curve later. "
+        "A loss is a tensor of 4 bytes on the device, and a tensor takes at "
+        "least 512 bytes there. A segment of small tensors is 2 MiB and "
         "holds 4096 such losses. So allocated memory grows at every "
         "iteration, but what nvidia-smi shows grows by 2 MiB every 4096 "
-        "iterations: long after anyone looks.\n\n"
-        "There are 16384 iterations here, and they are counted only "
-        "(backing=none): nothing depends on the numbers.",
+        "iterations, which is easily overlooked.\n\n"
+        "There are 16384 iterations here, without values (backing=none): "
+        "nothing depends on them.",
     .run = experiment_losses_run,
 };

@@ -34,7 +34,7 @@ static bool rebind_c(struct exp *e)
                       EXP_BYTES, 3 * GIB, m.allocated_peak) &&
            experiment_move_make(e, D) &&
            after(e, "d = zeros(256, 1024, 1024)", 3, 3, 1) &&
-           exp_yes(e, "d lies where the first c lay",
+           exp_yes(e, "d is where the first c was",
                    lab_address(e->t[D]) == old);
 }
 
@@ -51,30 +51,30 @@ static bool experiment_move_run(struct exp *e)
     return exp_to(e, B, LAB_HOST) && after(e, "b = b.to(cpu)", 2, 1, 1) &&
            experiment_move_make(e, C) &&
            after(e, "c = zeros(256, 1024, 1024)", 2, 2, 1) &&
-           exp_yes(e, "c lies where b lay", lab_address(e->t[C]) == b) &&
+           exp_yes(e, "c is where b was", lab_address(e->t[C]) == b) &&
            rebind_c(e) && exp_drop(e, D) && after(e, "del d", 3, 2, 1) &&
            exp_zeros(e, E, LAB_HOST, 3, sizes) &&
            after(e, "e = zeros(256, 1024, 1024, cpu)", 3, 2, 2) &&
            exp_to(e, E, LAB_DEVICE) && after(e, "e = e.to(cuda)", 3, 3, 1) &&
-           exp_verdict(
-               e, "What is freed on the device stays reserved, for the next "
-                  "tensor; rebinding needs room for the old and the new; host "
-                  "memory is released at once.");
+           exp_verdict(e,
+                       "Memory freed on the device stays reserved for the next "
+                       "tensor; rebinding needs room for the old tensor and "
+                       "the new one; host memory is released at once.");
 }
 
 const struct experiment experiment_move_and_reuse = {
     .number = 0,
     .name = "move_and_reuse",
-    .title = "making, moving, overwriting and deleting tensors",
+    .title = "creating, moving, overwriting and deleting tensors",
     .text =
-        "Each tensor here is 1 GiB, on the device unless it says cpu. Watch "
-        "the two figures that people take for one: allocated is what "
-        "living tensors take, reserved is what the process holds from the "
-        "driver, and nvidia-smi shows the second (and the context).\n\n"
-        "When b moves to the host, its place on the device is free but stays "
-        "reserved, and c is put there. c = zeros(...) a second time makes the "
-        "new tensor first and then lets go of the old one, so for a moment "
-        "there must be room for both. `del d` releases nothing to the "
-        "driver. Host memory knows no such cache: it goes back at once.",
+        "Each tensor here is 1 GiB, on the device unless the code says cpu. "
+        "Watch two figures that are often confused: allocated is what live "
+        "tensors take, reserved is what the process holds from the driver, and "
+        "nvidia-smi shows the second (plus the context).\n\n"
+        "When b moves to the host, its memory on the device is free but stays "
+        "reserved, and c is placed there. The second c = zeros(...) creates "
+        "the new tensor first and then frees the old one, so for a moment "
+        "there must be room for both. `del d` releases nothing to the driver. "
+        "Host memory has no such cache: it is returned at once.",
     .run = experiment_move_run,
 };

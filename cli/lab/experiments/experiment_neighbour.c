@@ -103,7 +103,7 @@ bool neighbour_start(struct exp *e, const char *spec, struct neighbour *out)
     int ends[2];
 
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
-        return exp_fail(e, "no socket for a second process: %s",
+        return exp_fail(e, "cannot create a socket for a second process: %s",
                         strerror(errno));
     out->pid = fork();
     if (out->pid == 0) {
@@ -116,7 +116,7 @@ bool neighbour_start(struct exp *e, const char *spec, struct neighbour *out)
     if (out->pid > 0)
         return true;
     close(ends[0]);
-    return exp_fail(e, "no second process: %s", strerror(errno));
+    return exp_fail(e, "cannot start a second process: %s", strerror(errno));
 }
 
 void neighbour_end(struct neighbour *n)
@@ -131,7 +131,7 @@ static bool experiment_neighbour_tell(struct exp *e, struct neighbour *n,
 {
     if (!send_all(n->fd, &command, 1) ||
         !receive_all(n->fd, bytes, sizeof *bytes) || *bytes == NOT_DONE)
-        return exp_fail(e, "the second process does not answer");
+        return exp_fail(e, "the second process does not respond");
     return true;
 }
 

@@ -133,13 +133,14 @@ static bool fragments(struct exp *e)
     lab_memory m;
 
     return exp_open(e, NULL) &&
-           exp_heading(e, "Fragments: five tensors in one segment of 20 MiB, "
-                          "two deleted, and one of 8 MiB that fits into "
-                          "neither hole:") &&
+           exp_heading(
+               e,
+               "Fragments: five tensors in one segment of 20 MiB, "
+               "two deleted, and one of 8 MiB that fits into neither gap:") &&
            holes(e) && exp_memory(e, &m) &&
            exp_try_larder(e, larder_walk(lab_allocator(e->session), NULL,
                                          add_free_bytes, &inside)) &&
-           exp_number(e, "free blocks inside of segments", EXP_BYTES, 20 * MIB,
+           exp_number(e, "free blocks inside segments", EXP_BYTES, 20 * MIB,
                       inside) &&
            exp_number(e, "reserved and not allocated: the same bytes",
                       EXP_BYTES, inside,
@@ -160,32 +161,32 @@ static bool experiment_preallocation_run(struct exp *e)
            exp_heading(e, "The same with the setting preallocate:512MiB:") &&
            exp_open(e, &preallocating) && three_steps(e, &piece) &&
            rounds(e, &cached, &direct) && fragments(e) &&
-           exp_verdict(
-               e,
-               "Nothing is taken beforehand, and only what is needed, to 2 "
-               "MiB. Caching turns %" PRIu64 " driver calls into %" PRIu64
-               ", %.2f ms into %.2f ms. Fragments are free blocks inside "
-               "of segments, which the driver knows nothing of.",
-               direct.allocations + direct.frees,
-               cached.allocations + cached.frees, (double)direct.ns / 1e6,
-               (double)cached.ns / 1e6);
+           exp_verdict(e,
+                       "Nothing is reserved in advance, and then only what is "
+                       "needed, in steps of 2 MiB. Caching turns %" PRIu64
+                       " driver calls into %" PRIu64
+                       ", %.2f ms into %.2f ms. Fragments are free blocks "
+                       "inside segments, which the driver knows nothing of.",
+                       direct.allocations + direct.frees,
+                       cached.allocations + cached.frees,
+                       (double)direct.ns / 1e6, (double)cached.ns / 1e6);
 }
 
 const struct experiment experiment_preallocation = {
     .number = 2,
     .name = "preallocation",
-    .title = "nothing is taken beforehand, and what caching saves",
+    .title = "nothing is reserved in advance, and what caching saves",
     .text =
-        "Does PyTorch take a large piece of memory when it starts? Reserved "
-        "memory says no: 0 before the first tensor, 382 MiB for one of "
-        "400 000 000 bytes (381.5 MiB, rounded up to a multiple of 2 MiB), as "
-        "much when it "
-        "is deleted, 0 after empty_cache(). Accounts that say 512 would be "
-        "right if one piece of that size were taken first; the setting "
-        "preallocate:512MiB does so, and keeps it.\n\n"
-        "Then what caching is for: the number of driver calls, and the time "
-        "they would take by the price table. And where fragments are: not in "
-        "the device's memory, which is paged and has no holes, but inside of "
-        "segments, where neither the driver nor another process gets at them.",
+        "Does PyTorch reserve a large piece of memory when it starts? Reserved "
+        "memory says no: 0 before the first tensor, 382 MiB for one of 400 000 "
+        "000 bytes (381.5 MiB, rounded up to a multiple of 2 MiB), the same "
+        "after it is deleted, 0 after empty_cache(). Sources that say 512 "
+        "would be right if a piece of that size were reserved first; the "
+        "setting preallocate:512MiB does so, and keeps it.\n\n"
+        "Then the purpose of caching: the number of driver calls, and the time "
+        "they would take according to the price table. And where fragmentation "
+        "occurs: not in the device's memory, which is paged, but inside "
+        "segments, whose free blocks neither the driver nor another process "
+        "can use.",
     .run = experiment_preallocation_run,
 };

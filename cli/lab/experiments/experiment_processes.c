@@ -37,7 +37,7 @@ static bool with_cache(struct exp *e, struct neighbour *other)
 
     return exp_heading(e, "Without empty_cache():") && train_once(e) &&
            neighbour_takes_all(e, other, &theirs) &&
-           exp_step(e, "the other takes all it can get") &&
+           exp_step(e, "the other process takes all it can get") &&
            exp_number(e, "the other process gets, beside our cache", EXP_BYTES,
                       1536 * MIB, theirs) &&
            next_gibibyte(e, "our next 1 GiB fits, into the cache") &&
@@ -54,13 +54,13 @@ static bool without_cache(struct exp *e, struct neighbour *other)
            exp_step(e, "empty_cache()") &&
            exp_expect(e, EXP_RESERVED, 3 * GIB) &&
            neighbour_takes_all(e, other, &theirs) &&
-           exp_step(e, "the other takes all it can get") &&
+           exp_step(e, "the other process takes all it can get") &&
            exp_number(e, "the other process gets, after empty_cache()",
                       EXP_BYTES, 3 * GIB, theirs) &&
-           exp_refused(e, "our next 1 GiB is refused", GIB) &&
+           exp_refused(e, "our next request for 1 GiB fails", GIB) &&
            exp_step(e, "t = empty(1 GiB)  # %s", exp_outcome(e)) &&
            exp_drop(e, BACKWARD_Y) &&
-           next_gibibyte(e, "with y gone it fits, into y's place") &&
+           next_gibibyte(e, "with y deleted it fits, into y's memory") &&
            exp_step(e, "del y; t = empty(1 GiB)") &&
            exp_expect(e, EXP_RESERVED, 3 * GIB);
 }
@@ -77,14 +77,14 @@ static bool experiment_processes_run(struct exp *e)
 
     snprintf(name, sizeof name, "lab%ld", (long)getpid());
     if (!exp_spec(e, &theirs, spec))
-        return exp_fail(e, "the device is too long a text");
+        return exp_fail(e, "the device spec is too long");
     if (!neighbour_start(e, spec, &other))
         return false;
     done = exp_open(e, &want) && with_cache(e, &other) &&
            without_cache(e, &other) &&
-           exp_verdict(e, "What empty_cache() releases anyone may take. Our "
-                          "next step, which had its memory in the cache, then "
-                          "fails; kept, it would have fitted.");
+           exp_verdict(e, "Any process may take what empty_cache() releases. "
+                          "Our next step, whose memory was in the cache, then "
+                          "fails; with the cache kept it would have fitted.");
     neighbour_end(&other);
     return done;
 }
@@ -94,13 +94,13 @@ const struct experiment experiment_two_processes = {
     .name = "two_processes",
     .title = "what empty_cache() risks beside another process",
     .text =
-        "Two processes on one device of 6 GiB, the second a real one. After a "
-        "backward pass ours holds 1 GiB that no tensor uses: the place of y's "
-        "gradient. The next step will need it again.\n\n"
-        "First the cache is kept: the other process asks for 512 MiB until it "
-        "is refused, and our next GiB is there all the same. Then "
-        "empty_cache() is called before the other one asks. It gets our GiB, "
-        "and we run out of memory. The error explains itself, and after "
-        "letting go of y the session goes on.",
+        "Two processes share one device of 6 GiB; the second is a real "
+        "process. After a backward pass ours holds 1 GiB that no tensor uses: "
+        "it held y's gradient. The next step will need it again.\n\n"
+        "First the cache is kept: the other process requests 512 MiB at a time "
+        "until a request fails, and our next GiB still fits. Then "
+        "empty_cache() is called before the other process makes its requests. "
+        "It gets our GiB, and we run out of memory. The error message explains "
+        "why, and after y is deleted the session continues.",
     .run = experiment_processes_run,
 };

@@ -25,7 +25,7 @@ static bool make_and_free(struct exp *e, uint64_t address[BLOCKS])
     }
     for (int i = 0; i < BLOCKS; i++)
         exp_drop(e, i);
-    return exp_step(e, "64, 36, 48, 40 MiB made and freed") &&
+    return exp_step(e, "64, 36, 48, 40 MiB created and freed") &&
            exp_expect(e, EXP_RESERVED, 188 * MIB);
 }
 
@@ -34,7 +34,7 @@ static bool ask(struct exp *e, const struct question *q,
 {
     char what[96];
 
-    snprintf(what, sizeof what, "%d MiB are put where the %d MiB were",
+    snprintf(what, sizeof what, "%d MiB are placed where the %d MiB were",
              (int)q->mib, (int)block_mib[q->answer]);
     return exp_bytes(e, BLOCKS, q->mib * MIB) &&
            exp_step(e, "t = empty(%d MiB)", (int)q->mib) &&
@@ -58,7 +58,7 @@ static bool run_best_fit(struct exp *e)
             return false;
     }
     return exp_verdict(e, "The smallest free block that is large enough is "
-                          "taken, whenever it was freed: best fit.");
+                          "reused, no matter when it was freed: best fit.");
 }
 
 const struct experiment experiment_best_fit = {
@@ -66,11 +66,11 @@ const struct experiment experiment_best_fit = {
     .name = "best_fit",
     .title = "which free block is reused: the best fitting, not the oldest",
     .text =
-        "Some accounts say that cached memory is reused first in, first out. "
-        "Four tensors are freed, the largest first. If the oldest were taken, "
-        "every request below would be put where the 64 MiB were; if the "
-        "youngest, where the 40 MiB were whenever it fits. What is taken is "
-        "the smallest that is large enough, and the address tells.",
+        "Some sources say that cached memory is reused first in, first out. "
+        "Four tensors are freed, the largest first. If the oldest block were "
+        "reused, every request below would be placed where the 64 MiB were; if "
+        "the youngest, where the 40 MiB were whenever it fits. The addresses "
+        "show that the smallest block that is large enough is reused.",
     .run = run_best_fit,
 };
 
@@ -87,7 +87,7 @@ static bool make_many(struct exp *e)
         if (!exp_bytes(e, i, kib[i] * KIB))
             return false;
     }
-    return exp_step(e, "12 tensors made");
+    return exp_step(e, "12 tensors created");
 }
 
 /* The remaining ones pin a segment of each kind. */
@@ -119,9 +119,9 @@ static bool run_one_empty_cache(struct exp *e)
         exp_drop(e, i);
     return exp_step(e, "the rest freed") &&
            empty_twice(e, "empty_cache()", 0) &&
-           exp_verdict(e, "One call releases every segment that no tensor "
-                          "lies in; a second one finds nothing. What stays "
-                          "reserved is pinned by tensors that live.");
+           exp_verdict(e, "One call releases every segment without tensors; a "
+                          "second one finds nothing to release. What stays "
+                          "reserved is pinned by live tensors.");
 }
 
 const struct experiment experiment_one_empty_cache = {
@@ -129,9 +129,9 @@ const struct experiment experiment_one_empty_cache = {
     .name = "one_empty_cache",
     .title = "one call of empty_cache() is enough",
     .text =
-        "Programs call empty_cache() two or three times in a row, to be sure. "
-        "It releases whole segments in which nothing lives, all of them, at "
-        "the first call. A segment with one small tensor in it stays, however "
-        "often it is called; and so do tensors that a variable still holds.",
+        "Some programs call empty_cache() two or three times in a row, to be "
+        "sure. The first call releases all segments that contain no tensors. A "
+        "segment with one small tensor in it stays, however often it is "
+        "called; and so do tensors that a variable still refers to.",
     .run = run_one_empty_cache,
 };

@@ -93,7 +93,7 @@ bool exp_open(struct exp *e, const struct exp_device *want)
         snprintf(conf, sizeof conf, "%s%s%s", e->conf,
                  e->conf[0] != '\0' && want->conf != NULL ? "," : "",
                  want->conf != NULL ? want->conf : "") >= (int)sizeof conf)
-        return exp_fail(e, "the device or its settings are too long a text");
+        return exp_fail(e, "the device spec or the settings are too long");
     lab_options_init(&opt);
     opt.device = spec;
     opt.conf = conf;

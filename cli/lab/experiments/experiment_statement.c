@@ -92,8 +92,8 @@ bool exp_refused(struct exp *e, const char *what, uint64_t bytes)
     if (!exp_memory(e, &after))
         return false;
     return exp_yes(e, what, e->refused) &&
-           exp_yes(e, "the error explains itself", explained) &&
-           exp_yes(e, "the session goes on, every tensor as it was",
+           exp_yes(e, "the error explains why", explained) &&
+           exp_yes(e, "the session continues, every tensor unchanged",
                    before.allocated_bytes == after.allocated_bytes &&
                        before.tensors == after.tensors);
 }

@@ -70,7 +70,7 @@ static bool requested_is(struct exp *e, const char *what, uint64_t bytes)
 static bool one_tensor(struct exp *e)
 {
     return exp_open(e, &device) &&
-           exp_refused(e, "5 GiB at once are refused", 5 * GIB) &&
+           exp_refused(e, "a request for 5 GiB fails", 5 * GIB) &&
            exp_step(e, "t = empty(5 GiB)  # %s", exp_outcome(e)) &&
            exp_expect(e, EXP_RESERVED, 0) && exp_bytes(e, T, 4 * GIB) &&
            exp_step(e, "t = empty(4 GiB)") &&
@@ -88,14 +88,12 @@ static bool then_four_bytes(struct exp *e, struct crowd *little)
     return exp_step(e, "then up to 2 Mi of 4 bytes") &&
            exp_expect(e, EXP_ALLOCATED, 4608 * MIB) &&
            exp_expect(e, EXP_RESERVED, 4608 * MIB) &&
-           exp_yes(e, "tensors of 4 bytes are refused in the end",
+           exp_yes(e, "in the end a tensor of 4 bytes fails",
                    r == LARDER_ERR_OUT_OF_MEMORY) &&
-           exp_number(e,
-                      "and those that fitted: what 512 MiB have of 512 "
-                      "bytes",
+           exp_number(e, "number that fitted: units of 512 bytes in 512 MiB",
                       EXP_TENSORS, (uint64_t)MEBI, (uint64_t)little->count) &&
            exp_memory(e, &m) &&
-           exp_number(e, "not allocated of what is reserved", EXP_BYTES, 0,
+           exp_number(e, "reserved but not allocated", EXP_BYTES, 0,
                       m.reserved_bytes - m.allocated_bytes);
 }
 
@@ -109,9 +107,9 @@ static bool unfilled(struct exp *e)
            exp_try(e, crowd_grow(e, &many, 516)) && exp_step(e, FIVE_HUNDRED) &&
            exp_expect(e, EXP_ALLOCATED, 4 * GIB) &&
            exp_expect(e, EXP_RESERVED, 4 * GIB) &&
-           requested_is(e, "asked for, of the 4 GiB (2.0156 GiB)",
+           requested_is(e, "requested, of the 4 GiB (2.0156 GiB)",
                         4 * MIB * 516) &&
-           exp_refused(e, "then 1 GiB is refused", GIB) &&
+           exp_refused(e, "then a request for 1 GiB fails", GIB) &&
            exp_step(e, "then empty(1 GiB)  # %s", exp_outcome(e)) &&
            then_four_bytes(e, &little);
     crowd_drop(&many);
@@ -127,7 +125,7 @@ static bool four_bytes(struct exp *e)
     done = exp_open(e, &device) && crowd_init(e, &many, 8 * MEBI) &&
            exp_try(e, crowd_grow(e, &many, 4)) && exp_step(e, FOUR_BYTES) &&
            exp_expect(e, EXP_ALLOCATED, 4 * GIB) &&
-           requested_is(e, "asked for, of the 4 GiB", 32 * MIB);
+           requested_is(e, "requested, of the 4 GiB", 32 * MIB);
     crowd_drop(&many);
     return done;
 }
@@ -198,9 +196,10 @@ static bool conclude(struct exp *e)
 {
     return exp_verdict(
         e,
-        "512 bytes are the unit: a tensor of 516 takes two of them and one of "
-        "4 takes one. Segments are 2 MiB for up to 1 MiB, 20 MiB for less than "
-        "10, and what does not fill them is reserved all the same. Under the "
+        "The unit is 512 bytes: a tensor of 516 takes two units and one of 4 "
+        "takes one. Segments are 2 MiB for requests of up to 1 MiB, 20 MiB for "
+        "requests of less than 10 MiB, and are reserved whole, even if they "
+        "are not filled. Under the "
         "policy larder the unit is 256: the 4 Mi tensors of 516 bytes take "
         "%" PRIu64 " MiB and the 1 GiB after them %s; 8 Mi of 4 bytes take "
         "%" PRIu64 ", and 2048 of 1 MiB + 4 bytes reserve %" PRIu64 ".",
@@ -221,18 +220,18 @@ static bool experiment_units_run(struct exp *e)
 const struct experiment experiment_units = {
     .number = 4,
     .name = "units",
-    .title = "the smallest units, and what is lost to rounding",
-    .text =
-        "A device with 4.5 GiB free. 5 GiB do not fit, 4 GiB do. But how much "
-        "a tensor takes is not what it asks for: requests are rounded up to "
-        "512 bytes, so 4 Mi tensors of 516 bytes take 4 GiB for 2.0156 GiB "
-        "asked. Then 1 GiB does not fit, and of tensors of 4 bytes only as "
-        "many as the last 512 MiB have units: none is put into the 508 bytes "
-        "that each of the others leaves unfilled.\n\n"
-        "Segments are the second unit. 2 MiB tensors go ten to a segment of "
-        "20 MiB, and 2048 of them need 205, the last one nearly empty. Of "
-        "1 MiB + 4 bytes there go nineteen into one, since 20 do not fit.\n\n"
-        "These tensors are only counted (backing=none): nothing here depends "
-        "on what is in them.",
+    .title = "the smallest units, and the memory lost to rounding",
+    .text = "A device with 4.5 GiB free. 5 GiB do not fit, 4 GiB do. But a "
+            "tensor takes more than it requests: requests are rounded up to "
+            "512 bytes, so 4 Mi tensors of 516 bytes take 4 GiB for 2.0156 GiB "
+            "requested. Then 1 GiB does not fit, and only as many tensors of 4 "
+            "bytes as the last 512 MiB have units: none is placed in the 508 "
+            "bytes that each of the others leaves unused.\n\n"
+            "Segments are the second unit. A segment of 20 MiB holds ten "
+            "tensors of 2 MiB, so 2048 of them need 205 segments, the last one "
+            "nearly empty. Of tensors of 1 MiB + 4 bytes it holds nineteen, "
+            "since 20 do not fit.\n\n"
+            "These tensors have no memory behind them (backing=none): nothing "
+            "here depends on their contents.",
     .run = experiment_units_run,
 };

@@ -98,8 +98,7 @@ def _whole(runner, options, card, snapshot):
     if not told["ran_out"] or "plan" in told:
         return told
     print(
-        "larder run: memory ran out; once more with plenty, to see what is "
-        "needed",
+        "larder run: out of memory; running again on a larger GPU to measure the need",
         file=sys.stderr,
     )
     told = runner.run(ROOMY, quiet=True)

@@ -20,8 +20,8 @@ _TITLES = {
     "checkpoint": "gradient checkpointing of {}",
     "half": "autocast to {}",
     "sgd": "SGD without momentum instead of {}",
-    "adam8bit": "{} with its state in 8 bits (estimated, as bitsandbytes keeps it)",
-    "loader": "half the batch, gradients of two accumulated: the loader's {}",
+    "adam8bit": "{} with 8-bit state (estimated; laid out as in bitsandbytes)",
+    "loader": "half the batch size, gradients accumulated over two steps: the loader's {}",
     "accumulate": "",
 }
 
@@ -66,7 +66,7 @@ def _tries(told, options):
         yield Try(("loader", "accumulate"), None, {}, None)
     else:
         arguments, numbers, what = batch
-        title = f"half the batch, gradients of two accumulated: {what}"
+        title = f"half the batch size, gradients accumulated over two steps: {what}"
         yield Try(("accumulate",), arguments, numbers, title)
 
 
@@ -125,7 +125,7 @@ class Adviser:
 
 def of(runner, options, told, need):
     print(
-        "larder run: again and again, to see what would save memory",
+        "larder run: trying changes that may save memory, one run each",
         file=sys.stderr,
     )
     return Adviser(runner, options, told, need).advise()
@@ -134,9 +134,9 @@ def of(runner, options, told, need):
 def write(out, advice, card):
     out("")
     if not advice:
-        out("of what was tried nothing saves memory")
+        out("none of the changes tried saves memory")
         return
-    out("what would save, found by running the program with it")
+    out("changes that save memory, each measured in a run of its own")
     for one in advice:
         fits = "fits" if verdict.fits(one.need, card) else "does not fit"
         out(

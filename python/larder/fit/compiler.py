@@ -95,8 +95,8 @@ def _leave_out():
         if not said:
             said.append(1)
             print(
-                "larder run: torch.compile is left out: the program runs "
-                "operator by operator",
+                "larder run: torch.compile is skipped: the program runs operator by "
+                "operator",
                 file=sys.stderr,
             )
         return (lambda m: m) if model is None else model

@@ -9,7 +9,7 @@ from larder.fit import programs
 FAKE, STAND_IN = "fake", "stand-in"
 
 _ADVICE = (
-    "pip install torch brings one that works; LARDER_PYTHON names another Python"
+    "pip install torch installs one that works; LARDER_PYTHON names another Python"
 )
 
 
@@ -31,7 +31,7 @@ def torch_build():
         return "unknown", None
     if re.search(r"^hip\b[^=]*=\s*'", text, re.MULTILINE):
         raise EngineError(
-            f"this PyTorch is for ROCm, which nothing here stands in for; {_ADVICE}"
+            f"this PyTorch is built for ROCm, which cannot be simulated; {_ADVICE}"
         )
     found = {
         name: re.search(rf"^{name}\b[^=]*=\s*'([^']*)'", text, re.MULTILINE)
@@ -68,7 +68,7 @@ _LAUNCHER_MODULES = (
 
 def _refuse_launcher(name):
     raise EngineError(
-        f"{name} starts other processes, which --engine fake does not follow: larder "
+        f"{name} starts other processes, which --engine fake cannot follow: larder "
         "run --world-size N SCRIPT runs the first of N; --engine stand-in runs all "
         "(pip install torch, which has CUDA)"
     )
@@ -120,6 +120,6 @@ def check(options, engine):
     for name in ("real_cpu", "on_item"):
         if getattr(options, name):
             raise EngineError(
-                f"--{name.replace('_', '-')} is of --engine fake, and this is "
+                f"--{name.replace('_', '-')} applies to --engine fake only; this is "
                 "--engine stand-in"
             )

@@ -60,7 +60,7 @@ def _device_count_of(functions):
         if does(functions[number], RETURN_ONE)
     ]
     if len(found) < 2:
-        raise ForeignError("its table of devices is not as it is known")
+        raise ForeignError("its table of devices has an unknown layout")
     return found[0]
 
 

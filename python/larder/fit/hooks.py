@@ -75,7 +75,7 @@ def _replace(table, is_one, answer, suffices):
         if suffices():
             return before
         table[number] = before
-    raise ForeignError("its table of hooks is not as it is known")
+    raise ForeignError("its table of hooks has an unknown layout")
 
 
 def _is_no(function):

@@ -26,8 +26,7 @@ class ForeignError(RuntimeError):
 
     def __init__(self, why):
         super().__init__(
-            f"PyTorch {torch.__version__}: {why}; docs/FIT.md names the "
-            "versions that were tried"
+            f"PyTorch {torch.__version__}: {why}; docs/FIT.md lists the tested versions"
         )
 
 

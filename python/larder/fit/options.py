@@ -4,7 +4,7 @@ import argparse
 import sys
 
 _EPILOG = """Exit status: 0 if the program fits, 1 if it does not, 2 for no verdict: it could
-not be begun, failed, or used no GPU.  The program runs under the PyTorch of this
+not be started, failed, or used no GPU.  The program runs under the PyTorch of this
 Python; LARDER_PYTHON names another."""
 
 
@@ -43,7 +43,7 @@ class _Parser(argparse.ArgumentParser):
 def parser():
     p = _Parser(
         prog="larder run",
-        description="Run a program of PyTorch without a GPU and say whether it "
+        description="Run a PyTorch program without a GPU and say whether it "
         "would fit on one.",
         epilog=_EPILOG,
         allow_abbrev=False,
@@ -51,21 +51,21 @@ def parser():
     add = p.add_argument
     gpu = p.add_mutually_exclusive_group().add_argument
     gpu("--device", metavar="SPEC", help="the simulated GPU (sim:24GiB)")
-    gpu("--gpu", metavar="NAME", help="a card of the table, as rtx4090")
+    gpu("--gpu", metavar="NAME", help="a card of the table, such as rtx4090")
     add("--cards", metavar="FILE", help="another table of cards")
     add("--policy", metavar="NAME", default="pytorch", help="pytorch, larder or direct (pytorch)")
     add("--conf", metavar="SETTINGS", default="", help="key:value,… of larder-conf(5)")
-    add("--steps", metavar="N", type=_steps, default=None, help="optimizer steps to run, or all; without this, until they repeat")
-    add("--engine", choices=("stand-in", "fake"), help="the program's own PyTorch on a simulated driver, or fake tensors; without this, what its PyTorch was built for")
-    add("--on-item", choices=("one", "zero", "nan", "error"), help="what a value read from the GPU is (one); engine fake alone")
-    add("--real-cpu", action="store_true", help="compute on the host what tensors of the GPU hold: slower, all values and sizes real")
-    add("--world-size", metavar="N", type=_count, default=None, help="how many processes the program is one of; it is the first")
-    add("--max", metavar="NAME=A..B", help="the largest value of the program's argument --NAME, or of its own number NAME, that fits")
-    add("--advise", choices=("always", "never"), help="whether to find out what would save memory: without this, if it does not fit")
-    add("--snapshot", metavar="FILE", help="write what happened, .pickle or .json")
-    add("--view", metavar="FILE", help="write a page of it, .html")
-    add("--trace", metavar="FILE", help="write the requests, for larder replay")
-    add("--json", action="store_true", help="the report as JSON; --json=FILE: to this file, apart from what the program prints")
+    add("--steps", metavar="N", type=_steps, default=None, help="optimizer steps to run, or all (until two request the same)")
+    add("--engine", choices=("stand-in", "fake"), help="the program's own PyTorch on a simulated driver, or fake tensors (chosen by how its PyTorch was built)")
+    add("--on-item", choices=("one", "zero", "nan", "error"), help="the value that reads from the GPU return (one); engine fake only")
+    add("--real-cpu", action="store_true", help="compute the values of GPU tensors on the host: slower, but all values and sizes are real")
+    add("--world-size", metavar="N", type=_count, default=None, help="number of processes of the job; the program is the first")
+    add("--max", metavar="NAME=A..B", help="find the largest value of the program's argument --NAME, or of its variable NAME, that fits")
+    add("--advise", choices=("always", "never"), help="when to search for changes that save memory (if the program does not fit)")
+    add("--snapshot", metavar="FILE", help="write a memory snapshot, as .pickle or .json")
+    add("--view", metavar="FILE", help="write the snapshot as a page, .html")
+    add("--trace", metavar="FILE", help="write the requests as a trace, for larder replay")
+    add("--json", action="store_true", help="print the report as JSON; --json=FILE: write it to this file, apart from the program's output")
     add("--json-file", metavar="FILE", help=argparse.SUPPRESS)
     add("--text-file", metavar="FILE", help=argparse.SUPPRESS)
     add("-m", dest="module", action="store_true", help="SCRIPT is the name of a module")

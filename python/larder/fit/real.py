@@ -88,8 +88,8 @@ class Real:
         self._said.add(func)
         why = str(error).splitlines()[0].partition(". ")[0]
         print(
-            f"larder run: {func._opname} is not computed on the host, its "
-            f"results are zeros: {why}",
+            f"larder run: {func._opname} is not computed on the host; its results are "
+            f"zeros: {why}",
             file=sys.stderr,
         )
 

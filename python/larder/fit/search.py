@@ -148,8 +148,8 @@ class Search:
     def _must_matter(self, name, low, high):
         if low in self._asked and self._asked[low] == self._asked.get(high):
             raise SearchError(
-                f"--{name} changes nothing: with {low} and with {high} the "
-                "program asks for the same memory"
+                f"--{name} changes nothing: with {low} and with {high} the program "
+                "requests the same memory"
             )
 
     def said(self, value):

@@ -87,7 +87,7 @@ def _write_cures(out, cures):
             said = f"starts, {cure.serving['kv_cache_tokens']:,} tokens in the KV cache"
         out(f"with {name} {cure.value} it {said}")
     if not any(cure.starts for cure in cures):
-        out("nothing that was tried makes it start")
+        out("none of the changes tried makes it start")
 
 
 def write(out, told, said, card, cures, source):
@@ -98,7 +98,7 @@ def write(out, told, said, card, cures, source):
     elif said == verdict.DOES_NOT_FIT:
         out(f"does not fit {of}: the engine does not start")
     else:
-        out("the engine did not start, no verdict")
+        out("no verdict: the engine did not start")
     if plan.error and said != verdict.FITS:
         out(plan.error)
     verdict.engine_line(out, told)
@@ -106,6 +106,6 @@ def write(out, told, said, card, cures, source):
         out("")
         plan.write(out)
         if source:
-            out(f"  what is beyond PyTorch is of the table of cards: {source}")
+            out(f"  memory beyond PyTorch is from the table of cards: {source}")
     if cures is not None:
         _write_cures(out, cures)

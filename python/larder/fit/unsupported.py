@@ -40,12 +40,12 @@ class Unsupported:
         """An error that ends the program: PyTorch's own words may say the same."""
         found = _NO_FAKE.search(str(error))
         if found is not None and found["name"]:
-            self._error(f"{found['name']} has no fake: {_OTHER}")
+            self._error(f"{found['name']} has no fake implementation: {_OTHER}")
 
     def operator(self, func, cause=None):
         lines = str(cause or "").strip().splitlines()
         why = f", and its kernel failed ({lines[0]})" if lines else ""
-        return self._error(f"{func.name()} has no fake{why}: {_OTHER}")
+        return self._error(f"{func.name()} has no fake implementation{why}: {_OTHER}")
 
     def refuse_graph(self, *args, **kwargs):
         raise self._error(f"a CUDA graph cannot be captured here: {_OTHER}")
@@ -58,7 +58,7 @@ class Unsupported:
         if index is None or index <= 0:
             return
         raise self._error(
-            f"cuda:{index} is not there, as --engine fake has one GPU: --engine "
+            f"cuda:{index} does not exist: --engine fake has one GPU; --engine "
             "stand-in --device sim:...,count=N has more (pip install torch, which "
             "has CUDA)"
         )

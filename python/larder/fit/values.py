@@ -101,8 +101,8 @@ class Values(known.Known):
         where = f"{place[0]}:{place[1]}" if place[0] else "in PyTorch"
         if self._on_item == "error":
             raise HostValueError(
-                f"{where}: the program asks for {what}, and nothing is "
-                "computed; --on-item one makes it up"
+                f"{where}: the program reads {what}, which is not computed; "
+                "--on-item one makes it up"
             )
         if len(self.places) <= _SAID:
             print(
@@ -122,7 +122,7 @@ class Values(known.Known):
         both = [self._read(tensor) for tensor in args]
         if all(one is not None for one in both):
             return torch.equal(*both)
-        self._tell("the answer of equal")
+        self._tell("the result of equal")
         return True
 
     def number(self, tensor):
@@ -130,7 +130,7 @@ class Values(known.Known):
         values = self._read(tensor)
         if values is not None:
             return values.item()
-        self._tell("a value of the GPU")
+        self._tell("a value from the GPU")
         return self._made_up(tensor.dtype)
 
     def on_host(self, tensor, dtype=None):

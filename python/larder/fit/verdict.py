@@ -1,11 +1,11 @@
-"""The report of a run, in words."""
+"""The report of a run, as text."""
 
 import os
 
 WIDTH = 11
 _ROWS = 8
-# Kernels of PyTorch's libraries, which are loaded on demand, and other memory
-# that is not counted.
+# An allowance for kernels of PyTorch's libraries, which are loaded on demand, and
+# for other memory that is not counted.
 MARGIN_BYTES = 256 << 20
 
 
@@ -31,8 +31,8 @@ def margin_bytes(card):
 
 
 def whole_bytes(need, card):
-    """The card's memory: the allocator's part, the context, NCCL's part and
-    the margin."""
+    """The memory that the card must have: the allocator's, the context's, NCCL's
+    and the margin."""
     return need + card.context_bytes + card.nccl_bytes + margin_bytes(card)
 
 
@@ -42,7 +42,7 @@ def fits(need, card):
 
 FITS, DOES_NOT_FIT, NO_VERDICT = "fits", "does not fit", "no verdict"
 
-# How runs end that say nothing of what the program needs.
+# Ends of a run that give no evidence of what the program needs.
 _BROKEN = ("failed", "interrupted")
 
 _ENGINES = {
@@ -52,8 +52,8 @@ _ENGINES = {
 
 
 def judge(told, need, card):
-    """What the run shows.  What was asked for and is not there is evidence
-    even if the program failed after it."""
+    """The verdict.  A request that does not fit is evidence even if the program
+    failed after it."""
     if told["ran_out"] or not fits(need, card):
         return DOES_NOT_FIT
     if told["how"] in _BROKEN or not told["requests"]:
@@ -62,7 +62,7 @@ def judge(told, need, card):
 
 
 def scope(told):
-    """How far the evidence goes."""
+    """How far the program was run."""
     return {
         "steps": told["steps"],
         "ended": told["how"] == "ended",
@@ -75,7 +75,7 @@ def _count(steps):
 
 
 def extent(told):
-    """The same, in words."""
+    """The scope, as text."""
     steps = told["steps"]
     if told["how"] == "ended":
         return "to its end" + (f", {_count(steps)}" if steps else "")
@@ -86,17 +86,17 @@ def extent(told):
 def _broken(told):
     """Why there is no verdict."""
     if told["how"] in _BROKEN:
-        return f"{told['how']} after {_count(told['steps'])}, no verdict"
-    return "used no GPU, no verdict"
+        return f"no verdict: {told['how']} after {_count(told['steps'])}"
+    return "no verdict: the program used no GPU"
 
 
 def full_at_step(told, need, card):
-    """The step at which the card is full, if steps go on growing."""
+    """The step at which the card is full, if each step keeps needing more."""
     room = max(0, card.total_bytes - whole_bytes(need, card))
     return told["steps"] + room // told["grows_bytes_per_step"] + 1
 
 
-# Beyond so many steps nobody waits for the card to be full.
+# No program runs for more steps than this.
 _STEPS_THAT_MATTER = 1_000_000
 
 
@@ -146,16 +146,27 @@ def _verdict(out, told, needs, card):
 
 
 def bound(told):
-    """"at most" or "at least" what is told is needed, as values that are not
-    known were assumed; "about" if both; None if it hangs on none."""
+    """How the real need compares with the reported one, since unknown values were
+    assumed: "at most", "at least", or "about" if both; None if no assumption
+    affects it."""
     bounds = {one for _, _, one in told["assumed"] if one}
     return "about" if len(bounds) > 1 else next(iter(bounds), None)
 
 
+# The JSON's words for the assumptions -> the text's.
+_ASSUMPTIONS = {
+    "no infinity, no NaN is found": "no infinities or NaNs occur",
+    "experts are chosen in turn": "experts are selected in turn",
+    "what is generated ends at its length": "generation runs to its maximum length",
+    "all elements of an unknown mask count": "an unknown mask selects every element",
+}
+
+
 def _assumed(out, told):
     for what, place, one in told["assumed"]:
-        needs = f"it needs {one} this" if one else "assumed"
-        out(f"{needs}: {what} ({_place(place) or 'in PyTorch'})")
+        needs = f"{one} this is needed, assuming that" if one else "assumed:"
+        where = _place(place) or "in PyTorch"
+        out(f"{needs} {_ASSUMPTIONS.get(what, what)} ({where})")
 
 
 def engine_line(out, told):
@@ -165,14 +176,14 @@ def engine_line(out, told):
 def _sum(out, needs, card):
     need = needs[0][1]
     out("")
-    out(f"  {size(need):>{WIDTH}}  memory that PyTorch needs to have")
+    out(f"  {size(need):>{WIDTH}}  PyTorch's memory")
     if card.context_bytes:
-        out(f"  {size(card.context_bytes):>{WIDTH}}  the driver's context (the table of cards)")
+        out(f"  {size(card.context_bytes):>{WIDTH}}  driver context (table of cards)")
     if card.nccl_bytes:
-        out(f"  {size(card.nccl_bytes):>{WIDTH}}  NCCL's groups (the table of cards)")
+        out(f"  {size(card.nccl_bytes):>{WIDTH}}  NCCL communicators (table of cards)")
     if margin_bytes(card):
-        out(f"  {size(MARGIN_BYTES):>{WIDTH}}  libraries' kernels (assumed)")
-        out(f"  {size(whole_bytes(need, card)):>{WIDTH}}  together")
+        out(f"  {size(MARGIN_BYTES):>{WIDTH}}  kernels of the libraries (assumed)")
+        out(f"  {size(whole_bytes(need, card)):>{WIDTH}}  total")
     for conf, other in needs[1:]:
         if other < need:
             out(f"  {size(need - other):>{WIDTH}}  less with {conf}")
@@ -181,8 +192,8 @@ def _sum(out, needs, card):
 def _peak(out, told):
     out("")
     if told["world_size"] > 1:
-        out(f"of rank 0 of {told['world_size']}")
-    out(f"peak of what is asked for: {size(told['peak_requested_bytes'])}")
+        out(f"rank 0 of {told['world_size']}")
+    out(f"peak of requested memory: {size(told['peak_requested_bytes'])}")
     for kind, number in told["kinds"]:
         if number > 0:
             out(f"  {size(number):>{WIDTH}}  {kind}")
@@ -192,7 +203,7 @@ def _peak(out, told):
         operator = f" for {peak['operator']}" if peak["operator"] else ""
         inside = f" in {peak['module']}" if peak["module"] and peak["place"] else ""
         out(
-            f"set by {size(peak['bytes'])}{operator} ({peak['phase']})"
+            f"reached with {size(peak['bytes'])}{operator} ({peak['phase']})"
             f"{inside}, {where}, step {peak['step']}"
         )
 
@@ -221,9 +232,9 @@ def _table_of_cards(out, need, cards):
     out("")
     good = [card for card in cards if fits(need, card)]
     bad = [card for card in cards if not fits(need, card)]
-    out("it would fit on: " + (", ".join(card.id for card in good) or "no card of the table"))
+    out("would fit on: " + (", ".join(card.id for card in good) or "no card in the table"))
     if bad:
-        out("and not on: " + ", ".join(card.id for card in bad))
+        out("would not fit on: " + ", ".join(card.id for card in bad))
 
 
 def _made_up(out, told):
@@ -233,12 +244,12 @@ def _made_up(out, told):
         out(f"values made up at {places} (--on-item)")
         return
     first = _place(told["made_up"][0][0])
-    out(f"values read from the GPU at {places}, first at {first}: what kernels")
-    out("would have computed is not there, and what depends on it may differ")
+    out(f"values read from the GPU at {places}, first at {first}: kernels did not")
+    out("compute them, and whatever depends on them may differ on a real GPU")
 
 
 def write(out, told, needs, card, cards):
-    """`needs`: pairs of settings and bytes, the run's own first."""
+    """`needs`: pairs (settings, bytes), those of the run itself first."""
     need = needs[0][1]
     _verdict(out, told, needs, card)
     if told["requests"]:
@@ -249,6 +260,6 @@ def write(out, told, needs, card, cards):
     out("")
     out(f"{told['requests']} requests in {told['seconds']:.1f} s")
     if told["how"] == "steady" and told["repeats"]:
-        out("the last two steps asked for the same")
+        out("the last two steps made the same requests")
     if told["made_up"]:
         _made_up(out, told)

@@ -92,8 +92,7 @@ def check_writable(name, tensor):
         and tensor.is_leaf
     ):
         raise RuntimeError(
-            f"{name}: a leaf that requires grad is being used in an operation "
-            "in place"
+            f"{name}: a leaf that requires grad is being used in an in-place operation"
         )
 
 
@@ -243,7 +242,7 @@ def grad(
     grads = tuple(wrap(h) if h else None for h in found)
     if not allow_unused and any(one is None for one in grads):
         raise RuntimeError(
-            "one of the inputs does not appear to have been used in the graph; "
-            "set allow_unused=True if that is what is meant"
+            "one of the inputs does not appear to have been used in the graph; set "
+            "allow_unused=True if this is intended"
         )
     return grads

@@ -87,7 +87,7 @@ def dtype_of(value):
         return int64
     if isinstance(value, float):
         return default_float[0]
-    raise TypeError(f"{value!r} is no number")
+    raise TypeError(f"{value!r} is not a number")
 
 
 def dtype_code(dtype):
@@ -112,15 +112,15 @@ class Device:
         kind, _, number = str(kind).partition(":")
         if number:
             if index is not None:
-                raise InvalidError("the index is given twice")
+                raise InvalidError("the device index is given twice")
             if not number.isdecimal():
-                raise InvalidError(f"{kind}:{number} names no device")
+                raise InvalidError(f"{kind}:{number} does not name a device")
             index = int(number)
         if kind not in ("cpu", "cuda"):
             raise not_covered(f"device {kind!r}", ["cpu", "cuda"])
         if index not in (None, 0):
             raise InvalidError(
-                f"there is no device {kind}:{index}: the lab has one, {kind}:0"
+                f"there is no device {kind}:{index}: the lab has only {kind}:0"
             )
         self.type = kind
         self.index = index

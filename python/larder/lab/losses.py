@@ -16,7 +16,7 @@ def _reduced(loss, reduction):
         return operations.sum(loss)
     if reduction == "none":
         return loss
-    raise InvalidError(f"reduction is mean, sum or none, not {reduction!r}")
+    raise InvalidError(f"reduction must be mean, sum or none, not {reduction!r}")
 
 
 def _wants(tensor):

@@ -166,7 +166,7 @@ def _nested(data):
     parts = [_nested(part) for part in data]
     sizes = parts[0][0]
     if any(part[0] != sizes for part in parts):
-        raise InvalidError("the lists in a list are not of one length")
+        raise InvalidError("the nested lists differ in length")
     return (len(parts),) + sizes, [v for part in parts for v in part[1]]
 
 

@@ -57,8 +57,8 @@ def batch_norm(
         count = input.numel() // max(input.shape[1], 1)
         if count == 1:
             raise InvalidError(
-                "batch_norm: more than one value for each channel is needed "
-                f"in training, not sizes {list(input.shape)}"
+                "batch_norm: training needs more than one value per channel, not "
+                f"sizes {list(input.shape)}"
             )
         out, mean, rstd = raw.normalize(input, 0, weight, bias, eps)
         if running_mean is not None:

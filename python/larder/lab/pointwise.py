@@ -383,7 +383,7 @@ def masked_fill(input, mask, value):
 
 def fill_diagonal_(self, fill_value, wrap=False):
     if self.ndim != 2 or wrap:
-        raise not_covered("fill_diagonal_ of other than 2 dimensions", ["2"])
+        raise not_covered("fill_diagonal_ of a tensor that does not have 2 dimensions", ["2"])
     from larder.lab.making import eye
 
     mask = eye(*self.shape, device=self.device).to(bool_)

@@ -241,8 +241,7 @@ class Prompt:
 def _greet(device):
     print(
         f"Tensors on a simulated GPU, {device}.\n"
-        "Python, with the lab as torch; 'help' for what there is, Ctrl-D "
-        "ends.\n"
+        "Python, with the lab as torch; 'help' lists commands, Ctrl-D exits.\n"
     )
 
 

@@ -32,7 +32,7 @@ def _parser():
         help="the simulated GPU; default: sim:24GiB,backing=memory",
     )
     add("--policy", metavar="NAME", help="how memory is chosen")
-    add("--conf", metavar="SETTINGS", help="key:value,… of the allocator")
+    add("--conf", metavar="SETTINGS", help="the allocator's settings, key:value,…")
     add(
         "--each-statement",
         action="store_true",
@@ -44,16 +44,16 @@ def _parser():
         help="show a line after every step of an optimizer",
     )
     add("--no-panel", action="store_true", help="show nothing")
-    add("--json", action="store_true", help="show an object a line")
+    add("--json", action="store_true", help="print one JSON object per line")
     add(
         "--snapshot",
         metavar="FILE",
-        help="write the last state of memory, as JSON or (by its ending "
-        ".pickle) as PyTorch does",
+        help="write the final state of memory, as JSON or, for the ending .pickle, "
+        "as PyTorch does",
     )
     add("--width", type=int, default=0, metavar="N", help="columns")
     add("--colour", action="store_true", help="with colours")
-    add("--ascii", action="store_true", help="with bars of ASCII")
+    add("--ascii", action="store_true", help="draw bars in ASCII")
     add("file", metavar="FILE")
     add("arguments", metavar="ARG", nargs=argparse.REMAINDER)
     return parser
@@ -178,8 +178,8 @@ def _mention_fit(options):
     installed."""
     if _has_torch() and not options.no_panel and not options.json:
         print(
-            "larder lab run: PyTorch is installed: `larder run` follows this "
-            "program under it, to the allocation (docs/FIT.md)",
+            "larder lab run: PyTorch is installed: `larder run` runs this program "
+            "under PyTorch itself and follows each allocation (docs/FIT.md)",
             file=sys.stderr,
         )
 

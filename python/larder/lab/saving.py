@@ -98,7 +98,7 @@ class _Careful(pickle.Unpickler):
         if (module, name) not in _SAFE:
             raise pickle.UnpicklingError(
                 f"weights_only: the file has a {module}.{name}; "
-                "weights_only=False loads it, and runs what is in it"
+                "weights_only=False loads it, and executes what it contains"
             )
         return super().find_class(module, name)
 

@@ -36,7 +36,7 @@ class Session:
         if policy is not None:
             parsed = ctypes.c_int()
             if library.larder_policy_parse(policy.encode(), byref(parsed)):
-                raise InvalidError(f"{policy!r} is no policy of the allocator")
+                raise InvalidError(f"{policy!r} is not a policy of the allocator")
             options.policy = parsed
         if conf is not None:
             options.conf = conf.encode()

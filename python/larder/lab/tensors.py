@@ -36,7 +36,7 @@ class Tensor:
         if name.startswith("__"):
             raise AttributeError(f"'Tensor' object has no attribute {name!r}")
         if name == "_h":
-            raise AttributeError("the tensor was never made")
+            raise AttributeError("the tensor has not been created")
         raise not_covered(f"Tensor.{name}", dir(Tensor))
 
     is_sparse = is_quantized = is_meta = False
@@ -171,7 +171,7 @@ class Tensor:
 
     def __index__(self):
         if self.dtype.python is float:
-            raise TypeError("only a whole number can be an index")
+            raise TypeError("only an integer can be an index")
         return self.item()
 
     def __repr__(self):
@@ -273,7 +273,7 @@ class Tensor:
 
     def __deepcopy__(self, memo):
         if not self.is_leaf:
-            raise RuntimeError("only a leaf of the graph can be copied deeply")
+            raise RuntimeError("only a leaf of the graph can be deep-copied")
         source = self.data
         out = c_void_p()
         check(library.lab_clone(source._h, byref(out)))

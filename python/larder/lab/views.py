@@ -138,13 +138,13 @@ def split(input, split_size_or_sections, dim=0):
     length = input.shape[dim]
     if isinstance(sizes, int):
         if sizes < 1:
-            raise InvalidError("split into pieces of no size")
+            raise InvalidError("split into pieces of size 0")
         count = max(1, -(-length // sizes))
         if count == 1 or -(-length // count) == sizes:
             return chunk(input, count, dim)
         sizes = [min(sizes, length - at) for at in range(0, length, sizes)]
     if sum(sizes) != length or min(sizes) < 0:
-        raise InvalidError(f"pieces of {list(sizes)} are not {length} in all")
+        raise InvalidError(f"the sizes {list(sizes)} do not add up to {length}")
     ends = list(itertools.accumulate(sizes))
     dim = dimension(dim, input.ndim)
     return tuple(
@@ -163,7 +163,7 @@ def unbind(input, dim=0):
 
 def iterate(self):
     if self.ndim == 0:
-        raise TypeError("a tensor without dimensions has nothing to go over")
+        raise TypeError("a tensor without dimensions cannot be iterated over")
     return iter(unbind(self))
 
 
@@ -184,7 +184,7 @@ def _slice(input, dim, key):
     length = input.shape[dim]
     start, end, step = key.indices(length)
     if step < 1:
-        raise InvalidError("the step of a slice must be above 0")
+        raise InvalidError("the step of a slice must be positive")
     if (start, end, step) == (0, length, 1):
         return input
     return tensor_from(
@@ -228,7 +228,7 @@ def _spelled_out(key, ndim):
     for part in key:
         if part is Ellipsis:
             if seen:
-                raise IndexError("only one ... can be in an index")
+                raise IndexError("an index can contain only one ...")
             seen = True
             parts += [slice(None)] * (ndim - used)
         else:

@@ -167,18 +167,18 @@ def _quit(prompt, argument):
 
 
 WORDS = {
-    "help": ("[NAME]", "what there is, or about one name", _help),
-    "vars": ("", "the names that were set, and their tensors", _vars),
+    "help": ("[NAME]", "list what there is, or explain one name", _help),
+    "vars": ("", "the names that are set, and their tensors", _vars),
     "memory": ("", "the allocator's summary table", _memory),
     "segments": ("", "a map of the segments and their blocks", _segments),
     "snapshot": (
         "FILE",
-        "write what happened, and what is there, to a file",
+        "write the history and the current state to a file",
         _snapshot,
     ),
-    "device": ("[SPEC]", "begin anew on another device", _device),
-    "reset": ("", "begin anew on this device", _reset),
-    "quit": ("", "end; so does Ctrl-D", _quit),
+    "device": ("[SPEC]", "start again on another device", _device),
+    "reset": ("", "start again on this device", _reset),
+    "quit": ("", "exit; also Ctrl-D", _quit),
 }
 
 _LINE = re.compile(r"\s*([a-z]+)(?:\s+(\S.*?))?\s*")

@@ -21,9 +21,8 @@ from larder._leaving import exit_status
 def _parser():
     parser = argparse.ArgumentParser(
         prog="python3 -m larder.torch",
-        description="Run a program of PyTorch with Larder as its allocator of "
-        "GPU memory.",
-        epilog="Exit status: the program's; 2 if it could not be begun; of "
+        description="Run a PyTorch program with Larder as its GPU memory allocator.",
+        epilog="Exit status: the program's; 2 if it could not be started; of "
         "--compare 0, or 1 if a run failed.",
     )
     add = parser.add_argument
@@ -49,11 +48,11 @@ def _parser():
         help="run it twice, under PyTorch's own allocator and under Larder, "
         "and show peaks, fragmentation and time per iteration",
     )
-    add("--json", action="store_true", help="show the comparison as JSON")
+    add("--json", action="store_true", help="print the comparison as JSON")
     add(
         "--report",
         metavar="FILE",
-        help="write what --compare looks at, of this run, as JSON",
+        help="write what --compare compares, for this run, as JSON",
     )
     add(
         "--native",

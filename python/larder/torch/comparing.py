@@ -40,10 +40,10 @@ _ROWS = (
     ("fragmentation", "fragmentation", _percent),
     ("out of memory", "ooms", _count),
     ("retries", "retries", _count),
-    ("calls of the driver", "device_allocs", _count),
+    ("driver calls", "device_allocs", _count),
     ("iterations", "steps", _count),
     ("time per iteration", "iteration_seconds", _seconds),
-    ("time in all", "seconds", _seconds),
+    ("total time", "seconds", _seconds),
 )
 
 

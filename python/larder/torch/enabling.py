@@ -37,8 +37,8 @@ _kept = None  # PyTorch keeps only the functions' addresses
 def _check_torch():
     if _torch.is_initialized():
         raise RuntimeError(
-            "CUDA is in use already, and PyTorch can change its allocator only "
-            "before: call larder.torch.enable() before anything is put on a "
+            "CUDA is already initialized, and PyTorch can change its allocator only "
+            "before that: call larder.torch.enable() before anything is put on a "
             "GPU, or run the program with python -m larder.torch"
         )
     if not _torch.has_gpu_code():
@@ -59,8 +59,8 @@ def _check_exceptions():
     raises = library.larder_torch_raises()
     if raises == 0:
         raise RuntimeError(
-            "this process has no libstdc++, which a failing allocation needs "
-            "to be told by: tensors without memory would come of it"
+            "this process has no libstdc++, which reports failed allocations: "
+            "tensors without memory would result"
         )
     return raises
 
@@ -90,14 +90,14 @@ def _set_hooks(handle):
     limits.missing.append(
         limits.Unsupported(
             "CUDA graphs",
-            "a graph's memory may be reused under its replay",
+            "a graph's memory may be reused while it is replayed",
             f"PyTorch {torch.__version__} lacks the hooks for pools",
             "a newer PyTorch",
         )
     )
     warnings.warn(
-        "larder.torch: this PyTorch does not say which memory is a CUDA "
-        "graph's: do not capture graphs",
+        "larder.torch: this PyTorch does not say which memory belongs to a CUDA "
+        "graph: do not capture graphs",
         RuntimeWarning,
         stacklevel=3,
     )

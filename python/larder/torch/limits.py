@@ -9,8 +9,7 @@ Unsupported = collections.namedtuple(
 )
 
 _CALLS_CXX = (
-    "the feature asks PyTorch's C++ interface, which answers for its own "
-    "allocator alone"
+    "the feature uses PyTorch's C++ interface, which serves only its own allocator"
 )
 
 _ALWAYS = (
@@ -29,14 +28,14 @@ _ALWAYS = (
     Unsupported(
         "torch.compile(mode='reduce-overhead')",
         "RuntimeError: checkPoolLiveAllocations",
-        "its trees of graphs save and restore the state of PyTorch's own "
+        "CUDA graph trees save and restore the state of PyTorch's own "
         "allocator",
         "another mode, or torch.cuda.graph()",
     ),
     Unsupported(
         "torch.cuda.MemPool() and use_mem_pool()",
         "RuntimeError: createOrIncrefPool (2.6: ensureExistsAndIncrefPool)",
-        "a pool is made within PyTorch's own allocator",
+        "the pool is created inside PyTorch's own allocator",
         "larder.torch.MemPool, without enable()",
     ),
     Unsupported(
@@ -48,7 +47,7 @@ _ALWAYS = (
     Unsupported(
         "the engines nccl2 and nccl-lazy of torch.distributed (2.15)",
         "the process ends: CUDAPluggableAllocator does not yet support snapshot",
-        "their groups ask PyTorch's own allocator for a snapshot",
+        "their process groups take a snapshot from PyTorch's own allocator",
         "nccl, which is the former engine after enable() unless "
         "TORCH_DIST_USE_NCCL2 is set",
     ),
@@ -73,7 +72,7 @@ _ALWAYS = (
     Unsupported(
         "backend:cudaMallocAsync in PYTORCH_CUDA_ALLOC_CONF",
         "enable() refuses the setting",
-        "it asks for another allocator",
+        "it selects another allocator",
         "leave it out",
     ),
     Unsupported(
@@ -88,7 +87,7 @@ _ALWAYS = (
 _UNGATED = Unsupported(
     "moving live memory",
     "a request fails where free memory lies between live allocations",
-    "enable() comes too late to hold back the work that uses them",
+    "enable() comes too late to gate the work that uses the memory",
     "python3 -m larder.torch",
 )
 

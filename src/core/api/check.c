@@ -101,7 +101,7 @@ static larder_result check_place(struct allocator *a, const struct block *b,
         return broken("B1", "the links to the neighbours are wrong", b->addr);
     if (before != NULL && before->state == b->state &&
         (b->state == BLOCK_FREE || b->state == BLOCK_UNMAPPED))
-        return broken("B2", "two neighbours should be one", b->addr);
+        return broken("B2", "two free neighbours are not merged", b->addr);
     return LARDER_OK;
 }
 
@@ -135,7 +135,7 @@ static larder_result check_state(struct allocator *a, const struct block *b)
         if (b->requested == 0 || b->requested > b->bytes)
             return broken("B4", "requested bytes", b->addr);
         if (!live && b->events == 0 && !is_deferred(a, b))
-            return broken("B5", "waits for nothing", b->addr);
+            return broken("B5", "waits for no event", b->addr);
         return check_lent(a, b);
     case BLOCK_UNUSED:
         break;
@@ -273,10 +273,10 @@ static larder_result check_index(const struct heap *heap, uint64_t *count)
     for (const struct block *b = larder__bins_fit(heap->bins, 0); b != NULL;
          b = bins_next(heap->bins, b)) {
         if (b->state != BLOCK_FREE || b->segment->heap != heap)
-            return broken("B3", "a stranger in the index", b->addr);
+            return broken("B3", "a foreign block in the index", b->addr);
         if (!heap->is_stocked && !segment_is_expandable(b->segment) &&
             !block_is_split(b))
-            return broken("B7", "what could be given back", b->addr);
+            return broken("B7", "what could be released", b->addr);
         ++*count;
     }
     return LARDER_OK;
@@ -288,7 +288,7 @@ static larder_result check_unmapped(const struct heap *heap, uint64_t *count)
     for (const struct block *b = tree_at_or_above(heap->unmapped, 0); b != NULL;
          b = tree_at_or_above(heap->unmapped, b->addr + 1)) {
         if (b->state != BLOCK_UNMAPPED || b->segment->heap != heap)
-            return broken("B3", "a stranger among the unmapped", b->addr);
+            return broken("B3", "a foreign block among the unmapped", b->addr);
         ++*count;
     }
     return LARDER_OK;
@@ -308,7 +308,7 @@ static larder_result check_fit(const struct heap *heap, uint64_t *count)
         for (const struct block *b = fit->first[i]; b != NULL; b = b->left) {
             if (b->state != BLOCK_FREE || b->segment->heap != heap ||
                 fit_class(b->bytes) != i)
-                return broken("B3", "a stranger in a free list", b->addr);
+                return broken("B3", "a foreign block in a free list", b->addr);
             ++*count;
         }
     }

@@ -26,8 +26,8 @@ def _note_sglang():
     if _NOTED not in os.environ:
         os.environ[_NOTED] = "sglang"
         print(
-            "larder run: of serving engines only vLLM is followed until it is ready; "
-            "SGLang runs until it ends by itself, and has no plan",
+            "larder run: vLLM is the only serving engine that is ended when ready; "
+            "SGLang runs to its own end, and no plan is printed",
             file=sys.stderr,
         )
 

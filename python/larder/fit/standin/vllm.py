@@ -160,4 +160,4 @@ def _take(size):
         if size:
             runtime.cudaMalloc(ctypes.byref(pointer), ctypes.c_size_t(size))
         return
-    print("larder run: no CUDA runtime to take memory from", file=sys.stderr)
+    print("larder run: no CUDA runtime to allocate from", file=sys.stderr)

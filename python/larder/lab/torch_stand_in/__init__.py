@@ -146,8 +146,8 @@ def compile(model=None, **options):
     if model is None:
         return lambda function: compile(function, **options)
     print(
-        "torch.compile: the lab runs the model as it is; a compiled one "
-        "saves and makes other tensors",
+        "torch.compile: the lab runs the model uncompiled; a compiled model saves "
+        "and creates other tensors",
         file=_sys.stderr,
     )
     return model

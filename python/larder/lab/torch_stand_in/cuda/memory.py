@@ -12,7 +12,7 @@ from larder.lab.kinds import Device
 def _check(device):
     """Check a device argument.  Any way to name the only device is accepted."""
     if device is not None and Device(device).type != "cuda":
-        raise InvalidError(f"{device} is no cuda device")
+        raise InvalidError(f"{device} is not a cuda device")
 
 
 def _figure(field):
@@ -85,7 +85,7 @@ def mem_get_info(device=None):
 def set_per_process_memory_fraction(fraction, device=None):
     _check(device)
     if not isinstance(fraction, (int, float)):
-        raise TypeError(f"a fraction is a number, not {fraction!r}")
+        raise TypeError(f"a fraction must be a number, not {fraction!r}")
     _session().set_memory_fraction(fraction)
 
 

@@ -42,7 +42,7 @@ def _fans(tensor):
     """The number of inputs and outputs of a weight."""
     shape = tensor.shape
     if len(shape) < 2:
-        raise InvalidError("a weight of fewer than 2 dimensions has no fan")
+        raise InvalidError("the fan of a weight with fewer than 2 dimensions is undefined")
     window = 1
     for size in shape[2:]:
         window *= size
@@ -63,7 +63,7 @@ def _gain(nonlinearity, a):
 
 def _kaiming_std(tensor, a, mode, nonlinearity):
     if mode not in ("fan_in", "fan_out"):
-        raise InvalidError(f"mode is fan_in or fan_out, not {mode!r}")
+        raise InvalidError(f"mode must be fan_in or fan_out, not {mode!r}")
     fan_in, fan_out = _fans(tensor)
     fan = fan_in if mode == "fan_in" else fan_out
     return _gain(nonlinearity, a) / math.sqrt(max(fan, 1))

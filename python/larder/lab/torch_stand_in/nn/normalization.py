@@ -179,7 +179,7 @@ class GroupNorm(Module):
         super().__init__()
         if num_channels % num_groups:
             raise InvalidError(
-                f"{num_channels} channels cannot be shared out to "
+                f"{num_channels} channels cannot be divided into "
                 f"{num_groups} groups"
             )
         self.num_groups = num_groups

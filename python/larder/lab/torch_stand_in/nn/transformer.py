@@ -29,7 +29,7 @@ class MultiheadAttention(Module):
         super().__init__()
         if embed_dim % num_heads:
             raise InvalidError(
-                f"{embed_dim} features cannot be shared out to {num_heads} "
+                f"{embed_dim} features cannot be divided into {num_heads} "
                 "heads"
             )
         self.embed_dim = embed_dim

@@ -37,7 +37,7 @@ class Optimizer:
             if isinstance(param, tuple):
                 raise not_covered("parameters with names", ["parameters"])
             if not isinstance(param, Tensor):
-                raise TypeError(f"a parameter is a tensor, not {param!r}")
+                raise TypeError(f"a parameter must be a tensor, not {param!r}")
             if not param.is_leaf:
                 raise InvalidError("a parameter must be a leaf of the graph")
         for name, value in self.defaults.items():
@@ -97,8 +97,7 @@ class Optimizer:
             len(one["params"]) for one in self.param_groups
         ]:
             raise InvalidError(
-                "the state is of other groups of parameters than the "
-                "optimizer's"
+                "the state has other parameter groups than the optimizer"
             )
         _, params = self._numbered()
         for own, saved in zip(self.param_groups, groups):

@@ -18,7 +18,7 @@ class TensorDataset(Dataset):
 
     def __init__(self, *tensors):
         if len({len(one) for one in tensors}) > 1:
-            raise InvalidError("the tensors are not of one length")
+            raise InvalidError("the tensors differ in length")
         self.tensors = tensors
 
     def __getitem__(self, index):
@@ -57,7 +57,7 @@ class ConcatDataset(Dataset):
             if index < len(one):
                 return one[index]
             index -= len(one)
-        raise IndexError("the index is past the last data set")
+        raise IndexError("the index is beyond the last data set")
 
 
 class IterableDataset(Dataset):
@@ -73,7 +73,7 @@ def random_split(dataset, lengths, generator=None):
         for i in range(total - sum(lengths)):
             lengths[i % len(lengths)] += 1
     if sum(lengths) != total:
-        raise InvalidError(f"the parts {list(lengths)} are not {total} in all")
+        raise InvalidError(f"the lengths {list(lengths)} do not add up to {total}")
     indices = iter(randperm(total, generator=generator).tolist())
     return [Subset(dataset, [next(indices) for _ in range(n)]) for n in lengths]
 
@@ -257,7 +257,7 @@ class DataLoader:
         pin_memory_device="",
     ):
         if persistent_workers and not num_workers:
-            raise InvalidError("persistent_workers needs num_workers above 0")
+            raise InvalidError("persistent_workers needs num_workers > 0")
         self.dataset = dataset
         self.batch_size = batch_size
         self.num_workers = num_workers
@@ -280,7 +280,7 @@ class DataLoader:
                 else SequentialSampler(dataset)
             )
         elif shuffle:
-            raise InvalidError("a sampler and shuffle exclude each other")
+            raise InvalidError("sampler and shuffle are mutually exclusive")
         self.sampler = sampler
         if batch_sampler is None and sampler is not None and batch_size:
             batch_sampler = BatchSampler(sampler, batch_size, drop_last)

@@ -78,7 +78,7 @@ def pack_padded_sequence(
         )
     if enforce_sorted and lengths != sorted(lengths, reverse=True):
         raise RuntimeError(
-            "lengths must fall from row to row where enforce_sorted is set"
+            "lengths must be in decreasing order if enforce_sorted is set"
         )
     return PackedSequence(padded[: max(lengths)], lengths)
 

@@ -50,6 +50,10 @@ class Session:
     def _allocator(self):
         return library.lab_allocator(self._open())
 
+    def _ask(self, function, *arguments):
+        """Call a function of the allocator."""
+        check_allocator(function(self._allocator, *arguments))
+
     def _open(self):
         if self.handle is None:
             raise InvalidError("the session is closed")
@@ -95,18 +99,10 @@ class Session:
     def summary(self, abbreviated=False):
         """The table of torch.cuda.memory_summary()."""
         needed = ctypes.c_size_t()
-        allocator = self._allocator
-        check_allocator(
-            library.larder_memory_summary(
-                allocator, abbreviated, None, 0, byref(needed)
-            )
-        )
+        summary = library.larder_memory_summary
+        self._ask(summary, abbreviated, None, 0, byref(needed))
         room = ctypes.create_string_buffer(needed.value + 1)
-        check_allocator(
-            library.larder_memory_summary(
-                allocator, abbreviated, room, len(room), None
-            )
-        )
+        self._ask(summary, abbreviated, room, len(room), None)
         return room.value.decode()
 
     def record(self):
@@ -142,11 +138,7 @@ class Session:
     def write_snapshot(self, path):
         """Write the recorded events, segments and blocks: as JSON if the path
         ends in .json, otherwise as a pickle."""
-        check_allocator(
-            library.larder_snapshot_write(
-                self._allocator, os.fsencode(path), None
-            )
-        )
+        self._ask(library.larder_snapshot_write, os.fsencode(path), None)
 
     def history(self):
         """A snapshot with the recorded events, in PyTorch's format."""
@@ -188,30 +180,24 @@ class Session:
 
     def empty_cache(self):
         """Release cached memory to the device."""
-        check_allocator(library.larder_empty_cache(self._allocator))
+        self._ask(library.larder_empty_cache)
 
     def set_memory_fraction(self, fraction):
         """Limit the memory held to this fraction of the device's."""
-        check_allocator(
-            library.larder_set_memory_fraction(self._allocator, fraction)
-        )
+        self._ask(library.larder_set_memory_fraction, fraction)
 
     def memory_fraction(self):
         fraction = ctypes.c_double()
-        check_allocator(
-            library.larder_memory_fraction(self._allocator, byref(fraction))
-        )
+        self._ask(library.larder_memory_fraction, byref(fraction))
         return fraction.value
 
     def reset_peak(self):
         """Reset the peaks to the current values."""
-        check_allocator(library.larder_stats_reset_peak(self._allocator))
+        self._ask(library.larder_stats_reset_peak)
 
     def reset_accumulated(self):
         """Reset sums and counters to 0."""
-        check_allocator(
-            library.larder_stats_reset_accumulated(self._allocator)
-        )
+        self._ask(library.larder_stats_reset_accumulated)
 
     # Whether operations are recorded for backward.
 

@@ -20,6 +20,11 @@ from larder.torch._plugin import (
 )
 
 
+def _ask(function, device, *arguments):
+    """Call a function of the allocator of a device."""
+    must(function(allocator(_torch.index_of(device)), *arguments))
+
+
 def _fields(stat):
     return {field: getattr(stat, field) for field in FIELDS}
 
@@ -29,11 +34,7 @@ def memory_stats_as_nested_dict(device=None):
         return {}
     stats = Stats()
     library.larder_stats_init_sized(ctypes.byref(stats), ctypes.sizeof(stats))
-    must(
-        library.larder_stats_get(
-            allocator(_torch.index_of(device)), ctypes.byref(stats)
-        )
-    )
+    _ask(library.larder_stats_get, device, ctypes.byref(stats))
     nested = {
         metric: {
             pool: _fields(getattr(getattr(stats, metric), pool))
@@ -96,20 +97,12 @@ def max_memory_cached(device=None):
 
 def reset_peak_memory_stats(device=None):
     if _torch.is_initialized():
-        must(
-            library.larder_stats_reset_peak(
-                allocator(_torch.index_of(device))
-            )
-        )
+        _ask(library.larder_stats_reset_peak, device)
 
 
 def reset_accumulated_memory_stats(device=None):
     if _torch.is_initialized():
-        must(
-            library.larder_stats_reset_accumulated(
-                allocator(_torch.index_of(device))
-            )
-        )
+        _ask(library.larder_stats_reset_accumulated, device)
 
 
 def reset_max_memory_allocated(device=None):
@@ -123,15 +116,17 @@ def reset_max_memory_cached(device=None):
 
 
 def memory_summary(device=None, abbreviated=False):
-    a = allocator(_torch.index_of(device))
     needed = ctypes.c_size_t(1 << 14)
     while True:
         capacity = needed.value + 1
         text = ctypes.create_string_buffer(capacity)
-        must(
-            library.larder_memory_summary(
-                a, bool(abbreviated), text, capacity, ctypes.byref(needed)
-            )
+        _ask(
+            library.larder_memory_summary,
+            device,
+            bool(abbreviated),
+            text,
+            capacity,
+            ctypes.byref(needed),
         )
         if needed.value < capacity:
             return text.value.decode()
@@ -149,20 +144,12 @@ def set_per_process_memory_fraction(fraction, device=None):
         raise ValueError(
             f"Invalid fraction value: {fraction}. Allowed range: 0~1"
         )
-    must(
-        library.larder_set_memory_fraction(
-            allocator(_torch.index_of(device)), fraction
-        )
-    )
+    _ask(library.larder_set_memory_fraction, device, fraction)
 
 
 def get_per_process_memory_fraction(device=None):
     fraction = ctypes.c_double()
-    must(
-        library.larder_memory_fraction(
-            allocator(_torch.index_of(device)), ctypes.byref(fraction)
-        )
-    )
+    _ask(library.larder_memory_fraction, device, ctypes.byref(fraction))
     return fraction.value
 
 

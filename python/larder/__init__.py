@@ -6,11 +6,10 @@ those names, and ``estimate("train.py", gpu="rtx4090")`` is ``larder run``.
 Snapshots are paths, URLs (with fsspec), bytes, open files, or the dict of
 ``torch.cuda.memory._snapshot()``.
 
-``python3 -m larder.record train.py`` runs a program and records it.
-``larder.lab`` has tensors on a simulated GPU; ``larder.torch`` makes the
-allocator PyTorch's own; ``larder.cupy``, ``larder.rmm`` and
-``larder.onnxruntime`` hand it to those; ``larder.preload`` speaks to the preload
-library.
+``python3 -m larder.record train.py`` runs a program and records it. ``larder.lab``
+has tensors on a simulated GPU; ``larder.torch`` makes the allocator PyTorch's own;
+``larder.cupy``, ``larder.rmm`` and ``larder.onnxruntime`` do the same for those
+libraries; ``larder.preload`` controls the preload library.
 
 Only the standard library is needed, and the command and libraries, which come
 with this package.
@@ -35,7 +34,7 @@ if typing.TYPE_CHECKING:
 
     __version__: str
 
-# Each is loaded when it is first asked for: programs that train need none.
+# Each is loaded on first use: programs that only train need none.
 _HOMES = {
     "diff": "_asking",
     "estimate": "_asking",

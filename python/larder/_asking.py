@@ -89,7 +89,7 @@ def tune(
     source, *more, gpu=None, capacity=None, policy=None, conf=None, jobs=None
 ):
     """The settings under which what was recorded fits, or needs least.
-    Arguments as of fit(); without a card, the recorded one."""
+    The arguments are those of fit(); without a card, the recorded one."""
     options = {
         "gpu": gpu,
         "capacity": capacity,
@@ -118,7 +118,7 @@ def replay(
 ):
     """The recording replayed on a simulated GPU, `device` or `gpu`, under
     `policy` and `conf`; `pytorch`: under the rules of this release;
-    `min_capacity`: on the smallest device, too; `repeat`: timed passes."""
+    `min_capacity`: also on the smallest device; `repeat`: timed passes."""
     options = {
         "device": device if gpu is None else f"sim:{gpu}",
         "policy": policy,
@@ -176,8 +176,8 @@ def estimate(
     world_size=None,
     advise=None,
 ):
-    """Whether a program of PyTorch would fit on a card: `larder run`, which
-    runs it here, unchanged, without a GPU.  What it prints is not kept."""
+    """Whether a PyTorch program would fit on a card: `larder run`, which
+    runs it here, unchanged, without a GPU.  Its output is discarded."""
     options = {
         "gpu": gpu,
         "device": device,

@@ -1,4 +1,4 @@
-"""Finds the command `larder` and asks it."""
+"""Finds the command `larder` and runs it."""
 
 import os
 import shutil
@@ -10,10 +10,10 @@ VARIABLE = "LARDER_COMMAND"
 
 
 class Error(RuntimeError):
-    """What the command, or this package, says of a request it cannot answer."""
+    """A request that the command, or this package, cannot answer."""
 
 
-Error.__module__ = "larder"  # where its users know it
+Error.__module__ = "larder"  # the public name
 
 
 def command():
@@ -38,7 +38,7 @@ def command():
 
 
 def _complaint(verb, done):
-    """What the command wrote to stderr, without its own name."""
+    """The command's message on stderr, without the command's name."""
     said = done.stderr.strip()
     prefix = f"larder {verb}: "
     if said.startswith(prefix):
@@ -47,7 +47,7 @@ def _complaint(verb, done):
 
 
 def ask(verb, *words):
-    """What `larder VERB WORD…` prints.  Status 1 is an answer, too: no."""
+    """What `larder VERB WORD…` prints.  Exit status 1 is an answer as well: no."""
     done = subprocess.run(
         [command(), verb, *words],
         stdin=subprocess.DEVNULL,

@@ -1,6 +1,6 @@
-"""A recorded program hands out its snapshot while it runs, to `larder top
---serve`: on an abstract socket, which goes when the process does, and to the
-same user alone (cli/top_recorded.h)."""
+"""A recorded program provides its snapshot to `larder top --serve` while it runs:
+on an abstract socket, which disappears with the process, and only to the same user
+(cli/top_recorded.h)."""
 
 import os
 import socket
@@ -8,10 +8,10 @@ import struct
 import threading
 import time
 
-# Of the program's time, for making snapshots: it waits for them.
+# The fraction of the program's time that may go into snapshots: it waits for them.
 _SHARE = 0.02
 
-# Seconds until the next try, where no connection can be had.
+# Seconds until the next attempt if no connection can be accepted.
 _PAUSE = 0.2
 
 
@@ -23,7 +23,7 @@ def _is_ours(connection):
 
 
 def _end(connection):
-    """A child that was forked meanwhile has it open, too."""
+    """Also closes it for a child that was forked meanwhile."""
     try:
         connection.shutdown(socket.SHUT_WR)
     except OSError:  # the other side has left
@@ -31,7 +31,7 @@ def _end(connection):
 
 
 class Live:
-    """Answers from a thread of its own; make() returns the snapshot's bytes."""
+    """Serves snapshots from its own thread; make() returns a snapshot's bytes."""
 
     def __init__(self, make):
         self._make = make
@@ -52,7 +52,7 @@ class Live:
             with connection:
                 try:
                     self._answer(connection)
-                except Exception:  # one that left, or no snapshot just now
+                except Exception:  # disconnected, or no snapshot yet
                     pass
                 _end(connection)
 
@@ -61,7 +61,7 @@ class Live:
         while self._socket.fileno() >= 0:
             try:
                 return self._socket.accept()[0]
-            except OSError:  # such as no descriptor left, for now
+            except OSError:  # such as being out of descriptors, temporarily
                 time.sleep(_PAUSE)
         return None
 
@@ -74,13 +74,14 @@ class Live:
         connection.sendall(self._said)
 
     def _renew(self):
-        # Of the processor: what this thread waits for is the program.
+        # CPU time: while this thread waits, the program runs.
         begun, is_first = time.thread_time(), self._fresh_until == 0
         self._said = b""
         try:
             self._said = self._make()
-        finally:  # a failure takes its time, too
+        finally:  # a failure takes time as well
             took = time.thread_time() - begun
-            # For the first PyTorch loads what it needs, 0.8 s, once.
+            # The first snapshot makes PyTorch load modules, which takes 0.8 s,
+            # once.
             wait = 0 if is_first else took / _SHARE
             self._fresh_until = time.monotonic() + wait

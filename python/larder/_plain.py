@@ -1,4 +1,4 @@
-"""_plain.py - texts as a terminal may have them, as the command prints them
+"""_plain.py - makes text safe for a terminal, as the command does
 (plain_text.h)."""
 
 _BLANKS = dict.fromkeys(range(9, 14), " ")
@@ -20,6 +20,6 @@ _REPLACED = {
 
 
 def plain(text):
-    """The text without control characters, and without those that turn the
-    direction of what follows."""
+    """The text without control characters, and without those that change the
+    direction of the text after them."""
     return str(text).translate(_REPLACED)

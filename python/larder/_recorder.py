@@ -1,9 +1,9 @@
 """In each process of a program under larder.record: waits for PyTorch, records,
 writes the snapshot and says what is in it.
 
-The program notices nothing: its exit status, its standard output and the
-handlers of signals that it sees are its own, and whatever fails here is told on
-the standard error and left at that.
+The program notices nothing: its exit status, its standard output and the handlers
+of signals that it sees are its own, and a failure here is only reported on the
+standard error.
 """
 
 import atexit
@@ -22,7 +22,7 @@ from larder._after_import import after_import
 # Set by the process that has CUDA, for those that it starts.
 _OWNER = "LARDER_RECORD_OWNER"
 
-# How launchers tell a process its number, and how many there are.
+# How launchers pass a process its rank and the world size.
 _RANKS = (
     ("RANK", "WORLD_SIZE"),
     ("SLURM_PROCID", "SLURM_NTASKS"),
@@ -47,7 +47,7 @@ def _say(text):
 
 
 def _harmless(function):
-    """Whatever goes wrong is told, and the program goes on."""
+    """Reports any failure and lets the program continue."""
 
     @functools.wraps(function)
     def guarded(*args):
@@ -62,7 +62,7 @@ def _harmless(function):
 
 
 def _rank():
-    """The number of this process among several, or None."""
+    """The rank of this process, or None."""
     distributed = sys.modules.get("torch.distributed")
     if distributed is not None and distributed.is_available():
         if distributed.is_initialized():
@@ -87,7 +87,7 @@ class Recorder:
     def __init__(self, settings):
         self._settings = settings
         self._heard = (signal.SIGTERM, settings["signal"])
-        self._handler = self._signalled  # one object, to be known by
+        self._handler = self._signalled  # a single object, so that it can be identified
         self._getsignal = signal.getsignal
         self._reset()
         after_import("torch", self._torch_is_here)
@@ -114,12 +114,12 @@ class Recorder:
             return
         atexit.register(self._finish)
         os.register_at_fork(after_in_child=self._forked)
-        # Children of multiprocessing end without atexit's functions.
+        # Children of multiprocessing exit without running atexit's functions.
         from multiprocessing import util
 
         util.register_after_fork(self, Recorder._finish_with_the_child)
         self._listen()
-        # CUDA is begun by the program, if it is.
+        # Only the program initializes CUDA, if anything does.
         torch.cuda._lazy_call(self._begin)
 
     @_harmless
@@ -151,7 +151,7 @@ class Recorder:
 
         try:
             self._live = Live(self._snapshot)
-        except OSError as error:  # somebody has its name
+        except OSError as error:  # the name is taken
             _say(f"it is not shown as it runs: {error}")
             return
         _say(f"`larder top --serve` shows process {os.getpid()} as it runs")
@@ -163,14 +163,15 @@ class Recorder:
         return pickle.dumps(torch.cuda.memory._snapshot(), protocol=4)
 
     def _claim(self):
-        """The name of the file is this process's, unless one that started it
-        has CUDA, too."""
+        """Claim the file's name for this process, unless the process that started
+        it uses CUDA as well."""
         owner = os.environ.setdefault(_OWNER, str(os.getpid()))
         self._is_first = owner == str(os.getpid())
 
     @_harmless
     def _forked(self):
-        """In a child: CUDA that was begun before cannot be used here."""
+        """In a forked child: CUDA that was initialized before the fork cannot be
+        used."""
         begun, live = self._is_recording, self._live
         self._reset()
         if live is not None:
@@ -199,8 +200,8 @@ class Recorder:
         self._hide("getsignal")
 
     def _hide(self, name):
-        """To the program a signal of ours has no handler: some set theirs only
-        then."""
+        """Hides our signal handler from the program: some set theirs only if there
+        is none."""
         original = getattr(signal, name)
 
         @functools.wraps(original)
@@ -250,14 +251,15 @@ class Recorder:
 
     @_harmless
     def _ran_out(self, *_):
-        """Called by PyTorch where memory runs out, caught or not."""
+        """Called by PyTorch when memory runs out, whether or not the error is
+        caught."""
         self._ooms += 1
         if self._ooms == 1:
             self._write()
 
     def _died_of_it(self):
-        """Whether another failed request than the first, which was caught,
-        ended the program."""
+        """Whether the program ended by a later failed request than the first one,
+        which was caught."""
         if self._ooms < 2:
             return False
         last = getattr(sys, "last_value", None)
@@ -271,7 +273,7 @@ class Recorder:
         always = self._settings["always"]
         if (always and not self._ooms) or self._died_of_it():
             self._write()
-        # Of many ranks the first speaks, and those that ran out of memory.
+        # Of many ranks only the first prints, and those that ran out of memory.
         if not self._ooms and _rank():
             return
         if self._written is not None:

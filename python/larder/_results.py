@@ -1,6 +1,6 @@
-"""What the command answers, as objects: each field is one of its JSON, by the
-same name.  Bytes are counted as in larder-report(1), larder-tune(1),
-larder-replay(1) and docs/FIT.md."""
+"""The command's answers as objects: each field is one of its JSON, by the same
+name.  Bytes are counted as in larder-report(1), larder-tune(1), larder-replay(1)
+and docs/FIT.md."""
 
 import html
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from larder._typed import read
 class Result:
     """An answer of the command: str() of it is the command's own text."""
 
-    _asked = None  # what was asked, and can be asked again for the text
+    _asked = None  # the question, which can be asked again for the text
     _said = None
 
     @classmethod
@@ -24,7 +24,7 @@ class Result:
 
     @property
     def json(self):
-        """The JSON it was made of, as a dict."""
+        """The JSON that it was made from, as a dict."""
         return self._said
 
     def __str__(self):
@@ -40,13 +40,14 @@ class Result:
         return f"<pre>{html.escape(str(self))}</pre>"
 
     def __reduce__(self):
-        # The sources may be temporary: what is sent elsewhere has its text.
+        # The sources may be temporary: an object sent to another process carries
+        # its text.
         return _unpickled, (type(self), self._said, str(self))
 
 
 class Told:
-    """In the place of a question that is not asked again: a run is not
-    repeated, and another process has no sources."""
+    """Replaces a question that cannot be asked again: a run is not repeated, and
+    another process does not have the sources."""
 
     def __init__(self, text):
         self._text = text
@@ -62,7 +63,7 @@ def _unpickled(kind, said, text):
     return kind._of(said, Told(text))
 
 
-# A notebook keeps what it shows: larger pages are better files of their own.
+# A notebook stores what it shows: larger pages should be separate files.
 _INLINE_MAX = 4 << 20
 
 
@@ -79,7 +80,7 @@ class _Shown(Result):
         page = self.page
         if page is None or len(page) > _INLINE_MAX:
             return super()._repr_html_()
-        # A sandbox of its own: nothing in it reaches the notebook.
+        # A separate sandbox: nothing in it can access the notebook.
         return (
             '<iframe sandbox="allow-scripts" width="100%" height="720" '
             f'style="border:0" srcdoc="{html.escape(page)}"></iframe>'

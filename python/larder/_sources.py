@@ -39,8 +39,8 @@ def _files_at(url):
 
 
 class Sources:
-    """Paths of all sources, in order.  What was no file of this machine is in
-    a temporary folder, which lives as long as this object."""
+    """Paths of all sources, in order.  Sources that are not local files are in a
+    temporary folder, which lives as long as this object."""
 
     def __init__(self, sources):
         self.paths = []
@@ -49,7 +49,7 @@ class Sources:
             self._add(source)
 
     def shown(self, text):
-        """The text with the names that the sources have for their owner."""
+        """The text with the sources' names as the caller gave them."""
         if self._folder is None:
             return text
         return text.replace(self._folder + os.sep, "")
@@ -59,7 +59,7 @@ class Sources:
             for file in _files_at(source):
                 self._keep_file(file)
         elif isinstance(source, (str, os.PathLike)):
-            # Never taken for an option, nor for the standard input.
+            # Never mistaken for an option, nor for the standard input.
             path = os.fspath(source)
             self.paths.append(f".{os.sep}{path}" if path[:1] == "-" else path)
         elif isinstance(source, (bytes, bytearray, memoryview)):

@@ -1,4 +1,4 @@
-"""Frozen dataclasses made of JSON, checked against their annotations."""
+"""Frozen dataclasses made from JSON, checked against their annotations."""
 
 import dataclasses
 import functools
@@ -43,8 +43,8 @@ def _scalar(kind, value, where):
 
 
 def read(kind, value, where=""):
-    """`value`, parsed from JSON, as what the annotation `kind` says.  Keys that
-    a dataclass does not have are left out: a newer command may have them."""
+    """Convert `value`, parsed from JSON, to the annotated type `kind`.  Keys that a
+    dataclass does not have are ignored: a newer command may have them."""
     origin, inside = typing.get_origin(kind), typing.get_args(kind)
     if kind is typing.Any:
         return value

@@ -1,10 +1,8 @@
 """python3 -m larder.fleet [--address ADDRESS] FILE|URL…
 
-`larder report` of the ranks of one job where they outgrow a machine: each
-snapshot is read by a task of Ray, near it or not, by fsspec; what a task sends
-back are the few figures of a rank, and nothing else travels.  A task whose
-worker is lost is done again by another.
-"""
+`larder report` of the ranks of one job if they are too large for one machine: each
+snapshot is read by a Ray task, through fsspec; a task returns only the few figures
+of a rank. If its worker is lost, the task is repeated by another. """
 
 import argparse
 import json
@@ -16,7 +14,7 @@ from larder._command import Error, ask
 from larder._files import NewFile
 from larder._sources import Sources, urls_of
 
-# How often a task is begun again after its worker was lost.
+# How often a task is retried after its worker was lost.
 _RETRIES = 10
 
 
@@ -37,7 +35,7 @@ def _parser():
 
 
 def ranks_of(url):
-    """The ranks in a snapshot, each with the name it was asked for by, or why it
+    """The ranks in a snapshot, each with the requested name, or the reason why it
     could not be read."""
     try:
         sources = Sources([url])
@@ -65,7 +63,8 @@ def verdict_of(url, device):
 
 
 class _Cluster:
-    """Runs functions as tasks; one that is there already is used, and kept."""
+    """Runs functions as tasks; a cluster that is running already is used, and
+    kept."""
 
     def __init__(self, address):
         import ray
@@ -91,7 +90,7 @@ class _Cluster:
 
 
 def _command_on(ranks, *words):
-    """What `larder report` makes of the ranks."""
+    """The output of `larder report` for the ranks."""
     with tempfile.TemporaryDirectory(prefix="larder-") as folder:
         path = os.path.join(folder, "ranks.json")
         with NewFile(path, "w", encoding="utf-8") as file:

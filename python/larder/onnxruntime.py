@@ -4,8 +4,8 @@
     session = onnxruntime.InferenceSession(
         "model.onnx", providers=[("CUDAExecutionProvider", options)])
 
-Each session has an allocator of its own: what one frees is reused at once,
-in the order of the one stream it computes on."""
+Each session has an allocator of its own: memory that it frees is reused at once, in
+the order of the single stream it computes on."""
 
 import ctypes
 

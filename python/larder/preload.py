@@ -1,9 +1,9 @@
-"""The preload library that this process runs on, if it was started so:
+"""The preload library of this process, if it was started like this:
 
     LD_PRELOAD=liblarder_preload.so LARDER_PRELOAD=cache,pause python3 ...
 
     import larder.preload
-    larder.preload.pause()      # the GPU's memory is others' meanwhile
+    larder.preload.pause()      # others can use the GPU's memory
     larder.preload.resume()
 """
 

@@ -1,12 +1,11 @@
 """@pytest.mark.limit_gpu_memory("8 GiB"): a test fails if more of a GPU's memory
-than this is in use at any moment of it, and says who held it.
+than this is in use at any moment of it, and reports who held it.
 
-Without a GPU the test runs in a process of its own on a simulated one, where
-all requests for memory are those of a real one and nothing is computed.  There
-too much memory is a failure, as it would be on a GPU, and a test that passes
-passes; one that fails for another reason, as by a value that was not computed,
-is skipped: its memory is known only as far as it went.
-"""
+Without a GPU the test runs in a process of its own on a simulated one, which makes
+the same memory requests as on a real one and computes nothing. Exceeding the limit
+there is a failure, as it would be on a GPU, and a test that passes counts as
+passed; one that fails for another reason, such as a value that was not computed, is
+skipped, because its memory is known only up to that point. """
 
 import json
 import os
@@ -25,7 +24,7 @@ _UNITS = {"": 0, "k": 10, "m": 20, "g": 30, "t": 40}
 
 _OUT_OF_MEMORY = "OutOfMemoryError"
 
-# Large enough for what is over any limit to be measured.
+# Large enough to measure memory beyond any limit.
 _CARD_BYTES = 80 << 30
 
 # Events that are kept, to say who held the memory.
@@ -96,7 +95,8 @@ class _Measure:
             self._cuda.reset_peak_memory_stats(device)
 
     def end(self):
-        """The peak of the fullest device, and who held it if that is too much."""
+        """The peak of the fullest device, and who held it if it exceeds the
+        limit."""
         self._is_open = False
         if not self._is_recording:
             return 0, ""
@@ -158,7 +158,7 @@ def pytest_runtest_makereport(item, call):
 
 
 def pytest_runtest_teardown(item):
-    """Where the test's body was not reached."""
+    """For a test whose body was not reached."""
     measure = item.stash.get(_measure, None)
     if measure is not None and measure._is_open:
         measure.end()
@@ -180,8 +180,8 @@ def pytest_runtest_logreport(report):
 
 
 def _why_not():
-    """Why there is nothing to run on, None if there is a GPU, "" if one has to
-    be simulated."""
+    """Why the test cannot run; None if there is a GPU, "" if one has to be
+    simulated."""
     try:
         import torch
     except ImportError:
@@ -231,7 +231,7 @@ def _run_simulated(item, limit, path):
 
 
 def _needs_naming(config):
-    """Whether it is no plugin by its entry point here."""
+    """Whether the plugin is not installed as an entry point."""
     return not any(
         plugin.__name__ == __name__
         for plugin, _ in config.pluginmanager.list_plugin_distinfo()

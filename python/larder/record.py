@@ -1,8 +1,8 @@
 """python3 -m larder.record [options] PROGRAM [ARG…]
 
-Runs a program of PyTorch, unchanged, and records what it does with GPU memory:
-a snapshot is written where memory runs out, on a signal, or at the end, and the
-first lines of `larder report` say what is in it.
+Runs a PyTorch program, unchanged, and records its GPU memory: a snapshot is
+written when memory runs out, on a signal, or at the end, and the first lines of
+`larder report` summarize it.
 """
 
 import argparse
@@ -16,7 +16,7 @@ from larder.fit import programs
 
 _HOOK = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_hook")
 
-# What 100 steps of a training with 2000 events in each leave; 20 MB on disk.
+# Enough for 100 training steps of 2000 events each; 20 MB on disk.
 _ENTRIES = 200_000
 
 
@@ -95,7 +95,7 @@ def _refuse(why):
 
 
 def _why_not(options, kind, path):
-    """Why it cannot be begun, or None."""
+    """Why it cannot be started, or None."""
     if kind == programs.NOTEBOOK:
         return f"{options.script}: a notebook; expected a program"
     if kind == programs.SCRIPT and not os.path.exists(options.script):

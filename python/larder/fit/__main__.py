@@ -21,7 +21,7 @@ _DEFAULT_DEVICE = "sim:24GiB"
 _STATUSES = {
     verdict.FITS: 0, verdict.DOES_NOT_FIT: 1, verdict.NO_VERDICT: 2,
 }
-# As of a program that ended by Ctrl-C.
+# The status of a program that was ended by Ctrl-C.
 _INTERRUPTED = 128 + signal.SIGINT
 
 
@@ -35,7 +35,7 @@ def _say(line, file=None):
 
 
 def _tell(options, told):
-    """The report as JSON, to where it was asked for."""
+    """Write the report as JSON to the requested place."""
     if options.json_file is None:
         print(json.dumps(told))
         return
@@ -186,7 +186,8 @@ def _report(runner, options, card, cards):
 
 
 def _report_serving(runner, options, card, told, snapshot):
-    """A serving engine takes what it is given: that it starts is the verdict."""
+    """A serving engine uses all memory that it is given, so the verdict is whether
+    it starts."""
     _write_files(told, options, snapshot)
     said = serving_report.judge(told)
     cures = None
@@ -229,7 +230,7 @@ def _search(runner, options, card, engine):
 
 
 def _stop(number, frame):
-    """End what was started, remove what is temporary."""
+    """End the started processes and remove temporary files."""
     raise SystemExit(128 + number)
 
 
@@ -260,7 +261,7 @@ def main(words=None):
         sys.stdout.flush()
         return status
     except BrokenPipeError:
-        # Nobody reads on; what is left must not be tried again at the end.
+        # The reader is gone; buffered output must not be written again at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 128 + signal.SIGPIPE
     except Failed as failed:

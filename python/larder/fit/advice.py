@@ -78,8 +78,8 @@ class Adviser:
         self._need = need
 
     def _steps(self):
-        """As many steps as were seen without the change: else what each step
-        adds would be counted as the change's."""
+        """As many steps as were seen without the change: otherwise memory that each
+        step adds would be attributed to the change."""
         return 0 if self._told["how"] == "ended" else self._told["steps"] or None
 
     def _run(self, one):

@@ -1,4 +1,4 @@
-"""What is assumed of values that are not known, as a person would choose."""
+"""Assumptions about unknown values, chosen as a person would."""
 
 import math
 
@@ -9,10 +9,10 @@ BALANCE = "experts are chosen in turn"
 LENGTH = "what is generated ends at its length"
 ALL_COUNT = "all elements of an unknown mask count"
 
-# What that makes of the memory that is told.
+# How the real need compares with the reported one under each assumption.
 BOUNDS = {BALANCE: "at least", LENGTH: "at most", ALL_COUNT: "at most"}
 
-# More than so many are words, fewer are experts or classes.
+# A choice among more than this is of a token; among fewer, of experts or classes.
 _MOST_EXPERTS = 1024
 
 
@@ -25,7 +25,7 @@ def _holds(args, made):
 
 
 def _equal(args, made):
-    """`x == x`, `x == inf`: how PyTorch asks whether all is finite."""
+    """`x == x`, `x == inf`: how PyTorch checks whether all values are finite."""
     if args[0] is args[1]:
         return _holds(args, made)
     return _zeros(args, made) if _is_infinity(args[1]) else ([None], None)
@@ -42,8 +42,8 @@ def _is_infinity(value):
 
 
 def _choice(indices, count):
-    """Indices below `count`: experts in turn; a word from the middle of the
-    vocabulary, where no model ends a text."""
+    """Indices below `count`: experts in turn; a token from the middle of the
+    vocabulary, where no model has its end token."""
     if count > _MOST_EXPERTS:
         return torch.full((), count // 2).expand(indices.shape), LENGTH
     numbers = torch.arange(indices.numel()) % max(1, count)
@@ -84,12 +84,12 @@ RULES = {
     "multinomial": _multinomial,
 }
 
-# operator -> the arguments that it leaves as they are, if it finds no infinity
+# operator -> the arguments that it leaves unchanged if it finds no infinity
 KEPT = {"_amp_foreach_non_finite_check_and_unscale_": (1, 2)}
 
 
 def counting(name, tensor):
-    """An unknown tensor in the place of which all is counted."""
+    """A host tensor that stands for an unknown one, with every element selected."""
     if tensor.dtype == torch.bool or name == "repeat_interleave":
         return torch.ones(tensor.shape, dtype=tensor.dtype)
     if tensor.dtype.is_floating_point:
@@ -121,7 +121,7 @@ def _nms(boxes, *rest):
     return torch.arange(len(boxes), device=boxes.device)
 
 
-# Operators that choose among what they are given: all of it is chosen.
+# Operators that select among their inputs: all are selected.
 ALL_CHOSEN = {
     "nms": _nms, "_unique2": _unique, "unique_consecutive": _unique_consecutive,
     "unique_dim": _unique_dim,

@@ -107,13 +107,13 @@ def read(path=None):
 
 
 def serving_bytes(path=None):
-    """Pairs: from how many cards on, and what a serving engine's libraries take
-    of each.  Raises CardError."""
+    """Pairs: the smallest number of cards, and the bytes that a serving engine's
+    libraries take on each.  Raises CardError."""
     return sorted(_group(*row) for row in _of_kind(path, _SERVING))
 
 
 def serving_source(count, path=None):
-    """Where that comes from for so many cards."""
+    """The source of that number for this many cards."""
     rows = [(_group(*row)[0], row[2]) for row in _of_kind(path, _SERVING)]
     known = [row for fewest, row in sorted(rows) if fewest <= count]
     return known[-1].rstrip("\n").split("\t")[-1] if known else ""
@@ -136,7 +136,7 @@ def with_groups(card, taken):
 
 
 def _key(name):
-    """A name in one form, as the library has it (src/device/sim_card.c)."""
+    """A name in canonical form, as in the library (src/device/sim_card.c)."""
     key = re.sub(r"[ _-]", "", name.lower())
     key = re.sub(r"^(nvidia)?(tesla)?(geforce)?(rtx)?", "", key)
     return re.sub(r"(?<=\d)gb$", "", key)

@@ -1,5 +1,5 @@
-"""Runs a script with other numbers at its top level, or a notebook, in the
-place of Python itself: python3 -m larder.fit.changed SETTINGS"""
+"""Runs a script with other numbers at its top level, or a notebook, in place of the
+Python interpreter: python3 -m larder.fit.changed SETTINGS"""
 
 import json
 import os

@@ -12,8 +12,8 @@ FLASH, EFFICIENT, MATH, CUDNN = "flash", "efficient", "math", "cuDNN"
 
 _HALF = (torch.float16, torch.bfloat16)
 
-# Those of no gradient formula whose parts make memory of their own: fake
-# tensors would show the result alone.
+# Operators without a gradient formula whose parts allocate memory: fake tensors
+# would show only the result.
 _OF_PARTS = {
     aten._euclidean_dist.default,
     aten._safe_softmax.default,
@@ -24,7 +24,7 @@ _OF_PARTS = {
     aten.soft_margin_loss.default,
 }
 
-# What is composed here: operator -> function.
+# The operators composed here: operator -> function.
 OWN = {}
 
 _library = None
@@ -48,7 +48,8 @@ def parts_of(func):
 
 
 def _alike(q, k, v, groups):
-    """Whether batches are the same, and heads, unless keys have fewer."""
+    """Whether the batch sizes are equal, and the numbers of heads, unless keys have
+    fewer."""
     heads = groups or q.shape[1] == k.shape[1] == v.shape[1]
     return q.dim() == 4 and q.shape[0] == k.shape[0] == v.shape[0] and heads
 
@@ -58,7 +59,7 @@ def _wants_gradient(*tensors):
 
 
 def _is_too_wide(q, k, v, dropout, capability):
-    """For backward in the shared memory of these."""
+    """Whether backward does not fit in these GPUs' shared memory."""
     size = q.shape[-1]
     return (
         capability in ((8, 6), (8, 9), (12, 0), (12, 1))
@@ -125,7 +126,7 @@ def _cudnn_fits(q, k, v, mask, dropout, causal, enable_gqa, capability):
     )
 
 
-# By PyTorch's numbers; mathematics is always possible.
+# By PyTorch's numbers; the math implementation is always possible.
 _WAYS = {1: (FLASH, _flash_fits), 2: (EFFICIENT, _efficient_fits), 3: (CUDNN, _cudnn_fits)}
 
 
@@ -158,7 +159,7 @@ def _flash(q, k, v, dropout, causal, scale):
 
 
 def _numbers(mask, q):
-    """The mask as numbers that are added."""
+    """The mask as an additive bias."""
     if mask is None or mask.dtype != torch.bool:
         return mask
     never = torch.full((), -math.inf, dtype=q.dtype, device=mask.device)
@@ -313,7 +314,7 @@ def _encoder(attention):
 
 
 def put(library, name, function):
-    """Compose an operator here, with gradients and without."""
+    """Register the composition of an operator, with and without gradients."""
     for key in ("AutogradCUDA", "CUDA"):
         library.impl(name, function, key)
     packet, _, overload = name.partition(".")

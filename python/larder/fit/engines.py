@@ -1,4 +1,4 @@
-"""The engines of `larder run`, and which a program gets."""
+"""The engines of `larder run`, and the choice between them."""
 
 import importlib.util
 import os
@@ -14,7 +14,7 @@ _ADVICE = (
 
 
 class EngineError(ValueError):
-    """No engine can run the program: says what to do."""
+    """No engine can run the program; the message says what to do."""
 
 
 def torch_build():
@@ -59,7 +59,7 @@ def _has_no_torch():
     return EngineError(f"this Python has no PyTorch; {_ADVICE}")
 
 
-# What starts programs of PyTorch in other processes.
+# Commands that start PyTorch programs in other processes.
 _LAUNCHERS = ("torchrun", "accelerate", "deepspeed")
 _LAUNCHER_MODULES = (
     "torch.distributed.run", "torch.distributed.launch", "accelerate.commands.launch",
@@ -75,7 +75,7 @@ def _refuse_launcher(name):
 
 
 def _check_command(options):
-    """What launchers start has no GPU with a CPU-only PyTorch."""
+    """Programs started by a launcher have no GPU with a CPU-only PyTorch."""
     name = os.path.basename(options.script)
     build = torch_build() if name in _LAUNCHERS and options.engine is None else None
     if build is not None and build[1] is None:
@@ -105,7 +105,7 @@ def of(options, kind):
         return asked
     if build[1] is None:
         return FAKE
-    # What only fake tensors have.
+    # Options that only fake tensors support.
     if options.real_cpu or options.on_item is not None:
         return FAKE
     return STAND_IN if _is_here("libcudart.so.13") else FAKE

@@ -71,7 +71,7 @@ class Group(dist.ProcessGroup):
     def _end_coalescing(self, device):
         return _done(None)
 
-    # ---- what stays as it is ---------------------------------------------
+    # ---- unchanged results --------------------------------------------------
 
     def _keep(self, tensors, opts=None):
         self._use(tensors)
@@ -168,7 +168,7 @@ class Group(dist.ProcessGroup):
                 part.copy_(given)
         return _done(outputs)
 
-    # ---- as these are called since 2.15 ----------------------------------
+    # ---- their names since 2.15 ---------------------------------------------
 
     all_gather_single = gather_single = gather_into_tensor = _allgather_base
     all_gather_single_coalesced = allgather_into_tensor_coalesced

@@ -1,9 +1,9 @@
-"""Values of small tensors, computed on the host beside a GPU that computes
-nothing.  Both engines follow the operators of a program with this.
+"""Values of small tensors, computed on the host alongside a GPU that computes
+nothing.  Both engines use this to follow a program's operators.
 
-Known is a storage as a whole: one whose Python object has the values.  What is
-not seen to be written by operators is not known: results of kernels that are
-launched without them, of graphs, of large tensors.
+A storage is known as a whole or not at all; the Python object of a known one holds
+the values.  Whatever is not written by an observed operator is unknown: results of
+kernels that are launched without one, of graphs, of large tensors.
 """
 
 import functools
@@ -12,22 +12,22 @@ import torch
 
 from larder.fit import assumptions, ledger
 
-INDEX_BYTES = 4 << 20  # of what has no fraction: masks, indices
-float_bytes = 64 << 10  # of what has; an engine may set more
+INDEX_BYTES = 4 << 20  # bytes of types without fractions: masks, indices
+float_bytes = 64 << 10  # of floating-point types; an engine may set more
 
 _VALUES, _ASSUMED = "_larder_values", "_larder_assumed"
 
 storage_of = torch._C.TensorBase.untyped_storage  # unread.py replaces Tensor's
 
-# Host tensors that run no function of the program's.
+# Host tensors whose functions the program cannot override.
 PLAIN = (torch.Tensor, torch.nn.Parameter)
 NUMBERS = (int, float, bool, complex)
 
-# What they make has no values.
+# Their results have no values.
 WITHOUT_VALUES = (
     "empty", "new_empty", "empty_like", "empty_strided", "new_empty_strided",
 )
-# Their result is all of what they write.
+# Their result covers all that they write.
 _OVERWRITE = ("zero_", "fill_", "copy_", "normal_", "uniform_", "random_")
 
 
@@ -57,12 +57,12 @@ def flat(value):
 
 
 def place_of(tensor):
-    """What of its storage the tensor is."""
+    """The tensor's place in its storage."""
     return tensor.dtype, tensor.storage_offset(), tensor.size(), tensor.stride()
 
 
 def view_of(storage, place):
-    """The tensor at the same place of a storage of the host."""
+    """The tensor at the same place in a host storage."""
     dtype, *where = place
     return torch.empty(0, dtype=dtype).set_(storage, *where)
 
@@ -72,7 +72,7 @@ def is_known(tensor):
 
 
 def host_of(tensor):
-    """The tensor's values, as a view of all that its storage has."""
+    """The tensor's values, as a view of the values of its storage."""
     storage = storage_of(tensor)
     held = getattr(storage, _VALUES, None)
     if held is None or held.nbytes() != storage.nbytes() or tensor.is_complex():
@@ -81,12 +81,12 @@ def host_of(tensor):
 
 
 def assumed_of(tensor):
-    """What the tensor's values hang on."""
+    """The assumptions that the tensor's values depend on."""
     return getattr(storage_of(tensor), _ASSUMED, set())
 
 
 def covers(tensor):
-    """Whether the tensor is all of its storage."""
+    """Whether the tensor covers its whole storage."""
     size = tensor.numel() * tensor.element_size()
     return size == storage_of(tensor).nbytes()
 
@@ -100,8 +100,8 @@ def keep(tensor, host, assumed):
 
 
 class Traits:
-    """What is known of an operator.  `keeps`: what it leaves as it is of its
-    arguments, if what is assumed holds."""
+    """What is known of an operator. `keeps`: the arguments that it leaves unchanged
+    if the assumption holds."""
 
     def __init__(self, op):
         arguments = op._schema.arguments
@@ -118,7 +118,7 @@ class Traits:
         ]
         self.name = op._schema.name.partition("::")[2]
         self.is_random = torch.Tag.nondeterministic_seeded in op.tags
-        # `out=` is overwritten too.
+        # `out=` is overwritten as well.
         self.overwrites = self.name in _OVERWRITE or not self.name.endswith("_")
         self.keeps = assumptions.KEPT.get(self.name, ())
         self.rule = assumptions.RULES.get(self.name)
@@ -141,13 +141,13 @@ traits_of = functools.cache(Traits)
 
 class Known:
     def __init__(self):
-        self.assumed = {}  # assumption -> the first place that goes by it
+        self.assumed = {}  # assumption -> the first place that relies on it
         self._random = torch.Generator().manual_seed(0).get_state()
 
-    # ---- what engines differ in ----------------------------------------------
+    # ---- differences between the engines ------------------------------------
 
     def follows(self, tensor):
-        """Whether it is of the GPU and has values of its own."""
+        """Whether it is on the GPU and has values of its own."""
         return not wraps_others(type(tensor)) and tensor.is_cuda
 
     def can(self):
@@ -155,18 +155,18 @@ class Known:
         return True
 
     def quietly(self, function, *args, **kwargs):
-        """Something of this module's own, which is not followed."""
+        """Run an operation of this module, without following it."""
         return function(*args, **kwargs)
 
     def host_of(self, tensor):
         return host_of(tensor)
 
     def filled(self, host):
-        """A tensor of the host that is about to be read."""
+        """A host tensor that is about to be read."""
         return host
 
     def forget(self, value):
-        """Of tensors that something else writes."""
+        """Mark tensors as unknown that something else writes to."""
         for tensor in flat(value):
             if self.follows(tensor) and is_known(tensor):
                 setattr(storage_of(tensor), _VALUES, None)
@@ -174,7 +174,7 @@ class Known:
     # ---- the host's computation ----------------------------------------------
 
     def _map(self, value, assumed):
-        """An argument as the host has it.  Raises Unknown."""
+        """The host's counterpart of an argument. Raises Unknown."""
         kind = type(value)
         if isinstance(value, torch.Tensor):
             if self.follows(value):
@@ -193,8 +193,8 @@ class Known:
         return value
 
     def compute(self, op, args, kwargs, whole=()):
-        """(the host's result, what was assumed).  `whole`: tensors of which it
-        writes all.  Raises Unknown."""
+        """(the host's result, what was assumed).  `whole`: tensors that it
+        overwrites completely. Raises Unknown."""
         if not self.can():
             raise Unknown
         for one in flat(whole):
@@ -208,7 +208,7 @@ class Known:
         return self._on_host(op, args, kwargs, traits.is_random), assumed
 
     def _on_host(self, op, args, kwargs, is_random):
-        """The program's random numbers of the host stay as they are."""
+        """Leaves the program's host random numbers unchanged."""
         before = torch.get_rng_state() if is_random else None
         if is_random:
             torch.set_rng_state(self._random)
@@ -227,13 +227,13 @@ class Known:
                 keep(one, values, assumed)
 
     def go_by(self, assumed):
-        """The program goes by what is assumed."""
+        """Note that the program relies on these assumptions."""
         for one in assumed:
             if one not in self.assumed:
                 self.assumed[one] = ledger.caller()
 
     def told(self):
-        """[what, where the program first goes by it, the bound it makes of the
+        """[what, where the program first relies on it, the resulting bound on the
         need] of each assumption."""
         return [
             [what, f"{place[0]}:{place[1]}", assumptions.BOUNDS.get(what)]
@@ -243,7 +243,7 @@ class Known:
     # ---- operators -----------------------------------------------------------
 
     def learn(self, op, made, args, kwargs):
-        """Of one that makes new tensors."""
+        """Follow an operator that creates tensors."""
         traits = traits_of(op)
         if traits.name in WITHOUT_VALUES or not any(
             self.follows(one) and is_small(one) for one in flat(made)
@@ -264,7 +264,7 @@ class Known:
                 keep(one, values, {what} if what else set())
 
     def write(self, op, args, kwargs):
-        """Of one that writes to its arguments."""
+        """Follow an operator that writes to its arguments."""
         traits = traits_of(op)
         written = traits.written(args, kwargs)
         if traits.keeps:
@@ -282,7 +282,7 @@ class Known:
                 setattr(storage_of(one), _ASSUMED, assumed)
 
     def _begin(self, tensor):
-        """Make one known that is about to be written as a whole."""
+        """Make a storage known that is about to be overwritten completely."""
         if not self.follows(tensor) or is_known(tensor) or not is_small(tensor):
             return
         if covers(tensor):

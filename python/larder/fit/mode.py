@@ -28,7 +28,7 @@ _FAKE = torch._C._TorchDispatchModeKey.FAKE
 # Operators whose kernels allocate their results from the last to the first.
 _LAST_FIRST = {aten.native_dropout.default}
 
-# Of whose results the last stay on the host: attention's seed and its offset.
+# Operators whose last results stay on the host: attention's seed and offset.
 _LAST_ON_HOST = {
     aten._scaled_dot_product_cudnn_attention.default: 3,
     aten._scaled_dot_product_efficient_attention.default: 2,
@@ -47,7 +47,7 @@ _MADE_HERE = {
     *_LOSSES,
 }
 
-# Errors that say themselves why the program ended.
+# Errors whose message says why the program ended.
 _TELLING = (
     torch.cuda.OutOfMemoryError, unsupported.UnsupportedError, values.HostValueError,
 )
@@ -61,7 +61,8 @@ def _is_gpu(tensor):
 
 
 def _is_upload(func, args):
-    """Whether the operator copies to the GPU, which reads only what is kept."""
+    """Whether the operator copies to the GPU, which reads only values that are
+    kept."""
     if func is aten.copy_.default:
         return _is_gpu(args[0])
     return func is aten._to_copy.default
@@ -90,7 +91,7 @@ class GpuMode(TorchDispatchMode):
         self.unsupported = unsupported.Unsupported()
         self.adding = Adding()
         self.real = real.Real() if options.real_cpu else None
-        # What is computed for real reads everything that comes from the host.
+        # With --real-cpu everything that comes from the host is read.
         self.unread = None if self.real else unread.Unread()
         self.values = values.Values(options.on_item, self.real, self.unread)
         self.temporaries = temporaries.Temporaries(self.storages, options)
@@ -133,7 +134,7 @@ class GpuMode(TorchDispatchMode):
         self.unsupported.check_device(device)
         if first is None and not _names_gpu(device):
             return self._on_host(func, args, kwargs)
-        # Fake tensors are of one thread at a time.
+        # Only one thread at a time can use fake tensors.
         with self.storages.book.lock:
             return self._on_gpu(func, args, kwargs)
 
@@ -160,7 +161,7 @@ class GpuMode(TorchDispatchMode):
             return first.fake_mode is not self.fake
         return torch._C._get_dispatch_mode(_FAKE) is not None
 
-    # ---- what is the host's ------------------------------------------------
+    # ---- on the host --------------------------------------------------------
 
     def _on_host(self, func, args, kwargs):
         if func is aten.is_pinned.default:
@@ -175,7 +176,7 @@ class GpuMode(TorchDispatchMode):
             return args[0].clone()
         return func(*args, **kwargs)
 
-    # ---- what is the GPU's -------------------------------------------------
+    # ---- on the GPU ---------------------------------------------------------
 
     def run(self, func, args, kwargs):
         """Run an operator: returns its fake result, with memory allocated."""
@@ -210,8 +211,8 @@ class GpuMode(TorchDispatchMode):
         return result
 
     def _by_its_kernel(self, func, args, kwargs):
-        """An operator of the program's own without a fake: what it runs on the GPU
-        may be made of others."""
+        """A custom operator without a fake implementation: its GPU kernel may be
+        composed of others."""
         for key in ("CUDA", "CompositeExplicitAutograd"):
             if not torch._C._dispatch_has_kernel_for_dispatch_key(func.name(), key):
                 continue
@@ -257,7 +258,7 @@ class GpuMode(TorchDispatchMode):
         return NotImplemented
 
     def upload(self, source, assumed):
-        """A host tensor's copy on the GPU; anything else as it is."""
+        """A host tensor's copy on the GPU; anything else unchanged."""
         if not isinstance(source, torch.Tensor):
             return source
         return self._upload(source, "cuda:0", None, assumed)

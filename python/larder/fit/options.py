@@ -32,7 +32,7 @@ def _count(text):
 
 
 class _Parser(argparse.ArgumentParser):
-    """Complains as the other commands do."""
+    """Reports errors as the other commands do."""
 
     def error(self, message):
         message = message.removeprefix("argument ")

@@ -7,7 +7,7 @@ import sys
 SCRIPT, MODULE, COMMAND, NOTEBOOK, BINARY = (
     "script", "module", "command", "notebook", "binary",
 )
-# Those that are started by their own name.
+# Programs that are started by their own name.
 COMMANDS = (COMMAND, BINARY)
 
 _ELF = b"\x7fELF"
@@ -22,8 +22,8 @@ def _begins(path):
 
 
 def kind_of(options):
-    """A file is a script unless it is machine code, or says by `#!` what else
-    runs it; other words are commands."""
+    """A file is a script unless it is a binary, or its `#!` line names another
+    interpreter; other words are commands."""
     path = options.script
     if options.module:
         return MODULE
@@ -53,14 +53,14 @@ def words(settings, path):
     return [sys.executable, *first, *settings["arguments"]]
 
 
-# What launchers call the number of processes, each of which has a card.
+# Launchers' options for the number of processes, each of which uses one card.
 _COUNTS = (
     "nproc-per-node", "num-processes", "num-gpus", "tensor-parallel-size",
 )
 
 
 def card_count(words):
-    """How many cards a command's own words ask for."""
+    """How many cards a command's own options request."""
     for at, word in enumerate(words):
         name, equals, value = word.partition("=")
         if name.lstrip("-").replace("_", "-") not in _COUNTS or name[:1] != "-":

@@ -13,7 +13,7 @@ from torch._subclasses.fake_tensor import FakeTensor
 
 from larder.fit import known, real_kernels
 
-# Arguments without a meaning for the host.
+# Arguments that have no meaning on the host.
 _LEFT_OUT = ("generator", "pin_memory")
 
 

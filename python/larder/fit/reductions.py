@@ -95,7 +95,7 @@ class _Shape:
         return _div_up(self.inputs, self.step_input)
 
     def temporaries(self, processors, threads):
-        """Bytes of partial results, and of words to agree by."""
+        """Bytes of partial results, and of semaphores."""
         if self.along:
             self.step_input *= self.width
         else:
@@ -187,7 +187,7 @@ def _is_small_integer(dtype):
 
 
 def temporaries(func, args, kwargs, processors, threads):
-    """The sizes that the operator asks for when its results are there."""
+    """The sizes that the operator requests after its results exist."""
     known = _KNOWN.get(func)
     if known is None or not args or args[0].numel() == 0:
         return []

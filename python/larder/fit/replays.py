@@ -6,7 +6,7 @@ import subprocess
 from larder._command import Error as ReplayError
 from larder._command import command
 
-# The settings of PyTorch that are worth trying.
+# PyTorch's settings that are worth trying.
 SETTINGS = ("", "expandable_segments:True")
 
 
@@ -24,7 +24,8 @@ def needed_bytes(trace, policy, conf):
 
 
 def need_of(told, policy, conf):
-    """The same of a run's results, with what other libraries hold of the GPU."""
+    """The same for a run's results, plus the GPU memory that other libraries
+    hold."""
     if "driver_bytes" in told:
         return told["driver_bytes"]
     need = needed_bytes(told["trace"], policy, conf)

@@ -22,10 +22,10 @@ _UNUSED = "80GiB,backing=none"
 # How long the program may take to clean up after a signal.
 _PATIENCE_SECONDS = 10
 
-# The exit status of a child that could not begin, and has said why.
+# The exit status of a child that could not start, and has reported why.
 NOT_BEGUN = 2
 
-# What is known of a program that left no results.
+# The results of a program that left none.
 _NOTHING = {
     "how": "failed", "steps": 0, "repeats": False, "grows_bytes_per_step": 0,
     "requests": 0, "peak_requested_bytes": 0, "peak_allocated_bytes": 0,
@@ -46,8 +46,9 @@ class Interrupted(Exception):
 
 @contextlib.contextmanager
 def _deaf():
-    """Leave Ctrl-C to the program, which ends by it and is reported.  A
-    function, as what is ignored would be ignored by the program too."""
+    """Leaves Ctrl-C to the program, which it ends and which is then reported. This
+    is a function because an ignored signal would be ignored by the program as
+    well."""
     before = signal.signal(signal.SIGINT, lambda number, frame: None)
     try:
         yield
@@ -65,13 +66,13 @@ def _end(child):
 
 
 def _alone(child):
-    """Nobody listens to what the program tells."""
+    """A context for a program whose messages nobody reads."""
     return contextlib.nullcontext()
 
 
 def wait(words, listen=_alone, **how):
-    """Run a command.  Returns its exit status; it ends if this process is told
-    to.  `listen(child)` is a context."""
+    """Run a command.  Returns its exit status; it is ended if this process is
+    signalled.  `listen(child)` is a context."""
     with _deaf(), subprocess.Popen(words, **how) as child:
         try:
             with listen(child):
@@ -147,7 +148,8 @@ class Runner:
     ):
         """The results of a run, with the path of its trace.  `changes`: see
         larder.fit.changes; `numbers`: other values for names of the script;
-        `engine_arguments`: the same of a serving engine; `quiet`: what it prints is not shown."""
+        `engine_arguments`: the same for a serving engine; `quiet`: its output is
+        not shown."""
         self._count += 1
         if arguments is None:
             arguments = self._options.arguments
@@ -209,7 +211,7 @@ class FakeEngine:
     """Runs larder.fit.child, which runs the program."""
 
     def __init__(self, options, card):
-        # A PyTorch with CUDA wants libraries, which may not be there.
+        # A PyTorch with CUDA needs libraries that may be missing.
         build = engines.torch_build()
         self._before = []
         if build is not None and build[1] is not None:

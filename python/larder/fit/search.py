@@ -67,7 +67,8 @@ def with_value(arguments, name, value):
 
 
 def _is_serving(options):
-    """Whether the program is, or has, a serving engine: known before it runs."""
+    """Whether the program is, or contains, a serving engine; known before it
+    runs."""
     kind = programs.kind_of(options)
     if kind == programs.COMMAND:
         return os.path.basename(options.script) == "vllm"
@@ -81,7 +82,7 @@ def _is_serving(options):
 
 
 def _asked_for(trace):
-    """The sizes that a trace asks for, in order, as one number."""
+    """The sizes that a trace requests, in order, as one number."""
     with open(trace, encoding="utf-8") as file:
         sizes = [line.split()[2] for line in file if line.startswith("a ")]
     return hash(tuple(sizes))
@@ -89,7 +90,7 @@ def _asked_for(trace):
 
 class Search:
     def __init__(self, runner, options, card, device=""):
-        """`device`: what a serving engine fills, whatever it needs."""
+        """`device`: a serving engine fills it, whatever it needs."""
         self._runner = runner
         self._device = device
         self._is_serving = options is not None and _is_serving(options)
@@ -97,7 +98,7 @@ class Search:
         self._card = card
         self._hints = []  # values that are probably near the largest
         self.tried = {}
-        self._asked = {}  # value -> what was asked for with it
+        self._asked = {}  # value -> the requests with it
 
     def _starts(self, name, value):
         """Whether a serving engine starts with this value of its argument."""
@@ -153,7 +154,7 @@ class Search:
             )
 
     def said(self, value):
-        """What was found with a value, in words."""
+        """The result for a value, as text."""
         found = self.tried[value]
         if not self._is_serving:
             return verdict.size(verdict.whole_bytes(found, self._card))

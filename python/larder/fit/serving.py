@@ -1,8 +1,8 @@
-"""The plan of a serving engine: what vLLM says of its memory as it starts.
+"""The plan of a serving engine: the memory figures that vLLM logs as it starts.
 
-Its own words are read, not its objects: they come from any of its processes and
-have stayed the same from release to release.  With several workers each says the
-same of its own card: the largest need counts, and the smallest cache."""
+Its log is read, not its objects: log lines come from all of its processes and have
+been stable across releases.  With several workers each logs its own card: the
+largest need counts, and the smallest cache."""
 
 import re
 
@@ -23,7 +23,7 @@ _CONCURRENCY = re.compile(
     r"Maximum concurrency for ([\d,]+) tokens per request: ([\d.]+)x"
 )
 _READY = re.compile(r"init engine .* took ")
-# Why it does not start, where that is memory.
+# Errors that mean that it does not start for lack of memory.
 _NO_ROOM = (
     "No available memory for the cache blocks",
     "larger than the available KV cache memory",
@@ -35,7 +35,7 @@ _LACKING = re.compile(
     rf"{_SIZE} KV cache is needed.* available KV cache memory \({_SIZE}\)"
 )
 _LONGEST = re.compile(r"estimated maximum model length is (\d+)")
-# Of the engine's arguments those that decide on memory.
+# The engine's arguments that affect memory.
 _ARGUMENTS = (
     "model", "load_format", "dtype", "quantization", "kv_cache_dtype",
     "gpu_memory_utilization", "max_model_len", "max_num_seqs",
@@ -57,17 +57,17 @@ def _number(text):
 
 
 def is_ready(line):
-    """Whether the engine says that it has started."""
+    """Whether the line says that the engine has started."""
     return _READY.search(line) is not None
 
 
 def _plain(value):
-    """As JSON has it."""
+    """A value that JSON can represent."""
     return value if isinstance(value, (int, float, type(None))) else str(value)
 
 
 def arguments_of(engine):
-    """Of an EngineArgs, whose names change from release to release."""
+    """Those of an EngineArgs, whose fields vary between releases."""
     return {
         name: _plain(getattr(engine, name))
         for name in _ARGUMENTS
@@ -82,7 +82,7 @@ class Plan:
         self.arguments = None  # of the engine, by name
         self.error = ""  # why it does not start
         self.is_short = False  # of memory
-        self.lacks_bytes = 0  # for the cache, as far as it says
+        self.lacks_bytes = 0  # for the cache, if it says so
         self.longest = None  # tokens of a request, if one is too long
         self.is_ready = False  # it said that it has started
         self.length = None  # tokens of a request
@@ -106,7 +106,8 @@ class Plan:
         self.is_ready = self.is_ready or is_ready(line)
 
     def note(self, told):
-        """What one of its processes tells: `arguments`, or `text` and `error`."""
+        """A message from one of its processes: `arguments`, or `text` and
+        `error`."""
         self.arguments = told.get("arguments", self.arguments)
         self.read(told.get("text", ""))
         if "error" in told:
@@ -126,11 +127,12 @@ class Plan:
             self.longest = int(found[1])
 
     def cache_bytes(self):
-        """Negative where there is less than no room."""
+        """Negative if the weights and activations alone do not fit."""
         return self._told.get("kv_cache_bytes")
 
     def told(self):
-        """The numbers by name; what was not said is None.  None without a cache."""
+        """The numbers by name; None for any that was not logged. None without a
+        cache."""
         if self._told.get("kv_cache_bytes", -1) < 0:
             return None
         keys = [*_NAMES, "kv_cache_tokens", "max_concurrency"]
@@ -141,7 +143,7 @@ class Plan:
         return told
 
     def write(self, out):
-        """The plan in words: out() takes a line."""
+        """Write the plan as text: out() takes a line."""
         told = self.told() or {}
         for key, name in _NAMES.items():
             if told.get(key) is not None:

@@ -8,7 +8,8 @@ from larder.fit.running import Failed, Interrupted
 
 Cure = collections.namedtuple("Cure", "name value starts serving")
 
-# As much of a card as vLLM may be given: the rest is the driver's and others'.
+# The largest share of a card that vLLM may use: the rest is for the driver and
+# others.
 _MOST_UTILIZATION = 0.98
 _UTILIZATION_TRIES = 3
 _MOST_CARDS = 8
@@ -22,7 +23,7 @@ def judge(told):
 
 
 class Cures:
-    """Tries arguments of the engine with which it might start."""
+    """Tries arguments with which the engine might start."""
 
     def __init__(self, runner, device, card):
         self._runner = runner
@@ -30,7 +31,7 @@ class Cures:
         self._card = card
 
     def _try(self, name, value):
-        """The cure and what the engine told."""
+        """The cure and the engine's plan."""
         told = self._runner.run(
             self._device, quiet=True, engine_arguments={name: value}
         )
@@ -45,7 +46,7 @@ class Cures:
             yield self._try("max_model_len", plan.longest)[0]
 
     def _utilization(self, plan):
-        """As much more as it says that it lacks."""
+        """Raise the utilization by what the engine says that it lacks."""
         now = plan.arguments.get("gpu_memory_utilization")
         for _ in range(_UTILIZATION_TRIES):
             if now is None or plan is None:

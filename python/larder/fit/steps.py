@@ -1,5 +1,5 @@
-"""Compares optimizer steps: when have they become alike, and what do they leave
-behind?"""
+"""Compares optimizer steps: when they become identical, and what memory each
+adds."""
 
 from larder.fit import ledger
 
@@ -8,9 +8,8 @@ _FEWEST = 2
 
 
 class Watcher:
-    """Detects when steps have become identical, twice in a row: the same
-    requests and frees in the same order, and as much more in use at the end
-    as after the step before."""
+    """Detects when steps have become identical, twice in a row: the same requests
+    and frees in the same order, and the same growth of memory in use."""
 
     def __init__(self, book, most):
         self._book = book
@@ -21,7 +20,8 @@ class Watcher:
         self.repeats = False
 
     def _shape(self):
-        """The last step's requests and frees, their number, and what it left."""
+        """The last step's requests and frees, their number, and the memory it left
+        in use."""
         records = self._book.records
         shape = []
         left = 0
@@ -65,9 +65,9 @@ def peaks(book):
 
 
 def growth_bytes(rows):
-    """By how much the peaks of steps grow, the least of all steps after the
-    second; 0 if one of them does not, or there are too few.  The first step
-    is another: an optimizer makes its state at its end."""
+    """By how much the peaks of steps grow, the minimum over all steps after the
+    second; 0 if one of them does not grow, or there are too few. The first step
+    differs: an optimizer creates its state at its end."""
     sizes = [size for _, size in rows[1:]]
     grown = [after - before for before, after in zip(sizes, sizes[1:])]
     if len(grown) < _FEWEST or min(grown) <= 0:

@@ -5,7 +5,7 @@ import time
 
 import torch
 
-_NUMBERS = 32  # PyTorch uses this many of its own in turn
+_NUMBERS = 32  # PyTorch cycles through this many of its own
 
 
 class Stream:

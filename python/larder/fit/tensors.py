@@ -16,7 +16,7 @@ def _own_names():
 
 @functools.cache
 def _fake_kind(kind):
-    """The class on the GPU of tensors that are of this class on the host."""
+    """The GPU class of tensors that are of this class on the host."""
     if issubclass(kind, FakeTensor) or kind in (torch.Tensor, torch.nn.Parameter):
         return FakeTensor
     return type(kind.__name__, (FakeTensor, kind), {"_larder_host_kind": kind})

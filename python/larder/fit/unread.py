@@ -23,7 +23,8 @@ aten = torch.ops.aten
 
 LEAST = 1 << 16  # elements: smaller ones may be read
 
-# Draw from a generator: all at once, in blocks, and the rest of the last block.
+# Operators that draw from a generator: all at once, in blocks, and the rest of the
+# last block.
 _NORMAL, _UNIFORM = aten.normal_.default, aten.uniform_.default
 _BLOCK = 16
 

@@ -1,5 +1,5 @@
-"""What this engine cannot run, and which does: then there is no verdict, even if
-the program goes on."""
+"""What this engine cannot run, and the engine that can: there is then no verdict,
+even if the program continues."""
 
 import re
 
@@ -8,8 +8,8 @@ from torch._subclasses import fake_tensor
 
 _OTHER = "--engine stand-in runs it (pip install torch, which has CUDA)"
 
-# How PyTorch says that an operator, or a function like flex_attention, has no
-# fake.
+# PyTorch's messages for an operator, or a function like flex_attention, without a
+# fake implementation.
 _NO_FAKE = re.compile(
     r"no fake impl registered for|"
     r"no rule registered for HOP (?P<name>\w+) and mode"
@@ -17,7 +17,7 @@ _NO_FAKE = re.compile(
 
 
 class UnsupportedError(RuntimeError):
-    """Says what it is, and what to do."""
+    """The message says what is unsupported, and what to do."""
 
 
 def has_no_fake(error):
@@ -51,7 +51,7 @@ class Unsupported:
         raise self._error(f"a CUDA graph cannot be captured here: {_OTHER}")
 
     def check_device(self, device):
-        """Raises an error for a GPU that is not there."""
+        """Raises an error for a GPU that does not exist."""
         if device is None:
             return
         index = device if isinstance(device, int) else torch.device(device).index

@@ -1,10 +1,9 @@
 """Values that a program reads from a GPU that computes nothing.
 
-Small tensors are computed on the host, as far as what they are computed of is
-known (known.py); for some of the others something is assumed.  The rest is made
-up: 1 for numbers, False for booleans.  Each place in the program that reads a
-made-up value is reported once.
-"""
+Small tensors are computed on the host if their inputs are known (known.py); for
+some of the others something is assumed. The rest is made up: 1 for numbers, False
+for booleans.  Each place in the program that reads a made-up value is reported
+once. """
 
 import sys
 
@@ -27,7 +26,7 @@ DATA_DEPENDENT = (
     aten.bincount.default,
     aten.index.Tensor,
 )
-# What they choose from does not decide how much.
+# The number that they select does not depend on the values.
 _SELECTING = (aten.masked_select.default, aten.index.Tensor)
 
 _SAID = 8  # places that are reported
@@ -68,7 +67,7 @@ class Values(known.Known):
             self.learn(func, made, args, kwargs)
 
     def hold(self, tensor, source, assumed=frozenset()):
-        """Of a new tensor, which a host tensor was copied to."""
+        """Note a new tensor that a host tensor was copied to."""
         if self._real is not None:
             self._real.put(tensor, source)
         elif known.is_small(tensor):
@@ -82,7 +81,7 @@ class Values(known.Known):
             return None
 
     def _read(self, tensor):
-        """The same, for the program to go by."""
+        """The same, when the program relies on them."""
         values = self.known(tensor)
         if values is not None:
             self.go_by(known.assumed_of(tensor))
@@ -161,8 +160,8 @@ class Values(known.Known):
         return result
 
     def _all_of(self, func, args, kwargs):
-        """The host's result if all counts of what is unknown, and whether that was
-        assumed."""
+        """The host's result with every unknown element selected, and whether that
+        was assumed."""
         name = func._schema.name.partition("::")[2]
         assumed = set()
 

@@ -1,4 +1,4 @@
-"""In a process of the program: waits for PyTorch, watches it, writes what was
+"""In a process of the program: waits for PyTorch, follows it, and writes what was
 recorded."""
 
 import atexit
@@ -22,7 +22,8 @@ _NOTED = "LARDER_RUN_NOTED"
 
 
 def _note_sglang():
-    """Once: its workers have the environment of who said it."""
+    """Print this once: the workers inherit the environment of the process that
+    printed it."""
     if _NOTED not in os.environ:
         os.environ[_NOTED] = "sglang"
         print(
@@ -69,11 +70,11 @@ class Agent:
         from larder.fit.standin.watching import Watch
 
         self._watch = Watch(self._options, self._stop)
-        # Before what PyTorch and the program do at their end.
+        # Runs before the exit handlers of PyTorch and of the program.
         atexit.register(self._write)
 
     def _write(self):
-        # A process that was forked has its parent's functions for the end.
+        # A forked process has its parent's exit handlers.
         if os.getpid() != self._owner or self._watch is None:
             return
         watch, self._watch = self._watch, None
@@ -85,14 +86,15 @@ class Agent:
         )
 
     def _write_as(self, how):
-        """Of this process, which may be a fork of the one that began."""
+        """Write the results of this process, which may be a fork of the first
+        one."""
         self._owner = os.getpid()
         self._how = how
         self._write()
 
     def _stop(self):
-        """Steps repeat.  Nothing of the program runs after this: it would go
-        on with what it does after training."""
+        """Steps repeat.  No code of the program runs after this: it would continue
+        with its work after training."""
         self._write_as("steady")
         children = sys.modules.get("multiprocessing")
         for child in children.active_children() if children else ():

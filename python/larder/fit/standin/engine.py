@@ -1,5 +1,5 @@
-"""Starts the program on the simulated driver, and gathers what its processes
-wrote."""
+"""Starts the program on the simulated driver, and collects the results of its
+processes."""
 
 import glob
 import json
@@ -16,14 +16,14 @@ _PACKAGE = os.path.dirname(
 _HOOK = os.path.join(_PACKAGE, "larder", "_hook")
 
 
-# What is small has values; what is large takes no memory of the host.  Programs
-# of the driver alone read back what they copied, PyTorch's rarely do.
+# Small tensors have values; large ones take no host memory. Programs that use only
+# the driver read back what they copied, PyTorch programs rarely do.
 _BACKING = {programs.BINARY: "64MiB"}
 _BACKING_OF_OTHERS = "64KiB"
 
 
 def _spec(settings):
-    """The simulated GPU in the words of `larder exec --sim`."""
+    """The simulated GPU, as an argument of `larder exec --sim`."""
     spec = settings["device"].removeprefix("sim:")
     if "backing=" not in spec:
         spec += f",backing={_BACKING.get(settings['kind'], _BACKING_OF_OTHERS)}"
@@ -40,7 +40,7 @@ def _card_count(settings):
 
 
 def _conf(options):
-    """PyTorch's settings, of the environment and of --conf."""
+    """PyTorch's settings, from the environment and from --conf."""
     given = os.environ.get("PYTORCH_CUDA_ALLOC_CONF", "")
     if options.policy != "pytorch" or not options.conf:
         return given
@@ -72,7 +72,7 @@ class StandInEngine:
         environment = {
             "LARDER_RUN_SETTINGS": path,
             "LARDER_FAKECUDA_CAPABILITY": f"{major}.{minor}",
-            # A rank is stopped after some steps, whatever others wait for.
+            # A rank is stopped after some steps, even if others wait for it.
             "LARDER_NCCL": os.environ.get("LARDER_NCCL", "alone"),
             "PYTHONPATH": os.pathsep.join(one for one in paths if one),
         }
@@ -84,7 +84,7 @@ class StandInEngine:
         return words, environment
 
     def listen(self, child, settings):
-        """A context in which what the program's processes tell is heard."""
+        """A context in which messages from the program's processes are received."""
         until_ready = self._options.steps != 0
         return listening.Listener(settings["pipe"], self._plan, child, until_ready)
 
@@ -102,8 +102,8 @@ class StandInEngine:
         return told
 
     def _results(self, status, settings):
-        """The results of the process that asked for most, or what the driver
-        saw if none was PyTorch's; or None."""
+        """The results of the process that requested most, or the driver's if none
+        used PyTorch; or None."""
         found = [
             _json_of(path)
             for path in glob.glob(glob.escape(settings["result"]) + ".*")
@@ -131,7 +131,7 @@ class StandInEngine:
             shutil.copyfile(written, wanted)
 
     def _driver_s(self, status, settings):
-        """What the simulated driver saw of a program without PyTorch."""
+        """The simulated driver's results for a program without PyTorch."""
         lines = []
         try:
             with open(settings["result"] + ".driver", encoding="utf-8") as file:
@@ -158,6 +158,6 @@ class StandInEngine:
 
 
 def _share(told):
-    """Of one of several processes."""
+    """The share of one of several processes."""
     names = ("pid", "peak_allocated_bytes", "peak_reserved_bytes", "how", "steps")
     return {name: told[name] for name in names}

@@ -1,18 +1,18 @@
-"""Listens to what the processes of a program tell through a named pipe, and
-ends them when a serving engine is ready."""
+"""Receives messages from the processes of a program through a named pipe, and ends
+them when a serving engine is ready."""
 
 import json
 import os
 import signal
 import threading
 
-# How long processes may take to end by themselves.
+# How long processes may take to end on their own.
 _PATIENCE_SECONDS = 5
 _BYTES = 1 << 16
 
 
 def _parents():
-    """process -> its parent, of all there are."""
+    """process -> its parent, for all processes."""
     found = {}
     for name in filter(str.isdecimal, os.listdir("/proc")):
         try:
@@ -42,13 +42,14 @@ def _kill(processes, number):
 
 
 class Listener:
-    """`child` is what started the program; it is left to report."""
+    """`child` is the process that started the program; it is not ended, so that it
+    can report."""
 
     def __init__(self, path, plan, child, until_ready):
         self._plan = plan
         self._child = child
         self._until_ready = until_ready
-        # Open for writing too: it has no end while this is here.
+        # Also open for writing, so that it never reaches its end.
         self._pipe = os.open(path, os.O_RDWR)
         self._over = threading.Event()
         self._thread = threading.Thread(target=self._listen, daemon=True)
@@ -76,7 +77,7 @@ class Listener:
                 self._end()
 
     def _end(self):
-        """All together, before one can complain of another's end."""
+        """End all of them together, before one can report another's end."""
         processes = _descendants(self._child.pid)
         _kill(processes, signal.SIGTERM)
         self._over.wait(_PATIENCE_SECONDS)

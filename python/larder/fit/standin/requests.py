@@ -1,4 +1,4 @@
-"""What PyTorch recorded, as a ledger: each allocation with its purpose."""
+"""PyTorch's recording as a ledger: each allocation with its purpose."""
 
 from larder.fit import ledger
 
@@ -14,7 +14,7 @@ def _caller(frames):
 
 
 class Builder:
-    """Of one device.  Events and notes can come in parts."""
+    """Builds the ledger of one device. Events and notes can come in parts."""
 
     def __init__(self):
         self.book = ledger.Ledger()
@@ -28,7 +28,7 @@ class Builder:
         self.failed = 0  # requests
 
     def _take_notes(self):
-        """Those made before the next event."""
+        """Take the notes made before the next event."""
         while self._next < len(self._notes):
             place, what, value = self._notes[self._next]
             if place > self._place:
@@ -49,11 +49,11 @@ class Builder:
                 self.book.records[number][ledger.KIND] = kind
 
     def _note_workspaces(self, _):
-        """What is freed after this are workspaces of libraries."""
+        """Blocks freed after this are workspaces of libraries."""
         self._is_over = True
 
     def _free(self, event):
-        # What was allocated before the recorder was there has no number.
+        # An allocation from before the recording has no number.
         number = self._live.pop(event["addr"], None)
         if number is None:
             return

@@ -10,13 +10,13 @@ from larder.fit import steps, summary
 
 
 def _busiest(builders):
-    """The device that most was asked of: its number and its builder."""
+    """The device with the most requests: its number and its builder."""
     return max(builders.items(), key=lambda one: one[1].book.peak)
 
 
 def _outside_bytes(options):
-    """Memory of the GPU that PyTorch's allocator does not hold: what other
-    libraries asked the driver for."""
+    """Memory of the GPU that PyTorch's allocator does not hold: allocated by other
+    libraries from the driver."""
     free, total = torch.cuda.mem_get_info()
     taken = total - free - torch.cuda.memory_reserved()
     return max(0, taken - options.context_bytes)

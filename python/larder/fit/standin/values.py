@@ -1,11 +1,11 @@
-"""Stands before the operators of a real PyTorch, and computes small values
+"""Intercepts the operators of a real PyTorch, and computes small values
 (larder.fit.known).
 
-Kernels are put before those of the GPU, at a dispatch key of PyTorch's that
-nothing else uses: below autograd, whose formulas stay as they are (they differ
-under a mode), and seen from C++ as from Python.  Each calls the real operator,
-so that its allocations are made, and then, if all that it reads is known and
-what it makes is small, the same operator on the host.
+Kernels are registered ahead of the GPU's, at a dispatch key that nothing else
+uses: below autograd, whose formulas are then unchanged (they differ under a
+dispatch mode), and effective for calls from C++ as well as Python.  Each calls the
+real operator, so that it makes its allocations, and then, if all its inputs are
+known and its results are small, the same operator on the host.
 """
 
 import ctypes
@@ -22,7 +22,7 @@ from larder.fit.known import (
 )
 
 _KEY = "Fake"
-_BACKED_BYTES = 64 << 10  # of the simulated memory: engine.py
+_BACKED_BYTES = 64 << 10  # the simulated memory's limit (engine.py)
 aten = torch.ops.aten
 
 _LAUNCHERS = (
@@ -30,7 +30,7 @@ _LAUNCHERS = (
     ("torch._inductor.runtime.triton_heuristics", "CachingAutotuner"),
 )
 
-# They only ever make large floats, and are called often.
+# They only create large floating-point tensors, and are called often.
 _HEAVY = (
     "mm", "addmm", "bmm", "baddbmm", "convolution", "convolution_backward",
     "native_layer_norm", "native_layer_norm_backward", "native_batch_norm",
@@ -47,14 +47,14 @@ _OF_VALUES = ("nonzero", "_unique2", "unique_consecutive", "unique_dim", "nms")
 
 
 def _positions(tensor):
-    """Room for those of all elements, one dimension after the other."""
+    """Room for the positions of all elements, one dimension after the other."""
     shape = tensor.dim(), tensor.numel()
     return torch.empty(shape, dtype=torch.long, device=tensor.device).t()
 
 
 def _blank():
-    """f(whether): what this thread reads of the GPU's memory is zeros, not what
-    lay there before (adapters/driver/fakecuda.h)."""
+    """f(whether): this thread reads zeros from the GPU's memory, not stale contents
+    (adapters/driver/fakecuda.h)."""
     return ctypes.CDLL("libcuda.so.1").fakecuda_blank
 
 
@@ -71,10 +71,10 @@ class Values(Known):
         self._follow_launches()
         after_import("torchvision.extension", self._register_of_torchvision)
 
-    # ---- where it stands ---------------------------------------------------
+    # ---- interception -------------------------------------------------------
 
     def include(self):
-        """In this thread, and in what autograd does for it."""
+        """Enable it in this thread, and in autograd's work for it."""
         torch._C._dispatch_tls_set_dispatch_key_included(self._key, True)
 
     def _register(self):
@@ -98,8 +98,8 @@ class Values(Known):
         library.impl("nms", self._sized(op, "nms"), _KEY, with_keyset=True)
 
     def _pass_through_higher_order(self):
-        """Operators that take functions (flex_attention) go by a list of their
-        own, of what has no kernel."""
+        """Operators that take functions (flex_attention) use a separate list of
+        operators without a kernel."""
         ops = torch._ops
         ops._HIGHER_ORDER_OP_DEFAULT_FALLTHROUGH_DISPATCH_KEYS.append(self._key)
         for op in ops._higher_order_ops.values():
@@ -123,7 +123,7 @@ class Values(Known):
             after_import(module, functools.partial(follow, module, name))
 
     def _kernel_of(self, full):
-        """The operator and what stands before it, or None."""
+        """The operator and the kernel that intercepts it, or None."""
         name, _, overload = full.removeprefix("aten::").partition(".")
         if name in WITHOUT_VALUES or name in _HEAVY:
             return None
@@ -152,14 +152,14 @@ class Values(Known):
         return self._sized(op, name) if name in _OF_VALUES else None
 
     def _real(self, op):
-        """The operator below: f(keys, args, kwargs).  Numbers that stand for
-        tensors come as numbers, for which there is another overload."""
+        """The operator below: f(keys, args, kwargs).  Numbers in place of tensors
+        arrive as numbers, for which there is another overload."""
         redispatch, below = op.redispatch, self._below
         packet = op.overloadpacket
         has_number = traits_of(op).has_number
         if any(str(one.type) == "number" for one in op._schema.arguments):
-            # Some put it on the GPU and call an operator of tensors, to which it
-            # would not come back as a number.
+            # Some copy it to the GPU and call an operator on tensors, which would
+            # not get it as a number.
             return lambda keys, args, kwargs: self.quietly(op, *args, **kwargs)
 
         def real(keys, args, kwargs):
@@ -176,7 +176,7 @@ class Values(Known):
         )
 
     def quietly(self, function, *args, **kwargs):
-        """Something of this module's own, which nothing stands before."""
+        """Run an operation of this module, without interception."""
         include = torch._C._dispatch_tls_set_dispatch_key_included
         include(self._key, False)
         try:
@@ -188,7 +188,7 @@ class Values(Known):
     # ---- operators ---------------------------------------------------------
 
     def _making(self, op):
-        """One that makes new tensors."""
+        """An operator that creates tensors."""
         real = self._real(op)
 
         def kernel(keys, *args, **kwargs):
@@ -201,7 +201,7 @@ class Values(Known):
         return kernel
 
     def _writing(self, op, name):
-        """One that writes to its arguments."""
+        """An operator that writes to its arguments."""
         real = self._real(op)
         written_of = traits_of(op).written
 
@@ -224,7 +224,7 @@ class Values(Known):
     # ---- back to the host --------------------------------------------------
 
     def _bring(self, target, source):
-        """A copy to the host, after the real one."""
+        """A copy to the host, made after the real one."""
         try:
             host = host_of(source)
         except (Unknown, RuntimeError):
@@ -250,13 +250,13 @@ class Values(Known):
         return kernel
 
     def _made_of_data(self, op):
-        """torch.tensor(): the copy to the GPU is made with nothing before it."""
+        """torch.tensor(): its copy to the GPU is not intercepted."""
         real = self._real(op)
 
         def kernel(keys, tensor):
             made = real(keys, (tensor,), {})
             if type(made) is torch.Tensor and made.is_cuda and self.can():
-                # More than that the simulated memory does not have.
+                # The simulated memory does not hold more than that.
                 if made.numel() * made.element_size() <= _BACKED_BYTES:
                     host = self.quietly(made.cpu)
                     self.quietly(keep, made, host, set())
@@ -281,8 +281,8 @@ class Values(Known):
         return kernel
 
     def _sized(self, op, name):
-        """One whose result's size depends on values: the real one finds none,
-        and what it should have found is allocated after it."""
+        """An operator whose result's size depends on values: the real one finds
+        nothing, and the result that it should have had is allocated after it."""
         real = self._real(op)
 
         def kernel(keys, tensor, *args, **kwargs):
@@ -304,7 +304,7 @@ class Values(Known):
         return kernel
 
     def _found(self, name, *args, **kwargs):
-        """In what is not known: all."""
+        """The result for unknown values: every element."""
         self.go_by({assumptions.ALL_COUNT})
         find = assumptions.ALL_CHOSEN.get(name, _positions)
         return self.quietly(find, *args, **kwargs)

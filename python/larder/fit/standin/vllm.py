@@ -1,8 +1,8 @@
-"""In a process of vLLM: tells `larder run` what the engine says as it starts,
-and gives it the arguments that are to be tried.
+"""In a process of vLLM: passes the engine's log to `larder run` as it starts,
+and gives the engine the arguments to be tried.
 
-What is told goes through a named pipe, a JSON object to a line, so that the
-lines of several processes do not mix."""
+Messages go through a named pipe, one JSON object per line, so that the lines of
+several processes do not mix."""
 
 import ctypes
 import glob
@@ -14,7 +14,7 @@ import sys
 from larder._after_import import after_import
 from larder.fit import serving
 
-# Lines of this length are written whole by several processes (PIPE_BUF).
+# Lines up to this length are written atomically (PIPE_BUF).
 _LINE_BYTES = 4096
 _TEXT = 1200
 
@@ -29,7 +29,7 @@ def _have(folder, patterns):
 
 
 def _folders(model):
-    """Where the model's files are, if they are on this machine."""
+    """The folders of the model's files, if they are on this machine."""
     if os.path.isdir(model):
         return [model]
     from huggingface_hub import constants
@@ -41,7 +41,7 @@ def _folders(model):
 
 
 class _Log(logging.Handler):
-    """Hands on each record."""
+    """Passes each log record on."""
 
     def __init__(self, tell):
         super().__init__(logging.DEBUG)
@@ -57,7 +57,7 @@ class _Log(logging.Handler):
 
 
 def _attach(log):
-    """Sizes are told for those who debug: what is shown is the handlers' choice."""
+    """Sizes are logged at the debug level; handlers still decide what is shown."""
     logger = logging.getLogger("vllm")
     if log not in logger.handlers:
         logger.addHandler(log)
@@ -77,7 +77,7 @@ class Engine:
         after_import("vllm.v1.worker.gpu_worker", self._follow_worker)
 
     def _tell(self, told):
-        if self._owner != os.getpid():  # also of a fork
+        if self._owner != os.getpid():  # also in a fork
             self._owner = os.getpid()
             self._pipe = os.open(self._options.pipe, os.O_WRONLY)
         if serving.is_ready(told.get("text", "")):
@@ -103,7 +103,7 @@ class Engine:
     def _follow_arguments(self):
         from vllm.engine.arg_utils import EngineArgs
 
-        # Of several, the one that an engine is made of.
+        # If there are several, the one that an engine is created from.
         make = EngineArgs.create_engine_config
 
         def create_engine_config(arguments, *rest, **named):
@@ -118,7 +118,7 @@ class Engine:
             if not hasattr(arguments, name):
                 raise ValueError(f"vLLM's engine has no argument {name}")
             setattr(arguments, name, value)
-        # An engine's ranks are all here, until it is ready.
+        # All ranks of an engine exist on this machine until it is ready.
         if not self._options.ranks_given:
             os.environ["LARDER_NCCL"] = ""
         folders = _folders(arguments.model)
@@ -134,7 +134,7 @@ class Engine:
     # ---- what PyTorch's allocator does not see -----------------------------
 
     def _follow_worker(self):
-        """Libraries take memory of their own while vLLM measures: the table of
+        """Allocate the libraries' own memory while vLLM measures: the table of
         cards says how much."""
         from vllm.v1.worker.gpu_worker import Worker
 
@@ -150,7 +150,7 @@ class Engine:
 
 
 def _take(size):
-    """From the driver, until the process ends."""
+    """Allocate from the driver, until the process ends."""
     for name in ("libcudart.so.12", "libcudart.so.13"):
         try:
             runtime = ctypes.CDLL(name)

@@ -1,5 +1,5 @@
-"""Follows the program by PyTorch's own hooks and counters, and notes what it
-was doing when."""
+"""Follows the program by PyTorch's own hooks and counters, and notes what it was
+doing at each time."""
 
 import functools
 import sys
@@ -14,12 +14,13 @@ from larder.fit.scopes import scopes
 from larder.fit.standin.requests import Builder
 from larder.fit.steps import Watcher
 
-# The recorder keeps so many events, and is read out from so many on.
+# The number of events that the recorder keeps, and the number from which it is
+# drained.
 HISTORY_EVENTS = 1 << 23
 DRAIN_EVENTS = 50_000
 
-# PyTorch's thread for NCCL looks every 100 ms which collectives have ended, and
-# keeps their tensors until then.
+# PyTorch's NCCL thread checks every 100 ms which collectives have ended, and keeps
+# their tensors until then.
 NCCL_SECONDS = 0.25
 
 
@@ -31,8 +32,8 @@ def _stats():
 
 
 class Notes:
-    """What the program was doing, with the place among the allocator's events:
-    how many allocations and frees there were before."""
+    """What the program was doing, with the position among the allocator's events:
+    the number of allocations and frees before it."""
 
     def __init__(self):
         self.by_device = {}  # device -> [(place, what, value)]
@@ -40,7 +41,7 @@ class Notes:
         self.place = 0  # of the last note
 
     def take(self, device):
-        """All so far, which are forgotten."""
+        """Return all notes so far, and clear them."""
         return self.by_device.pop(device, [])
 
     def add(self, what, value):
@@ -63,13 +64,13 @@ class Notes:
         self.add("mark", text)
 
     def say(self, tensor, kind):
-        """The purpose of a tensor's memory, noted with the next note."""
+        """Set the purpose of a tensor's memory, recorded with the next note."""
         self._kinds.append((_address(tensor), kind))
 
 
 def _address(tensor):
-    """Of the tensor's memory.  Tensors that wrap others (FSDP's, 4-bit ones)
-    may have none."""
+    """The address of the tensor's memory. Tensors that wrap others (FSDP's, 4-bit
+    ones) may have none."""
     tensor = getattr(tensor, "_local_tensor", tensor)
     try:
         return tensor.untyped_storage().data_ptr()
@@ -78,8 +79,8 @@ def _address(tensor):
 
 
 class CountingWatcher(Watcher):
-    """Steps are alike if PyTorch's counters went on alike: how many requests
-    and frees, of how many bytes."""
+    """Two steps are alike if PyTorch's counters advanced equally: the number of
+    requests and frees, and their bytes."""
 
     def __init__(self, most):
         super().__init__(None, most)
@@ -102,7 +103,7 @@ class CountingWatcher(Watcher):
 
 
 class WatchedPhases(Phases):
-    """Each change of what the program does is noted."""
+    """Notes each change in what the program does."""
 
     def __init__(self, notes, watcher, before_backward, stop, after_each):
         self.book = notes  # takes marks
@@ -114,7 +115,7 @@ class WatchedPhases(Phases):
     def say(self, tensor, kind):
         self._notes.say(tensor, kind)
 
-    # What torch.compile traces has to stay one graph: it finds nothing here.
+    # torch.compile must trace one graph: it finds nothing here.
     def _enter(self, module, args):
         if torch.compiler.is_compiling():
             return
@@ -160,12 +161,12 @@ class WatchedPhases(Phases):
         self._after_each()
 
 
-# How programs read a value from the GPU.
+# The ways in which programs read a value from the GPU.
 _READS = ("item", "tolist", "__bool__", "__int__", "__float__")
 
 
 class Reads:
-    """Notes where the program reads values, which no kernel has computed."""
+    """Notes where the program reads values that no kernel has computed."""
 
     def __init__(self, is_known):
         self._is_known = is_known
@@ -192,7 +193,7 @@ _RESETS = ("_cuda_resetPeakMemoryStats", "_accelerator_resetPeakStats")
 
 
 class Peaks:
-    """The largest that PyTorch held, which the program may set back."""
+    """The peaks of PyTorch's allocator, which the program may reset."""
 
     def __init__(self):
         self._before = {}  # device -> (allocated, reserved)
@@ -219,7 +220,7 @@ class Peaks:
 
 
 def _values():
-    """None where this PyTorch has not what it stands on."""
+    """None if this PyTorch lacks what it is based on."""
     try:
         from larder.fit.standin.values import Values
 
@@ -238,7 +239,7 @@ def _knows(values):
 
 
 class Watch:
-    """All that watches one process."""
+    """Everything that follows one process."""
 
     def __init__(self, options, stop):
         self.notes = Notes()
@@ -247,7 +248,7 @@ class Watch:
         self.reads = Reads(_knows(self.values))
         self._builders = {}  # by device
         self._drained = 0  # place
-        # A snapshot has to have all events.
+        # A snapshot must contain all events.
         self._keeps_all = bool(options.snapshot)
         self.watcher = CountingWatcher(options.steps)
         self.changes = Changes(options.changes, options.capability)
@@ -264,7 +265,7 @@ class Watch:
         torch.cuda._lazy_call(self._begin)
 
     def _begin(self):
-        """Called by PyTorch once it has the GPU."""
+        """Called by PyTorch once it has initialized the GPU."""
         _record()
         if self.values is not None and "vllm" not in sys.modules:
             self.values.include()
@@ -272,13 +273,14 @@ class Watch:
     def _after_step(self):
         dist = torch.distributed
         if self.watcher.steps == 1 and dist.is_available() and dist.is_initialized():
-            # DDP makes its buckets anew in the second step, which comes sooner
-            # here than on a GPU.
+            # DDP recreates its buckets in the second step, which comes sooner here
+            # than on a GPU.
             time.sleep(NCCL_SECONDS)
         self._drain_some()
 
     def _drain_some(self):
-        """PyTorch's record of an event takes kilobytes, the ledger's little."""
+        """Drain early: PyTorch's record of an event takes kilobytes, the ledger's
+        far less."""
         if self._keeps_all or self.notes.place - self._drained < DRAIN_EVENTS:
             return
         self._drained = self.notes.place
@@ -295,7 +297,8 @@ class Watch:
         return self._builders
 
     def free_workspaces(self):
-        """Of cuBLAS, which PyTorch keeps: so they are told from tensors."""
+        """Free cuBLAS's workspaces, which PyTorch keeps, to distinguish them from
+        tensors."""
         free = getattr(torch._C, "_cuda_clearCublasWorkspaces", None)
         if free is not None:
             self.notes.add("workspaces", None)
@@ -308,7 +311,7 @@ class Watch:
         return 1
 
     def groups(self):
-        """The sizes of the groups of NCCL."""
+        """The sizes of the NCCL groups."""
         if self.distributed is not None:
             return self.distributed.used_sizes()
         size = self.world_size()

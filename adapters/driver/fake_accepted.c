@@ -1,10 +1,10 @@
-/* fake_accepted.c - calls that a driver takes as hints, or that are about what
- * is not simulated: they are accepted, and change nothing. */
+/* fake_accepted.c - calls that are hints to a driver, or that concern features
+ * that are not simulated: they are accepted, and have no effect. */
 #include "driver/fake_state.h"
 
 #include <string.h>
 
-/* ---- profilers, caches, other devices' writes ------------------------------------ */
+/* ---- profilers, caches, other devices' writes --------------------------- */
 
 cud_result cuProfilerStart(void)
 {
@@ -40,7 +40,7 @@ cud_result cuFlushGPUDirectRDMAWrites(int target, int scope)
     return CUD_SUCCESS;
 }
 
-/* ---- managed memory --------------------------------------------------------------- */
+/* ---- managed memory ----------------------------------------------------- */
 
 static cud_result check_managed(const char *symbol, cud_addr addr, size_t bytes)
 {
@@ -86,7 +86,7 @@ cud_result cuMemPrefetchAsync(cud_addr addr, size_t bytes, cud_device device,
     return check_managed(__func__, addr, bytes);
 }
 
-/* ---- streams ------------------------------------------------------------------------ */
+/* ---- streams ------------------------------------------------------------ */
 
 /* Whether there is such a stream; it may be captured. */
 static cud_result check_stream(const char *symbol, cud_stream stream)

@@ -1,11 +1,11 @@
 /* fake_capture.c - captures by the driver's rules: which calls they forbid to
- * which threads, which streams belong to one, and what ends one badly.
+ * which threads, which streams belong to one, and what invalidates one.
  *
- * A stream joins a capture by waiting for an event that was recorded in it, and
- * has to be waited for in turn before the capture ends.  Captured work is not
- * kept: of a graph only the time it takes is known.
+ * * * * A stream joins a capture by waiting for an event that was recorded in
+ * it, and must be joined again before the capture ends.  Captured work is not
+ * kept: of a graph only its duration is known.
  *
- * Devices of tests, whose streams are numbers, are captured through the
+ * * * * Devices of tests, whose streams are numbers, are captured through the
  * simulated GPU (fake_control.c): for them captures are only counted. */
 #include "driver/fake_state.h"
 
@@ -38,7 +38,7 @@ struct capture {
     const void *thread; /* that began it */
     bool is_blocking;   /* the default stream would wait for it */
     bool is_broken;
-    void *graph; /* NULL: nobody asked for it yet */
+    void *graph; /* NULL: not requested yet */
     size_t nodes;
     uint64_t ns;
     struct member *members;
@@ -48,7 +48,7 @@ static struct capture *captures;
 static unsigned long long capture_count; /* number of the last one */
 static _Thread_local cud_capture_mode mode = MODE_GLOBAL;
 
-/* ---- finding ---------------------------------------------------------------- */
+/* ---- finding ------------------------------------------------------------ */
 
 static struct member *member_find(const struct fake_device *d,
                                   larder_stream number, struct capture **of)
@@ -74,7 +74,7 @@ static struct capture *capture_find(unsigned long long id)
     return c;
 }
 
-/* The one that the default stream may not touch.  NULL: none. */
+/* The capture that the default stream must not touch.  NULL: none. */
 static struct capture *blocking_on(const struct fake_device *d,
                                    larder_stream number)
 {
@@ -126,7 +126,7 @@ void fake_captures_forget(const struct fake_device *d)
     }
 }
 
-/* ---- what captures forbid ----------------------------------------------------- */
+/* ---- what captures forbid ----------------------------------------------- */
 
 static cud_result refuse(const char *symbol, struct capture *c,
                          cud_result answer, const char *why)
@@ -147,8 +147,8 @@ void fake_capture_note(struct fake_device *d, bool begins)
     d->captures += begins ? 1 : -1;
 }
 
-/* Whether a thread in the current mode has to keep from calls that could
- * disturb this capture. */
+/* Whether a thread in its current mode must not make calls that could disturb
+ * this capture. */
 static bool is_unsafe(const struct capture *c)
 {
     if (mode == CUD_CAPTURE_RELAXED || c->mode == CUD_CAPTURE_RELAXED)
@@ -221,7 +221,7 @@ cud_result fake_capture_guard_event(const char *symbol,
                        "the event was recorded in a capture");
 }
 
-/* ---- work ------------------------------------------------------------------- */
+/* ---- work --------------------------------------------------------------- */
 
 bool fake_is_captured(const struct fake_device *d, larder_stream number)
 {
@@ -252,7 +252,7 @@ cud_result fake_work_note(const char *symbol, struct fake_device *d,
     return CUD_SUCCESS;
 }
 
-/* Recording takes some time, so that no two events are recorded at once. */
+/* Recording takes some time, so that no two events have the same time. */
 cud_result fake_record_note(const char *symbol, struct fake_device *d,
                             larder_stream number, struct sim_event *event)
 {
@@ -274,7 +274,7 @@ cud_result fake_record_note(const char *symbol, struct fake_device *d,
     return CUD_SUCCESS;
 }
 
-/* A stream waits for an event of a capture, and belongs to it from then on. */
+/* A stream waits for an event of a capture, and joins it. */
 static cud_result join(const char *symbol, struct fake_device *d,
                        cud_stream stream, larder_stream number,
                        const struct sim_event *event)
@@ -319,7 +319,7 @@ cud_result fake_wait_note(const char *symbol, struct fake_device *d,
                   "a captured stream would wait for work outside its capture");
 }
 
-/* ---- the driver's calls --------------------------------------------------------- */
+/* ---- the driver's calls ------------------------------------------------- */
 
 cud_result cuThreadExchangeStreamCaptureMode(cud_capture_mode *inout)
 {
@@ -419,7 +419,7 @@ static bool is_unjoined(const struct capture *c)
     return m->next != NULL;
 }
 
-/* Whether the caller may end it; if not, it goes on. */
+/* Whether the caller may end it; if not, it continues. */
 static cud_result check_end(const char *symbol, const struct capture *c,
                             const struct member *m)
 {
@@ -434,7 +434,7 @@ static cud_result check_end(const char *symbol, const struct capture *c,
     return CUD_SUCCESS;
 }
 
-/* The graph that the program was shown, if it still has it, or a new one. */
+/* The graph that the program was given, if it still exists, or a new one. */
 static cud_result finish(const char *symbol, struct capture *c, void **graph)
 {
     *graph = NULL;

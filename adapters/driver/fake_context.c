@@ -1,19 +1,20 @@
-/* fake_context.c - devices as the driver's callers see them, and contexts: each
- * thread has a stack of them. */
+/* fake_context.c - devices as the driver's callers see them, and contexts, of
+ * which each thread has a stack. */
 #include "driver/fake_tables.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* That of the newest driver: programs refuse a driver older than they are. */
+/* The newest driver's version: programs refuse a driver that is older than they
+ * are. */
 enum { VERSION = 13030 };
 
 int fake_trait_integrated;
 int fake_trait_fabric;
 int fake_trait_peers = 1;
 
-/* ---- devices -------------------------------------------------------------- */
+/* ---- devices ------------------------------------------------------------ */
 
 cud_result cuInit(unsigned flags)
 {
@@ -36,7 +37,7 @@ cud_result cuDriverGetVersion(int *out)
     return CUD_SUCCESS;
 }
 
-/* Devices that a test added count too. */
+/* Devices that a test added are included. */
 cud_result cuDeviceGetCount(int *out)
 {
     cud_result answer = fake_begin_bare(__func__);
@@ -149,7 +150,7 @@ cud_result cuDeviceGetP2PAttribute(int *out, int which, cud_device device,
     return cuDeviceCanAccessPeer(out, device, peer);
 }
 
-/* ---- contexts ------------------------------------------------------------- */
+/* ---- contexts ----------------------------------------------------------- */
 
 /* A thread's contexts, the current one last; NULL may be pushed. */
 static _Thread_local cud_context stack[FAKE_STACK];
@@ -166,7 +167,7 @@ static struct fake_device *primary_of(cud_context handle)
     return NULL;
 }
 
-/* NULL: it was destroyed, or released, or never was one. */
+/* NULL: it was destroyed or released, or is not a context. */
 static const struct fake_context *context_find(cud_context handle)
 {
     const struct fake_device *d = primary_of(handle);
@@ -246,8 +247,8 @@ cud_result cuDevicePrimaryCtxRelease_v2(cud_device device)
     return fake_end(CUD_SUCCESS);
 }
 
-/* As documented, the context stays in use, and so do pools' memory, and pages,
- * which belong to no context. */
+/* As documented, the context stays valid, and so do the memory of pools, and
+ * pages, which belong to no context. */
 cud_result cuDevicePrimaryCtxReset_v2(cud_device device)
 {
     struct fake_device *d;
@@ -283,8 +284,8 @@ cud_result cuDevicePrimaryCtxGetState(cud_device device, unsigned *flags,
     return fake_end(CUD_SUCCESS);
 }
 
-/* Once a primary context that a runtime was lent is current, the runtime uses
- * it, until it releases it at its end. */
+/* Once a primary context whose handle a runtime obtained is current, the
+ * runtime counts as using it, until it releases it at exit. */
 static larder_result lent_use(cud_context c)
 {
     struct fake_device *d = primary_of(c);
@@ -403,7 +404,7 @@ cud_result cuCtxPopCurrent_v2(cud_context *out)
     return fake_end(CUD_SUCCESS);
 }
 
-/* Runtimes ask for it to learn whether there is one: no rule is broken then. */
+/* Runtimes call this to find out whether there is one, so no rule is broken. */
 cud_result cuCtxGetDevice(cud_device *out)
 {
     cud_result answer = fake_begin_bare(__func__);
@@ -446,7 +447,8 @@ cud_result cuCtxGetFlags(unsigned *out)
     return CUD_SUCCESS;
 }
 
-/* Limits that no kernel here uses: a value that was set can be read. */
+/* Limits that have no effect here, as no kernel runs: a value that was set can
+ * be read. */
 enum { LIMITS = 16 };
 
 static size_t limits[LIMITS] = {1024, 1 << 20, 8 << 20};

@@ -1,5 +1,5 @@
-/* fake_copy.c - copies and fills, on whichever devices their memory is, or on the
- * host. */
+/* fake_copy.c - copies and fills, on the devices that have the memory, or on
+ * the host. */
 #include "driver/fake_state.h"
 
 #include <string.h>
@@ -19,14 +19,14 @@ static cud_result refuse(const char *symbol)
     return answer != CUD_SUCCESS ? answer : fake_end(CUD_NOT_SUPPORTED);
 }
 
-/* ---- who has the memory, and who does it ---------------------------------------- */
+/* ---- where the memory is, and which device copies ----------------------- */
 
 struct transfer {
     const struct fake_side *to;
     const struct fake_side *from; /* NULL: filled with the value */
     const struct fake_box *box;
     unsigned char value;
-    struct fake_device *to_of; /* whose memory it is; NULL: the host's */
+    struct fake_device *to_of; /* that has the memory; NULL: the host */
     struct fake_device *from_of;
 };
 
@@ -38,7 +38,7 @@ static size_t span_bytes(const struct fake_side *s, const struct fake_box *b)
     return (b->depth - 1) * s->slice + (b->height - 1) * s->pitch + b->width;
 }
 
-/* What stands for the host must not be a device's, nor have been. */
+/* An address of the host must not be, or have been, a device's. */
 static cud_result side_find(const char *symbol, struct fake_device *d,
                             const struct fake_side *s,
                             const struct fake_box *box, struct fake_device **of)
@@ -67,8 +67,8 @@ static bool is_between(const struct transfer *t)
     return t->to_of != NULL && t->from_of != NULL && t->to_of != t->from_of;
 }
 
-/* Between two devices the target copies from the host, where the other's memory
- * lies. */
+/* Between two devices, the target copies from the host addresses of the
+ * source's memory. */
 static struct fake_device *doer(const struct transfer *t)
 {
     return t->to_of != NULL ? t->to_of : t->from_of;
@@ -100,7 +100,7 @@ static cud_result transfer_find(const char *symbol, struct fake_device *d,
                        bytes, (unsigned long long)t->from->addr);
 }
 
-/* ---- doing it ------------------------------------------------------------------- */
+/* ---- doing it ----------------------------------------------------------- */
 
 typedef larder_result row_fn(const struct transfer *t, larder_stream number,
                              size_t y, size_t z);
@@ -163,8 +163,8 @@ static bool reads_zeros(const struct transfer *t)
            (is_blank || !t->from_of->sim->backing.is_real);
 }
 
-/* What concerns the host alone, or another device than the stream's, is done at
- * once, after the stream's earlier work. */
+/* A copy that involves only the host, or a device other than the stream's, is
+ * done at once, after the stream's earlier work. */
 static larder_result transfer_do(struct fake_device *d, larder_stream number,
                                  const struct transfer *t, bool waits)
 {
@@ -234,7 +234,7 @@ cud_result fake_fill(const char *symbol, const struct fake_side *to,
     return transfer(symbol, &t, stream, waits);
 }
 
-/* ---- calls: one row --------------------------------------------------------------- */
+/* ---- calls: one row ----------------------------------------------------- */
 
 static cud_result copy(const char *symbol, struct fake_side to,
                        struct fake_side from, size_t bytes, cud_stream stream,

@@ -205,8 +205,8 @@
     X(cuOfTomorrow, (uint64_t, uint64_t, uint64_t, uint64_t, uint64_t,         \
                      uint64_t, uint64_t, double, uint64_t *))
 
-/* To programs of this release each name means another variant: cuOfTomorrow(),
- * which stands for what a driver newer than us may have. */
+/* For programs of this release each name means a different variant,
+ * cuOfTomorrow(), which stands for calls of a newer driver. */
 enum { FAKE_TOMORROW = 90000 };
 
 #define X(symbol, arguments) cud_result symbol arguments;

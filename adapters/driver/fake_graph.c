@@ -1,5 +1,6 @@
-/* fake_graph.c - graphs without contents: of captured work only how much it is
- * and how long it takes is kept, and a launch is only counted.  User objects live as long as graphs keep them. */
+/* fake_graph.c - graphs without contents: only the amount and duration of
+ * captured work are kept, and a launch is only counted.  User objects live as
+ * long as graphs hold references. */
 #include "driver/fake_state.h"
 
 #include <limits.h>
@@ -22,11 +23,11 @@ struct held {
 struct fake_graph {
     struct fake_handle handle;
     struct held *held;
-    uint64_t ns; /* a launch takes so long */
+    uint64_t ns; /* duration of a launch */
     size_t nodes;
 };
 
-/* ---- user objects --------------------------------------------------------------- */
+/* ---- user objects ------------------------------------------------------- */
 
 cud_result cuUserObjectCreate(void **out, void *ptr, void (*destroy)(void *),
                               unsigned count, unsigned flags)
@@ -123,7 +124,7 @@ cud_result cuGraphRetainUserObject(void *graph, void *object, unsigned count,
     return fake_end(CUD_SUCCESS);
 }
 
-/* ---- graphs ---------------------------------------------------------------------- */
+/* ---- graphs ------------------------------------------------------------- */
 
 static void *graph_make(enum fake_kind kind)
 {

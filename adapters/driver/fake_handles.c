@@ -1,13 +1,13 @@
 /* fake_handles.c - which handles are valid.  A handle is a number that is never
- * used twice, so one of a destroyed object, of another kind, or made up is
- * found out without reading any memory. */
+ * used twice, so a handle of a destroyed object or of another kind, or an
+ * invalid one, is detected without reading any memory. */
 #include "driver/fake_state.h"
 
 #include <string.h>
 
 enum { HANDLE_BUCKETS = 4096 };
 
-/* Above all numbers that are streams by themselves.  Programs expect the
+/* Above all numbers that are predefined stream handles.  Programs expect the
  * alignment of a pointer. */
 enum { HANDLE_FIRST = 1 << 20, HANDLE_STEP = 16 };
 

@@ -55,7 +55,7 @@ static cud_result piece_keep(void *ptr, size_t bytes,
     return CUD_SUCCESS;
 }
 
-/* ---- making and registering -------------------------------------------------- */
+/* ---- making and registering --------------------------------------------- */
 
 cud_result cuMemHostAlloc(void **out, size_t bytes, unsigned flags)
 {
@@ -197,7 +197,7 @@ cud_result cuMemHostGetFlags(unsigned *out, void *ptr)
     return fake_end(CUD_SUCCESS);
 }
 
-/* ---- owner of an address -------------------------------------------------------- */
+/* ---- owner of an address ------------------------------------------------ */
 
 static bool is_owner(const struct fake_device *d, cud_addr addr)
 {
@@ -219,9 +219,8 @@ static bool is_within(cud_addr addr, size_t bytes, larder_addr begin,
     return addr < begin + length && (addr >= begin || bytes > begin - addr);
 }
 
-/* The addresses of simulated memory are set apart from the host's.  Those
- * without memory behind them are only numbers, of which as many count as a
- * program comes by. */
+/* The addresses of simulated memory are separate from the host's.  Those
+ * without memory behind them are only numbers. */
 static bool is_device_s(const struct sim *sim, cud_addr addr, size_t bytes)
 {
     const struct sim_backing *b = &sim->backing;
@@ -313,8 +312,8 @@ static cud_result pointer_attribute(void *out, int which, cud_addr addr,
     }
 }
 
-/* Of a value: a pointer, a size or a number of 64 bits, or an int, as whatever a
- * program asks for is at least that. */
+/* The size of a value: a pointer, a size or a 64-bit number, otherwise an int,
+ * the minimum for any attribute. */
 static size_t attribute_bytes(int which)
 {
     switch (which) {
@@ -347,7 +346,7 @@ cud_result cuPointerGetAttribute(void *out, int which, cud_addr addr)
     return fake_end(pointer_attribute(out, which, addr, d));
 }
 
-/* Of an address that is nobody's, and of what is not known, zeros. */
+/* Zeros for an unknown address or attribute. */
 static cud_result attribute_or_none(void *out, int which, cud_addr addr)
 {
     enum { INVALID_DEVICE = -2 };
@@ -371,10 +370,10 @@ cud_result cuPointerGetAttributes(unsigned count, int *which, void **out,
     return answer;
 }
 
-/* ---- calls on the host, in a stream's order -------------------------------------- */
+/* ---- calls on the host, in a stream's order ----------------------------- */
 
-/* Whether the stream is captured: then the function belongs to the graph, which
- * runs nothing. */
+/* Whether the stream is captured: then the function becomes part of the graph,
+ * which runs nothing. */
 static cud_result captured_note(const char *symbol, cud_stream stream,
                                 bool *is_captured)
 {

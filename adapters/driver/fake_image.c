@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* As in fatbinary_section.h of the toolkit; the rest as it is seen in programs
- * of CUDA 12 and 13. */
+/* As in the toolkit's fatbinary_section.h; the rest was observed in programs
+ * built with CUDA 12 and 13. */
 struct wrapper {
     uint32_t magic;
     uint32_t version;
@@ -32,7 +32,7 @@ struct part {
 static const uint32_t wrapper_magic = 0x466243b1;
 static const uint32_t bundle_magic = 0xba55ed50;
 
-/* What a variable of unknown size gets. */
+/* The size of a variable whose size is unknown. */
 enum { LARGE_BYTES = 2 << 20 };
 
 static bool variable_add(struct fake_image *image, const char *name,
@@ -51,7 +51,7 @@ static bool variable_add(struct fake_image *image, const char *name,
     return v->name != NULL && (values == NULL || v->values != NULL);
 }
 
-/* ---- ELF ------------------------------------------------------------------------ */
+/* ---- ELF ---------------------------------------------------------------- */
 
 static const Elf64_Shdr *section_of(const Elf64_Ehdr *elf, unsigned which)
 {
@@ -96,7 +96,7 @@ static bool elf_read(struct fake_image *image, const Elf64_Ehdr *elf)
     return true;
 }
 
-/* ---- bundles ----------------------------------------------------------------------- */
+/* ---- bundles ------------------------------------------------------------ */
 
 /* The first part that is not compressed: all have the same variables. */
 static bool bundle_read(struct fake_image *image, const struct bundle *b)

@@ -1,15 +1,15 @@
-/* fake_integrity.c - the check by which NVIDIA's runtime tells a driver: an
- * HMAC (RFC 2104) with the hash MD2 (RFC 1319) over what both of them see of
- * the process and of its GPUs.  That it is this, its key and the order of its
- * fields are known from ZLUDA (dark_api, function integrity_check()), and that
- * they are right is seen when a runtime goes on. */
+/* fake_integrity.c - the check by which NVIDIA's runtime recognises a driver:
+ * an HMAC (RFC 2104) with the hash MD2 (RFC 1319) of properties of the process
+ * and its GPUs that both can observe.  The algorithm, its key and the order of
+ * its fields are known from ZLUDA (dark_api, function integrity_check()); they
+ * are correct, because runtimes accept the result. */
 #include "driver/fake_tables.h"
 
 #include <pthread.h>
 #include <string.h>
 #include <unistd.h>
 
-/* ---- MD2 ---------------------------------------------------------------------- */
+/* ---- MD2 ---------------------------------------------------------------- */
 
 enum { BLOCK = 16, STATE = 3 * BLOCK, ROUNDS = 18 };
 
@@ -94,7 +94,7 @@ static void md2_end(struct md2 *m, unsigned char out[BLOCK])
     memcpy(out, m->state, BLOCK);
 }
 
-/* ---- what is hashed ------------------------------------------------------------- */
+/* ---- what is hashed ----------------------------------------------------- */
 
 static const unsigned char key[BLOCK] = {0x14, 0x6a, 0xdd, 0xae, 0x53, 0xa9,
                                          0xa7, 0x52, 0xaa, 0x08, 0x41, 0x36,
@@ -173,12 +173,13 @@ static void answer(unsigned version, uint64_t seconds,
     md2_end(&m, (unsigned char *)out);
 }
 
-/* A runtime asks three times: the first two answers are always the same, which
- * that of CUDA 11.8 looks at. */
+/* A runtime asks three times.  The first two answers are constants, which the
+ * runtime of CUDA 11.8 checks. */
 void fake_integrity_answer(unsigned version, uint64_t seconds,
                            const struct fake_tables *tables, uint64_t out[2])
 {
-    enum { ASKED = 10 }; /* the last digit of the version: how often before */
+    /* The version's last digit is the number of earlier calls. */
+    enum { ASKED = 10 };
     static const uint64_t always[2][2] = {
         {UINT64_C(0x3341181c03cb675c), UINT64_C(0x8ed383aa1f4cd1e8)},
         {UINT64_C(0x1841181c03cb675c), UINT64_C(0x8ed383aa1f4cd1e8)}};

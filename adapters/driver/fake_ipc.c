@@ -1,10 +1,8 @@
-/* fake_ipc.c - memory and events of other processes, by handles that are
- * bytes.
+/* fake_ipc.c - memory and events of other processes, by handles that are bytes.
  *
- * Memory that is opened is mapped, not made: it counts for the process whose
- * allocation it is.  An event tells nothing: work is done when it is queued, so
- * that of another process, which recorded it before it sent the handle, has
- * been done. */
+ * * Opened memory is only mapped: it is charged to the process that allocated
+ * it.  An event of another process has always completed: work is done when it
+ * is queued, and the process recorded the event before it sent the handle. */
 #include "driver/fake_state.h"
 
 #include <stdlib.h>
@@ -15,7 +13,7 @@
 
 _Static_assert(sizeof(cud_ipc_handle) == SIM_IPC_BYTES, "they are the same");
 
-/* ---- memory ----------------------------------------------------------------- */
+/* ---- memory ------------------------------------------------------------- */
 
 struct opened {
     struct opened *next;
@@ -74,7 +72,7 @@ void fake_ipc_forget(struct fake_device *d)
     }
 }
 
-/* Managed memory, pools' and mapped pages have no handle. */
+/* Managed memory, pool memory and mapped pages have no handle. */
 static bool has_handle(const struct fake_device *d, cud_addr addr)
 {
     const struct sim_range *range =
@@ -149,8 +147,8 @@ static larder_result open_new(const struct fake_device *d,
     return LARDER_OK;
 }
 
-/* On the device of the thread's context.  Memory that is open there already
- * has the same address, and is to be closed as often as it was opened. */
+/* On the device of the thread's context.  Memory that is already open there
+ * gets the same address, and must be closed as often as it was opened. */
 cud_result cuIpcOpenMemHandle_v2(cud_addr *out, cud_ipc_handle handle,
                                  unsigned flags)
 {
@@ -215,7 +213,7 @@ cud_result cuIpcCloseMemHandle(cud_addr addr)
     return fake_end_sim(__func__, d, r);
 }
 
-/* ---- events ----------------------------------------------------------------- */
+/* ---- events ------------------------------------------------------------- */
 
 struct event_bytes {
     uint64_t magic;

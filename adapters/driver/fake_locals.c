@@ -13,7 +13,7 @@ struct local {
 
 static struct local *locals;
 
-/* Where the pointer to it is, or would be; any key if `key` is NULL. */
+/* The link to it, or the place to insert it; any key if `key` is NULL. */
 static struct local **local_at(cud_context context, const void *key)
 {
     struct local **at = &locals;

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-/* ---- managed memory -------------------------------------------------------- */
+/* ---- managed memory ----------------------------------------------------- */
 
 struct managed {
     struct managed *next;
@@ -69,7 +69,7 @@ void fake_managed_forget(int device)
     managed_drop(device, 0);
 }
 
-/* ---- device ---------------------------------------------------------------- */
+/* ---- device ------------------------------------------------------------- */
 
 cud_result cuMemAlloc_v2(cud_addr *out, size_t bytes)
 {
@@ -92,7 +92,7 @@ cud_result cuMemAlloc_v2(cud_addr *out, size_t bytes)
     return fake_end_sim(__func__, d, r);
 }
 
-/* On whichever device it is; d refuses what is on none. */
+/* On the device that has it; d rejects an address on none. */
 static larder_result memory_free(struct fake_device *d, cud_addr addr)
 {
     struct fake_device *of = fake_owner_of(addr);

@@ -5,10 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- modules ------------------------------------------------------------------ */
+/* ---- modules ------------------------------------------------------------ */
 
-/* Of an image in memory, or of a file, which is not read.  A library is of no
- * context. */
+/* From an image in memory, or from a file, which is not read.  A library
+ * belongs to no context. */
 static cud_result module_make(const char *symbol, void **out, const void *image,
                               bool is_read, bool is_library)
 {
@@ -74,7 +74,7 @@ void fake_modules_forget(const struct fake_device *d)
     fake_handles_each(FAKE_MODULE, module_forget, d);
 }
 
-/* Whether there is such an object: a call that needs nothing else of it. */
+/* Whether the object exists, for calls that need nothing else. */
 static cud_result check(const char *symbol, enum fake_kind kind,
                         const void *handle)
 {
@@ -153,7 +153,7 @@ cud_result cuModuleGetLoadingMode(int *out)
     return CUD_SUCCESS;
 }
 
-/* ---- libraries: modules of no context ------------------------------------------- */
+/* ---- libraries: modules without a context ------------------------------- */
 
 cud_result cuLibraryLoadData(void **out, const void *image, int *jit,
                              void **jit_values, unsigned jit_count,
@@ -209,7 +209,7 @@ cud_result cuKernelGetFunction(void **out, void *kernel)
     return answer;
 }
 
-/* ---- functions ------------------------------------------------------------------- */
+/* ---- functions ---------------------------------------------------------- */
 
 /* CUfunction_attribute, for a small kernel. */
 static int function_attribute(int which)
@@ -340,7 +340,7 @@ cud_result cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
                                                        shared);
 }
 
-/* An equal share of a multiprocessor's. */
+/* An equal share of a multiprocessor's shared memory. */
 cud_result cuOccupancyAvailableDynamicSMemPerBlock(size_t *out, void *function,
                                                    int blocks, int threads)
 {
@@ -375,7 +375,7 @@ cud_result cuOccupancyMaxPotentialBlockSize(int *grid, int *block,
     return fake_end(CUD_SUCCESS);
 }
 
-/* ---- launching -------------------------------------------------------------------- */
+/* ---- launching ---------------------------------------------------------- */
 
 static uint64_t duration_ns(const struct fake_device *d, const unsigned size[6])
 {
@@ -456,7 +456,7 @@ cud_result cuLaunchKernelEx(const void *config, void *function,
     return launch(__func__, function, c->size, c->stream);
 }
 
-/* ---- linking code at run time ------------------------------------------------------ */
+/* ---- linking code at run time ------------------------------------------- */
 
 /* A dummy image for cuModuleLoadData(). */
 static const char linked[64] = "linked by the simulated driver";
@@ -527,7 +527,7 @@ cud_result cuLinkDestroy(void *state)
     return fake_end(CUD_SUCCESS);
 }
 
-/* ---- descriptions of tensors, which kernels read ------------------------------------ */
+/* ---- descriptions of tensors, which kernels read ------------------------ */
 
 cud_result cuTensorMapEncodeTiled(void *out, int type, unsigned rank,
                                   void *base, const void *sizes,

@@ -9,12 +9,12 @@ struct fake_variable {
     char *name;
     size_t bytes;
     void *values; /* at the beginning; NULL: zeros */
-    /* Where it is, once it was asked for; 0: nowhere yet. */
+    /* Its address, once requested; 0: not allocated yet. */
     cud_addr addr[FAKE_DEVICES];
     void *managed;
 };
 
-/* What an image was found to have. */
+/* What was found in an image. */
 struct fake_image {
     struct fake_variable *variables;
     bool is_read; /* false: it is compressed, or text: there may be others */
@@ -27,10 +27,10 @@ struct fake_function {
     char name[256];
 };
 
-/* A module, or a library: a module of no context. */
+/* A module, or a library: a module without a context. */
 struct fake_module {
     struct fake_handle handle;
-    const struct fake_device *device; /* NULL: a library, or of no context */
+    const struct fake_device *device; /* NULL: none, or a library */
     struct fake_function *functions;
     struct fake_image image;
 };
@@ -50,7 +50,7 @@ struct fake_variable *fake_image_find(struct fake_image *image,
 
 /* Release the memory of the module's variables. */
 void fake_variables_release(struct fake_module *m);
-/* Their memory on this device is gone. */
+/* Their memory on this device was freed. */
 void fake_variables_forget(struct fake_module *m, const struct fake_device *d);
 
 #endif

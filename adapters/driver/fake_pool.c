@@ -1,7 +1,7 @@
 /* fake_pool.c - stream-ordered memory from pools.
  *
- * Each piece is an allocation of its own on the simulated GPU, because it is
- * not published how the driver subdivides its pools.  A freed piece serves the
+ * * Each piece is an allocation of its own on the simulated GPU, because how
+ * the driver subdivides its pools is not published.  A freed piece serves the
  * next request of its size: on its own stream at once, on another stream after
  * the work queued before the free has completed.  Any wait releases free
  * pieces, down to the pool's threshold. */
@@ -54,7 +54,7 @@ static struct fake_pool *pools;
 static struct fake_pool *current[FAKE_DEVICES]; /* NULL: the default one */
 static struct pool_piece *pieces[PIECE_BUCKETS];
 
-/* ---- pools ------------------------------------------------------------------ */
+/* ---- pools -------------------------------------------------------------- */
 
 static struct fake_pool *pool_make(int device, bool is_default)
 {
@@ -72,7 +72,7 @@ static struct fake_pool *pool_make(int device, bool is_default)
     return p;
 }
 
-/* NULL: it is none, or no longer. */
+/* NULL: it is not a pool (any more). */
 static struct fake_pool *pool_find(const void *handle)
 {
     return fake_handle_find(FAKE_POOL, handle);
@@ -103,7 +103,7 @@ static void note_high(uint64_t now, uint64_t *high)
         *high = now;
 }
 
-/* ---- pieces ------------------------------------------------------------------ */
+/* ---- pieces ------------------------------------------------------------- */
 
 static struct pool_piece **bucket_of(cud_addr addr)
 {
@@ -255,7 +255,7 @@ static larder_result piece_give(struct fake_device *d, struct pool_piece *p,
     return LARDER_OK;
 }
 
-/* Like cuMemFree(): waits first for queued work, of the memory's device. */
+/* Like cuMemFree(): first waits for work queued on the memory's device. */
 larder_result fake_pool_free(cud_addr addr)
 {
     struct pool_piece *p = *piece_at(addr);
@@ -267,7 +267,7 @@ larder_result fake_pool_free(cud_addr addr)
     return r;
 }
 
-/* ---- calls ------------------------------------------------------------------- */
+/* ---- calls -------------------------------------------------------------- */
 
 cud_result cuMemAllocFromPoolAsync(cud_addr *out, size_t bytes, void *pool,
                                    cud_stream stream)
@@ -521,7 +521,7 @@ cud_result cuDeviceSetMemPool(cud_device device, void *pool)
     return fake_end(CUD_SUCCESS);
 }
 
-/* ---- a device that goes -------------------------------------------------------- */
+/* ---- a device that is reset --------------------------------------------- */
 
 void fake_pools_forget(int device)
 {

@@ -26,7 +26,7 @@ void fake_unlock(void)
     pthread_mutex_unlock(&lock);
 }
 
-/* ---- devices -------------------------------------------------------------- */
+/* ---- devices ------------------------------------------------------------ */
 
 struct fake_device *fake_device_get(int number)
 {
@@ -70,7 +70,7 @@ larder_result fake_device_open(struct fake_device *d, const char *spec,
     return LARDER_OK;
 }
 
-/* Of all that a program has on the device, what is no memory. */
+/* The program's objects on the device other than memory. */
 static void objects_forget(struct fake_device *d)
 {
     fake_streams_forget(d);
@@ -145,7 +145,7 @@ cud_result fake_init(void)
     return CUD_SUCCESS;
 }
 
-/* ---- calls ---------------------------------------------------------------- */
+/* ---- calls -------------------------------------------------------------- */
 
 bool fake_is_child(void)
 {

@@ -18,9 +18,9 @@ enum { FAKE_DEVICES = 64, FAKE_STACK = 32, FAKE_LINES = 8192 };
 /* Limits of a multiprocessor of the simulated GPU. */
 enum { FAKE_BLOCKS = 32 };
 
-/* How long work takes on the simulated clock: each piece so long, each wave of
- * blocks that fills the multiprocessors 1 microsecond, and bytes as in the
- * bundled table of prices (device.h). */
+/* How long work takes on the simulated clock: a fixed time for each piece, 1
+ * microsecond for each wave of blocks that fills the multiprocessors, and for
+ * bytes the bundled prices (device.h). */
 enum { FAKE_LAUNCH_NS = 2000, FAKE_WAVE_NS = 1000 };
 
 enum fake_kind {
@@ -35,7 +35,7 @@ enum fake_kind {
     FAKE_LINK
 };
 
-/* The first member of an object that programs have a handle of. */
+/* The first member of an object that programs refer to by a handle. */
 struct fake_handle {
     struct fake_handle *next; /* in its bucket */
     uintptr_t value;
@@ -43,11 +43,11 @@ struct fake_handle {
 };
 
 struct fake_context {
-    struct fake_handle handle; /* of those that cuCtxCreate() made */
+    struct fake_handle handle; /* of those created by cuCtxCreate() */
     int device;
     unsigned uses; /* 0: gone */
-    /* Runtimes that have the handle of a primary context, and how many of them
-     * use it: each does from when it makes it current. */
+    /* Runtimes that have obtained the primary context's handle, and how many of
+     * them use it: each does once it makes it current. */
     unsigned lent;
     unsigned lent_uses;
 };
@@ -60,7 +60,7 @@ struct fake_device {
     struct fake_context primary;
     uint64_t peak_bytes;
     uint64_t launches; /* of kernels and graphs, which do nothing */
-    /* The ticket of each stream up to which somebody has waited. */
+    /* For each stream, the last ticket that was waited for. */
     uint64_t *waited;
     unsigned char *stream_used; /* by number */
     uint64_t clock_ns;          /* how long its work took */
@@ -74,7 +74,7 @@ extern pid_t fake_owner;      /* the process that called cuInit() */
 /* ---- fake_state.c ------------------------------------------------------- */
 
 /* Whether this is a child of the process that called cuInit(): neither a driver
- * nor the lock and what it guards survive a fork. */
+ * nor the lock and the state it guards survive a fork. */
 bool fake_is_child(void);
 /* Begin a call that needs only the driver, or also a current context, whose
  * device is written to *d.  The lock is held unless an error is returned. */
@@ -93,7 +93,8 @@ int fake_number(const struct fake_device *d);
 larder_result fake_device_open(struct fake_device *d, const char *spec,
                                int ordinal);
 void fake_device_close(struct fake_device *d);
-/* What belongs to contexts of the device goes, once its work is done. */
+/* Destroy everything that belongs to the device's contexts, once its work is
+ * done. */
 larder_result fake_device_reset(struct fake_device *d);
 /* Open the devices of the spec that the environment leaves visible, from
  * fake_devices[0] on; a test may have added others before.  Without an error
@@ -110,8 +111,8 @@ void *fake_handle_make(struct fake_handle *h, enum fake_kind kind);
 /* NULL: there is no such object, or no longer. */
 void *fake_handle_find(enum fake_kind kind, const void *handle);
 void fake_handle_drop(struct fake_handle *h);
-/* Call fn for each object of a kind, once or more often, until it has returned
- * false for each: true means that it dropped the object. */
+/* Call fn for each object of a kind, possibly several times, until it has
+ * returned false for each; true means that it dropped the object. */
 typedef bool fake_handle_fn(struct fake_handle *h, const struct fake_device *d);
 void fake_handles_each(enum fake_kind kind, fake_handle_fn *fn,
                        const struct fake_device *d);
@@ -128,7 +129,7 @@ __attribute__((format(printf, 3, 4))) cud_result fake_broken(const char *symbol,
                                                              ...);
 /* The planned result of this call; CUD_SUCCESS: none. */
 cud_result fake_planned(const char *symbol);
-/* False: it is no plan. */
+/* False: it is not a plan. */
 bool fake_plan_read(const char *text);
 void fake_plan(const char *symbol, unsigned long nth, unsigned long times,
                int answer);
@@ -161,24 +162,24 @@ cud_result fake_stream_number(const char *symbol, const struct fake_device *d,
 /* The simulated event behind a handle, and its device. */
 cud_result fake_event_find(const char *symbol, cud_event event,
                            struct fake_device **d, uint64_t *out);
-/* The flags that one that was found was created with. */
+/* The creation flags of an event that was found. */
 unsigned fake_event_flags(const struct fake_device *d, uint64_t inner);
-/* The program's events on the device go. */
+/* Destroy the program's events on the device. */
 void fake_events_forget(struct fake_device *d);
 /* Whether the default stream waits for it, and it for the default stream. */
 bool fake_stream_is_blocking(cud_stream stream);
 void fake_streams_forget(const struct fake_device *d);
 void fake_waited_all(struct fake_device *d);
-/* Complete all queued work, unless the test completes it. */
+/* Complete all queued work, unless a test completes it itself. */
 larder_result fake_complete_all(struct fake_device *d);
-/* Whether work that nobody has waited for uses the range. */
+/* Whether work that was not waited for uses the range. */
 bool fake_is_in_use(const struct fake_device *d, cud_addr addr, size_t bytes);
 
 /* ---- fake_capture.c ----------------------------------------------------- */
 
-/* The result of a call that could disturb a capture; of one that only the
- * captured streams refuse; of one about a stream, the whole device, or an
- * event.  One that is refused ends the capture badly. */
+/* The results of calls that could disturb a capture, that are refused only on
+ * captured streams, and that concern a stream, the whole device, or an event.
+ * A refused call invalidates the capture. */
 cud_result fake_capture_guard(const char *symbol, const struct fake_device *d);
 cud_result fake_capture_guard_member(const char *symbol,
                                      const struct fake_device *d,
@@ -191,7 +192,7 @@ cud_result fake_capture_guard_device(const char *symbol,
 cud_result fake_capture_guard_event(const char *symbol,
                                     const struct fake_device *d,
                                     const struct sim_event *event);
-/* Work of so many nanoseconds is queued: the device's clock runs, or the
+/* Work of this many nanoseconds is queued: the device's clock runs, or the
  * stream's capture grows.  fake_record_note() and fake_wait_note() do the same
  * for events. */
 cud_result fake_work_note(const char *symbol, struct fake_device *d,
@@ -215,41 +216,41 @@ extern int fake_capability;
 /* LARDER_FAKECUDA_CAPABILITY, as MAJOR.MINOR.  False: not of that form. */
 bool fake_capability_read(const char *text);
 
-/* Values that depend on it: threads per multiprocessor, and shared memory
- * available to a block. */
+/* Values that depend on the capability: threads per multiprocessor, and shared
+ * memory available to a block. */
 int fake_threads(void);
 int fake_shared_bytes(void);
 
-/* Of the card that the spec names, or those of a large GPU. */
+/* The values of the card that the spec names, or those of a large GPU. */
 int fake_processors(const struct fake_device *d);
 
 /* ---- fake_host.c -------------------------------------------------------- */
 
-/* The device that owns the memory; NULL: none.  The current one is asked first,
- * as devices that a test added may have the same addresses. */
+/* The device that owns the memory; NULL: none.  The current device is checked
+ * first, because devices added by a test may have the same addresses. */
 struct fake_device *fake_owner_of(cud_addr addr);
 /* Free the page-locked memory that was allocated in contexts of the device. */
 void fake_host_forget(const struct fake_device *d);
-/* Whether the host may be meant: managed memory, or no address that any device
- * hands out. */
+/* Whether it may be a host address: managed memory, or outside of every
+ * device's addresses. */
 bool fake_is_on_host(cud_addr addr, size_t bytes);
 
-/* Whether all of it is memory of the host that may stand for a device's: managed
+/* Whether all of it is host memory that may be used as device memory: managed
  * or page-locked. */
 bool fake_is_locked(cud_addr addr, size_t bytes);
 
 /* ---- fake_copy.c -------------------------------------------------------- */
 
-/* What an address of a copy or a fill stands for. */
+/* The kind of memory that an address of a copy or fill refers to. */
 enum fake_side_kind {
     FAKE_SIDE_HOST,
     FAKE_SIDE_DEVICE, /* or page-locked memory of the host */
     FAKE_SIDE_PEER,   /* the same, with a context, which has to exist */
-    FAKE_SIDE_ANY     /* whoever has the address */
+    FAKE_SIDE_ANY     /* by the address */
 };
 
-/* A side of a copy, or the target of a fill: rows so far apart, bytes, in
- * slices so far apart. */
+/* The source or target of a copy, or the target of a fill: rows of bytes in
+ * slices, with their pitches. */
 struct fake_side {
     enum fake_side_kind kind;
     cud_addr addr;
@@ -264,7 +265,7 @@ struct fake_box {
     size_t depth;
 };
 
-/* Whole calls, with their begin and end. */
+/* Complete calls, including fake_begin() and fake_end(). */
 cud_result fake_copy(const char *symbol, const struct fake_side *to,
                      const struct fake_side *from, const struct fake_box *box,
                      cud_stream stream, bool waits);
@@ -275,19 +276,19 @@ cud_result fake_fill(const char *symbol, const struct fake_side *to,
 /* ---- fake_memory.c ------------------------------------------------------ */
 
 bool fake_is_managed(cud_addr addr, size_t bytes);
-/* The allocation that contains the address, of whichever device, or opened of
- * another process; no mapped pages. */
+/* The allocation that contains the address, on any device, or opened from
+ * another process; not mapped pages. */
 bool fake_allocation_find(cud_addr addr, struct sim_ipc *out);
 void fake_managed_forget(int device);
-/* Free the device's allocations that are of no pool. */
+/* Free the device's allocations outside of pools. */
 larder_result fake_memory_free_all(struct fake_device *d);
-/* Managed memory that is on no device.  False: no host memory. */
+/* Managed memory that is not on a device.  False: no host memory. */
 bool fake_managed_keep_host(const void *ptr, size_t bytes);
 void fake_managed_drop_host(const void *ptr);
 
 /* ---- fake_module.c ------------------------------------------------------ */
 
-/* The device's modules go, and its variables of libraries. */
+/* Unload the device's modules, and free its variables of libraries. */
 void fake_modules_forget(const struct fake_device *d);
 
 /* ---- fake_pool.c -------------------------------------------------------- */
@@ -311,7 +312,7 @@ void fake_ipc_forget(struct fake_device *d);
 
 /* The handle of an empty graph.  NULL: no host memory. */
 void *fake_graph_make(void);
-/* What was captured: pieces of work, and how long a launch of them takes. */
+/* Captured work: the number of pieces, and the duration of a launch. */
 void fake_graph_fill(void *graph, size_t nodes, uint64_t ns);
 
 /* ---- fake_virtual.c ----------------------------------------------------- */

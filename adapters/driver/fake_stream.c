@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-/* ---- streams --------------------------------------------------------------- */
+/* ---- streams ------------------------------------------------------------ */
 
 struct fake_stream {
     struct fake_handle handle;
@@ -219,7 +219,7 @@ cud_result cuStreamGetCtx(cud_stream stream, cud_context *out)
     return fake_end(answer);
 }
 
-/* One without a handle is the current device's. */
+/* A stream without a handle belongs to the current device. */
 cud_result cuStreamGetDevice(cud_stream stream, cud_device *out)
 {
     cud_result answer = fake_begin_bare(__func__);
@@ -239,7 +239,7 @@ cud_result cuStreamGetDevice(cud_stream stream, cud_device *out)
     return fake_end(answer);
 }
 
-/* ---- waiting --------------------------------------------------------------- */
+/* ---- waiting ------------------------------------------------------------ */
 
 /* Work queued so far has been waited for, whether or not a manual stream has
  * run it. */
@@ -283,7 +283,7 @@ cud_result cuStreamSynchronize(cud_stream stream)
     return fake_end_sim(__func__, d, r);
 }
 
-/* Tests complete streams past the driver, in other threads. */
+/* Tests complete streams behind the driver's back, in other threads. */
 static bool has_work(const struct fake_device *d, larder_stream number)
 {
     const struct sim_stream *s;
@@ -371,13 +371,13 @@ bool fake_is_in_use(const struct fake_device *d, cud_addr addr, size_t bytes)
     return false;
 }
 
-/* ---- events ---------------------------------------------------------------- */
+/* ---- events ------------------------------------------------------------- */
 
 /* A handle is that of the simulated event, which is never reused, with the
  * number of its device above it. */
 enum { EVENT_SHIFT = 56 };
 
-/* Beside the flags of its creation: the program's, not a pool's. */
+/* In addition to its creation flags: created by the program, not by a pool. */
 enum { EVENT_IS_THEIRS = 1 << 30 };
 
 cud_result fake_event_find(const char *symbol, cud_event event,
@@ -393,7 +393,7 @@ cud_result fake_event_find(const char *symbol, cud_event event,
                        "there is no event %p, or no longer", event);
 }
 
-/* Of one that was found. */
+/* The device of an event that was found. */
 static struct sim_event *event_of(const struct fake_device *d, uint64_t inner)
 {
     return larder__sim_slots_find(&d->sim->events, inner);
@@ -550,7 +550,7 @@ cud_result cuStreamWaitEvent(cud_stream stream, cud_event event, unsigned flags)
                         larder_sim_wait_event(d->dev, number, inner));
 }
 
-/* By the simulated clock, on which all work of a device takes its turn. */
+/* By the simulated clock, which serialises all work of a device. */
 static cud_result elapsed(const char *symbol, const struct sim_event *from,
                           const struct sim_event *to, float *out)
 {

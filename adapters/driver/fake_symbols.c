@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* ---- errors ---------------------------------------------------------------- */
+/* ---- errors ------------------------------------------------------------- */
 
 static const struct {
     int answer;
@@ -59,7 +59,7 @@ cud_result cuGetErrorString(cud_result answer, const char **out)
     return CUD_SUCCESS;
 }
 
-/* ---- by name ---------------------------------------------------------------- */
+/* ---- by name ------------------------------------------------------------ */
 
 static const struct {
     const char *symbol;
@@ -89,8 +89,8 @@ static bool is_named(const char *symbol, const char *name)
     return *rest == '\0' || (rest[0] == '_' && rest[1] == 'v');
 }
 
-/* Names by which programs of older releases mean a variant with other
- * arguments. */
+/* Names that mean a variant with other arguments in programs of older releases.
+ * */
 static const struct {
     const char *name;
     int before;
@@ -148,7 +148,7 @@ cud_result cuGetProcAddress(const char *name, void **out, int version,
     return cuGetProcAddress_v2(name, out, version, flags, NULL);
 }
 
-/* Adds its arguments up, each with a weight of its own. */
+/* Sums its arguments, each with a different weight. */
 cud_result cuOfTomorrow(uint64_t a, uint64_t b, uint64_t c, uint64_t d,
                         uint64_t e, uint64_t f, uint64_t g, double x,
                         uint64_t *out)
@@ -158,7 +158,7 @@ cud_result cuOfTomorrow(uint64_t a, uint64_t b, uint64_t c, uint64_t d,
     return CUD_SUCCESS;
 }
 
-/* ---- what is not simulated --------------------------------------------------- */
+/* ---- what is not simulated ---------------------------------------------- */
 
 cud_result cuMulticastCreate(void *out, const void *properties)
 {

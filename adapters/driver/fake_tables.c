@@ -1,24 +1,25 @@
-/* fake_tables.c - the tables of functions that a program's own copy of NVIDIA's
- * runtime asks the driver for, beside its public calls.
+/* fake_tables.c - the tables of functions that NVIDIA's runtime, linked
+ * statically into a program, requests from the driver in addition to its public
+ * calls.
  *
- * They are not published.  Which there are, and what their functions are given,
- * is known from ZLUDA (dark_api).  That they are enough, and which functions are
- * called, was seen with the runtimes of CUDA 11.8 to 13.5
+ * They are not published.  The tables and the arguments of their functions are
+ * known from ZLUDA (dark_api).  That these suffice, and which functions are
+ * called, was observed with the runtimes of CUDA 11.8 to 13.5
  * (docs/notes/tables.md):
  *
  *   interface  2  at the start, for each GPU: its primary context
  *   hooks      2  at the start: memory by which tools enable callbacks
  *              6  the same
- *   tools         asked for at the start, never called
+ *   tools         requested at the start, never called
  *   checks     3  at the start: a number
  *              2  before a context is used, and before a launch
  *   integrity  1  at the start, three times: whether this is a driver
  *   locals     0  at a context's first use: keep a value with it
  *              1  at the end: forget it
  *              2  at most calls: what was kept
- *   recent        asked for by CUDA 13.5, not by 13.2; never called
+ *   recent        requested by CUDA 13.5, not by 13.2; never called
  *
- * Any other function says so when it is called. */
+ * Any other function reports being called. */
 #include "driver/fake_tables.h"
 
 #include <pthread.h>
@@ -37,7 +38,7 @@ union slot {
         .call = (void (*)(void))(name)                                         \
     }
 
-/* ---- functions that nobody is known to call -------------------------------------- */
+/* ---- functions that are not known to be called -------------------------- */
 
 static cud_result unknown(const char *table)
 {
@@ -66,10 +67,10 @@ static cud_result unknown(const char *table)
 TABLE_MAP(X)
 #undef X
 
-/* ---- the runtime's interface ----------------------------------------------------- */
+/* ---- the runtime's interface -------------------------------------------- */
 
-/* Its handle alone: the runtime makes it current when it is needed, and does not
- * retain it. */
+/* Returns only its handle: the runtime makes it current when needed, and does
+ * not retain it. */
 static cud_result interface_primary(cud_context *out, cud_device device)
 {
     struct fake_device *d;
@@ -85,9 +86,9 @@ static cud_result interface_primary(cud_context *out, cud_device device)
 static union slot interface[13] = {
     {.bytes = sizeof interface}, [2] = CALL(interface_primary)};
 
-/* ---- tools, of which there are none ------------------------------------------------ */
+/* ---- tools: there are none ---------------------------------------------- */
 
-/* Zeros: nobody wants to be called. */
+/* Zeros: no tool has subscribed. */
 static void hooks_calls(void **out, size_t *count)
 {
     static uint64_t none[1024];
@@ -109,9 +110,9 @@ static union slot hooks[7] = {
 
 static union slot tools[4] = {{.bytes = sizeof tools}};
 
-/* ---- checks ------------------------------------------------------------------------ */
+/* ---- checks ------------------------------------------------------------- */
 
-/* Nothing is wrong with the context. */
+/* Reports that the context is valid. */
 static cud_result checks_context(cud_context context, unsigned *out,
                                  const void **more)
 {
@@ -146,22 +147,22 @@ static cud_result integrity_check(unsigned version, uint64_t seconds,
     return CUD_SUCCESS;
 }
 
-/* ---- values of a context ------------------------------------------------------------ */
+/* ---- values of a context ------------------------------------------------ */
 
 static union slot locals[4] = {CALL(fake_local_put), CALL(fake_local_drop),
                                CALL(fake_local_get)};
 
-/* ---- what recent runtimes ask for -------------------------------------------- */
+/* ---- requested by recent runtimes --------------------------------------- */
 
 static union slot recent[95] = {{.bytes = sizeof recent}};
 
-/* ---- by their numbers ----------------------------------------------------------------- */
+/* ---- the tables --------------------------------------------------------- */
 
 #define TABLE(name) name, sizeof(name) / sizeof(name)[0], name##_unknown
 
 static const struct {
     unsigned char number[16];
-    union slot *slots; /* NULL: the runtime does without */
+    union slot *slots; /* NULL: not provided */
     size_t count;
     cud_result (*unknown)(void);
 } tables[] = {
@@ -186,7 +187,7 @@ static const struct {
     {{0x21, 0x31, 0x8c, 0x60, 0x97, 0x14, 0x32, 0x48, 0x8c, 0xa6, 0x41, 0xff,
       0x73, 0x24, 0xc8, 0xf2},
      TABLE(recent)},
-    /* Asked for first, in place of the first two. */
+    /* Requested first, as an alternative to the first two. */
     {{0xf8, 0xcf, 0xf9, 0x51, 0x21, 0x46, 0x8b, 0x4e, 0xb9, 0xe2, 0xfb, 0x46,
       0x9e, 0x7c, 0x0d, 0xd9},
      NULL,
@@ -194,7 +195,7 @@ static const struct {
      NULL},
 };
 
-/* A slot that is empty would end the program without a word. */
+/* An empty slot would crash the program without a message. */
 static void fill(void)
 {
     for (size_t i = 0; i < sizeof tables / sizeof tables[0]; i++) {

@@ -1,4 +1,5 @@
-/* fake_tables.h - what a driver gives NVIDIA's runtime beside its public calls. */
+/* fake_tables.h - what a driver provides to NVIDIA's runtime in addition to its
+ * public calls. */
 #ifndef LARDER_ADAPTERS_DRIVER_FAKE_TABLES_H
 #define LARDER_ADAPTERS_DRIVER_FAKE_TABLES_H
 
@@ -6,20 +7,20 @@
 
 /* ---- fake_integrity.c --------------------------------------------------- */
 
-/* Tables as the runtime has them, and the function that it asked. */
+/* The tables as the runtime received them, and the function that it called. */
 struct fake_tables {
     const void *interface;
     const void *integrity;
     void (*check)(void);
 };
 
-/* What a driver answers a runtime of this version, at that time. */
+/* A driver's answer to a runtime of this version, at that time. */
 void fake_integrity_answer(unsigned version, uint64_t seconds,
                            const struct fake_tables *tables, uint64_t out[2]);
 
 /* ---- fake_locals.c ------------------------------------------------------ */
 
-/* A value that somebody keeps with a context (NULL: the current one) under a
+/* A value that a caller stores with a context (NULL: the current one) under a
  * key; `end`, if not NULL, is called with all three when the context is
  * destroyed.  These are called without the lock. */
 typedef void fake_local_end(cud_context context, void *key, void *value);

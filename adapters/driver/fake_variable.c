@@ -1,6 +1,6 @@
-/* fake_variable.c - the memory of device code's variables: one of each GPU's
- * own, allocated when it is asked for, with the values that the code says.
- * Managed ones are the host's, as no kernel uses them. */
+/* fake_variable.c - the memory of device code's variables: one copy for each
+ * GPU, allocated on request, with the initial values from the code.  Managed
+ * variables are host memory, because no kernel uses them. */
 #include "driver/fake_module.h"
 
 #include <stdlib.h>
@@ -103,7 +103,7 @@ cud_result cuModuleGetGlobal_v2(cud_addr *out, size_t *bytes, void *module,
     return get(__func__, out, bytes, module, name, false);
 }
 
-/* A runtime asks for what the program has registered. */
+/* A runtime requests variables that the program has registered. */
 cud_result cuLibraryGetGlobal(cud_addr *out, size_t *bytes, void *library,
                               const char *name)
 {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- pages ----------------------------------------------------------------- */
+/* ---- pages -------------------------------------------------------------- */
 
 struct fake_page {
     struct fake_page *next;
@@ -58,7 +58,7 @@ void fake_pages_forget(int device)
     }
 }
 
-/* ---- rules ----------------------------------------------------------------- */
+/* ---- rules -------------------------------------------------------------- */
 
 static cud_result check_multiple(const char *symbol, const char *what,
                                  uint64_t value)
@@ -102,7 +102,7 @@ static cud_result check_range(const char *symbol, const struct fake_device *d,
                                  : check_multiple(symbol, "size", bytes);
 }
 
-/* ---- calls ----------------------------------------------------------------- */
+/* ---- calls -------------------------------------------------------------- */
 
 cud_result cuMemGetAllocationGranularity(size_t *out, const cud_page_prop *prop,
                                          cud_granularity which)
@@ -309,9 +309,9 @@ cud_result cuMemGetAllocationPropertiesFromHandle(cud_page_prop *out,
     return fake_end(CUD_SUCCESS);
 }
 
-/* PyTorch from 2.10 on looks it up with the others, and calls it only to share
+/* PyTorch 2.10 and later look it up with the others, and call it only to share
  * expandable segments.  Memory that was not mapped by a program has no handle;
- * a second one of a page is not made here. */
+ * no second handle of a page is created here. */
 cud_result cuMemRetainAllocationHandle(cud_page *out, void *addr)
 {
     cud_result answer = fake_begin_bare(__func__);
@@ -355,7 +355,7 @@ cud_result cuMemSetAccess(cud_addr addr, size_t bytes, const cud_access *list,
                         larder__device_set_access(d->dev, addr, bytes));
 }
 
-/* ---- export and import ----------------------------------------------------- */
+/* ---- export and import -------------------------------------------------- */
 
 static larder_handle_kind kind_of(int type)
 {

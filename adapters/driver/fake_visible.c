@@ -1,6 +1,6 @@
 /* fake_visible.c - which simulated GPUs CUDA_VISIBLE_DEVICES leaves to a
- * process, and in which order: as the driver's manual has it, the list ends
- * before its first entry that is no device. */
+ * process, and in which order: as documented, the list ends before its first
+ * entry that is not a device. */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,8 +8,8 @@
 
 #include "driver/fake_state.h"
 
-/* Read one number and the comma behind it.  Its UUID does not name a device
- * here: a simulated one has another in each process. */
+/* Read one number and the comma behind it.  A UUID does not name a device here:
+ * a simulated one has a different UUID in each process. */
 static bool entry_read(const char **text, int *ordinal)
 {
     char *end;

@@ -1,5 +1,5 @@
-/* app_page.h - the page that analyses snapshots in a browser, which `make app`
- * makes and an installation has among its data. */
+/* app_page.h - the page that analyses snapshots in a browser, built by `make
+ * app` and installed with the data. */
 #ifndef LARDER_CLI_APP_PAGE_H
 #define LARDER_CLI_APP_PAGE_H
 
@@ -8,7 +8,7 @@
 
 #include "trace/tool_error.h"
 
-/* False: there is none, or it cannot be read or written; the error has the
+/* False: it does not exist, or cannot be read or written; the error has the
  * reason. */
 bool app_page_write(FILE *out, struct tool_error *error);
 

@@ -16,7 +16,7 @@ size_t card_name(size_t number, char *out, size_t room)
     return (size_t)snprintf(out, room, "%.*s", (int)strcspn(names, ","), names);
 }
 
-/* Nothing is near: what there is. */
+/* No name is similar: list all of them. */
 static bool fail_with_all(const char *name, struct tool_error *error)
 {
     char all[sizeof error->text] = "";

@@ -13,9 +13,9 @@
  * has it.  Returns its length; 0: there is none. */
 size_t card_name(size_t number, char *out, size_t room);
 
-/* Find a card: the name that nvidia-smi has for it, its memory, and what the
- * driver takes of that for a process.  False: there is none of that name; the
- * error names the nearest. */
+/* Find a card: the name that nvidia-smi shows, its memory, and the part that
+ * the driver uses for a process.  False: there is none of that name; the error
+ * names the nearest. */
 bool card_find(const char *name, larder_device_props *out,
                struct tool_error *error);
 

@@ -1,11 +1,11 @@
-/* clock.h - the time between two moments; that of the day does not matter. */
+/* clock.h - a monotonic clock, for durations. */
 #ifndef LARDER_CLI_CLOCK_H
 #define LARDER_CLI_CLOCK_H
 
 #include <stdint.h>
 #include <time.h>
 
-/* Never goes back, nor jumps when the time of the day is set. */
+/* Never goes backwards, nor jumps when the time of day is set. */
 static inline uint64_t clock_ms(void)
 {
     struct timespec t;

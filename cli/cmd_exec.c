@@ -89,8 +89,8 @@ static bool is_preload_word(const char *at, size_t length)
     return false;
 }
 
-/* In any order, as the library takes them, which would complain of others in
- * the middle of the program. */
+/* In any order, as the library accepts them; it would report an invalid value
+ * only in the middle of the program. */
 static int check_preload(const struct cli_command *self, const char *words)
 {
     const char *at = words;
@@ -265,7 +265,7 @@ static int set_environment(const struct exec_settings *s, const char *spec,
         status = set_preload(s->preload);
     if (status < 0 && s->limit.text != NULL)
         status = add_setting("process_limit", s->limit.text);
-    /* Memory that it passes on to the driver is in no ledger. */
+    /* Memory that it passes on to the driver is not in a ledger. */
     if (status < 0 && s->limit.text != NULL && s->preload != NULL)
         status = add_setting("limit", s->limit.text);
     if (status < 0 && s->minimum.text != NULL)
@@ -319,8 +319,8 @@ static void pass_over(void *ctx, const larder_ledger_device *device,
     (void)count;
 }
 
-/* A program ends without closing its devices: the ledgers in which it was the
- * last process stay, and are removed by a look at them. */
+/* A program ends without closing its devices: ledgers in which it was the last
+ * process stay until they are next inspected. */
 static void sweep_ledgers(void)
 {
     (void)larder_ledger_each(pass_over, NULL);

@@ -24,7 +24,7 @@ struct settings {
     struct tune_options options;
     struct tune_base base;
     larder_device_props card; /* without a name: none was given */
-    bool all_cards;           /* `fit` is to go through all */
+    bool all_cards;           /* `fit` is to try all cards */
     struct input_list inputs;
     char cache[PATH_MAX];
     uint64_t capacity; /* given as such */
@@ -96,7 +96,7 @@ static bool cmd_tune_operand(void *settings, const struct cli_args *a)
     return input_list_take(&s->inputs, a);
 }
 
-/* The folder of cached results; none without a home folder. */
+/* The folder of cached results; there is none without a home folder. */
 static void find_cache(struct settings *s)
 {
     const char *base = getenv("XDG_CACHE_HOME");
@@ -224,7 +224,7 @@ static bool out_of_host_memory(struct tool_error *error)
     return tool_fail(error, "out of host memory");
 }
 
-/* `t` ends as that of the last card. */
+/* In the end `t` is that of the last card. */
 static bool fit_each(struct fit_cards *f, const struct named_cards *cards,
                      const struct tune_inputs *inputs,
                      struct tune_options *options, struct tune *t,

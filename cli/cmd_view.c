@@ -61,7 +61,7 @@ static bool cmd_view_operand(void *settings, const struct cli_args *a)
     return input_list_take(&s->inputs, a);
 }
 
-/* Beside the first input, named as it is; nowhere if it comes from a pipe. */
+/* Next to the first input, with its name; nowhere if it comes from a pipe. */
 static bool name_page(struct settings *s)
 {
     static const char *const endings[] = {".zst", ".pickle", ".json", ".trace"};
@@ -126,7 +126,8 @@ static const char *input_of(const struct input_list *inputs, const char *file)
     return inputs->paths[i];
 }
 
-/* Of more than a page shows, the ranks of one job: the worst and the median. */
+/* Of more inputs than a page shows (the ranks of one job), the worst and the
+ * median. */
 static bool choose_runs(struct settings *s)
 {
     struct report_ranks ranks = {0};

@@ -11,7 +11,7 @@
 #include "tune_report.h"
 #include "units.h"
 
-/* ---- cards ------------------------------------------------------------------ */
+/* ---- cards -------------------------------------------------------------- */
 
 static uint64_t usable(const struct named_card *c)
 {
@@ -51,7 +51,7 @@ void named_cards_free(struct named_cards *cards)
     free(cards->items);
 }
 
-/* ---- what is told of each --------------------------------------------------- */
+/* ---- what is told of each ----------------------------------------------- */
 
 bool fit_cards_begin(struct fit_cards *f, bool as_json)
 {
@@ -76,7 +76,7 @@ static const char *as_it_is(const struct tune *t)
     return "unknown";
 }
 
-/* The setting with which it fits where it does not as it is. */
+/* The setting with which it fits, if it does not fit with its own. */
 static const char *cure_of(const struct tune *t, char out[REPLAY_CONF_MAX])
 {
     const struct tune_candidate *best = tune_best(t);

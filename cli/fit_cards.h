@@ -35,7 +35,7 @@ struct fit_cards {
 bool fit_cards_begin(struct fit_cards *f, bool as_json);
 bool fit_cards_add(struct fit_cards *f, const struct named_card *card,
                    const struct tune *t);
-/* Print all; `last` has what all have in common. */
+/* Print all; `last` has what they have in common. */
 bool fit_cards_print(struct fit_cards *f, const struct tune *last);
 void fit_cards_free(struct fit_cards *f);
 

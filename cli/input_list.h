@@ -13,9 +13,9 @@ struct input_list {
     size_t capacity;
 };
 
-/* Add the operand a->value: a file or, for a folder, the traces and snapshots in
- * it, sorted by name.  *out begins zeroed.  False, and told: the folder cannot be
- * read, or has none. */
+/* Add the operand a->value: a file or, for a folder, the traces and snapshots
+ * in it, sorted by name.  *out begins zeroed.  False, with a message: the
+ * folder cannot be read, or contains none. */
 bool input_list_take(struct input_list *out, const struct cli_args *a);
 void input_list_free(struct input_list *list);
 

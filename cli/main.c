@@ -103,7 +103,7 @@ static const struct cli_command *find_command(const char *name)
     return NULL;
 }
 
-/* For commands without options: what stands after them. */
+/* For commands without options: the operands. */
 struct operands {
     size_t max;
     size_t count;

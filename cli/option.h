@@ -19,16 +19,16 @@ struct cli_option {
      * and words|like|these. */
     const char *argument;
     const char *help;
-    /* What takes the value, and where it goes: an offset in the command's
-     * settings.  NULL: somebody else reads it. */
+    /* The function that takes the value, and its destination, an offset in the
+     * command's settings.  NULL: the value is read elsewhere. */
     cli_take_fn *take;
     size_t at;
     uint64_t low; /* of a number */
     uint64_t high;
 };
 
-/* The last members of a row: what takes the value into a member of the settings;
- * without a name, what its type says. */
+/* The last members of a row: how the value is stored in a member of the
+ * settings; without a function, by the member's type. */
 #define CLI_TAKE(fn, settings, member)                                         \
     .take = (fn), .at = offsetof(settings, member)
 #define CLI_INTO(settings, member)                                             \
@@ -60,7 +60,7 @@ enum {
     CLI_EXIT_BAD = 2 /* bad usage or bad input */
 };
 
-/* Results of cli_options() that are no exit status. */
+/* Results of cli_options() that are not exit statuses. */
 enum { CLI_END = -1, CLI_OPERAND = -2 };
 
 struct cli_args {
@@ -116,8 +116,8 @@ int cli_bad_usage(const struct cli_command *command, const char *format, ...);
 int cli_check_inputs(const struct cli_command *command,
                      const char *const *paths, size_t count);
 
-/* Check that `output` is none of the inputs, which writing would replace.
- * Returns an exit status. */
+/* Check that `output` is not an input, which writing would replace. Returns an
+ * exit status. */
 int cli_check_output(const struct cli_command *command, const char *output,
                      const char *const *inputs, size_t count);
 

@@ -82,8 +82,8 @@ static void set_library_folder(void)
         setenv("LARDER_LIBRARY_DIR", found, 0);
 }
 
-/* An interpreter that was named may have the package itself if there is none
- * near the command, as after an installation by pip. */
+/* If there is no package near the command, a named interpreter may have one
+ * installed, for example by pip. */
 static bool set_package_folder(const char *command)
 {
     const char *asked = environment_said("LARDER_PYTHON_DIR");

@@ -8,8 +8,8 @@
 const char *cli_python_name(void);
 
 /* Set the environment so that the interpreter finds the package, and the
- * package its libraries.  An interpreter that was named must have the package.
- * False: reported as `larder COMMAND: ...`. */
+ * package its libraries.  A named interpreter must have the package. False:
+ * reported as `larder COMMAND: ...`. */
 bool cli_python_prepare(const char *command);
 
 /* Execute the program in place of this process; words[0] is the interpreter.

@@ -8,8 +8,8 @@
 
 enum { STEPS_MIN = 6 }; /* fewer show no trend */
 
-/* The last one goes to the end of the recording, wherever that is.  What may be
- * layers is no step. */
+/* The last one extends to the end of the recording, wherever that is.
+ * Iterations that may be layers are not steps. */
 static uint64_t whole_steps(const struct run_summary *r)
 {
     return r->iterations.count > 0 && !r->may_be_layers
@@ -17,9 +17,9 @@ static uint64_t whole_steps(const struct run_summary *r)
                : 0;
 }
 
-/* The least by which a step begins with more than the one before; 0: some begins
- * with less, or there are too few.  The first allocates state, and the last two
- * may be incomplete. */
+/* The minimum growth of memory from one step's beginning to the next; 0: some
+ * step begins with less, or there are too few.  The first allocates state, and
+ * the last two may be incomplete. */
 static bool find_growth(const struct run_summary *r, uint64_t *out,
                         struct tool_error *error)
 {

@@ -27,7 +27,7 @@ struct comparison {
     char first[2][64]; /* the first that differ: "p ID OFFSET" */
 };
 
-/* ---- replaying ------------------------------------------------------------ */
+/* ---- replaying ---------------------------------------------------------- */
 
 static bool side_run(struct side *side, const char *path, const char *release,
                      const struct release_diff_options *options,
@@ -95,7 +95,7 @@ static bool release_diff_is_same(const struct comparison *c)
            result(c, 0)->oom_count == result(c, 1)->oom_count;
 }
 
-/* ---- rules ---------------------------------------------------------------- */
+/* ---- rules -------------------------------------------------------------- */
 
 static size_t release_index(const char *version)
 {
@@ -108,7 +108,8 @@ static size_t release_index(const char *version)
     return i;
 }
 
-/* The setting knows how versions are written; the release begins them. */
+/* The setting's parser knows how versions are written; they begin with the
+ * release. */
 const char *release_diff_find(const char *version)
 {
     const char *found = NULL;
@@ -159,7 +160,7 @@ static bool each_step(const char *path,
     return ok;
 }
 
-/* ---- text ------------------------------------------------------------------- */
+/* ---- text --------------------------------------------------------------- */
 
 static bool print_step(void *ctx, size_t release)
 {
@@ -208,7 +209,7 @@ static void print_figures(const struct comparison *c,
                c->differing, c->count, c->first[0], c->first[1]);
 }
 
-/* ---- JSON -------------------------------------------------------------------- */
+/* ---- JSON --------------------------------------------------------------- */
 
 static bool add_step(void *ctx, size_t release)
 {
@@ -269,7 +270,7 @@ static bool release_diff_print_json(const char *path,
     return true;
 }
 
-/* ---- the whole comparison ------------------------------------------------------ */
+/* ---- the whole comparison ----------------------------------------------- */
 
 static bool write_all(const char *path, struct comparison *c,
                       const struct release_diff_options *options,

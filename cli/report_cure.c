@@ -12,8 +12,8 @@
 #include "tune/tune.h"
 #include "units.h"
 
-/* Of all devices of a snapshot.  Nine recorded jobs of 200 000 to 300 000 events
- * took 1.2 to 4.5 seconds under all settings, on two cores. */
+/* Events of all devices of a snapshot.  Nine recorded jobs of 200 000 to 300
+ * 000 events took 1.2 to 4.5 seconds under all settings, on two cores. */
 enum { EVENTS_MAX = 500000 };
 
 #define NOT_REPLAYED "No setting was replayed"
@@ -99,7 +99,7 @@ static void set_why(const struct tune *t, const struct tune_input *in,
                                 : "needs at least 1 % less");
 }
 
-/* Without the option of another command, and the list of all keys. */
+/* The message without the other command's option and the list of all keys. */
 static void set_not_replayed(char *why, const struct tool_error *error)
 {
     static const char option[] = " (--conf gives others)";
@@ -118,7 +118,7 @@ static char *report_cure_why(void *ctx)
     return strdup(ctx);
 }
 
-/* Nothing can be said of what needs more than any device. */
+/* No statement is possible about a run that needs more than any device has. */
 static uint64_t saved(const struct tune_cell *now, const struct tune_cell *then)
 {
     return now->min_capacity_bytes > then->min_capacity_bytes

@@ -5,9 +5,9 @@
 
 #include "report/verdict.h"
 
-/* A report_cure whose context is *why, which has to outlive it: why no setting
- * was found, a sentence.  Recordings with very many events are left to `larder
- * tune`. */
+/* A report_cure whose context is *why, which must outlive it: a sentence that
+ * says why no setting was found.  Recordings with very many events are left to
+ * `larder tune`. */
 enum { REPORT_CURE_WHY = 512 };
 struct report_cure report_cure_make(char why[REPORT_CURE_WHY]);
 

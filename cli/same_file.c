@@ -1,4 +1,4 @@
-/* same_file.c - whether two paths lead to one file. */
+/* same_file.c - whether two paths refer to the same file. */
 #include "same_file.h"
 
 #include <string.h>

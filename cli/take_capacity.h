@@ -4,12 +4,12 @@
 
 #include "option.h"
 
-/* A size that memory is measured by, into a uint64_t: what is less than a page of
- * the driver and has no unit was meant to have one. */
+/* A capacity, into a uint64_t.  A number smaller than a driver page and without
+ * a unit is refused: a unit was probably forgotten. */
 cli_take_fn take_capacity;
 
-/* A text that has such a size, or begins with it, as "24,vmm=off" or "sim:24",
- * into a const char *. */
+/* A text that is or contains such a size, as "24,vmm=off" or "sim:24", into a
+ * const char *. */
 cli_take_fn take_device;
 
 #endif

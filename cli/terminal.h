@@ -11,7 +11,7 @@ bool terminal_is_smart(FILE *f);
 /* A smart one, and NO_COLOR is not set or empty. */
 bool terminal_has_colour(FILE *f);
 
-/* Columns; 0: it is no terminal. */
+/* Columns; 0: it is not a terminal. */
 int terminal_width(FILE *f);
 
 #endif

@@ -17,8 +17,9 @@ enum {
     HEADERS_MAX = 1024
 };
 
-/* The page runs its own script, and shows what is asked for of a run inside: a
- * page of larder view, which names its script itself, or why there is none. */
+/* The page runs its own script, and embeds the requested content of a run: a
+ * page of larder view, which specifies its own script policy, or the reason why
+ * there is none. */
 #define PAGE_POLICY                                                            \
     "default-src 'none'; script-src 'self'; style-src 'self'; "                \
     "connect-src 'self'; frame-src 'self'; base-uri 'none'; "                  \
@@ -68,7 +69,8 @@ static const char *words_of(int status)
     }
 }
 
-/* The token is in the address: it must not be kept, nor told to others. */
+/* The token is in the address, which must be neither cached nor sent to others.
+ * */
 static void send_answer(int fd, const struct answer *a)
 {
     char headers[HEADERS_MAX];
@@ -110,7 +112,7 @@ static void send_file(int fd, const char *type, const unsigned char *text)
                                      .size = strlen((const char *)text)});
 }
 
-/* ---- what is asked for -------------------------------------------------------- */
+/* ---- requested contents ------------------------------------------------- */
 
 static void send_data(const struct top_served *s, int fd, uint64_t after)
 {
@@ -155,8 +157,8 @@ static void send_view(int fd, int64_t pid)
     free(text);
 }
 
-/* The number that is all of the rest of `text` after `name`; false: it is
- * something else. */
+/* The number that makes up the rest of `text` after `name`.  False: it is not a
+ * number. */
 static bool number_after(const char *text, const char *name, uint64_t *out)
 {
     size_t n = strlen(name);
@@ -185,9 +187,9 @@ static void send_what(const struct top_served *s, int fd, const char *what)
         send_words(fd, TOP_NOT_FOUND, PAGE_POLICY, "not found\n");
 }
 
-/* ---- a connection --------------------------------------------------------------- */
+/* ---- a connection ------------------------------------------------------- */
 
-/* The head of a request; false: it is too large, or nothing came. */
+/* Read the head of a request.  False: it is too large, or nothing arrived. */
 static bool read_head(int fd, char head[TOP_HEAD_MAX + 1], bool *is_too_large)
 {
     size_t size = 0;
@@ -211,8 +213,8 @@ static bool read_head(int fd, char head[TOP_HEAD_MAX + 1], bool *is_too_large)
     return true;
 }
 
-/* What is unread when a connection is closed, as a body, makes the other end
- * lose the answer. */
+/* Unread data, such as a body, would make the other end lose the answer when
+ * the connection is closed. */
 static void drain(int fd)
 {
     char ignored[1024];

@@ -14,8 +14,8 @@ struct top_served {
     struct top_past past;
 };
 
-/* Read a request and answer it.  Ends the process if that takes too long: it is
- * called in one that was forked for it. */
+/* Read a request and answer it.  Ends the process if that takes too long: it
+ * runs in a process forked for the purpose. */
 void top_answer(const struct top_served *served, int fd);
 
 #endif

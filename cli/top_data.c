@@ -9,7 +9,7 @@
 #include "snapshot/plain_text.h"
 #include "top_nvml.h"
 
-/* ---- collecting devices and processes --------------------------------------- */
+/* ---- collecting devices and processes ----------------------------------- */
 
 static struct top_device *device_add(struct top_data *data)
 {
@@ -72,7 +72,7 @@ uint64_t top_cached(const struct top_process *p)
     return p->has_ledger ? p->p.reserved_bytes - p->p.in_use_bytes : 0;
 }
 
-/* Each ledger is shown as a device: a group's beside the user's. */
+/* Each ledger is shown as a device, a group's next to the user's. */
 static void take_ledger(void *ctx, const larder_ledger_device *device,
                         const larder_ledger_process *processes, size_t count)
 {
@@ -126,7 +126,7 @@ void top_data_free(struct top_data *data)
     memset(data, 0, sizeof *data);
 }
 
-/* ---- order ------------------------------------------------------------------ */
+/* ---- order -------------------------------------------------------------- */
 
 static const char *const order_names[TOP_ORDERS + 1] = {
     [TOP_HELD] = "held", [TOP_IN_USE] = "in-use", [TOP_CACHED] = "cached",
@@ -181,7 +181,7 @@ static int by_name(const void *a, const void *b)
     return way != 0 ? way : by_pid(a, b);
 }
 
-/* ---- filter ----------------------------------------------------------------- */
+/* ---- filter ------------------------------------------------------------- */
 
 enum { PID_MAX = 32 };
 

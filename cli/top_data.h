@@ -24,7 +24,7 @@ struct top_data {
     struct top_device *devices;
     size_t count;
     bool failed;      /* no host memory: the data is incomplete */
-    const char *nvml; /* why NVML is missing; NULL: it is there */
+    const char *nvml; /* why NVML is missing; NULL: it is available */
 };
 
 /* How processes are ordered. */

@@ -1,5 +1,5 @@
-/* top_nvml.c - NVML.  The library is loaded when it is needed, and nothing of
- * it is needed to build.  Names and layouts are those of nvml.h in CUDA 12. */
+/* top_nvml.c - NVML.  The library is loaded on first use, and is not needed for
+ * building.  Names and layouts are those of nvml.h in CUDA 12. */
 #include "top_nvml.h"
 
 #include <dlfcn.h>

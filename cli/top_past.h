@@ -1,5 +1,5 @@
-/* top_past.h - what `larder top` saw in the last minutes, as JSON: each look is
- * kept as the text that the page reads. */
+/* top_past.h - the history of the last minutes in `larder top`, as JSON: each
+ * sample is kept as the text that the page reads. */
 #ifndef LARDER_CLI_TOP_PAST_H
 #define LARDER_CLI_TOP_PAST_H
 
@@ -11,14 +11,14 @@
 enum { TOP_PAST_LOOKS = 600 };
 
 struct top_past {
-    uint64_t count; /* of all looks; the last TOP_PAST_LOOKS are kept */
+    uint64_t count; /* of all samples; the last TOP_PAST_LOOKS are kept */
     char *looks[TOP_PAST_LOOKS];
 };
 
-/* Keep a look.  Without host memory it is left out. */
+/* Keep a sample.  Without host memory it is dropped. */
 void top_past_add(struct top_past *past, const struct top_data *data);
 
-/* Print those after the first `after` of all, as elements of an array. */
+/* Print the samples after the first `after` ones, as elements of an array. */
 void top_past_print(const struct top_past *past, uint64_t after, FILE *out);
 
 #endif

@@ -1,5 +1,5 @@
-/* top_recorded.c - finding programs that record, and the page of what they
- * have recorded. */
+/* top_recorded.c - finds programs that are being recorded, and makes the page
+ * of a recording. */
 #include "top_recorded.h"
 
 #include <errno.h>
@@ -25,13 +25,13 @@ enum {
     PATIENCE_S = 30
 };
 
-/* Of what somebody sends who is not what they say. */
+/* The limit for data from a peer that is not what it claims to be. */
 #define SNAPSHOT_MAX ((size_t)1 << 30)
 
-/* ---- who is there ----------------------------------------------------------- */
+/* ---- recorded processes ------------------------------------------------- */
 
-/* The words that the process was started with, paths without their folders, as
- * far as they go. */
+/* The words of the process's command line, paths without their folders,
+ * truncated to fit. */
 static void words_of(int64_t pid, char out[NAME_MAX_BYTES])
 {
     char path[NAME_MAX_BYTES];
@@ -66,7 +66,7 @@ static void name_before(char out[NAME_MAX_BYTES])
     snprintf(out, NAME_MAX_BYTES, "larder-live-%u-", (unsigned)getuid());
 }
 
-/* Any user can take a name: the process has to be this one's. */
+/* Any user can take a name, so the process must belong to this user. */
 static bool is_own_process(int64_t pid)
 {
     char path[NAME_MAX_BYTES];
@@ -91,7 +91,7 @@ static int64_t pid_of(const char *line)
         sscanf(at + strlen(name), "%" SCNd64 "%n", &pid, &end) != 1 ||
         at[strlen(name) + (size_t)end] != '\n')
         return -1;
-    /* One whose peer has not been accepted yet has the same name. */
+    /* A connection that has not been accepted yet has the same name. */
     return strstr(line, " 00010000 ") != NULL && is_own_process(pid) ? pid : -1;
 }
 
@@ -119,9 +119,9 @@ void top_recorded_print(FILE *out)
         fclose(f);
 }
 
-/* ---- what it has recorded --------------------------------------------------- */
+/* ---- the recording ------------------------------------------------------ */
 
-/* The one at the other end has to be this user, too. */
+/* The peer must be this user, too. */
 static bool is_ours(int fd)
 {
     struct ucred peer;
@@ -146,7 +146,7 @@ static int connect_to(int64_t pid)
            (socklen_t)snprintf(at.sun_path + 1, sizeof at.sun_path - 1,
                                "%s%" PRId64, name, pid);
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
-    /* Of a program that does not answer the queue is full: connect waits. */
+    /* If a program does not answer, its queue is full and connect() blocks. */
     setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
     if (connect(fd, (struct sockaddr *)&at, size) == 0 && is_ours(fd))
         return fd;
@@ -167,7 +167,7 @@ static bool write_all(int fd, const char *bytes, size_t size)
     return true;
 }
 
-/* All that is sent until the other end closes. */
+/* Read everything until the other end closes. */
 static bool copy(int from, int to)
 {
     static char piece[PIECE];

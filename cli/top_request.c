@@ -45,7 +45,7 @@ static bool is_same(const char *value, size_t length, const char *wanted)
     return length == strlen(wanted) && strncasecmp(value, wanted, length) == 0;
 }
 
-/* Who asks leaves out the port that is HTTP's. */
+/* Clients omit HTTP's default port. */
 static bool is_host(const char *value, size_t length, const char *name,
                     unsigned port)
 {
@@ -56,7 +56,7 @@ static bool is_host(const char *value, size_t length, const char *name,
            (port == HTTP_PORT && is_same(value, length, name));
 }
 
-/* There is one Host, and it is ours. */
+/* There is exactly one Host header, and it names this server. */
 static int judge_host(const char *line, unsigned port)
 {
     int hosts = 0;
@@ -76,7 +76,8 @@ static int judge_host(const char *line, unsigned port)
     return hosts == 1 ? TOP_FOUND : TOP_MALFORMED;
 }
 
-/* Takes as long for any token, so that none is found digit by digit. */
+/* Takes the same time for any token, so that the token cannot be guessed digit
+ * by digit. */
 static bool is_token(const char *text, const char *token)
 {
     unsigned char differs = 0;

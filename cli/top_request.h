@@ -1,4 +1,4 @@
-/* top_request.h - what a browser asks of `larder top --serve`. */
+/* top_request.h - parses the requests of a browser to `larder top --serve`. */
 #ifndef LARDER_CLI_TOP_REQUEST_H
 #define LARDER_CLI_TOP_REQUEST_H
 
@@ -11,7 +11,7 @@ enum {
     TOP_WHAT_MAX = 128
 };
 
-/* Answers, by HTTP's numbers. */
+/* Answers, as HTTP status codes. */
 enum {
     TOP_FOUND = 200,
     TOP_MALFORMED = 400,
@@ -22,13 +22,13 @@ enum {
     TOP_NOT_NOW = 503
 };
 
-/* Whether the head of a request is whole: it ends with an empty line. */
+/* Whether the head of a request is complete: it ends with an empty line. */
 bool top_request_is_whole(const char *head);
 
-/* Judge a whole head.  TOP_FOUND: the request is by somebody who knows the
- * token, to an address of this machine, and `what` is what follows the token in
- * its path, such as "" or "data?after=3".  A Host that is not ours is refused:
- * a name that somebody else's server gave out for 127.0.0.1. */
+/* Check a complete head.  TOP_FOUND: the request has the token and is addressed
+ * to this machine, and `what` is the part of its path after the token, such as
+ * "" or "data?after=3".  Any other Host is refused: it may be a foreign DNS
+ * name that resolves to 127.0.0.1. */
 int top_request_judge(const char *head, const char *token, unsigned port,
                       char what[TOP_WHAT_MAX]);
 

@@ -46,7 +46,7 @@ struct screen {
     struct track tracks[TRACKS];
 };
 
-/* ---- the past minute --------------------------------------------------------- */
+/* ---- the past minute ---------------------------------------------------- */
 
 static struct track *track_of(struct screen *s, const struct top_device *d,
                               int64_t pid)
@@ -92,7 +92,7 @@ static void tracks_forget(struct screen *s)
     s->track_count = kept;
 }
 
-/* ---- reading the data -------------------------------------------------------- */
+/* ---- reading the data --------------------------------------------------- */
 
 /* Keep the selection, or report that its process is gone. */
 static void arrange(struct screen *s, const char *filter)
@@ -120,7 +120,7 @@ static void look(struct screen *s)
     arrange(s, s->filter);
 }
 
-/* ---- drawing ------------------------------------------------------------------ */
+/* ---- drawing ------------------------------------------------------------ */
 
 /* The maximum of each part of the minute. */
 static void draw_spark(const struct screen *s, const struct track *t,
@@ -274,7 +274,7 @@ static void draw_keys(const struct screen *s)
     addstr("  q quit");
 }
 
-/* The last lines are the keys, and what the last one did. */
+/* The last lines show the keys, and the effect of the last one pressed. */
 static void draw(struct screen *s)
 {
     erase();
@@ -287,7 +287,7 @@ static void draw(struct screen *s)
     refresh();
 }
 
-/* ---- key commands -------------------------------------------------------------- */
+/* ---- key commands ------------------------------------------------------- */
 
 /* Read a line of text at the bottom.  False: it was cancelled. */
 static bool ask(const char *question, char *out, size_t room)
@@ -417,7 +417,7 @@ static bool obey(struct screen *s, int key)
     return true;
 }
 
-/* ---- the screen ------------------------------------------------------------------ */
+/* ---- the screen --------------------------------------------------------- */
 
 static void watch(struct screen *s, unsigned period_ms)
 {

@@ -1,6 +1,7 @@
-/* top_serve.c - the server of `larder top --serve`: one process looks at the
- * devices; each connection is answered by a child, which has the past by its
- * birth and ends with the answer.  What a request breaks is a child's. */
+/* top_serve.c - the server of `larder top --serve`: one process samples the
+ * devices; each connection is answered by a forked child, which inherits the
+ * history and exits after the answer.  So a faulty request can only break a
+ * child. */
 #include "top_serve.h"
 
 #include <errno.h>
@@ -22,7 +23,7 @@
 
 enum {
     CHILDREN_MAX = 64,
-    FULL_MS = 20, /* between looks for a child that has ended */
+    FULL_MS = 20, /* between checks for children that have ended */
     TOKEN_BYTES = (TOP_TOKEN_BYTES - 1) / 2
 };
 
@@ -37,7 +38,7 @@ static bool make_token(char out[TOP_TOKEN_BYTES])
     return true;
 }
 
-/* A socket that listens on 127.0.0.1; *port becomes the one it got. */
+/* Open a socket that listens on 127.0.0.1; *port is set to its port. */
 static int listen_at(unsigned *port)
 {
     struct sockaddr_in at = {.sin_family = AF_INET,
@@ -76,7 +77,8 @@ static void reap(unsigned *children)
         (*children)--;
 }
 
-/* False: there is no descriptor or no process left, or who asked has gone. */
+/* False: there are no descriptors or processes left, or the client has
+ * disconnected. */
 static bool accept_one(const struct top_served *s, int listening,
                        unsigned *children)
 {
@@ -95,8 +97,8 @@ static bool accept_one(const struct top_served *s, int listening,
     return child > 0;
 }
 
-/* Until the next look, or, with too many children, until one may have ended;
- * those who wait for an answer wait in the queue of the socket. */
+/* Wait until the next sample or, with too many children, until one may have
+ * ended; meanwhile clients wait in the socket's queue. */
 static bool somebody_asks(int listening, unsigned children, uint64_t wait_ms)
 {
     struct pollfd wait = {.fd = listening, .events = POLLIN};
@@ -126,7 +128,8 @@ static void serve(struct top_served *s, int listening)
     }
 }
 
-/* What was inherited would leave children uncounted, and silent ones alive. */
+/* Inherited signal settings could leave children uncounted, or silent ones
+ * alive. */
 static void set_signals(void)
 {
     sigset_t ours;

@@ -4,10 +4,11 @@
 
 #include "top_data.h"
 
-/* Listens on the loopback interface, at `port` (0: any), and prints the address,
- * which has a token in it that nobody can guess.  Looks at the devices every
- * `period_ms`, and at their processes in this order and with these words, until
- * a signal ends the process.  Returns an exit status if it cannot begin. */
+/* Listens on the loopback interface, at `port` (0: any), and prints the
+ * address, which contains an unguessable token.  Samples the devices every
+ * `period_ms`, with their processes in this order and filtered by these words,
+ * until a signal ends the process.  Returns an exit status if it cannot start.
+ * */
 int top_serve_run(unsigned port, unsigned period_ms, enum top_order order,
                   const char *filter);
 

@@ -144,8 +144,8 @@ static bool print_table(const struct tune *t)
 
 typedef const char *units_fn(uint64_t bytes, char out[UNITS_MAX]);
 
-/* `bytes` rounds so that the sentence stays true; of a card, which is named, it
- * need not. */
+/* `bytes` is rounded so that the sentence stays true; for a named card that is
+ * not necessary. */
 static void print_capacity(const struct tune *t, const char *card,
                            units_fn *bytes)
 {
@@ -200,7 +200,7 @@ static void print_line(const struct tune *t, const struct tune_candidate *c)
 
     replay_setting_line(&c->setting, t->inputs->items[0].conf, conf);
     if (c->setting.policy == LARDER_POLICY_LARDER) {
-        /* Which moves live memory by itself. */
+        /* It moves live memory on its own. */
         printf("\n%s%s%spython3 -m larder.torch YOUR_PROGRAM\n",
                conf[0] != '\0' ? "LARDER_CONF=" : "", conf,
                conf[0] != '\0' ? " " : "");
@@ -300,7 +300,7 @@ static uint64_t least_short(const struct tune *t)
     return min;
 }
 
-/* A limit that the job sets itself is no setting to try. */
+/* A limit that the job sets itself is not tried. */
 static void print_kept(const struct tune *t)
 {
     if (strstr(t->inputs->items[0].conf, "per_process_memory_fraction") != NULL)

@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 
-/* Three digits, or as many as are before the point. */
+/* Three digits, or all those before the point. */
 static int digits_after_point(double x)
 {
     if (x < 9.995)

@@ -7,14 +7,14 @@
 /* Size of a buffer for any of them. */
 enum { UNITS_MAX = 32 };
 
-/* Each text lives to the end of the block that it is made in; the function of
- * the same name with _in writes it to a buffer, which it returns. */
+/* Each text lives until the end of the block that calls it; the function of the
+ * same name with _in writes it to a buffer, which it returns. */
 
 /* "512 B", "1.50 KiB", "21.86 GiB": three digits or more. */
 #define units_bytes(bytes) units_bytes_in((bytes), (char[UNITS_MAX]){0})
 const char *units_bytes_in(uint64_t bytes, char out[UNITS_MAX]);
 
-/* The same, never less than `bytes`: what is named so is enough. */
+/* The same, rounded up, so that the named size is enough. */
 #define units_bytes_up(bytes) units_bytes_up_in((bytes), (char[UNITS_MAX]){0})
 const char *units_bytes_up_in(uint64_t bytes, char out[UNITS_MAX]);
 

@@ -38,7 +38,7 @@ static _Thread_local struct {
     bool is_closer;
 } own;
 
-/* ---- seats ------------------------------------------------------------------ */
+/* ---- seats -------------------------------------------------------------- */
 
 static pthread_key_t leaving;
 static bool has_key;
@@ -92,7 +92,7 @@ static struct seat *seat_take(void)
     return own.seat;
 }
 
-/* ---- entering --------------------------------------------------------------- */
+/* ---- entering ----------------------------------------------------------- */
 
 static struct timespec patience_ends(void)
 {
@@ -132,8 +132,8 @@ static void wait_until_open(void)
     pthread_mutex_unlock(&lock);
 }
 
-/* The word is written before the gate is looked at, and whoever closes it writes
- * the gate before looking at the word: one of the two sees the other. */
+/* The word is written before the gate is read, and the closing thread writes
+ * the gate before it reads the word, so one of the two sees the other. */
 void preload_gate_enter(void)
 {
     struct seat *s = own.seat != NULL ? own.seat : seat_take();
@@ -154,9 +154,9 @@ void preload_gate_leave(void)
         atomic_fetch_sub_explicit(&own.seat->inside, 1, memory_order_release);
 }
 
-/* ---- closing ----------------------------------------------------------------- */
+/* ---- closing ------------------------------------------------------------ */
 
-/* A driver's call may last while its queue is full. */
+/* A driver call may block while its queue is full. */
 static void seat_pass(struct seat *s)
 {
     static const struct timespec nap = {.tv_nsec = NAP_NS};

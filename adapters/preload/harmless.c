@@ -1,7 +1,7 @@
-/* harmless.c - the driver's calls that leave alone memory that can move: of all
- * until release 13.5 those that are not hooked, and why.  Any other call may
- * queue work for all that this library knows (unknown.c); tests/lint/driver_calls.sh
- * compares these names with a toolkit's headers. */
+/* harmless.c - the driver calls that do not access memory that can move: all
+ * calls up to release 13.5 that are not hooked, with the reasons.  Any other
+ * call may queue work, as far as this library knows (unknown.c);
+ * tests/lint/driver_calls.sh compares these names with a toolkit's headers. */
 #include "unknown.h"
 
 #include <pthread.h>
@@ -9,7 +9,7 @@
 #include <string.h>
 
 static const char *const harmless[] = {
-    /* Addresses of 32 bits, which no memory of today has. */
+    /* Calls with 32-bit addresses, which current memory does not have. */
     "cuDeviceTotalMem", "cuGLMapBufferObject", "cuGLMapBufferObjectAsync",
     "cuGraphicsResourceGetMappedPointer", "cuMemAlloc", "cuMemAllocPitch",
     "cuMemFree", "cuMemGetAddressRange", "cuMemGetInfo",
@@ -21,7 +21,7 @@ static const char *const harmless[] = {
     "cuMemsetD16", "cuMemsetD2D16", "cuMemsetD2D32", "cuMemsetD2D8",
     "cuMemsetD32", "cuMemsetD8", "cuModuleGetGlobal", "cuTexRefGetAddress",
     "cuTexRefSetAddress", "cuTexRefSetAddress2D",
-    /* The driver itself, devices, and what they are like. */
+    /* The driver itself, devices and their properties. */
     "cuCoredumpDeregisterCompleteCallback", "cuCoredumpDeregisterStartCallback",
     "cuCoredumpGetAttribute", "cuCoredumpGetAttributeGlobal",
     "cuCoredumpRegisterCompleteCallback", "cuCoredumpRegisterStartCallback",
@@ -43,7 +43,7 @@ static const char *const harmless[] = {
     "cuLogsDumpToFile", "cuLogsDumpToMemory", "cuLogsRegisterCallback",
     "cuLogsUnregisterCallback", "cuProfilerInitialize", "cuProfilerStart",
     "cuProfilerStop", "cuVDPAUGetDevice",
-    /* Contexts, but for their creation and their flags. */
+    /* Contexts, except for their creation and flags. */
     "cuCtxAttach", "cuCtxDestroy", "cuCtxDetach", "cuCtxDisablePeerAccess",
     "cuCtxEnablePeerAccess", "cuCtxFromGreenCtx", "cuCtxGetApiVersion",
     "cuCtxGetCacheConfig", "cuCtxGetCurrent", "cuCtxGetDevResource",
@@ -85,8 +85,8 @@ static const char *const harmless[] = {
     "cuStreamUpdateCaptureDependencies_v2",
     "cuStreamUpdateCaptureDependencies_v2_ptsz", "cuStreamWaitEvent",
     "cuStreamWaitEvent_ptsz", "cuThreadExchangeStreamCaptureMode",
-    /* Code, and what is known of it; parameters of launches; its variables
-     * are the driver's memory. */
+    /* Code and queries about it; parameters of launches; variables are the
+     * driver's memory. */
     "cuFuncGetAttribute", "cuFuncGetModule", "cuFuncGetName",
     "cuFuncGetParamCount", "cuFuncGetParamInfo", "cuFuncIsLoaded", "cuFuncLoad",
     "cuFuncSetAttribute", "cuFuncSetBlockShape", "cuFuncSetCacheConfig",
@@ -111,7 +111,7 @@ static const char *const harmless[] = {
     "cuOccupancyMaxPotentialBlockSizeWithFlags",
     "cuOccupancyMaxPotentialClusterSize", "cuParamSetSize", "cuParamSetTexRef",
     "cuParamSetf", "cuParamSeti", "cuParamSetv",
-    /* Arrays and what reads them: memory of the driver's own. */
+    /* Arrays, textures and surfaces: the driver's own memory. */
     "cuArray3DCreate", "cuArray3DCreate_v2", "cuArray3DGetDescriptor",
     "cuArray3DGetDescriptor_v2", "cuArrayCreate", "cuArrayCreate_v2",
     "cuArrayDestroy", "cuArrayGetDescriptor", "cuArrayGetDescriptor_v2",
@@ -133,12 +133,12 @@ static const char *const harmless[] = {
     "cuTexRefSetFormat", "cuTexRefSetMaxAnisotropy",
     "cuTexRefSetMipmapFilterMode", "cuTexRefSetMipmapLevelBias",
     "cuTexRefSetMipmapLevelClamp", "cuTexRefSetMipmappedArray",
-    /* Descriptions of tensors, written by the host. */
+    /* Tensor descriptors, written by the host. */
     "cuTensorMapEncodeIm2col", "cuTensorMapEncodeIm2colWide",
     "cuTensorMapEncodeTiled", "cuTensorMapReplaceAddress",
     "cuTensorMapSetAllocationClass",
-    /* Nodes of graphs that name no memory, or hand their parameters to a
-     * kernel as they are; questions about nodes. */
+    /* Graph nodes that do not refer to memory, or pass their parameters
+     * unchanged to a kernel; queries about nodes. */
     "cuGraphAddChildGraphNode", "cuGraphAddDependencies",
     "cuGraphAddDependencies_v2", "cuGraphAddEmptyNode",
     "cuGraphAddEventRecordNode", "cuGraphAddEventWaitNode",
@@ -180,7 +180,7 @@ static const char *const harmless[] = {
     "cuMemAllocHost", "cuMemAllocHost_v2", "cuMemFreeHost", "cuMemHostAlloc",
     "cuMemHostGetDevicePointer_v2", "cuMemHostGetFlags", "cuMemHostRegister",
     "cuMemHostRegister_v2", "cuMemHostUnregister",
-    /* The driver's pools, of which nothing moves. */
+    /* The driver's pools, whose memory never moves. */
     "cuDeviceGraphMemTrim", "cuDeviceSetGraphMemAttribute",
     "cuDeviceSetMemPool", "cuMemGetDefaultMemPool", "cuMemGetMemPool",
     "cuMemPoolCreate", "cuMemPoolDestroy", "cuMemPoolExportPointer",
@@ -201,7 +201,8 @@ static const char *const harmless[] = {
     "cuMemGetAllocationPropertiesFromHandle", "cuMemImportFromShareableHandle",
     "cuMulticastAddDevice", "cuMulticastBindMem", "cuMulticastBindMem_v2",
     "cuMulticastCreate", "cuMulticastGetGranularity", "cuMulticastUnbind",
-    /* Memory of others, which stays: other processes, graphics, imported. */
+    /* Memory of other processes and of graphics, and imported memory, which
+     * never moves. */
     "cuDestroyExternalMemory", "cuDestroyExternalSemaphore",
     "cuEGLStreamConsumerAcquireFrame", "cuEGLStreamConsumerConnect",
     "cuEGLStreamConsumerConnectWithFlags", "cuEGLStreamConsumerDisconnect",
@@ -222,8 +223,8 @@ static const char *const harmless[] = {
     "cuGraphicsVDPAURegisterVideoSurface", "cuImportExternalMemory",
     "cuImportExternalSemaphore", "cuIpcCloseMemHandle", "cuIpcGetEventHandle",
     "cuIpcOpenEventHandle", "cuIpcOpenMemHandle", "cuIpcOpenMemHandle_v2",
-    /* A whole process, stopped and begun again at the same addresses; writes
-     * of the network, to memory shared by another call. */
+    /* Checkpoints of a whole process, which restore the same addresses; writes
+     * from the network, to memory shared by another call. */
     "cuCheckpointOperationComplete", "cuCheckpointProcessCheckpoint",
     "cuCheckpointProcessGetRestoreThreadId", "cuCheckpointProcessGetState",
     "cuCheckpointProcessLock", "cuCheckpointProcessRestore",

@@ -30,7 +30,7 @@ static bool is_captured(const struct preload_calls *real, cud_stream stream,
            status != CUD_CAPTURE_NONE;
 }
 
-/* ---- allocating --------------------------------------------------------------- */
+/* ---- allocating --------------------------------------------------------- */
 
 typedef cud_result alloc_async_fn(cud_addr *, size_t, cud_stream);
 typedef cud_result alloc_pool_fn(cud_addr *, size_t, cud_pool, cud_stream);
@@ -82,8 +82,8 @@ static cud_result alloc_async(cud_addr *out, size_t bytes, cud_stream stream,
     if (out == NULL || bytes == 0 || !preload_place_find(real, &p) ||
         is_captured(real, stream, per_thread))
         return call_async(fn, out, bytes, stream);
-    /* Without a cache the driver's pools are better.  And a stream may be
-     * destroyed before memory that moves is free of its work. */
+    /* Without a cache the driver's pools are better.  Also, a stream may be
+     * destroyed before its work on memory that moves is done. */
     if (preload_settings_get()->mode == PRELOAD_CACHE &&
         !preload_settings_get()->can_migrate && p.is_primary &&
         is_of(real, &p, stream) && preload_order_is_sure(real, p.slot)) {
@@ -143,7 +143,7 @@ cud_result cuMemAllocFromPoolAsync_ptsz(cud_addr *out, size_t bytes,
     return alloc_pool(out, bytes, pool, stream, true);
 }
 
-/* ---- releasing ---------------------------------------------------------------- */
+/* ---- releasing ---------------------------------------------------------- */
 
 /* Free to Larder in stream order.  On an error the caller frees it in the way
  * that waits for the device (P1). */
@@ -231,7 +231,7 @@ cud_result cuMemFreeAsync_ptsz(cud_addr addr, cud_stream stream)
     return free_async(addr, stream, true);
 }
 
-/* ---- streams --------------------------------------------------------------------- */
+/* ---- streams ------------------------------------------------------------ */
 
 cud_result cuStreamDestroy_v2(cud_stream stream)
 {

@@ -1,5 +1,5 @@
-/* hook_capture.c - the beginnings of captures: none in a move, and each is
- * remembered, because a captured stream must not be waited for. */
+/* hook_capture.c - the beginnings of captures: none begins during a move, and
+ * each is recorded, because a captured stream must not be waited for. */
 #include "work.h"
 
 static void capture_begun(cud_result answer, cud_stream stream, bool per_thread)

@@ -1,5 +1,5 @@
-/* hook_context.c - destroyed contexts, whose memory is gone with them, and flags
- * of contexts. */
+/* hook_context.c - destroyed contexts, whose memory is freed with them, and
+ * flags of contexts. */
 #include "work.h"
 
 /* The driver has dropped all of the device's memory, Larder's too. */
@@ -30,7 +30,7 @@ cud_result cuCtxDestroy_v2(cud_context context)
     return answer;
 }
 
-/* ---- flags --------------------------------------------------------------------- */
+/* ---- flags -------------------------------------------------------------- */
 
 /* All of a context's memory may then be used by the network, as with the
  * attribute of a pointer. */

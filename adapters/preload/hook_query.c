@@ -5,7 +5,7 @@
 
 #include <string.h>
 
-/* ---- the device ---------------------------------------------------------------- */
+/* ---- the device --------------------------------------------------------- */
 
 struct amounts {
     uint64_t limit;
@@ -72,7 +72,7 @@ cud_result cuDeviceTotalMem_v2(size_t *out, cud_device device)
     return CUD_SUCCESS;
 }
 
-/* ---- an address ------------------------------------------------------------------ */
+/* ---- an address --------------------------------------------------------- */
 
 /* Whether the address is in an allocation served by Larder. */
 static bool is_ours(cud_addr addr, struct allocation *a)
@@ -81,8 +81,8 @@ static bool is_ours(cud_addr addr, struct allocation *a)
            a->is_ours;
 }
 
-/* While memory moves there is nothing at its address for a moment: the driver is
- * asked before or after that. */
+/* While memory moves, its address is unmapped for a moment: the driver is
+ * called before or after that. */
 static cud_result ask_range(const struct preload_calls *real, cud_addr *base,
                             size_t *bytes, cud_addr addr)
 {
@@ -126,7 +126,7 @@ static bool hook_query_attribute(int which, const struct allocation *a,
     return true;
 }
 
-/* Others may use memory whose token they have. */
+/* Other processes may use memory whose token they have. */
 static void note_token(int which)
 {
     if (which == CUD_PEER_TOKENS)

@@ -40,7 +40,7 @@ static void page_keep(struct page *page, struct preload_slot *slot,
     pthread_mutex_unlock(&lock);
 }
 
-/* ---- pages -------------------------------------------------------------------- */
+/* ---- pages -------------------------------------------------------------- */
 
 static struct preload_slot *hook_virtual_slot_of(
     const struct preload_calls *real, const cud_page_prop *prop)
@@ -127,7 +127,7 @@ cud_result cuMemRelease(cud_page handle)
     return answer;
 }
 
-/* The lock is held: the page is one of the program's, maybe. */
+/* The lock is held.  The page may be one of the program's. */
 static void page_retain(cud_page handle, uintptr_t addr)
 {
     struct range *r = preload_ranges_holding(mappings, addr);
@@ -197,7 +197,7 @@ cud_result cuMemSetAccess(cud_addr addr, size_t bytes, const cud_access *access,
     return answer;
 }
 
-/* ---- mappings ------------------------------------------------------------------ */
+/* ---- mappings ----------------------------------------------------------- */
 
 cud_result cuMemMap(cud_addr addr, size_t bytes, size_t offset, cud_page handle,
                     unsigned long long flags)

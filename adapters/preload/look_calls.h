@@ -1,5 +1,5 @@
 /* look_calls.h - the driver's calls that look up what lies at an address: they
- * are held back, too, while memory in use moves, because there is nothing for a
+ * are held back, too, while memory in use moves, because it is unmapped for a
  * moment (work.c). */
 #ifndef LARDER_ADAPTERS_PRELOAD_LOOK_CALLS_H
 #define LARDER_ADAPTERS_PRELOAD_LOOK_CALLS_H

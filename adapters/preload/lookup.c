@@ -49,7 +49,7 @@ static void *hook_pointer(int i)
     return out;
 }
 
-/* What stands for a call, beside the numbers of hooks. */
+/* Indices for a call, other than the numbers of hooks. */
 enum { NOTHING = -1, UNKNOWN = -2 };
 
 static int unless_harmless(const char *name)
@@ -120,7 +120,7 @@ static int hook_find(const char *name, int version, bool per_thread)
     return best >= 0 ? best : exact;
 }
 
-/* A newer driver may have another variant for a newer program, with parameters
+/* A newer driver may have another variant for newer programs, with parameters
  * that the hook does not know. */
 static bool is_known_variant(const char *name, void *found, int version,
                              unsigned long long flags)

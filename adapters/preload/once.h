@@ -1,5 +1,5 @@
-/* once.h - pthread_once() that after the first time costs a load: each launch of a
- * program comes by three of them. */
+/* once.h - pthread_once() that costs a single load after the first time: each
+ * launch passes three of them. */
 #ifndef LARDER_ADAPTERS_PRELOAD_ONCE_H
 #define LARDER_ADAPTERS_PRELOAD_ONCE_H
 

@@ -134,7 +134,7 @@ struct preload_slot {
 
     pthread_mutex_t settling;
     /* Stream-ordered memory was allocated; and a stream of it was destroyed
-     * whose work nobody could wait for. */
+     * whose work could not be waited for. */
     atomic_bool has_ordered;
     atomic_bool has_lost_stream;
 };
@@ -187,8 +187,8 @@ void preload_stream_close(const struct preload_calls *real, cud_stream stream);
 /* Whether stream-ordered memory can be served again. */
 bool preload_order_is_sure(const struct preload_calls *real,
                            struct preload_slot *slot);
-/* Captures: one was begun on a stream; the stream is gone; whether any is in
- * progress. */
+/* Captures: one was begun on a stream; the stream was destroyed; whether any is
+ * in progress. */
 void preload_capture_note(cud_stream stream);
 void preload_capture_forget(cud_stream stream);
 bool preload_is_capturing(const struct preload_calls *real);
@@ -248,7 +248,7 @@ struct allocation *preload_allocation_take(cud_addr addr);
 void preload_allocation_return(struct allocation *a);
 /* Copy the allocation that contains the address.  False: none does. */
 bool preload_allocation_find(cud_addr addr, struct allocation *out);
-/* Drop the allocations of a context, or of a slot, that is gone. */
+/* Drop the allocations of a destroyed context, or of a slot. */
 void preload_allocations_forget(const struct preload_slot *slot,
                                 cud_context context);
 

@@ -3,7 +3,7 @@
 #include "preload_state.h"
 #include "base/host.h"
 
-/* ---- captures -------------------------------------------------------------- */
+/* ---- captures ----------------------------------------------------------- */
 
 /* Streams on which a capture was begun; each is queried before anything waits.
  * If it is a thread's own default stream only that thread can query it. */
@@ -48,8 +48,8 @@ void preload_capture_forget(cud_stream stream)
     pthread_mutex_unlock(&captures_lock);
 }
 
-/* Without host memory for the note a wait may break the capture; the driver
- * then reports it. */
+/* Without host memory to record it, a wait may invalidate the capture; the
+ * driver then reports it. */
 void preload_capture_note(cud_stream stream)
 {
     struct capture *c = larder__host_alloc(1, sizeof *c);
@@ -96,8 +96,9 @@ bool preload_is_capturing(const struct preload_calls *real)
     return is_any;
 }
 
-/* A capture that begins in another thread between a look and a wait would be
- * ended by the wait: beginnings hold this exclusively, waits share it. */
+/* A capture that begins in another thread between the check and the wait would
+ * be invalidated by the wait: beginnings hold this lock exclusively, waits
+ * share it. */
 static pthread_rwlock_t beginning = PTHREAD_RWLOCK_INITIALIZER;
 static _Thread_local int waits; /* one within another */
 
@@ -127,7 +128,7 @@ void preload_wait_end(void)
         pthread_rwlock_unlock(&beginning);
 }
 
-/* ---- finishing the frees that wait ----------------------------------------- */
+/* ---- finishing the frees that wait -------------------------------------- */
 
 void preload_wait_add(struct preload_slot *slot, struct allocation *a)
 {
@@ -223,7 +224,8 @@ bool preload_settle(struct preload_slot *slot)
 
     if (preload_is_capturing(real))
         return false;
-    /* Another thread may be settling already: what it frees is for all. */
+    /* Another thread may be settling already: the memory that it frees serves
+     * all. */
     pthread_mutex_lock(&slot->settling);
     freed = settle_once(real, slot) || settled_times(slot) != before;
     pthread_mutex_unlock(&slot->settling);
@@ -238,7 +240,7 @@ larder_result preload_trim(struct preload_slot *slot)
     return larder_empty_cache(slot->allocator);
 }
 
-/* ---- destroyed streams -------------------------------------------------------- */
+/* ---- destroyed streams -------------------------------------------------- */
 
 /* The handle may be reused for a later stream, which must not get memory that
  * this stream's work still uses. */

@@ -1,5 +1,5 @@
 /* share_calls.h - the driver's calls that let others use memory: after them
- * memory in use does not move any more (work.c). */
+ * memory in use no longer moves (work.c). */
 #ifndef LARDER_ADAPTERS_PRELOAD_SHARE_CALLS_H
 #define LARDER_ADAPTERS_PRELOAD_SHARE_CALLS_H
 

@@ -36,7 +36,7 @@ bool preload_is_child(void)
     return process_number() != owner;
 }
 
-/* ---- contexts ------------------------------------------------------------- */
+/* ---- contexts ----------------------------------------------------------- */
 
 static struct preload_slot *slot_of_primary(cud_context context)
 {
@@ -95,7 +95,7 @@ bool preload_place_find(const struct preload_calls *real,
     return true;
 }
 
-/* ---- the limit ------------------------------------------------------------ */
+/* ---- the limit ---------------------------------------------------------- */
 
 void preload_slot_limit(const struct preload_calls *real,
                         struct preload_slot *slot)
@@ -146,7 +146,7 @@ void preload_budget_keep(struct preload_slot *slot, uint64_t bytes)
     pthread_mutex_unlock(&slot->lock);
 }
 
-/* ---- the allocator --------------------------------------------------------- */
+/* ---- the allocator ------------------------------------------------------ */
 
 static int reclaim(void *ctx)
 {
@@ -220,7 +220,7 @@ cud_result preload_slot_open(struct preload_slot *slot)
     return preload_answer_of(r);
 }
 
-/* Memory that waits is gone with the rest. */
+/* Memory that waits is freed with the rest. */
 static void drop_waiting(struct preload_slot *slot)
 {
     struct allocation *a = slot->waiting;

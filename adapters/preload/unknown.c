@@ -1,10 +1,10 @@
 /* unknown.c - driver calls that this library does not know: they may queue
  * work, or share memory, so that moving ends when one is called.
  *
- * Not when one is looked up: a newer runtime looks up all its calls when it
- * starts, and few programs make the new ones.  As their arguments are not known
- * either, what stands before them keeps all registers that may hold some, and
- * jumps: assembly. */
+ * * Not when one is looked up: a newer runtime looks up all its calls when it
+ * starts, and few programs make the new ones.  Their arguments are unknown as
+ * well, so the code in front of them saves all argument registers and jumps, in
+ * assembly. */
 #include "unknown.h"
 #include "work.h"
 

@@ -7,13 +7,13 @@
 /* The newest release of CUDA whose calls are all hooked or in harmless.c. */
 enum { PRELOAD_KNOWN_VERSION = 13050 };
 
-/* Whether a call, or all variants of this name, leaves alone memory that can
- * move, so that it need not be held back. */
+/* Whether a call, or every variant of this name, does not access memory that
+ * can move, so that it need not be held back. */
 bool preload_is_harmless(const char *name);
 
-/* What the program gets for a call that may queue work: a few instructions that
- * end moving when they are first called and go on to the call.  Where there is
- * no room for them moving ends at once, and the result is `call`. */
+/* The entry point that the program gets for a call that may queue work: a few
+ * instructions that end moving when first called, and continue to the call.  If
+ * there is no room for them, moving ends at once, and the result is `call`. */
 void *preload_unknown(const char *name, void *call);
 
 #endif

@@ -63,9 +63,10 @@ static bool devices_pass(const struct preload_calls *real)
     return true;
 }
 
-/* ---- Larder's own moves ---------------------------------------------------- */
+/* ---- Larder's own moves ------------------------------------------------- */
 
-/* Ranks as threads of one process, say, whose collectives wait for each other. */
+/* For example ranks as threads of one process, whose collectives wait for each
+ * other. */
 static const char stuck[] = "work that waits for other work";
 
 static larder_result fail_shared(const char *call)
@@ -131,7 +132,7 @@ larder_result preload_work_guard(struct preload_slot *slot)
     return larder_migrate_guard(slot->allocator, hold_for, release_for, NULL);
 }
 
-/* ---- for an allocator above (LARDER_PRELOAD=gate) ----------------------------- */
+/* ---- for an allocator above (LARDER_PRELOAD=gate) ----------------------- */
 
 larder_result larder_preload_hold(void)
 {

@@ -14,10 +14,10 @@ bool preload_work_is_held(void);
 bool preload_work_enter(void);
 void preload_work_leave(bool is_entered);
 
-/* From now on the program's memory can be accessed by what the library neither
- * holds back nor can wait for: others, past the hooks, or work in another context
- * than a device's primary one.  Memory in use does not move any more.  The name
- * of the call that did this stays valid. */
+/* From now on the program's memory can be accessed by work that the library can
+ * neither hold back nor wait for: of other processes, past the hooks, or in a
+ * context other than a device's primary one.  Memory in use no longer moves.
+ * The name of the call that did this stays valid. */
 void preload_work_shared(const char *call);
 /* The first such call.  NULL: none so far. */
 const char *preload_work_shared_by(void);

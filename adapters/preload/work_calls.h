@@ -249,8 +249,8 @@
     WORK_WORDS(X, cuStreamBatchMemOp, 8000)                                    \
     WORK_WORDS(X, cuStreamBatchMemOp_v2, 11070)
 
-/* Whatever else a stream does; most of it to managed memory, which never moves,
- * but what is held back without need costs little. */
+/* All other stream operations; most are on managed memory, which never moves,
+ * but holding them back needlessly costs little. */
 #define PRELOAD_QUEUE_MAP(X)                                                   \
     PRELOAD_WORK_A(X, cuLaunchHostFunc, "cuLaunchHostFunc", 10000,             \
                    (cud_stream, void (*)(void *), void *),                     \

@@ -53,7 +53,7 @@ STANDIN_OWN(int, cudnnBackendDestroyDescriptor, (struct descriptor * d))
     return 0;
 }
 
-/* The attribute set last is found first. */
+/* The last attribute set is found first. */
 STANDIN_OWN(int, cudnnBackendSetAttribute,
             (struct descriptor * d, int name, int type, int64_t count,
              const void *data))
@@ -70,7 +70,7 @@ STANDIN_OWN(int, cudnnBackendSetAttribute,
     return 0;
 }
 
-/* Attributes that nobody sets: their number; each is 0 or unchanged. */
+/* Attributes that were never set: their number; each is 0 or unchanged. */
 static int64_t answered(int name)
 {
     enum {

@@ -1,6 +1,6 @@
-/* nccl_communicator.c - communicators: the ranks of an identity that was made
- * here meet; with LARDER_NCCL=alone, or an identity from elsewhere, each knows
- * the number of processes and its own rank, and communicates with none. */
+/* nccl_communicator.c - communicators: the ranks of a unique ID that was
+ * created here communicate; with LARDER_NCCL=alone, or a unique ID from
+ * elsewhere, each knows only the number of processes and its own rank. */
 #include "nccl_communicator.h"
 
 #include <stdio.h>
@@ -21,7 +21,7 @@ STANDIN_OWN(int, ncclGetUniqueId, (struct room_id * out))
     return room_make_id(out);
 }
 
-/* ---- making --------------------------------------------------------------- */
+/* ---- making ------------------------------------------------------------- */
 
 static bool is_alone(const struct room_id *id, int ranks)
 {
@@ -49,7 +49,8 @@ static int await_rank(struct communicator *c, int rank, double until)
     return NCCL_SUCCESS;
 }
 
-/* The file of the identity is closed when nobody needs it to come in. */
+/* The file of the unique ID is closed when no rank needs it to join any more.
+ * */
 static int await_all(struct communicator *c, const struct room_id *id)
 {
     double until = nccl_now() + nccl_limit();
@@ -128,7 +129,7 @@ STANDIN_OWN(int, ncclCommInitRankConfig,
     return init_rank(out, ranks, &id, rank);
 }
 
-/* The first of several identities serves all. */
+/* The first of several unique IDs is used for all. */
 STANDIN_OWN(int, ncclCommInitRankScalable,
             (struct communicator * *out, int ranks, int rank, int count,
              struct room_id *ids, void *config))
@@ -138,7 +139,7 @@ STANDIN_OWN(int, ncclCommInitRankScalable,
     return init_rank(out, ranks, ids, rank);
 }
 
-/* ---- of several devices of one process ------------------------------------ */
+/* ---- of several devices of one process ---------------------------------- */
 
 STANDIN_OWN(int, ncclCommDestroy, (struct communicator * c))
 {
@@ -171,9 +172,9 @@ STANDIN_OWN(int, ncclCommInitAll,
     return result;
 }
 
-/* ---- splitting ------------------------------------------------------------ */
+/* ---- splitting ---------------------------------------------------------- */
 
-/* What each rank of the group that is split tells the others. */
+/* The data that each rank of a group being split sends to the others. */
 struct choice {
     int color;
     int key;
@@ -185,8 +186,7 @@ static const struct choice *choice_of(const struct communicator *c, int rank)
     return room_data(c->room, rank, c->number + 1);
 }
 
-/* Ranks of one color are in the order of their keys, then of their old
- * numbers. */
+/* Ranks of one color are ordered by their keys, then by their old ranks. */
 static bool is_before(const struct communicator *c, int rank, int other)
 {
     int key = choice_of(c, rank)->key;
@@ -232,7 +232,7 @@ static int split(struct communicator *c, struct choice *mine,
     return result;
 }
 
-/* Of one that is alone nothing is known but that it is. */
+/* About a rank that is alone nothing else is known. */
 static int split_alone(const struct communicator *c, int color,
                        struct communicator **out)
 {
@@ -266,7 +266,7 @@ STANDIN_OWN(int, ncclCommSplit,
     return result;
 }
 
-/* ---- asking --------------------------------------------------------------- */
+/* ---- asking ------------------------------------------------------------- */
 
 STANDIN_OWN(int, ncclCommCount, (const struct communicator *c, int *out))
 {

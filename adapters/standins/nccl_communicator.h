@@ -10,7 +10,7 @@ struct communicator {
     int device;
     struct room *room; /* NULL: alone, the others hold what this one holds */
     uint64_t number;   /* of the last collective that was completed */
-    int failed;        /* what every call answers since one failed */
+    int failed;        /* the result of every call since one failed */
 };
 
 #endif

@@ -1,8 +1,8 @@
-/* nccl_group.c - operations that are done together: what is called between
- * ncclGroupStart() and ncclGroupEnd() is done at the end, each as far as it can
- * be while others wait.
+/* nccl_group.c - grouped operations: calls between ncclGroupStart() and
+ * ncclGroupEnd() are done at the end, each as far as possible while others
+ * wait.
  *
- * A call returns when its operation is done, so that the program's next copy
+ * * A call returns when its operation is done, so that the program's next copy
  * finds the values.  NCCL returns when it is queued. */
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,7 +40,7 @@ double nccl_limit(void)
     return limit > 0 ? limit : SECONDS;
 }
 
-/* ---- order ---------------------------------------------------------------- */
+/* ---- order -------------------------------------------------------------- */
 
 /* Whether one waits for the other: collectives of a communicator, and messages
  * from or to the same rank, are done in order. */
@@ -65,7 +65,7 @@ static bool is_next(const struct pending *p, size_t i)
     return true;
 }
 
-/* ---- who does not come ---------------------------------------------------- */
+/* ---- who does not come -------------------------------------------------- */
 
 static int awaited_is_gone(const struct operation *o, int rank, bool is_late)
 {
@@ -90,7 +90,7 @@ static int awaited_is_gone(const struct operation *o, int rank, bool is_late)
         nccl_limit());
 }
 
-/* What was posted before a rank went may have come in the meantime. */
+/* Data that a rank posted before it left may have arrived in the meantime. */
 static int awaited_check(struct operation *o, bool is_late)
 {
     int rank = operation_awaited(o);
@@ -104,9 +104,10 @@ static int awaited_check(struct operation *o, bool is_late)
     return awaited_is_gone(o, operation_awaited(o), is_late);
 }
 
-/* ---- doing them ----------------------------------------------------------- */
+/* ---- doing them --------------------------------------------------------- */
 
-/* One step of each that is next.  *waiting: one that is not done. */
+/* Advance each operation that is next by one step.  *waiting: one that is not
+ * done. */
 static int pass(struct pending *p, struct operation **waiting, bool *has_moved)
 {
     *waiting = NULL;
@@ -129,8 +130,8 @@ static int pass(struct pending *p, struct operation **waiting, bool *has_moved)
     return NCCL_SUCCESS;
 }
 
-/* Until something is posted in the room of one, or a while: others may be in
- * other rooms. */
+/* Wait until something is posted in the room of one of them, or a timeout:
+ * others may be in other rooms. */
 static int wait_a_while(struct operation *o, uint32_t seen, double until,
                         bool is_only)
 {
@@ -164,7 +165,7 @@ static int pending_do(struct pending *p)
     return result;
 }
 
-/* ---- groups --------------------------------------------------------------- */
+/* ---- groups ------------------------------------------------------------- */
 
 static int group_keep(const struct operation *o)
 {

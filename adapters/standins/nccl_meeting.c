@@ -1,8 +1,8 @@
-/* nccl_meeting.c - operations of ranks that meet: each posts what it calls and,
- * if they are small, its values; then it takes what it needs of the others'.
+/* nccl_meeting.c - operations of communicating ranks: each posts its call and,
+ * if they are small, its values; then it takes what it needs from the others.
  *
- * Of large values only the calls are compared, and the result is as if the
- * others held the same. */
+ * * * For large values only the calls are compared, and the result is as if the
+ * others held the same values. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -30,14 +30,14 @@ size_t operation_part(const struct operation *o)
                : o->call.count * nccl_type_bytes(o->call.type);
 }
 
-/* ---- sizes ---------------------------------------------------------------- */
+/* ---- sizes -------------------------------------------------------------- */
 
 static bool is_root(const struct operation *o)
 {
     return o->c->rank == o->call.root;
 }
 
-/* Whether a rank that gives something gives a part for each. */
+/* Whether a contributing rank contributes one part for each rank. */
 static bool gives_all_parts(const struct operation *o)
 {
     return o->call.kind == NCCL_REDUCE_SCATTER ||
@@ -49,7 +49,7 @@ static size_t most_given(const struct operation *o)
     return operation_part(o) * (size_t)(gives_all_parts(o) ? o->c->ranks : 1);
 }
 
-/* The same on all ranks, as it depends on the call alone. */
+/* The same on all ranks, as it depends only on the call. */
 static bool is_small(const struct operation *o)
 {
     return most_given(o) <= ROOM_SMALL;
@@ -63,7 +63,7 @@ static size_t given_bytes(const struct operation *o)
     return !is_small(o) || (is_of_root && !is_root(o)) ? 0 : most_given(o);
 }
 
-/* Copy what is given to host memory. */
+/* Copy the contribution to host memory. */
 static int take_given(const struct operation *o, void *to, size_t bytes)
 {
     int result;
@@ -84,7 +84,7 @@ static int put(const struct operation *o, size_t at, const void *from,
     return nccl_copy(o->result + at, (uintptr_t)from, bytes, o->stream);
 }
 
-/* ---- results -------------------------------------------------------------- */
+/* ---- results ------------------------------------------------------------ */
 
 static const char *part_of(const struct operation *o, int rank, size_t at)
 {
@@ -157,7 +157,7 @@ static int put_result(const struct operation *o)
     }
 }
 
-/* ---- collectives ---------------------------------------------------------- */
+/* ---- collectives -------------------------------------------------------- */
 
 static bool is_same(const struct room_call *a, const struct room_call *b)
 {
@@ -249,7 +249,7 @@ static int collective_step(struct operation *o)
     return finish(o);
 }
 
-/* ---- messages ------------------------------------------------------------- */
+/* ---- messages ----------------------------------------------------------- */
 
 static int send_step(struct operation *o)
 {
@@ -292,7 +292,7 @@ static int receive_step(struct operation *o)
     return result;
 }
 
-/* ---- both ----------------------------------------------------------------- */
+/* ---- both --------------------------------------------------------------- */
 
 int operation_step(struct operation *o)
 {

@@ -13,7 +13,7 @@
 #include "terminal.h"
 #include "trace/ends_with.h"
 
-/* ---- shared ------------------------------------------------------------------ */
+/* ---- shared ------------------------------------------------------------- */
 
 bool lab_take_policy(const struct cli_args *a, void *out)
 {
@@ -32,7 +32,7 @@ bool lab_take_snapshot(const struct cli_args *a, void *out)
                             a->value);
 }
 
-/* ---- list ---------------------------------------------------------------------- */
+/* ---- list --------------------------------------------------------------- */
 
 struct list_settings {
     bool json;
@@ -63,7 +63,7 @@ const struct cli_command lab_command_list = {
     .run = run_list,
 };
 
-/* ---- run ----------------------------------------------------------------------- */
+/* ---- run ---------------------------------------------------------------- */
 
 struct run_settings {
     struct lab_run_options options;
@@ -155,8 +155,8 @@ static int check_names(const struct cli_command *self,
     return CLI_EXIT_OK;
 }
 
-/* Each experiment opens sessions of its own: what none of them could open is
- * told once, before the first. */
+/* Each experiment opens its own sessions: a device that none of them could open
+ * is reported once, before the first. */
 static int check_session(const struct cli_command *self,
                          const struct run_settings *s)
 {

@@ -1,5 +1,5 @@
-/* experiment_neighbour.c - the other process on the device, a child that does
- * as it is told. */
+/* experiment_neighbour.c - the other process on the device, a child that
+ * executes commands. */
 /* The other process receives commands of one byte on a socket, and answers with
  * the bytes it holds. */
 #include "experiment_neighbour.h"

@@ -73,12 +73,6 @@ static bool cmd_convert_fail(const char *path, const char *text)
     return cli_complain("convert", "%s: %s", path, text);
 }
 
-/* The message names the file already. */
-static bool fail_with(const struct tool_error *error)
-{
-    return cli_complain("convert", "%s", error->text);
-}
-
 /* ---- options ------------------------------------------------------------ */
 
 static bool ends_with(const char *path, size_t length, const char *ending)
@@ -267,7 +261,7 @@ static bool trace_to_snapshot(const struct settings *s, const struct trace *t)
     bool ok;
 
     if (!snapshot_input_replay(t, s->in, &s->options, &snapshot, &error))
-        return fail_with(&error);
+        return cli_complain("convert", "%s", error.text);
     o.snapshot = snapshot;
     ok = write_file(&o);
     snapshot_free(snapshot);
@@ -310,10 +304,10 @@ static bool from_trace(struct settings *s, struct trace_source *source)
     if (!has_bytes(source, s->in, &error) ||
         !replay_check(&s->options, &error)) {
         trace_source_close(source);
-        return fail_with(&error);
+        return cli_complain("convert", "%s", error.text);
     }
     if (!trace_read_source(source, s->in, &t, &error))
-        return fail_with(&error);
+        return cli_complain("convert", "%s", error.text);
     ok = convert_trace(s, &t);
     trace_free(&t);
     return ok;
@@ -433,7 +427,7 @@ static bool from_snapshot(const struct settings *s, struct trace_source *source)
                    "is not replayed");
     }
     if (!snapshot_read_source(source, s->in, NULL, &snap, &error))
-        return fail_with(&error);
+        return cli_complain("convert", "%s", error.text);
     ok = convert_snapshot(s, snap);
     snapshot_free(snap);
     return ok;
@@ -450,7 +444,7 @@ static int run_convert(const struct cli_command *self, int argc, char **argv)
     if (status >= 0)
         return status;
     if (!replay_input_open(s.in, &in, &error))
-        ok = fail_with(&error);
+        ok = cli_complain("convert", "%s", error.text);
     else
         ok = in.is_snapshot ? from_snapshot(&s, in.source)
                             : from_trace(&s, in.source);

@@ -99,21 +99,17 @@ static int run_doctor(const struct cli_command *self, int argc, char **argv)
     if (status >= 0)
         return status;
     d = calloc(1, sizeof *d);
-    if (d == NULL) {
-        fputs("larder doctor: out of host memory\n", stderr);
-        return CLI_EXIT_BAD;
-    }
+    if (d == NULL)
+        return cli_no_memory("doctor");
     doctor_versions(d);
     doctor_driver(d);
     doctor_limits(d);
     doctor_settings(d);
     status = count_of(d, DOCTOR_PROBLEM) > 0 ? CLI_EXIT_NO : CLI_EXIT_OK;
-    if (!s.json) {
+    if (!s.json)
         print_text(d);
-    } else if (!cmd_doctor_print_json(d)) {
-        fputs("larder doctor: out of host memory\n", stderr);
-        status = CLI_EXIT_BAD;
-    }
+    else if (!cmd_doctor_print_json(d))
+        status = cli_no_memory("doctor");
     free(d);
     return status;
 }

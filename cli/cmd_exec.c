@@ -178,12 +178,6 @@ static int check_sim(const struct cli_command *self,
     return status;
 }
 
-static int cmd_exec_no_memory(void)
-{
-    fputs("larder exec: out of host memory\n", stderr);
-    return CLI_EXIT_BAD;
-}
-
 static int set_driver(const char *spec, const char *report)
 {
     char folder[PATH_MAX];
@@ -194,12 +188,12 @@ static int set_driver(const char *spec, const char *report)
     if (is_wrong || !exec_find_folder(folder))
         return CLI_EXIT_BAD;
     if (has_runtime && !exec_set_runtime(runtime))
-        return cmd_exec_no_memory();
+        return cli_no_memory("exec");
     if (environment_prepend("LD_LIBRARY_PATH", folder) &&
         setenv("LARDER_FAKECUDA", spec, 1) == 0 &&
         setenv("LARDER_FAKECUDA_REPORT", report, 1) == 0)
         return -1;
-    return cmd_exec_no_memory();
+    return cli_no_memory("exec");
 }
 
 /* Whether the settings in the environment let live memory move: the last one
@@ -233,7 +227,7 @@ static int set_preload(const char *words)
         return CLI_EXIT_BAD;
     if (exec_set_preload(library) && setenv("LARDER_PRELOAD", words, 1) == 0)
         return -1;
-    return cmd_exec_no_memory();
+    return cli_no_memory("exec");
 }
 
 /* Add to the settings in the environment. */
@@ -247,10 +241,10 @@ static int add_setting(const char *key, const char *value)
         before = "";
     if (asprintf(&text, "%s%s%s:%s", before, *before != '\0' ? "," : "", key,
                  value) < 0)
-        return cmd_exec_no_memory();
+        return cli_no_memory("exec");
     failed = setenv("LARDER_CONF", text, 1);
     free(text);
-    return failed ? cmd_exec_no_memory() : -1;
+    return failed ? cli_no_memory("exec") : -1;
 }
 
 /* Only for the child: this process has loaded its libraries. */

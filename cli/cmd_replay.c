@@ -264,10 +264,8 @@ static int print_jobs(const struct settings *s, const struct replay_job *jobs)
                        ? cmd_replay_print_json(s, jobs)
                        : replay_report_print(jobs, s->path_count, &s->options);
 
-    if (!printed) {
-        fputs("larder replay: out of host memory\n", stderr);
-        status = CLI_EXIT_BAD;
-    }
+    if (!printed)
+        status = cli_no_memory("replay");
     for (size_t i = 0; i < s->path_count; i++) {
         if (jobs[i].ok)
             continue;
@@ -295,10 +293,8 @@ static int run_inputs(const struct settings *s)
     struct replay_job *jobs = calloc(s->path_count, sizeof *jobs);
     int status;
 
-    if (jobs == NULL) {
-        fputs("larder replay: out of host memory\n", stderr);
-        return CLI_EXIT_BAD;
-    }
+    if (jobs == NULL)
+        return cli_no_memory("replay");
     for (size_t i = 0; i < s->path_count; i++)
         jobs[i].path = s->paths[i];
     run_jobs(s, jobs);
@@ -335,10 +331,8 @@ static int run_replay(const struct cli_command *self, int argc, char **argv)
     int status;
 
     s.paths = calloc((size_t)argc, sizeof *s.paths);
-    if (s.paths == NULL) {
-        fputs("larder replay: out of host memory\n", stderr);
-        return CLI_EXIT_BAD;
-    }
+    if (s.paths == NULL)
+        return cli_no_memory("replay");
     status = cmd_replay_read_settings(self, argc, argv, &s);
     if (status < 0)
         status = run_with_outputs(&s);

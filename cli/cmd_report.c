@@ -126,12 +126,6 @@ static int cmd_report_read_settings(const struct cli_command *self, int argc,
     return -1;
 }
 
-static bool cmd_report_fail(const struct cli_command *self,
-                            const struct tool_error *error)
-{
-    return cli_complain(self->name, "%s", error->text);
-}
-
 static bool read_inputs(const struct cli_command *self,
                         const struct settings *s, struct snapshot **snapshots)
 {
@@ -139,7 +133,7 @@ static bool read_inputs(const struct cli_command *self,
 
     for (size_t i = 0; i < s->path_count; i++) {
         if (!snapshot_input_read(s->paths[i], &snapshots[i], &error))
-            return cmd_report_fail(self, &error);
+            return cli_complain(self->name, "%s", error.text);
     }
     return true;
 }
@@ -196,7 +190,7 @@ static int run_report(const struct cli_command *self, int argc, char **argv)
         s.options.cure = report_cure_make(why);
         ok = s.ranks ? report_many(&s, &error) : report_one(&s, &error);
         if (!ok)
-            cmd_report_fail(self, &error);
+            cli_complain(self->name, "%s", error.text);
         status = ok ? CLI_EXIT_OK : CLI_EXIT_BAD;
     }
     input_list_free(&s.inputs);
@@ -236,7 +230,7 @@ static int diff_releases(const struct cli_command *self, struct settings *s)
         larder_conf_check(s->releases.conf) != LARDER_OK)
         return cli_bad_usage(self, "--conf: %s", larder_last_error());
     if (!release_diff_write(s->paths[0], &s->releases, &same, &error)) {
-        cmd_report_fail(self, &error);
+        cli_complain(self->name, "%s", error.text);
         return CLI_EXIT_BAD;
     }
     return same ? CLI_EXIT_OK : CLI_EXIT_NO;
@@ -261,7 +255,7 @@ static int run_diff(const struct cli_command *self, int argc, char **argv)
     if (ok && !report_write_diff(stdout, s.paths,
                                  (const struct snapshot *const *)snapshots,
                                  s.json, &s.options, &same, &error))
-        ok = cmd_report_fail(self, &error);
+        ok = cli_complain(self->name, "%s", error.text);
     snapshot_free(snapshots[0]);
     snapshot_free(snapshots[1]);
     if (!ok)

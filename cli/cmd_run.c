@@ -94,10 +94,8 @@ static int run_run(const struct cli_command *self, int argc, char **argv)
     if (!cli_python_prepare(self->name))
         return CLI_EXIT_BAD;
     words = calloc((size_t)argc + OWN_WORDS, sizeof *words);
-    if (words == NULL) {
-        fputs("larder run: out of host memory\n", stderr);
-        return CLI_EXIT_BAD;
-    }
+    if (words == NULL)
+        return cli_no_memory("run");
     words[count++] = (char *)cli_python_name();
     words[count++] = (char *)"-m";
     words[count++] = (char *)"larder.fit";

@@ -95,11 +95,6 @@ static int check_output(const struct cli_command *self, struct settings *s)
         self, s->output, (const char *const *)s->inputs.paths, s->inputs.count);
 }
 
-static bool cmd_view_fail(const char *text)
-{
-    return cli_complain("view", "%s", text);
-}
-
 static bool read_ranks(const struct input_list *inputs,
                        struct report_ranks *ranks)
 {
@@ -113,7 +108,7 @@ static bool read_ranks(const struct input_list *inputs,
              report_ranks_add(ranks, inputs->paths[i], snapshot, &error);
         snapshot_free(snapshot);
     }
-    return ok || cmd_view_fail(error.text);
+    return ok || cli_complain("view", "%s", error.text);
 }
 
 /* The input of that name. */
@@ -190,14 +185,15 @@ static bool write_runs(const struct settings *s, const struct view_run *runs,
     struct tool_error error;
 
     if (s->app)
-        return app_page_write(out, &error) || cmd_view_fail(error.text);
+        return app_page_write(out, &error) ||
+               cli_complain("view", "%s", error.text);
     if (s->path_count > 1)
         snprintf(title, sizeof(title), "%s and %s", runs[0].name, runs[1].name);
     else
         snprintf(title, sizeof(title), "%s", runs[0].name);
     return view_write(out, s->title != NULL ? s->title : title, runs,
                       s->path_count, &cure, &error) ||
-           cmd_view_fail(error.text);
+           cli_complain("view", "%s", error.text);
 }
 
 /* The page appears complete or not at all; until then the old file stays. */
@@ -228,7 +224,7 @@ static bool read_runs(const struct settings *s, struct view_run *runs,
 
     for (size_t i = 0; i < s->path_count; i++) {
         if (!snapshot_input_read(s->paths[i], &snapshots[i], &error))
-            return cmd_view_fail(error.text);
+            return cli_complain("view", "%s", error.text);
         runs[i].name = base_name(s->paths[i]);
         runs[i].snapshot = snapshots[i];
     }
@@ -247,7 +243,7 @@ static bool choose_output(struct settings *s)
         folder = "/tmp";
     if (snprintf(s->temporary, PATH_MAX, "%s/larder-view.XXXXXX.html",
                  folder) >= PATH_MAX)
-        return cmd_view_fail("TMPDIR: the name is too long");
+        return cli_complain("view", "TMPDIR: the name is too long");
     fd = mkstemps(s->temporary, (int)strlen(".html"));
     if (fd < 0)
         return cli_complain("view", "%s: %s", s->temporary, strerror(errno));

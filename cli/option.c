@@ -27,6 +27,12 @@ int cli_bad_usage(const struct cli_command *command, const char *format, ...)
     return CLI_EXIT_BAD;
 }
 
+int cli_no_memory(const char *command)
+{
+    cli_complain(command, "out of host memory");
+    return CLI_EXIT_BAD;
+}
+
 /* ---- nearest name ------------------------------------------------------ */
 
 static unsigned smallest(unsigned a, unsigned b, unsigned c)

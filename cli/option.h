@@ -108,7 +108,10 @@ __attribute__((format(printf, 2, 3)))
 #endif
 int cli_bad_usage(const struct cli_command *command, const char *format, ...);
 
-/* The same as an expression with value false, for what takes a value. */
+/* Report that there is no host memory.  Returns CLI_EXIT_BAD. */
+int cli_no_memory(const char *command);
+
+/* Bad usage as an expression with value false, for what takes a value. */
 #define cli_refuse(a, ...) (cli_bad_usage((a)->command, __VA_ARGS__), false)
 
 /* Check that the standard input, `-`, is among the paths at most once.  Returns

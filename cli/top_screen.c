@@ -450,10 +450,8 @@ int top_screen_run(enum top_order order, const char *words, unsigned period_ms)
     struct screen *s = calloc(1, sizeof *s);
     SCREEN *terminal;
 
-    if (s == NULL) {
-        fputs("larder top: out of host memory\n", stderr);
-        return CLI_EXIT_BAD;
-    }
+    if (s == NULL)
+        return cli_no_memory("top");
     setlocale(LC_ALL, "");
     s->is_unicode = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
     s->order = order;

@@ -237,10 +237,8 @@ static int run_run(const struct cli_command *self, int argc, char **argv)
     int status;
 
     s.names = calloc((size_t)argc + 1, sizeof *s.names);
-    if (s.names == NULL) {
-        fputs("larder lab run: out of host memory\n", stderr);
-        return CLI_EXIT_BAD;
-    }
+    if (s.names == NULL)
+        return cli_no_memory("lab run");
     status = read_run(self, argc, argv, &s);
     if (status < 0 && s.policy != NULL)
         larder_policy_parse(s.policy, &s.options.policy);

@@ -70,10 +70,8 @@ int lab_python_run(const struct lab_python *l)
     if (!cli_python_prepare(l->command))
         return CLI_EXIT_BAD;
     words = calloc((size_t)l->count + FIXED_WORDS, sizeof *words);
-    if (words == NULL) {
-        cli_complain(l->command, "out of host memory");
-        return CLI_EXIT_BAD;
-    }
+    if (words == NULL)
+        return cli_no_memory(l->command);
     fill_words(l, words, width);
     status = cli_python_become(l->command, words);
     free(words);

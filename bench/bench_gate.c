@@ -1,10 +1,10 @@
-/* bench_gate.c - what the preload library's gate adds to a launch, beside a
- * reader's lock that all threads share, by the number of threads that launch at
- * once; and a launch through the gate beside the driver's own, on whichever
- * driver is found (the simulated one: LD_LIBRARY_PATH=BUILD/fakecuda).
+/* bench_gate.c - what the preload library's gate adds to a launch, compared
+ * with a reader-writer lock shared by all threads, by the number of threads
+ * that launch at once; and a launch through the gate compared with the driver's
+ * own, on the driver that is found (the simulated one:
+ * LD_LIBRARY_PATH=BUILD/fakecuda).
  *
- * Nanoseconds of the processor for each launch and thread; the median of several
- * runs. */
+ * * * CPU nanoseconds per launch and thread; the median of several runs. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,7 +38,7 @@ static void *pass_lock(void *out)
     return NULL;
 }
 
-/* ---- whole launches ----------------------------------------------------------- */
+/* ---- whole launches ----------------------------------------------------- */
 
 enum { KERNELS = 1000, WARM_UP = 10, TIMES = 101 };
 
@@ -117,7 +117,7 @@ static void compare_launches(void)
            h, o, h / o);
 }
 
-/* ---- the gate alone ------------------------------------------------------------- */
+/* ---- the gate alone ----------------------------------------------------- */
 
 /* The mean of the threads. */
 static double run(void *(*fn)(void *), int count)

@@ -54,7 +54,7 @@ static larder_addr have(struct user *u, uint64_t bytes)
     return p;
 }
 
-/* ---- calls -------------------------------------------------------------------- */
+/* ---- calls -------------------------------------------------------------- */
 
 static double pair_ns(const char *spec, larder_policy policy, int calls)
 {
@@ -80,9 +80,9 @@ static void print_pair(const char *what, larder_policy policy, int calls)
            pair_ns(shared_spec, policy, calls));
 }
 
-/* ---- requests ------------------------------------------------------------------ */
+/* ---- requests ----------------------------------------------------------- */
 
-/* Caches 512 MiB whenever it is told to; a thread releases it. */
+/* Caches 512 MiB on command; a thread releases it. */
 static void cacher(int hear, int say)
 {
     struct user u =

@@ -53,8 +53,7 @@ def replay(larder, trace, setting, *options):
 
 
 def need(larder, trace):
-    """The most bytes asked for at once, and the smallest device of each
-    setting."""
+    """The peak of requested bytes, and the smallest device for each setting."""
     row = {}
     for setting in SETTINGS:
         result = replay(larder, trace, setting, "--min-capacity")
@@ -144,7 +143,7 @@ def read_needs():
 
 
 def stale_needs(larder):
-    """Those of the smallest programs that are not as written."""
+    """The smallest programs whose needs differ from the file."""
     rows = sorted(read_needs(), key=lambda row: row["peak"])[:CHECKED]
     with tempfile.TemporaryDirectory() as folder:
         for row in rows:

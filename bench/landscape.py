@@ -5,12 +5,12 @@ device sizes, from the smallest that works to one with much free memory.
 Each trace is replayed on devices of FILL times its peak of requested bytes,
 under `larder`, the same with live memory moving, `pytorch`, and `pytorch` with
 expandable segments.  Reported are the driver time of the first pass and of the
-last of three, the processor time of a call, failed requests, and the smallest
+last of three, the CPU time per call, failed requests, and the smallest
 device without a failure.
 
   --larder PATH   the command (build/larder)
   --fills LIST    1.03,1.05,1.1,1.25,1.5,2,3,6
-  --jobs N        parallel replays (1, so that processor times are meaningful)
+  --jobs N        parallel replays (1, so that CPU times are meaningful)
   --conf K:V,...  more settings of the policy larder
   --costs FILE    prices of driver calls (those of data/costs/a100.costs)
   --out FOLDER    write landscape.md and landscape.json there; with matplotlib
@@ -34,7 +34,7 @@ POLICIES = {
 }
 BEGIN = "<!-- begin landscape: make bench-landscape -->\n"
 END = "<!-- end landscape -->\n"
-MS_FREE = 1  # a later pass may cost so much more than another's
+MS_FREE = 1  # a later pass may cost this much more than another's
 LARGE = 80 << 30
 
 

@@ -1,10 +1,12 @@
 #!/usr/bin/env python3
-"""Make an allocation trace of a family of GPU programs whose parameters are drawn from a seed.
+"""Make an allocation trace of a family of GPU programs whose parameters are drawn
+from a seed.
 
     make_workload.py FAMILY SEED [-o FILE]        families: see FAMILIES below, or `all`
 
-The traces are those that `larder replay` runs (larder-replay(1)).  Every draw comes from the seed, so that a policy can be judged on programs
-that nobody looked at while it was written: use seeds 1 to 99 as you like; others are used to judge.
+The traces are those that `larder replay` runs (larder-replay(1)).  Every draw comes
+from the seed, so that a policy can be judged on programs that were not used in its
+development: use seeds 1 to 99 freely; the others are for evaluation.
 """
 import argparse, math, random, sys
 
@@ -34,7 +36,7 @@ class Trace:
         self.out.append(f"r {i} {stream}")
 
     def done(self, *streams):
-        """All that was queued on these streams has completed."""
+        """Everything queued on these streams has completed."""
         self.out.extend(f"c {s}" for s in streams)
 
     def temp(self, size, stream=0):
@@ -46,7 +48,8 @@ def scale(r, low, high):
 
 
 class Transformer:
-    """Weights, gradients, Adam's moments, activations and temporaries of a decoder, as eager PyTorch asks for them."""
+    """Weights, gradients, Adam's moments, activations and temporaries of a decoder,
+    as eager PyTorch requests them."""
 
     def __init__(self, t, r, hidden, layers, vocab, half, flash, ckpt, trainable=1.0, lora=0, parameters=True):
         self.t, self.r, self.h, self.n, self.vocab = t, r, hidden, layers, vocab

@@ -44,7 +44,7 @@ class Step:
 
 
 def record(entries, stacks="python"):
-    """As larder.record does; None: not at all."""
+    """Record as larder.record does; None: do not record."""
     start = torch.cuda.memory._record_memory_history
     if entries is None:
         start(enabled=None)
@@ -57,7 +57,7 @@ def events():
 
 
 def seconds(step):
-    """Of a step: the host's time, and that until the GPU is done."""
+    """Of a step: the host's time, and the time until the GPU is done."""
     torch.cuda.synchronize()
     begun = time.perf_counter()
     for _ in range(STEPS):
@@ -80,8 +80,8 @@ def events_of(step):
 
 def compare(step, entries, count, options):
     """The least (host, all) with the recorder off, and on with its ring full, as in
-    a long run.  Each pair of rounds is one after the other, so that a machine
-    that others use counts for both."""
+    a long run.  The rounds alternate, so that other load on the machine affects
+    both."""
     off, on = [], []
     for _ in range(options.rounds):
         off += [seconds(step) for _ in range(LOOKS)]

@@ -28,11 +28,11 @@ MIB = 1 << 20
 LARGE = "80GiB"
 STEP = 2 * MIB
 ROUNDS, PASSES = 3, 10
-OUT_OF_MEMORY = 3  # as status: 1 is any failure of Python's
+OUT_OF_MEMORY = 3  # the exit status: 1 is any failure of Python's
 
 
 class Missing(Exception):
-    """Something that cannot be had."""
+    """Something is unavailable."""
 
 
 def must(*words, **options):
@@ -83,8 +83,9 @@ class Rival:
         return float(done.stdout or 0)
 
     def smallest(self, trace, peak):
-        """The bytes of the smallest device, by halves of what is between."""
-        # On the lower, less than what is asked for, it cannot run.
+        """The bytes of the smallest device, by bisection."""
+        # It cannot run on the lower bound, which is less than the peak of requested
+        # bytes.
         low, high = (peak - 1) // STEP, 4 * peak // STEP
         if not self._fits(high, trace):
             raise Missing(f"{self.name}: four times the peak is not enough")
@@ -100,7 +101,7 @@ class Rival:
         return self.run(f"{steps * STEP // MIB}MiB", trace, 0) is not None
 
 
-# ---- who they are ---------------------------------------------------------------
+# ---- the rivals -------------------------------------------------------------
 
 
 def larder(build, folder):
@@ -139,7 +140,7 @@ def pytorch(build, folder):
 
 
 def is_whole(folder):
-    """Whether what is fetched into it is there to its end."""
+    """Whether the download into it is complete."""
     return os.path.exists(os.path.join(folder, "whole"))
 
 
@@ -220,7 +221,7 @@ def everybody(build, folder):
 
 
 def peak_of(trace):
-    """The most bytes that are asked for at once."""
+    """The peak of requested bytes."""
     live, now, peak = {}, 0, 0
     with open(trace, encoding="utf-8") as file:
         for words in map(str.split, file):

@@ -25,7 +25,7 @@ def children(pid):
 
 
 def peak_mib(pid):
-    """Of the process below it that had the most."""
+    """The peak of its largest child process."""
     peak = 0
     for child in children(pid):
         try:

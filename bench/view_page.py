@@ -38,7 +38,7 @@ def walk(page):
 
 
 def frames(events):
-    """Processor milliseconds of each frame that drew something."""
+    """CPU milliseconds of each frame that drew something."""
     times = [event.get('tdur', 0) / 1000 for event in events
              if event.get('name') == 'FireAnimationFrame']
     return [ms for ms in times if ms > 1]

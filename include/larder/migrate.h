@@ -11,8 +11,8 @@
  *   r = larder_alloc(a, bytes, stream, &addr);
  *   larder_migrate_end(a);
  *
- * or permanently, with the setting migrate:on (larder-conf(5)); or it lets
- * something decide that holds work back (larder_migrate_guard()).
+ * or permanently, with the setting migrate:on (larder-conf(5)); or it installs a
+ * guard that holds work back (larder_migrate_guard()).
  *
  * The program promises that, until the allocations in between have returned, no
  * work is queued on any stream that accesses memory of this allocator, and that

@@ -169,7 +169,7 @@ static larder_result trim(const struct lab__edge *edge, lab_tensor *whole,
     return lab_to(typed, edge->place, out);
 }
 
-/* Also drops results that nobody needs. */
+/* Also drops results that are not needed. */
 static larder_result trim_results(const struct lab__node *node,
                                   lab_tensor **results)
 {

@@ -37,7 +37,7 @@ typedef larder_result (*lab__backward_fn)(const struct lab__back *b);
 struct lab__recording {
     const char *name; /* "MulBackward0" */
     lab__backward_fn backward;
-    unsigned count; /* of inputs, NULL for those that are no tensors */
+    unsigned count; /* of inputs, NULL for those that are not tensors */
     lab_tensor *const *inputs;
     /* To save, NULL for an empty slot; outputs are saved like inputs.  Slots are
      * released in order: PyTorch's order is that of first use in the gradients'

@@ -12,8 +12,8 @@
 
 #define OPS (LAB__ADDCDIV + 1)
 
-/* The row function `name` made of the loop `name##_body`, with the processor's
- * widest vectors. */
+/* The row function `name` made of the loop `name##_body`, with the CPU's widest
+ * vectors. */
 #define ROW_TWICE(name) LAB__TWICE(name, ROW, (context, n, at, step))
 
 /* A result may be exactly an operand's window, but not overlap it partially. */

@@ -18,7 +18,8 @@ static larder_result sum_keeping(lab_tensor *t, unsigned dims, double scale,
     return LARDER_OK;
 }
 
-/* Set the sizes of a tensor just created, which nobody else refers to. */
+/* Set the sizes of a tensor just created, to which there are no other
+ * references. */
 static void set_sizes(lab_tensor *t, int ndim, const int64_t *sizes)
 {
     t->ndim = ndim;

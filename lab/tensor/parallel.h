@@ -11,7 +11,7 @@
 /* Minimum number of elements for which splitting a simple loop pays off. */
 #define LAB__GRAIN 65536
 
-/* threads: 0 for one for each processor.  NULL: no host memory. */
+/* threads: 0 for one for each CPU.  NULL: no host memory. */
 struct lab__pool *lab__pool_new(unsigned threads);
 /* Ends the threads.  NULL is a no-op. */
 void lab__pool_destroy(struct lab__pool *pool);

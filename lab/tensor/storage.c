@@ -53,8 +53,8 @@ static larder_result device_take(struct lab__storage *s)
     return lab__of_larder(r);
 }
 
-/* If the allocator cannot free it the memory stays there: nobody can be told
- * when the last reference is dropped. */
+/* If the allocator cannot free it the memory stays there: the error cannot be
+ * reported when the last reference is dropped. */
 static void device_give(struct lab__storage *s)
 {
     (void)larder_free(s->session->allocator, s->address);

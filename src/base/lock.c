@@ -5,10 +5,11 @@
 #include <sched.h>
 #include <time.h>
 
-/* A waiting thread looks less and less often: each look takes the lock's cache
- * line away from the holder, which otherwise could complete many sections.  The
- * holder may be in the driver for milliseconds, so a thread that waits longer
- * than a section should take yields, and then sleeps between looks. */
+/* A waiting thread checks less and less often: each check takes the lock's
+ * cache line away from the holder, which could otherwise complete many
+ * sections.  The holder may be in the driver for milliseconds, so a thread that
+ * waits longer than a section should take yields, and then sleeps between
+ * checks. */
 enum { PAUSES_MAX = 32, LOOKS = 12, YIELDS = 16, NAP_NS = 50000 };
 
 static void pause_for(int pauses)

@@ -28,8 +28,8 @@ bool larder__call_begin(struct device_call *c, larder_call kind, bool is_there);
 /* Whether `r` is a success; c->result is set to it in any case. */
 bool larder__call_end(struct device_call *c, larder_result r, uint64_t bytes);
 
-/* Why a function of the device just returned `r`, in the device's own words
- * where it has some. */
+/* Why a function of the device just returned `r`: the device's own message if
+ * it has one. */
 const char *larder__device_reason(const larder_device *dev, larder_result r);
 
 /* Set the thread's last error and return c->result. `about` is printed after

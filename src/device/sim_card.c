@@ -86,8 +86,7 @@ static unsigned least(unsigned a, unsigned b)
     return a < b ? a : b;
 }
 
-/* How many letters have to be changed, put in, left out or swapped with the
- * next. */
+/* The number of letters to change, insert, delete or swap with the next. */
 static unsigned distance(const char *a, const char *b)
 {
     unsigned d[KEY_MAX][KEY_MAX];

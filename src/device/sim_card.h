@@ -23,7 +23,7 @@ extern const size_t larder__sim_card_count;
  * it. */
 const struct sim_card *larder__sim_card_find(const char *name);
 
-/* The id of the card whose name is nearest.  NULL: none is near. */
+/* The id of the card with the most similar name.  NULL: none is similar. */
 const char *larder__sim_card_nearest(const char *name, char out[32]);
 
 #endif

@@ -45,7 +45,7 @@ struct sim_page {
     uint64_t foreign_offset;     /* and its offset there */
 };
 
-/* What a driver made of the simulated GPU keeps of an event's recording. */
+/* Data about an event's recording for a driver built on the simulated GPU. */
 struct sim_event_note {
     unsigned flags; /* of its creation */
     uint64_t ns;
@@ -120,7 +120,7 @@ struct sim {
 
 /* ---- sim.c -------------------------------------------------------------- */
 
-/* NULL: it is no simulated device. */
+/* NULL: it is not a simulated device. */
 struct sim *larder__sim_of(const larder_device *dev);
 
 static inline void sim_lock(struct sim *sim)
@@ -220,9 +220,9 @@ struct sim_ipc {
  * each time. */
 larder_result larder__sim_ipc_export(struct sim *sim, larder_addr addr,
                                      void *out);
-/* Whether the bytes are a handle, and whether of this process. */
+/* Whether the bytes are a handle, and whether it belongs to this process. */
 bool larder__sim_ipc_is_handle(const void *handle, bool *is_own);
-/* ERR_DEVICE: it does not exist, or no longer. */
+/* ERR_DEVICE: it does not exist (any more). */
 larder_result larder__sim_ipc_open(struct sim *sim, const void *handle,
                                    struct sim_ipc *out);
 larder_result larder__sim_ipc_close(struct sim *sim, const struct sim_ipc *ipc);

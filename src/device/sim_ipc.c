@@ -31,7 +31,7 @@ _Static_assert(sizeof(struct ipc_bytes) <= SIM_IPC_BYTES, "a handle holds it");
 
 static const uint64_t ipc_magic = UINT64_C(0x3163706972726472);
 
-/* ---- export --------------------------------------------------------------- */
+/* ---- export ------------------------------------------------------------- */
 
 /* The description whose locks say what is allocated. */
 static larder_result exported_open(struct sim *sim)
@@ -125,7 +125,7 @@ bool larder__sim_ipc_keeps(struct sim *sim, struct sim_range *range)
     return true;
 }
 
-/* ---- import --------------------------------------------------------------- */
+/* ---- import ------------------------------------------------------------- */
 
 bool larder__sim_ipc_is_handle(const void *handle, bool *is_own)
 {
@@ -206,7 +206,7 @@ static larder_result import_real(struct sim *sim, const struct ipc_bytes *h,
     return r;
 }
 
-/* Without memory nobody knows whether it is still allocated. */
+/* Without memory it is unknown whether it is still allocated. */
 static larder_result import_bare(struct sim *sim, const struct ipc_bytes *h,
                                  struct sim_page **out)
 {

@@ -1,5 +1,5 @@
-/* sim_lend.h - memory files of simulated GPUs, and the locks in them by which
- * processes say what they use.  Private to sim_lend.c and sim_ipc.c. */
+/* sim_lend.h - memory files of simulated GPUs, and the locks in them that show
+ * what processes use.  Private to sim_lend.c and sim_ipc.c. */
 #ifndef LARDER_DEVICE_SIM_LEND_H
 #define LARDER_DEVICE_SIM_LEND_H
 
@@ -8,7 +8,7 @@
 
 #include "device/sim_device.h"
 
-/* What is kept of something exported after its release. */
+/* What remains of an export after its release. */
 struct sim_lent {
     struct sim_lent *next;
     struct sim_range *place; /* of a page; of an allocation: its range */

@@ -1,5 +1,5 @@
 /* sim_page.c - physical handles of the simulated GPU: a place in its memory
- * file, and a life that ends when nobody maps them. */
+ * file, and a lifetime that ends with the last mapping. */
 #include "device/sim_device.h"
 
 #include <inttypes.h>

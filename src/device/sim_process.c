@@ -75,7 +75,7 @@ bool larder__sim_process_lives(pid_t pid, uint64_t start)
         return true;
     if (start != 0 && st.start != start)
         return false;
-    /* It was killed and not yet waited for.  With several threads only the
-     * first has ended. */
+    /* It is a zombie.  If it has several threads, only the first may have
+     * ended. */
     return !((st.state == 'Z' || st.state == 'X') && st.threads <= 1);
 }

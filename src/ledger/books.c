@@ -11,7 +11,7 @@ struct sums {
     uint64_t group_limit;
 };
 
-/* ---- counting; with the lock ------------------------------------------------ */
+/* ---- counting; with the lock -------------------------------------------- */
 
 static void add_slot(struct sums *sums, const struct ledger_slot *s)
 {
@@ -64,9 +64,8 @@ static void books_publish(struct ledger *l)
     word_set(&s->given_bytes, l->given_bytes);
 }
 
-/* Measure memory that is in nobody's slot: of processes without a ledger, and
- * of the driver.  Only while nothing is in transit; otherwise the last value
- * stays. */
+/* Measure memory that is in no slot: of processes without a ledger, and of the
+ * driver.  Only while nothing is in transit; otherwise the last value stays. */
 static uint64_t measure_others(struct ledger *l, const struct sums *sums)
 {
     uint64_t free_bytes;
@@ -92,7 +91,7 @@ static uint64_t room(struct ledger *l, const struct sums *sums)
                           saturating_add(sums->held, own_held(l)));
 }
 
-/* ---- claiming ------------------------------------------------------------- */
+/* ---- claiming ----------------------------------------------------------- */
 
 static uint64_t limit_of(const struct ledger *l)
 {
@@ -174,7 +173,7 @@ void larder__ledger_use(struct ledger *l, int64_t change)
     mutex_leave(&l->lock);
 }
 
-/* ---- minima and limits ------------------------------------------------------ */
+/* ---- minima and limits -------------------------------------------------- */
 
 /* Only the part above what is held counts: a minimum that is held already needs
  * nothing. */

@@ -59,7 +59,7 @@ struct ledger {
     ledger_word moves; /* of the page's moves, those of this process */
 };
 
-/* ---- opening (ledger.c) ----------------------------------------------------- */
+/* ---- opening (ledger.c) ------------------------------------------------- */
 
 /* Join the device's ledger, or create it, with a place of our own.  ERR_SYSTEM:
  * it is unavailable or cannot be trusted; ERR_BUSY: it is full;
@@ -84,7 +84,7 @@ void larder__ledger_unlock(struct ledger *l);
 /* Free the slots of dead processes, with the lock held. */
 void larder__ledger_sweep(struct ledger *l);
 
-/* ---- accounting (books.c) --------------------------------------------------- */
+/* ---- accounting (books.c) ----------------------------------------------- */
 
 enum ledger_refusal {
     LEDGER_GRANTED,
@@ -129,15 +129,16 @@ uint64_t larder__ledger_excess(struct ledger *l);
 uint64_t larder__ledger_spare(struct ledger *l);
 
 /* A number that changes when other processes acquire or return memory, or end.
- * While it stays the same, memory that was not available still is not, unless
- * somebody releases it on request.  It may change because of this process's own
- * move in another thread.  No lock: every request that misses reads it. */
+ * While it stays the same, memory that was not available is still unavailable,
+ * unless a process releases it on request.  It may change because of this
+ * process's own move in another thread.  No lock: every request that misses
+ * reads it. */
 static inline uint64_t ledger_moves(const struct ledger *l)
 {
     return word_get(&l->page->moves) - word_get(&l->moves);
 }
 
-/* ---- requests and answers (asking.c) ----------------------------------------- */
+/* ---- requests and answers (asking.c) ------------------------------------ */
 
 /* The processes that were asked, and what they had released before. */
 struct ledger_round {

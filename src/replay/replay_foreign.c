@@ -1,5 +1,5 @@
-/* replay_foreign.c - recognises files that are no trace or snapshot, by their
- * first bytes. */
+/* replay_foreign.c - recognises files that are not traces or snapshots, by
+ * their first bytes. */
 #include "replay/replay_foreign.h"
 
 #include <string.h>

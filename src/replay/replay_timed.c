@@ -13,8 +13,8 @@ struct timed {
     unsigned char *streams; /* by number: whether the trace uses it */
 };
 
-/* Processor time of this thread, so that other programs do not affect it; in a
- * browser, which does not know it, the time. */
+/* CPU time of this thread, so that other programs do not affect it; in a
+ * browser, which does not provide it, the elapsed time. */
 static uint64_t now_ns(void)
 {
     struct timespec t;

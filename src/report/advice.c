@@ -437,8 +437,8 @@ static bool is_in_pieces(const struct run_summary *r)
     return !is_expandable(r) && r->savable > r->peak_allocated / 20;
 }
 
-/* Beside a change of code, which costs work, stands what costs none: a setting,
- * or why there is none. */
+/* A change of code, which takes work, is accompanied by a setting, which does
+ * not, or by the reason why there is none. */
 static char *find_setting(const struct run_summary *r, enum remedy best,
                           const struct report_cure *cure, uint64_t *saves)
 {

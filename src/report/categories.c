@@ -85,7 +85,7 @@ static bool lives_long(const struct lifetimes *l, const struct lifetime *a)
            (a->end != LIFETIME_BEFORE && a->end - start > l->event_count / 2);
 }
 
-/* The lifetime of an allocation that nobody freed is unknown. */
+/* The lifetime of an allocation that was not freed is unknown. */
 static bool lives_short(const struct lifetimes *l, const struct lifetime *a)
 {
     return a->end == LIFETIME_BEFORE ||
@@ -93,7 +93,7 @@ static bool lives_short(const struct lifetimes *l, const struct lifetime *a)
             a->end - a->start <= TEMPORARY_EVENTS);
 }
 
-/* The signs of the code that freed it; 0: nobody did, or it was not
+/* The signs of the code that freed it; 0: it was not freed, or this was not
  * recorded. */
 static unsigned freed_by(const struct sorting *s, const struct lifetime *a)
 {

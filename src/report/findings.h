@@ -30,7 +30,7 @@ void find_pending(const struct run_summary *f, struct finding_list *list);
 /* The minimum that each iteration has leaked, and the number of its largest
  * allocation; 0: nothing. */
 uint64_t finding_leak(const struct run_summary *f, uint32_t *largest);
-/* Whether nobody freed an allocation that is not kept on purpose. */
+/* Whether an allocation was not freed that is not kept on purpose. */
 bool finding_is_left(const struct run_summary *f, uint32_t number);
 void find_leaks(const struct run_summary *f, struct finding_list *list);
 void find_growth(const struct run_summary *f, struct finding_list *list);

@@ -13,10 +13,10 @@ enum {
     LEAK_PART = 5,       /* if more than a fifth stays it is intended */
     LATE_ITERATIONS = 3,
     DRIVER_CALLS = 100,
-    LOOP_BURSTS = 10 /* fewer are no loop */
+    LOOP_BURSTS = 10 /* fewer are not a loop */
 };
 
-/* ---- leaks ---------------------------------------------------------------------- */
+/* ---- leaks -------------------------------------------------------------- */
 
 /* Weights, gradients and optimizer state are kept on purpose. */
 bool finding_is_left(const struct run_summary *f, uint32_t number)
@@ -110,7 +110,7 @@ void find_leaks(const struct run_summary *f, struct finding_list *list)
     finding_end(list);
 }
 
-/* ---- requests that grow ------------------------------------------------------------ */
+/* ---- requests that grow ------------------------------------------------- */
 
 /* A sequence of requests of one call path, each at least as large as the
  * previous one. */
@@ -190,7 +190,7 @@ void find_growth(const struct run_summary *f, struct finding_list *list)
     free(rows);
 }
 
-/* ---- late frees ----------------------------------------------------------------------- */
+/* ---- late frees --------------------------------------------------------- */
 
 /* Allocated in one iteration and freed in a later one, though of a category
  * that is not kept on purpose: the variable that refers to it was overwritten
@@ -261,7 +261,7 @@ void find_late_frees(const struct run_summary *f, struct finding_list *list)
     finding_end(list);
 }
 
-/* ---- the driver ------------------------------------------------------------------------- */
+/* ---- the driver --------------------------------------------------------- */
 
 struct driver_calls {
     uint64_t all;

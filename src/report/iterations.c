@@ -230,7 +230,7 @@ static bool find_repeats(const struct lifetimes *l, struct iterations *out)
     return ok;
 }
 
-/* Take repeated layers for what they are.  False: no host memory. */
+/* Recognise repeated layers.  False: no host memory. */
 static bool set_layers_apart(const struct lifetimes *l, struct iterations *it)
 {
     uint32_t first;
@@ -251,7 +251,7 @@ static bool set_layers_apart(const struct lifetimes *l, struct iterations *it)
     return true;
 }
 
-/* ---- marks -------------------------------------------------------------------- */
+/* ---- marks -------------------------------------------------------------- */
 
 static bool is_mark(const struct lifetimes *l,
                     const struct snapshot_annotation *a)

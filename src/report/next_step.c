@@ -2,7 +2,8 @@
  * not. */
 #include "report/summary_of_run.h"
 
-/* A smaller part of the peak is no forward pass, and no state that matters. */
+/* A smaller part of the peak is not a forward pass, and not significant state.
+ * */
 enum { PASS_PART = 100 };
 
 struct optimizer_state {

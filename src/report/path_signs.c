@@ -64,7 +64,7 @@ uint8_t *path_signs(const struct snapshot *s, bool inner)
     }
     for (size_t i = 0; i < s->frame_count; i++)
         of_frame[i] = (uint8_t)frame_signs(s, (uint32_t)i);
-    /* Notes of the program are no frames. */
+    /* Notes of the program are not frames. */
     for (uint32_t k = 0; k < s->stack_count && !s->stacks_are_notes; k++) {
         size_t count;
         const uint32_t *frames = snapshot_stack(s, k, &count);

@@ -117,7 +117,8 @@ static bool make_curves(struct run_summary *r)
     return ok;
 }
 
-/* What is no multiple of the large pool's pages is of the small one. */
+/* A size that is not a multiple of the large pool's pages belongs to the small
+ * pool. */
 static uint64_t page_count(uint64_t size, uint64_t large_page)
 {
     uint64_t page = size % large_page == 0 ? large_page : SMALL_PAGE_BYTES;

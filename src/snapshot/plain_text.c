@@ -1,4 +1,4 @@
-/* plain_text.c - texts as a terminal may have them. */
+/* plain_text.c - makes text safe for a terminal. */
 #include "snapshot/plain_text.h"
 
 #include <stdbool.h>

@@ -1,8 +1,8 @@
-/* plain_text.h - texts as a terminal may have them.  The names of files and
- * what is in them may be anything: control characters, which a terminal obeys,
- * and those that change the direction of what follows, which then reads as
- * something else, are never printed.  Everything that prints a text it was
- * given uses this; plain() is the same in the page. */
+/* plain_text.h - makes text safe for a terminal.  File names and contents may
+ * be anything: control characters, which a terminal would execute, and
+ * characters that change the direction of the text after them are never
+ * printed.  Everything that prints foreign text uses this; plain() does the
+ * same in the page. */
 #ifndef LARDER_SNAPSHOT_PLAIN_TEXT_H
 #define LARDER_SNAPSHOT_PLAIN_TEXT_H
 

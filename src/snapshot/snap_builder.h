@@ -115,7 +115,7 @@ struct snap_builder {
     size_t other_action_capacity;
 };
 
-/* ---- errors (all return false) -------------------------------------------- */
+/* ---- errors (all return false) ------------------------------------------ */
 
 #if defined(__GNUC__)
 #define SNAP_PRINTF(words, first) __attribute__((format(printf, words, first)))
@@ -137,7 +137,7 @@ bool snap_no_memory(struct snap_builder *b);
 const char *snap_kind_name(const struct snap_builder *b,
                            const struct snap_value *v);
 
-/* ---- the stack ------------------------------------------------------------ */
+/* ---- the stack ---------------------------------------------------------- */
 
 bool snap_stack_grow(struct snap_builder *b);
 
@@ -176,7 +176,7 @@ bool snap_make_dict(struct snap_builder *b, size_t base, uint32_t at);
 /* Whether the top value is an empty list; sets *list. */
 bool snap_top_is_empty_list(struct snap_builder *b, struct snap_object **list);
 
-/* ---- the memo ------------------------------------------------------------- */
+/* ---- the memo ----------------------------------------------------------- */
 
 enum { SNAP_MEMO_SHIFT = 29 };
 
@@ -185,7 +185,7 @@ bool snap_memo_put(struct snap_builder *b, uint64_t index);
 /* Push the value at this index. */
 bool snap_memo_get(struct snap_builder *b, uint64_t index, uint32_t at);
 
-/* ---- objects -------------------------------------------------------------- */
+/* ---- objects ------------------------------------------------------------ */
 
 /* NULL: it no longer exists, or has another type. */
 struct snap_object *snap_object_of(struct snap_builder *b,
@@ -199,14 +199,14 @@ void snap_object_free(struct snap_builder *b, const struct snap_value *v,
 /* Convert a finished list or dict to what it means. */
 bool snap_settle(struct snap_builder *b, struct snap_value *v);
 
-/* ---- records (snap_schema.c) ---------------------------------------------- */
+/* ---- records (snap_schema.c) -------------------------------------------- */
 
-/* Make a record of the pairs; *out is the value, unchanged if they are no known
- * record. */
+/* Make a record of the pairs; *out is the value, unchanged if they are not a
+ * known record. */
 bool snap_record_make(struct snap_builder *b, const struct snap_value *pairs,
                       size_t count, struct snap_value *out);
 
-/* ---- begin and end -------------------------------------------------------- */
+/* ---- begin and end ------------------------------------------------------ */
 
 /* Call snap_builder_free() whatever this returns. */
 bool snap_builder_init(struct snap_builder *b);
@@ -217,7 +217,7 @@ void snap_builder_free(struct snap_builder *b);
 /* The value left on the stack is the file: complete the snapshot from it. */
 bool snap_finish(struct snap_builder *b);
 
-/* ---- the readers ---------------------------------------------------------- */
+/* ---- the readers -------------------------------------------------------- */
 
 bool snap_read_pickle(struct snap_builder *b);
 bool snap_read_json(struct snap_builder *b);

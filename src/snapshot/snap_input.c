@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* Small enough to stay in the processor's cache. */
+/* Small enough to stay in the CPU's cache. */
 enum { WINDOW_BYTES = 256 << 10 };
 
 /* Larger files are worth a thread. */

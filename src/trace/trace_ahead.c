@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Small enough to stay in the processor's cache together. */
+/* Small enough to stay in the CPU's cache together. */
 enum { SLOTS = 4, SLOT_BYTES = 256 << 10 };
 
 struct slot {

@@ -8,7 +8,7 @@
 #include "convert/recorded_card.h"
 #include "trace/trace.h"
 
-/* How far a recording goes; the caller's look at it fills it in. */
+/* How far a recording goes; filled in by the caller's `look`. */
 struct tune_scope {
     uint64_t steps; /* passes recorded from begin to end; 0: unknown */
     uint64_t grows_bytes_per_step; /* what each begins with beyond the last */
@@ -42,7 +42,8 @@ struct tune_inputs {
 struct tune_base {
     larder_policy policy; /* LARDER_POLICY_DEFAULT: as said */
     const char *conf;     /* NULL: the recorded settings, or defaults */
-    /* Looks at a device of a snapshot, whose scope is 0.  NULL: nobody does. */
+    /* Examines a device of a snapshot, whose scope is 0.  NULL: not examined.
+     * */
     bool (*look)(const struct lifetimes *l, struct tune_scope *out,
                  struct tool_error *error);
 };

@@ -179,7 +179,7 @@ const struct tune_candidate **tune_ranking(const struct tune *t)
     if (order == NULL)
         return NULL;
     /* Insertion sort: tune_rank_compare() treats similar values as equal, so it
-     * is no strict order as qsort() requires. */
+     * is not the strict order that qsort() requires. */
     for (size_t i = 1; i < t->count; i++) {
         size_t at = i - 1;
 

@@ -86,7 +86,7 @@ typedef struct lab_options {
     /* Settings; NULL: none, and LARDER_CONF is read as by larder_create(). */
     const char *conf;
     uint64_t seed;    /* of the random numbers; 0: 1 */
-    unsigned threads; /* of the loops; 0: one for each processor */
+    unsigned threads; /* of the loops; 0: one for each CPU */
 } lab_options;
 
 #define LAB_DEVICE_DEFAULT "sim:24GiB,backing=memory"
@@ -95,7 +95,7 @@ LARDER_API void lab_options_init_sized(lab_options *opt, size_t size);
 #define lab_options_init(opt) lab_options_init_sized((opt), sizeof(lab_options))
 
 /* Open a session on a simulated device of its own.  ERR_UNSUPPORTED for any
- * other kind of device: the lab computes with the processor. */
+ * other kind of device: the lab computes on the CPU. */
 LARDER_API larder_result lab_open(const lab_options *opt, lab **out);
 
 /* Returns ERR_BUSY and does nothing while tensors are alive.  NULL is a
@@ -208,9 +208,9 @@ LARDER_API bool lab_is_contiguous(const lab_tensor *t);
  * storage has no bytes. */
 LARDER_API uint64_t lab_address(const lab_tensor *t);
 LARDER_API uint64_t lab_storage_bytes(const lab_tensor *t);
-/* For a storage on the device, the id its observer gets.  Storages that the
- * observer is not told of (in host memory, or without bytes) have ids from 2^63
- * on. */
+/* For a storage on the device, the id its observer gets.  Storages that are not
+ * reported to the observer (in host memory, or without bytes) have ids from
+ * 2^63 on. */
 LARDER_API uint64_t lab_storage_id(const lab_tensor *t);
 
 /* Copy all elements in row-major order, in the tensor's dtype; `bytes` must be
@@ -474,7 +474,7 @@ typedef struct lab_function {
     void (*release)(void *context); /* NULL, or called when nothing can call
                                      * backward any more */
     unsigned input_count, output_count, saved_count;
-    lab_tensor *const *inputs;  /* NULLs for arguments that are no tensors */
+    lab_tensor *const *inputs;  /* NULLs for arguments that are not tensors */
     lab_tensor *const *outputs; /* NULLs for those without a gradient; an input
                                  * too, where it was written to in place */
     lab_tensor *const *saved;   /* NULLs are returned as such */

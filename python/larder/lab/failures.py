@@ -121,7 +121,7 @@ _LAYERS_MAX = 1 << 16
 
 
 def check_layers(count):
-    """Refuse a number of layers that would be made for hours."""
+    """Refuse a number of layers that would take hours to create."""
     if count > _LAYERS_MAX:
         raise not_covered(f"a stack of {count} layers", [f"{_LAYERS_MAX}"])
 

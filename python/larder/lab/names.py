@@ -1,4 +1,4 @@
-"""The names that are there from the beginning at the prompt."""
+"""The predefined names at the prompt."""
 
 import builtins
 import math
@@ -27,8 +27,8 @@ def public(owner):
 
 
 def _given():
-    """torch's names may be used without `torch.`, but for those that are
-    Python's, and for single letters, which belong to the user."""
+    """torch's names may be used without `torch.`, except for Python's own and for
+    single letters, which are left to the user."""
     names = {
         name: getattr(torch, name)
         for name in public(torch)
@@ -48,7 +48,7 @@ def _given():
 
 
 class Names:
-    """The global names of what is typed, which is the program's __main__."""
+    """The global names at the prompt, which are those of __main__."""
 
     def __init__(self):
         self._module = types.ModuleType("__main__")
@@ -58,7 +58,7 @@ class Names:
         self.forget()
 
     def forget(self):
-        """Leave only the names of the beginning."""
+        """Remove all but the predefined names."""
         # Newest first: their gradients refer to the older ones.
         for name in reversed(self.defined()):
             del self.space[name]
@@ -66,7 +66,7 @@ class Names:
         self.space.update(self._given, __builtins__=builtins)
 
     def defined(self):
-        """The names that were set since."""
+        """The names that were set since then."""
         return [
             name
             for name, value in self.space.items()

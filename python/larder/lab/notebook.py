@@ -12,7 +12,7 @@ _PYTHON = ("%%time", "%%timeit", "%%capture", "%%prun", "%%python", "%%py")
 
 
 class NotebookError(Exception):
-    """The file is not a notebook: says what was expected, and where."""
+    """The file is not a notebook; the message says what was expected, and where."""
 
 
 def _sources(path):

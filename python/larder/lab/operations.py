@@ -337,7 +337,7 @@ def mse_loss(input, target):
 
 
 def target_of(arguments, device, dtype):
-    """The device and the type that the arguments of to() ask for."""
+    """The device and the type that the arguments of to() request."""
     for argument in arguments:
         if isinstance(argument, Tensor):
             device, dtype = argument.device, argument.dtype

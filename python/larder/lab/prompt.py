@@ -1,7 +1,7 @@
 """python3 -m larder.lab.prompt [options]
 
-The prompt of `larder lab`: Python with the lab in place of torch, which shows
-after every statement what has become of memory.
+The prompt of `larder lab`: Python with the lab in place of torch, which shows the
+memory after every statement.
 """
 
 import argparse
@@ -57,7 +57,7 @@ def _show_value(value):
 
 
 class _Statement:
-    """A statement, or a word of the prompt's own, and how it ended."""
+    """A statement, or a command of the prompt, and how it ended."""
 
     def __init__(self, text, memory, is_word):
         self.text = text
@@ -93,7 +93,7 @@ class Prompt:
         return use(session)
 
     def begin_anew(self, device):
-        """Forget every name and go on with a fresh session."""
+        """Forget every name and continue with a fresh session."""
         fresh, old = self._open(device), self.session
         self.names.forget()
         self.session, self.device = fresh, device
@@ -164,7 +164,7 @@ class Prompt:
 
     @contextlib.contextmanager
     def _output(self):
-        """With --json what is printed becomes a field."""
+        """With --json the output becomes a field."""
         if not self.options.json:
             yield None
             return
@@ -285,7 +285,7 @@ def main():
     except KeyboardInterrupt:
         status = 130
     except BrokenPipeError:
-        # Nobody reads on; nothing must be written when Python ends, either.
+        # The reader is gone; nothing must be written when Python exits, either.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         status = 1
     if options.snapshot:

@@ -162,9 +162,9 @@ def window(
     )
 
 
-# ---- those that are just called ----
+# ---- plain calls ------------------------------------------------------------
 
-# How an argument is handed to the library, by a letter.
+# How an argument is passed to the library, by a letter.
 _GIVEN = {
     "t": handle,
     "o": optional,

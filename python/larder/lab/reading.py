@@ -9,7 +9,7 @@ from larder.lab.words import find_word
 
 
 def wants_more(text):
-    """Whether a statement that begins with this text goes on."""
+    """Whether a statement that begins with this text is incomplete."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -22,7 +22,7 @@ _GOES_ON = re.compile(r"(else|elif|except|finally)\b")
 
 
 def _belongs(begun, line):
-    """Whether the line continues what was begun."""
+    """Whether the line continues the statement."""
     # A blank line ends a block, but no bracket.
     if line[:1].isspace() or wants_more(begun + "\n"):
         return True
@@ -30,7 +30,7 @@ def _belongs(begun, line):
 
 
 def read_lines(prompt, lines):
-    """Run what comes from a pipe, each statement as soon as it is complete.  A
+    """Run statements from a pipe, each as soon as it is complete.  A
     blank line does not end a block here, unlike on a terminal."""
     begun = ""
     for line in lines:

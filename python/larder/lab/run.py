@@ -1,7 +1,7 @@
 """python3 -m larder.lab.run [options] FILE.py|FILE.ipynb [ARG…]
 
 Runs a listing or a notebook that was written for PyTorch, and shows after every
-cell (`#%%`), or every statement or step, what has become of memory.
+cell (`#%%`), or every statement or step, the state of memory.
 """
 
 import argparse

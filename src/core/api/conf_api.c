@@ -26,7 +26,7 @@ const char *larder_conf_key(size_t index)
     return larder__conf_key(index);
 }
 
-/* What is larger than any device is left as it is. */
+/* A size larger than any device is left unchanged. */
 larder_result larder_conf_segment(const char *conf, uint64_t bytes,
                                   uint64_t *segment_bytes, uint64_t *page_bytes)
 {

@@ -58,9 +58,9 @@ struct map_lot {
     struct map_lot *next;
 };
 
-/* User addresses of today's processors end at 2^47, and GPU addresses share
- * that space.  Leaves below 2^47 are found with one load, others by a search
- * through all. */
+/* User addresses of current CPUs end at 2^47, and GPU addresses share that
+ * space.  Leaves below 2^47 are found with one load, others by a search through
+ * all. */
 struct map {
     _Atomic(struct map_leaf *) *low;   /* 1 << MAP_LOW_LOG2, by number */
     _Atomic(struct map_leaf *) leaves; /* all, newest first */
@@ -79,7 +79,7 @@ void larder__map_destroy(struct map *map);
 bool larder__map_prepare(struct map *map, struct slab *slab, larder_addr addr,
                          uint64_t bytes, bool fine, uint8_t shard);
 
-/* ---- granules ------------------------------------------------------------- */
+/* ---- granules ----------------------------------------------------------- */
 
 /* Find a leaf that is not below 2^47.  NULL: none. */
 struct map_leaf *larder__map_high_leaf(const struct map *map, uint64_t leaf);
@@ -136,7 +136,7 @@ static inline _Atomic uint32_t *map_entry(const map_granule *granule,
     return (_Atomic uint32_t *)(uintptr_t)entries + (offset >> shift);
 }
 
-/* ---- blocks --------------------------------------------------------------- */
+/* ---- blocks ------------------------------------------------------------- */
 
 /* The block in this granule that begins at addr.  NULL: none. */
 static inline struct block *map_find_in(const map_granule *granule,

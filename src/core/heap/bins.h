@@ -19,7 +19,7 @@ enum {
     BINS_UNIT_LOG2 = 8,  /* smallest step between two sizes */
     BINS_EXACT_LOG2 = 6, /* log2 of the number of bins for one size each */
     BINS_SHARE_LOG2 = 5, /* log2 of the bins for each power of two above */
-    BINS_TOP_LOG2 = 47,  /* bits of a user address on today's processors */
+    BINS_TOP_LOG2 = 47,  /* bits of a user address on current CPUs */
     BINS_COUNT = (1 << BINS_EXACT_LOG2) +
                  (BINS_TOP_LOG2 - BINS_UNIT_LOG2 - BINS_EXACT_LOG2) *
                      (1 << BINS_SHARE_LOG2),

@@ -8,7 +8,7 @@
 #include "core/segments/release.h"
 #include "core/state/paged.h"
 
-enum { HOLDERS = 16 }; /* streams told apart; others are ignored */
+enum { HOLDERS = 16 }; /* streams that are distinguished; others are ignored */
 
 struct holder {
     larder_stream stream;
@@ -31,7 +31,7 @@ struct held_state {
     uint64_t loose;           /* mapped nowhere */
 };
 
-/* ---- counting -------------------------------------------------------------- */
+/* ---- counting ----------------------------------------------------------- */
 
 static void count_free(const struct request *q, const struct block *b,
                        struct held_state *h)
@@ -106,7 +106,7 @@ static struct held_state count(struct allocator *a, const struct request *q)
     return h;
 }
 
-/* ---- text ------------------------------------------------------------------ */
+/* ---- text --------------------------------------------------------------- */
 
 void larder__text_add_bytes(struct text *t, uint64_t bytes)
 {
@@ -139,7 +139,7 @@ static const char *plural(uint64_t n)
 static void add_holder(const struct held_state *h, struct text *t)
 {
     const struct holder *most = &h->holders[0];
-    uint64_t unknown = h->live; /* held by streams that are not told apart */
+    uint64_t unknown = h->live; /* held by streams that are not distinguished */
 
     for (int i = 0; i < h->holder_count; i++) {
         unknown -= h->holders[i].live;

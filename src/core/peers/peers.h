@@ -74,7 +74,7 @@ static inline void peers_answer_calls_locked(struct allocator *a)
     allocator_lock(a);
 }
 
-/* ---- asking other allocators ------------------------------------------------- */
+/* ---- asking other allocators -------------------------------------------- */
 
 /* How much the other processes leave to this one, out of `free_bytes` on the
  * device; and how much its own limit does. */
@@ -88,9 +88,9 @@ uint64_t larder__peers_moves(const struct allocator *a);
 /* A search that others may help with, for at most ask_budget_ms. */
 struct peers_search {
     uint64_t patience_ms; /* total time, in ms */
-    uint64_t until_ns;    /* 0: nobody was asked yet */
+    uint64_t until_ns;    /* 0: no process was asked yet */
     uint64_t moves;       /* of the ledger, before the last search */
-    bool was_in_vain;     /* nobody released memory when last asked */
+    bool was_in_vain;     /* no process released memory when last asked */
 };
 
 /* Call it before the first search, with the lock held.  There may be no

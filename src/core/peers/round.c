@@ -15,7 +15,7 @@ enum {
     ASK_MIN = 2 << 20 /* granularity of a device's memory */
 };
 
-/* ---- one round -------------------------------------------------------------- */
+/* ---- one round ---------------------------------------------------------- */
 
 /* Wait until all have answered or time is up, and answer meanwhile because
  * others may be waiting too.  Returns the bytes released. */
@@ -54,7 +54,7 @@ static bool ask_others(struct peers *p, uint64_t bytes, uint64_t patience_ms,
     return false;
 }
 
-/* ---- one search ------------------------------------------------------------- */
+/* ---- one search --------------------------------------------------------- */
 
 uint64_t larder__peers_moves(const struct allocator *a)
 {
@@ -92,7 +92,7 @@ static uint64_t moves_now(struct ledger *l)
 }
 
 /* After a round without success every process has reported what it uses; if
- * even that leaves too little, the memory does not exist.  Otherwise continue
+ * even that leaves too little, there is not enough memory.  Otherwise continue
  * while memory moves: two processes that share in turns each see the other's
  * part become free. */
 bool larder__peers_search_again(struct peers *p, struct peers_search *s,

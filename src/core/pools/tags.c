@@ -13,12 +13,12 @@
  * the same ids, because pools of tags are found only through their tag. */
 #define TAG_POOL_FIRST UINT32_MAX
 
-/* ---- open tags of a thread ------------------------------------------------ */
+/* ---- open tags of a thread ---------------------------------------------- */
 
 enum { FRAMES = 16 };
 
 /* Handles are never freed, so a frame of a destroyed allocator, or of another
- * one, can be told by its handle. */
+ * one, can be identified by its handle. */
 struct frame {
     const larder_allocator *handle;
     struct tag *tag; /* valid as long as the allocator lives */
@@ -74,7 +74,7 @@ static larder_result frame_add(const larder_allocator *handle, struct tag *tag)
     return LARDER_OK;
 }
 
-/* ---- tags ----------------------------------------------------------------- */
+/* ---- tags --------------------------------------------------------------- */
 
 static struct tag **tag_place(struct allocator *a, const char *name)
 {
@@ -183,7 +183,7 @@ void larder__tags_destroy(struct allocator *a)
     }
 }
 
-/* ---- the public calls ----------------------------------------------------- */
+/* ---- the public calls --------------------------------------------------- */
 
 larder_result larder_tag_begin(larder_allocator *handle, const char *name)
 {

@@ -29,7 +29,7 @@ uint64_t larder__round_size(const struct conf *conf, uint32_t unit,
                             uint64_t bytes);
 
 /* Whether no reclaiming can help because live memory and the request together
- * exceed the limit or the device.  Calls nobody (hopeless.c). */
+ * exceed the limit or the device.  Runs no callbacks (hopeless.c). */
 bool larder__request_is_hopeless(const struct allocator *a,
                                  const struct request *q);
 

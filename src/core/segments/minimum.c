@@ -1,4 +1,4 @@
-/* minimum.c - an owner is sure of so much: set where there is room for it. */
+/* minimum.c - minimums of owners: set if there is room for them. */
 #include "core/segments/minimum.h"
 
 #include "base/fail.h"

@@ -4,7 +4,7 @@
  * own, on the driver that is found (the simulated one:
  * LD_LIBRARY_PATH=BUILD/fakecuda).
  *
- * * * CPU nanoseconds per launch and thread; the median of several runs. */
+ * CPU nanoseconds per launch and thread; the median of several runs. */
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>

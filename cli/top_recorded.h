@@ -1,7 +1,7 @@
 /* top_recorded.h - programs under `larder.record --live`, which provide their
  * snapshot on request.
  *
- * * * Each listens on an abstract socket, larder-live-UID-PID, which disappears
+ * Each listens on an abstract socket, larder-live-UID-PID, which disappears
  * with the process, and writes its snapshot to every connection of the same
  * user.  Only the same user's sockets are read. */
 #ifndef LARDER_CLI_TOP_RECORDED_H

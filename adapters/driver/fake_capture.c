@@ -1,11 +1,11 @@
 /* fake_capture.c - captures by the driver's rules: which calls they forbid to
  * which threads, which streams belong to one, and what invalidates one.
  *
- * * * * A stream joins a capture by waiting for an event that was recorded in
- * it, and must be joined again before the capture ends.  Captured work is not
- * kept: of a graph only its duration is known.
+ * A stream joins a capture by waiting for an event that was recorded in it, and
+ * must be joined again before the capture ends.  Captured work is not kept: of
+ * a graph only its duration is known.
  *
- * * * * Devices of tests, whose streams are numbers, are captured through the
+ * Devices of tests, whose streams are numbers, are captured through the
  * simulated GPU (fake_control.c): for them captures are only counted. */
 #include "driver/fake_state.h"
 

@@ -1,6 +1,6 @@
 /* fake_ipc.c - memory and events of other processes, by handles that are bytes.
  *
- * * Opened memory is only mapped: it is charged to the process that allocated
+ * Opened memory is only mapped: it is charged to the process that allocated
  * it.  An event of another process has always completed: work is done when it
  * is queued, and the process recorded the event before it sent the handle. */
 #include "driver/fake_state.h"

@@ -1,10 +1,10 @@
 /* fake_pool.c - stream-ordered memory from pools.
  *
- * * Each piece is an allocation of its own on the simulated GPU, because how
- * the driver subdivides its pools is not published.  A freed piece serves the
- * next request of its size: on its own stream at once, on another stream after
- * the work queued before the free has completed.  Any wait releases free
- * pieces, down to the pool's threshold. */
+ * Each piece is an allocation of its own on the simulated GPU, because how the
+ * driver subdivides its pools is not published.  A freed piece serves the next
+ * request of its size: on its own stream at once, on another stream after the
+ * work queued before the free has completed.  Any wait releases free pieces,
+ * down to the pool's threshold. */
 #include "driver/fake_state.h"
 
 #include <stdlib.h>

@@ -1,11 +1,11 @@
 /* gate.h - holds back the threads that queue work while memory in use moves.
  *
- * * Each thread has a seat, a word in a cache line of its own, that says
- * whether it is in a call.  Entering takes an exchange on that word and a check
- * whether the gate is closed, so threads that launch at the same time do not
- * contend.  Whoever closes the gate waits until no seat is taken.
+ * Each thread has a seat, a word in a cache line of its own, that says whether
+ * it is in a call.  Entering takes an exchange on that word and a check whether
+ * the gate is closed, so threads that launch at the same time do not contend.
+ * Whoever closes the gate waits until no seat is taken.
  *
- * * Seats outlive their threads and are used again by later ones.  Not for a
+ * Seats outlive their threads and are used again by later ones.  Not for a
  * forked child. */
 #ifndef LARDER_ADAPTERS_PRELOAD_GATE_H
 #define LARDER_ADAPTERS_PRELOAD_GATE_H

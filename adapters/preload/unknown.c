@@ -1,7 +1,7 @@
 /* unknown.c - driver calls that this library does not know: they may queue
  * work, or share memory, so that moving ends when one is called.
  *
- * * Not when one is looked up: a newer runtime looks up all its calls when it
+ * Not when one is looked up: a newer runtime looks up all its calls when it
  * starts, and few programs make the new ones.  Their arguments are unknown as
  * well, so the code in front of them saves all argument registers and jumps, in
  * assembly. */

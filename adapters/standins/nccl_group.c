@@ -2,7 +2,7 @@
  * ncclGroupEnd() are done at the end, each as far as possible while others
  * wait.
  *
- * * A call returns when its operation is done, so that the program's next copy
+ * A call returns when its operation is done, so that the program's next copy
  * finds the values.  NCCL returns when it is queued. */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* nccl_meeting.c - operations of communicating ranks: each posts its call and,
  * if they are small, its values; then it takes what it needs from the others.
  *
- * * * For large values only the calls are compared, and the result is as if the
+ * For large values only the calls are compared, and the result is as if the
  * others held the same values. */
 #include <stdio.h>
 #include <stdlib.h>

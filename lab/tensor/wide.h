@@ -1,7 +1,7 @@
 /* wide.h - loops compiled twice on x86-64: for every CPU, and for those with
  * AVX2 and FMA, selected at run time.
  *
- * * Write the loop as `LAB__BODY name##_body(...)`, then LAB__TWICE(name,
+ * Write the loop as `LAB__BODY name##_body(...)`, then LAB__TWICE(name,
  * parameters, arguments): name(...) runs the better version. */
 #ifndef LARDER_LAB_TENSOR_WIDE_H
 #define LARDER_LAB_TENSOR_WIDE_H

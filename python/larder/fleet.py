@@ -2,7 +2,8 @@
 
 `larder report` of the ranks of one job if they are too large for one machine: each
 snapshot is read by a Ray task, through fsspec; a task returns only the few figures
-of a rank. If its worker is lost, the task is repeated by another. """
+of a rank. If its worker is lost, the task is repeated by another.
+"""
 
 import argparse
 import json

@@ -5,7 +5,8 @@ Without a GPU the test runs in a process of its own on a simulated one, which ma
 the same memory requests as on a real one and computes nothing. Exceeding the limit
 there is a failure, as it would be on a GPU, and a test that passes counts as
 passed; one that fails for another reason, such as a value that was not computed, is
-skipped, because its memory is known only up to that point. """
+skipped, because its memory is known only up to that point.
+"""
 
 import json
 import os

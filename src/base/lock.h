@@ -1,7 +1,7 @@
 /* lock.h - a lock that takes one exchange to acquire and one store to release.
  * Private to the library.
  *
- * * It is for sections of tens of nanoseconds.  A waiting thread spins for a
+ * It is for sections of tens of nanoseconds.  A waiting thread spins for a
  * while, then yields the CPU so that a preempted holder can run, and finally
  * sleeps.  Not fair, not recursive. */
 #ifndef LARDER_BASE_LOCK_H

@@ -1,7 +1,7 @@
 /* ticks.h - a clock cheap enough to read for every event, and the conversion of
  * its ticks to the time of day.  Private to the library.
  *
- * * If the CPU has a counter that runs at a constant rate through sleep and
+ * If the CPU has a counter that runs at a constant rate through sleep and
  * across cores, it is read directly: no call, and half the cost of the system's
  * clock. The length of a tick follows from reading both clocks twice: when
  * counting began, and when it is asked for. */

@@ -1,6 +1,6 @@
 /* test_cudart_ipc.c - memory and events in two processes, by the runtime's
- * calls.  The other process is this program, started with --other: it does what
- * it is told through a pair of sockets. */
+ * calls.  The other process is this program, started with --other: it executes
+ * commands from a pair of sockets. */
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -362,7 +362,7 @@ static void memory_outlives_its_process_where_it_is_open(void **state)
     OK(cudaIpcCloseMemHandle(theirs));
 }
 
-/* A process that dies with memory open holds nobody up. */
+/* A process that dies with memory open does not block others. */
 static void memory_opened_by_the_dead_can_be_freed(void **state)
 {
     struct other o = other_start();

@@ -147,7 +147,7 @@ static larder_result act_empty_cache(struct scene *s)
     return larder_empty_cache(s->rig.a);
 }
 
-/* Memory that the device refuses to take back stays held, which is no
+/* Memory that the device refuses to take back stays held, which is not a
  * failure. */
 static larder_result act_trim(struct scene *s)
 {

@@ -1,5 +1,5 @@
 /* fuzz_ledger.c - any bytes as the shared memory of a ledger.  A process in it
- * allocates, answers and asks, and a reader always gets some result; nobody
+ * allocates, answers and asks, and a reader always gets some result; nothing
  * crashes, hangs or loses a byte.
  *
  * The first byte says whether the bytes are written before the process joins or

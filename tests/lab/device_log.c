@@ -1,5 +1,4 @@
-/* device_log.c - writes down what the device's memory was asked for, and given
- * back. */
+/* device_log.c - logs the allocations and frees of the device's memory. */
 #include "lab/device_log.h"
 
 static char log_text[4096];

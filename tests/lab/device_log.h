@@ -1,4 +1,4 @@
-/* device_log.h - what the device's memory was asked for, and given back, as text:
+/* device_log.h - the allocations and frees of the device's memory, as text:
  * "+4000 -4000".  One session at a time. */
 #ifndef LARDER_TESTS_LAB_DEVICE_LOG_H
 #define LARDER_TESTS_LAB_DEVICE_LOG_H

@@ -1,5 +1,5 @@
-/* test_preload_gate.c - the gate that holds back work while memory moves: who
- * waits for whom, and that nobody is inside while it is closed. */
+/* test_preload_gate.c - the gate that holds back work while memory moves: which
+ * threads wait for which, and that none is inside while it is closed. */
 #include "preload_rig.h"
 
 #include "gate.h"

@@ -581,7 +581,7 @@ static void a_loss_can_be_computed_in_pieces(void **state)
               "Compute the loss at train.py:3 cross_entropy in pieces: with "
               "eight pieces the peak is 35.0 MiB lower.",
               MIB(35));
-    /* Its softmax is no attention. */
+    /* Its softmax is not attention. */
     advice_is("alloc 0 40MiB 0 /home/train.py:3:log_softmax\n"
               "free_requested 0 40MiB\nalloc 0 1MiB " MAIN,
               NULL, "Compute the loss", MIB(35));

@@ -130,7 +130,7 @@ static void eight_steps_are_growth(void **state)
             "\na.py:1 cat requested 8 times a little more");
 }
 
-/* As large as before is no step, and no end. */
+/* An equal size is not a step, and not an end. */
 static void a_request_of_the_same_size_changes_nothing(void **state)
 {
     (void)state;

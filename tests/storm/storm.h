@@ -66,7 +66,7 @@ enum {
     X(region)   /* regions */                                                  \
     X(share)    /* exports, imports */                                         \
     X(pinned)   /* page-locked host memory */                                  \
-    X(migrate)  /* what is live moves */                                       \
+    X(migrate)  /* live memory moves */                                        \
     X(reserve)  /* pieces */                                                   \
     X(hint)     /* lifetimes */                                                \
     X(release)  /* cached memory released */                                   \
@@ -206,7 +206,7 @@ struct world {
      * between them wanted them. */
     _Atomic bool is_blocked;
     bool has_abandoned; /* an import failed, and undoing it too: it leaks */
-    /* 1 << call of the driver, by operation: what it was seen to call. */
+    /* 1 << call of the driver, by operation: which calls were observed. */
     _Atomic unsigned seen[OPERATIONS];
     _Atomic bool
         settling; /* a failed call is to be followed by a look at all */

@@ -221,7 +221,7 @@ static int child(const struct plan *plan)
 
     alarm(HANG_SECONDS);
     weights_set(plan);
-    mallopt(M_PERTURB, 0x5c); /* what is freed has no sense left */
+    mallopt(M_PERTURB, 0x5c); /* freed memory has no meaning */
     if (!world_up(&w, plan))
         return storm_failed() ? 1 : 2;
     threads_run(workers, &w);

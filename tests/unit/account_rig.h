@@ -1,4 +1,4 @@
-/* account_rig.h - an allocator's account, to be looked at line by line.  Header
+/* account_rig.h - an allocator's account, for inspection line by line.  Header
  * only, for cmocka programs. */
 #ifndef LARDER_TESTS_UNIT_ACCOUNT_RIG_H
 #define LARDER_TESTS_UNIT_ACCOUNT_RIG_H

@@ -1,5 +1,5 @@
-/* peers_rig.h - processes that share a device: this one, and others that do as
- * they are told.  Header only, for cmocka programs. */
+/* peers_rig.h - processes that share a device: this one, and others that
+ * execute commands.  Header only, for cmocka programs. */
 #ifndef LARDER_TESTS_UNIT_PEERS_RIG_H
 #define LARDER_TESTS_UNIT_PEERS_RIG_H
 

@@ -1,4 +1,4 @@
-/* sim_stream_rig.h - a simulated GPU whose streams run when told, and a journal of
+/* sim_stream_rig.h - a simulated GPU whose streams run on command, and a log of
  * what ran.  Header only, for cmocka programs. */
 #ifndef LARDER_TESTS_UNIT_SIM_STREAM_RIG_H
 #define LARDER_TESTS_UNIT_SIM_STREAM_RIG_H

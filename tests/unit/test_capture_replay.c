@@ -185,7 +185,7 @@ static uint64_t calls_that_take_memory(struct rig *rig)
 }
 
 /* During the capture another stream requests memory that would have to be taken
- * from somebody. */
+ * from another owner. */
 static void graph_capture(struct scene *s)
 {
     uint64_t before = calls_that_take_memory(&s->rig);

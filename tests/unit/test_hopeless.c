@@ -1,6 +1,6 @@
-/* test_hopeless.c - a request is given up without asking anybody only when live
- * memory, the limit and what is kept for others leave less than it needs: to
- * the byte. */
+/* test_hopeless.c - a request is given up without calling anything only when
+ * live memory, the limit and what is kept for others leave less than it needs:
+ * to the byte. */
 #include <stdbool.h>
 
 #include "support/tag_rig.h"

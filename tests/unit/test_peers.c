@@ -37,7 +37,7 @@ static void a_process_that_only_hits_gives_at_its_next_request(void **state)
 
     (void)state;
     assert_int_equal(other_do(&o, "aaaaaft"), 'y');
-    /* A third process tells it to make one request, a while after it was
+    /* A third process commands it to make one request, some time after it was
      * asked. */
     pid = fork();
     assert_true(pid >= 0);

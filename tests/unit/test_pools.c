@@ -266,7 +266,7 @@ static void a_full_device_takes_back_a_released_pool(void **state)
     rig_down(&rig);
 }
 
-/* As in PyTorch 2.13, a begun pool is no capture: memory is released
+/* As in PyTorch 2.13, a begun pool is not a capture: memory is released
  * meanwhile. */
 static void a_pool_released_while_it_is_begun_stays_until_its_end(void **state)
 {

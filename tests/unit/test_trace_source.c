@@ -1,6 +1,6 @@
-/* test_trace_source.c - the bytes of a file come whole and in order, whatever
- * was looked at before and however much is asked for at a time, and also when
- * another thread reads ahead. */
+/* test_trace_source.c - the bytes of a file arrive complete and in order,
+ * whatever was inspected before and however much is read at a time, and also
+ * when another thread reads ahead. */
 #include <errno.h>
 #include <fcntl.h>
 #include <malloc.h>

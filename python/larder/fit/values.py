@@ -3,7 +3,8 @@
 Small tensors are computed on the host if their inputs are known (known.py); for
 some of the others something is assumed. The rest is made up: 1 for numbers, False
 for booleans.  Each place in the program that reads a made-up value is reported
-once. """
+once.
+"""
 
 import sys
 

@@ -29,7 +29,7 @@ _own = {}
 
 
 def is_own(filename):
-    """Whether it is no file of the program's."""
+    """Whether the file does not belong to the program."""
     known = _own.get(filename)
     if known is None:
         if filename.startswith("<"):

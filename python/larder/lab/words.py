@@ -1,4 +1,4 @@
-"""The words of the prompt that are not Python: help, vars, memory, ..."""
+"""The prompt's commands that are not Python: help, vars, memory, ..."""
 
 import difflib
 import functools
@@ -14,7 +14,7 @@ from larder.lab.sizes import size
 
 
 class WordError(Exception):
-    """A word's argument is wrong."""
+    """A command's argument is wrong."""
 
 
 # ---- help --------------------------------------------------------------------
@@ -185,7 +185,7 @@ _LINE = re.compile(r"\s*([a-z]+)(?:\s+(\S.*?))?\s*")
 
 
 def find_word(line, defined):
-    """The function for the line's word, to be called with the prompt; None if
+    """The function for the line's command, to be called with the prompt; None if
     the line is a statement, like `memory = 3`."""
     match = _LINE.fullmatch(line)
     if match is None or match[1] not in WORDS or match[1] in defined:

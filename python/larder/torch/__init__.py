@@ -5,9 +5,9 @@
 
 or, for a program as it is: python3 -m larder.torch script.py.
 
-torch.cuda.memory_stats() and its kin then answer from Larder, running out of
-memory raises torch.cuda.OutOfMemoryError, and unsupported() lists what does
-not work with an allocator that is not PyTorch's own.
+torch.cuda.memory_stats() and related functions then report Larder's figures,
+running out of memory raises torch.cuda.OutOfMemoryError, and unsupported() lists
+what does not work with an allocator that is not PyTorch's own.
 """
 
 import importlib

@@ -1,11 +1,11 @@
 """python3 -m larder.torch [options] SCRIPT.py [ARG…]
 
-Runs a program of PyTorch, unchanged, with Larder as the allocator of GPU
-memory; --compare runs it with PyTorch's own too, and shows the difference.
+Runs a PyTorch program, unchanged, with Larder as its GPU memory allocator;
+--compare also runs it with PyTorch's own, and shows the difference.
 
-The program starts on the preload library, which holds back what queues work
-while live memory moves instead of a request failing.  The setting migrate:off
-forbids that; LARDER_PRELOAD=off starts it without.
+The program runs on the preload library, which holds back calls that queue work
+while live memory moves, which happens instead of a request failing.  The setting
+migrate:off forbids that; LARDER_PRELOAD=off starts it without.
 """
 
 import argparse
@@ -103,7 +103,7 @@ def _gate(options):
 
 
 def _can_be_preloaded(path):
-    # A bare name would be looked for in the current folder, and LD_PRELOAD is
+    # A bare name would be searched in the current folder, and LD_PRELOAD is
     # split at blanks and colons.
     return (
         os.path.isabs(path)

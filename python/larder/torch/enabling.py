@@ -122,8 +122,9 @@ def _configure(conf, policy, devices):
 
 
 def _take_former_nccl():
-    """From 2.15 on "nccl" is an engine whose groups ask PyTorch's own allocator for
-    a snapshot; another's answer ends the process.  The former engine is there too."""
+    """From 2.15 on "nccl" is an engine whose process groups take a snapshot from
+    PyTorch's own allocator; with any other allocator the process ends. The former
+    engine still exists."""
     os.environ.setdefault("TORCH_DIST_USE_NCCL2", "0")
 
 
@@ -137,9 +138,9 @@ def enable(conf=None, policy=None, devices=None):
     `devices`: the spec of the first device, the others follow, or a dict of
     specs by PyTorch's numbers; without it the GPUs themselves.
 
-    Calling it again with the same arguments does nothing.
-    RuntimeError says why it cannot be, ValueError or TypeError what is wrong
-    with an argument; PyTorch is then as it was."""
+    Calling it again with the same arguments does nothing. RuntimeError says why
+    this is impossible, ValueError or TypeError what is wrong with an argument;
+    PyTorch is then unchanged."""
     global _enabled, _kept
     settings.check(conf, policy, devices)
     asked = (settings.conf_of(conf), policy, repr(devices))

@@ -96,8 +96,8 @@ missing = []
 
 
 def _is_gated():
-    """Whether the library below which live memory may move is loaded, which
-    the environment alone does not tell."""
+    """Whether the library below which live memory may move is loaded, which the
+    environment alone does not show."""
     if os.environ.get("LARDER_PRELOAD") != "gate":
         return False
     try:

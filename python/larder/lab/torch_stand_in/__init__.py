@@ -16,7 +16,7 @@ from larder.lab import kinds as _kinds
 from larder.lab.kinds import default_float as _default_float
 from larder.lab.operations import dropout, relu_  # noqa: F401
 
-# All that larder.lab has, but for what is not in `torch` itself.
+# All names of larder.lab, except those that `torch` itself does not have.
 _NOT_HERE = """
     Function HostMemoryError InvalidError LabError NotCoveredError Parameter
     Session UnsupportedError checkpoint checkpoint_sequential grad session use
@@ -130,7 +130,7 @@ def set_printoptions(**options):
 
 
 def set_num_threads(count):
-    """No effect: loops use every processor."""
+    """No effect: loops use every CPU."""
 
 
 def get_num_threads():

@@ -66,7 +66,7 @@ ExternalStream = Stream
 
 
 class Event:
-    """A point in time; the time between two is measured on this processor."""
+    """A point in time; the time between two is measured on the CPU."""
 
     def __init__(
         self, enable_timing=False, blocking=False, interprocess=False

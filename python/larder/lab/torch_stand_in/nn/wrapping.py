@@ -1,4 +1,4 @@
-"""Modules that are a function of their inputs, with its options given once."""
+"""Modules that apply a function to their inputs, with options given once."""
 
 import inspect
 

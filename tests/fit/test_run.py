@@ -206,6 +206,23 @@ class Lifetimes(Case):
         # The product of 16 MiB, the weight of 4, cuBLAS's 8.1.
         self.assertLess(told["peak_requested_bytes"], 32 << 20)
 
+    def test_what_is_resized_takes_the_memory_of_its_size(self):
+        """Its content is copied to the new one."""
+        told = self.told(
+            self.script(
+                """
+                import torch
+                x = torch.empty(0, device="cuda").resize_(1 << 20)
+                sums = torch.empty(0, device="cuda")
+                torch.add(x, x, out=sums)
+                assert torch.cuda.memory_allocated() == 8 << 20
+                x.resize_(1 << 21)
+                assert torch.cuda.memory_allocated() == 12 << 20
+                """
+            )
+        )
+        self.assertEqual(told["peak_requested_bytes"], 16 << 20)
+
     def test_a_mean_loss_keeps_what_it_was_written_to(self):
         self.told(
             self.script(

@@ -48,12 +48,13 @@ class Storages:
         )
 
     def watch(self, tensor, operator):
-        """Register the tensor's storage, if it is new."""
+        """Register the tensor's storage, if it is new or of another size (resize_(),
+        out=)."""
         storage = tensor.untyped_storage()
-        key = storage._cdata
-        if key in self.numbers:
-            return
-        self._keep(storage, operator)
+        if storage._cdata in self.numbers:
+            self.resized(storage)
+        else:
+            self._keep(storage, operator)
 
     def _keep(self, storage, operator):
         key = storage._cdata
@@ -64,14 +65,13 @@ class Storages:
         )
 
     def resized(self, storage):
-        """Allocate memory again if the storage's size has changed."""
+        """Allocate memory again if the storage's size has changed: what it had is
+        freed after that, as it is copied."""
         number = self.numbers.get(storage._cdata)
         if number is None or self.book.records[number][ledger.BYTES] == storage.nbytes():
             return
-        before = self.book.records[number]
-        del self._kept[storage._cdata]
+        self._keep(storage, self.book.records[number][ledger.OPERATOR])
         self.release(number)
-        self._keep(storage, before[ledger.OPERATOR])
 
     def _ended(self, key, number):
         # A newer storage may have the address.

@@ -101,9 +101,27 @@ class Values(Case):
             ):
                 assert found.shape == rows.shape
                 assert at.shape == counts.shape == (1 << 17,)
+            assert torch.ops.aten._unique(x)[0].shape == x.shape
+            found = torch.empty(0, dtype=torch.long, device="cuda")
+            before = torch.cuda.memory_allocated()
+            torch.nonzero(x > 0, out=found)
+            assert torch.cuda.memory_allocated() - before == 8 << 20
             """
         )
         self.assertEqual(told["bound"], "at most")
+
+    def test_what_is_found_goes_where_it_is_told(self):
+        told = self.told_of(
+            """
+            import torch
+            x = torch.arange(6, device="cuda")
+            for found in (x.new_empty(0), x.new_zeros(8)[:4]):
+                assert torch.masked_select(x, x > 1, out=found) is found
+                assert found.tolist() == [2, 3, 4, 5]
+            assert torch.ops.aten._unique(x // 2)[0].tolist() == [0, 1, 2]
+            """
+        )
+        self.assertEqual((told["made_up"], told["assumed"]), ([], []))
 
     def test_experts_are_chosen_in_turn(self):
         told = self.told_of(

@@ -117,6 +117,14 @@ def _unique_dim(values, dim, *flags, **named):
     return _unique(values, *flags, **named, dim=dim)
 
 
+def _unique_flat(values, *flags, **named):
+    return _unique(values, *flags, **named)[:2]
+
+
+def _unique_dim_consecutive(values, dim, *flags, **named):
+    return _unique(values, True, *flags, **named, dim=dim)
+
+
 def _nms(boxes, *rest):
     return torch.arange(len(boxes), device=boxes.device)
 
@@ -124,5 +132,6 @@ def _nms(boxes, *rest):
 # Operators that select among their inputs: all are selected.
 ALL_CHOSEN = {
     "nms": _nms, "_unique2": _unique, "unique_consecutive": _unique_consecutive,
-    "unique_dim": _unique_dim,
+    "unique_dim": _unique_dim, "unique_dim_consecutive": _unique_dim_consecutive,
+    "_unique": _unique_flat,
 }

@@ -113,7 +113,8 @@ class GpuMode(TorchDispatchMode):
         ):
             self._special[func] = functools.partial(run, self)
         self._special.update(
-            (func, self._data_dependent) for func in values.DATA_DEPENDENT
+            (func, self._data_dependent)
+            for func in (*values.DATA_DEPENDENT, *values.WITH_OUT)
         )
         self._special.update(
             (func, self._write_into) for func in formulas.OPERATORS
@@ -230,6 +231,10 @@ class GpuMode(TorchDispatchMode):
         for tensor in tensors:
             if tensor is not None:
                 self.storages.watch(tensor, name)
+
+    def resize(self, tensor, shape):
+        if tensor.shape != shape:
+            self.run(aten.resize_.default, (tensor, list(shape)), {})
 
     def _same(self, func, args, kwargs):
         return NotImplemented

@@ -22,13 +22,27 @@ DATA_DEPENDENT = (
     aten.masked_select.default,
     aten._unique2.default,
     aten.unique_consecutive.default,
+    aten._unique.default,
     aten.unique_dim.default,
+    aten.unique_dim_consecutive.default,
     aten.repeat_interleave.Tensor,
     aten.bincount.default,
     aten.index.Tensor,
 )
 # The number that they select does not depend on the values.
 _SELECTING = (aten.masked_select.default, aten.index.Tensor)
+
+
+def _variants():
+    """(an operator with out=, the one without) of each of them."""
+    for func in DATA_DEPENDENT:
+        name = func._overloadname
+        name = "out" if name == "default" else name + "_out"
+        if name in func.overloadpacket.overloads():
+            yield getattr(func.overloadpacket, name), func
+
+
+WITH_OUT = dict(_variants())
 
 _SAID = 8  # places that are reported
 
@@ -73,6 +87,17 @@ class Values(known.Known):
             self._real.put(tensor, source)
         elif known.is_small(tensor):
             known.keep(tensor, self.filled(source), set(assumed))
+
+    def _overwrite(self, tensor, host, assumed):
+        """The same of one that is not new."""
+        held = self.known(tensor)
+        if held is not None and not known.covers(tensor):
+            held.copy_(host)
+            known.assumed_of(tensor).update(assumed)
+            return
+        self.forget(tensor)
+        if known.covers(tensor):
+            self.hold(tensor, host, assumed)
 
     def known(self, tensor):
         """The tensor's values, or None."""
@@ -148,6 +173,11 @@ class Values(known.Known):
 
     def sized(self, mode, func, args, kwargs):
         """A result for an operator whose result's size depends on values."""
+        targets = known.traits_of(func).written(args, kwargs)
+        if func in WITH_OUT:
+            func = WITH_OUT[func]
+            names = {one.name for one in func._schema.arguments}
+            kwargs = {name: one for name, one in kwargs.items() if name in names}
         if func is aten.index.Tensor and not _has_mask(args[1]):
             return NotImplemented
         try:
@@ -155,7 +185,13 @@ class Values(known.Known):
         except known.Unknown:
             host, assumed = self._all_of(func, args, kwargs)
         self.go_by(assumed)
-        result = _map(host, lambda one: mode.upload(one, assumed))
+        if targets:
+            result = targets[0] if len(targets) == 1 else tuple(targets)
+            for target, one in zip(targets, known.flat(host)):
+                mode.resize(target, one.shape)
+                self._overwrite(target, one, assumed)
+        else:
+            result = _map(host, lambda one: mode.upload(one, assumed))
         if func in _SELECTING and self.known(args[0]) is None:
             self.forget(result)
         return result

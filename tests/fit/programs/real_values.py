@@ -10,6 +10,17 @@ def sizes():
     assert (data > 0).nonzero().shape == (7, 1)
     assert torch.masked_select(data, data < -5).shape == (3,)
     assert torch.unique(torch.tensor([1, 1, 2, 3, 3]).cuda()).tolist() == [1, 2, 3]
+    for least in (0, 2):
+        found = torch.empty(least, device="cuda")
+        assert torch.masked_select(data, data < -5, out=found) is found
+        assert found.tolist() == [-8, -7, -6]
+        places = torch.empty((least, 1), dtype=torch.long, device="cuda").resize_(0)
+        torch.nonzero(data > 5, out=places)
+        assert places.tolist() == [[14], [15]]
+    twice = torch.tensor([1, 1, 2, 3, 3]).cuda()
+    assert torch.ops.aten._unique(twice)[0].tolist() == [1, 2, 3]
+    grown = torch.tensor([1, 2]).cuda().resize_(3)
+    assert grown[:2].tolist() == [1, 2]
     changed = data.clone()
     changed[::2] = 0
     assert changed.sum().item() == sum(range(-7, 8, 2))

@@ -110,6 +110,19 @@ class Values(Case):
         )
         self.assertEqual(told["bound"], "at most")
 
+    def test_what_may_be_more_or_less_is_no_bound(self):
+        told = self.told_of(
+            """
+            import torch
+            x = torch.randn(1 << 20, device="cuda")
+            whole = x.abs().long()
+            assert torch.repeat_interleave(x, whole).shape == x.shape
+            assert torch.bincount(whole).shape == x.shape
+            assert torch.repeat_interleave(whole, output_size=9).shape == (9,)
+            """
+        )
+        self.assertEqual((told["bound"], len(told["assumed"])), (None, 2))
+
     def test_what_is_found_goes_where_it_is_told(self):
         told = self.told_of(
             """

@@ -131,6 +131,9 @@ class Values(Case):
         assumed = {what: place for what, place, _ in told["assumed"]}
         self.assertIn("experts are chosen in turn", assumed)
         self.assertIn("all elements of an unknown mask count", assumed)
+        self.assertIn("repeat_interleave repeats each element once", assumed)
+        counted = "numbers counted by bincount are smaller than their count"
+        self.assertIn(counted, assumed)
         self.assertEqual(told["bound"], "about")
 
     def test_what_a_compiled_function_writes_is_forgotten(self):

@@ -8,8 +8,11 @@ NO_INFINITY = "no infinity, no NaN is found"
 BALANCE = "experts are chosen in turn"
 LENGTH = "what is generated ends at its length"
 ALL_COUNT = "all elements of an unknown mask count"
+ONCE = "repeat_interleave repeats each element once"
+BELOW = "numbers counted by bincount are smaller than their count"
 
-# How the real need compares with the reported one under each assumption.
+# How the real need compares with the reported one under each assumption; under the
+# others it is as reported, or either more or less.
 BOUNDS = {BALANCE: "at least", LENGTH: "at most", ALL_COUNT: "at most"}
 
 # A choice among more than this is of a token; among fewer, of experts or classes.
@@ -86,6 +89,14 @@ RULES = {
 
 # operator -> the arguments that it leaves unchanged if it finds no infinity
 KEPT = {"_amp_foreach_non_finite_check_and_unscale_": (1, 2)}
+
+
+_OF_SIZE = {"repeat_interleave": ONCE, "bincount": BELOW}
+
+
+def of_size(name):
+    """The assumption that decides the size of the operator's result."""
+    return _OF_SIZE.get(name, ALL_COUNT)
 
 
 def counting(name, tensor):

@@ -180,6 +180,8 @@ class Values(known.Known):
             kwargs = {name: one for name, one in kwargs.items() if name in names}
         if func is aten.index.Tensor and not _has_mask(args[1]):
             return NotImplemented
+        if kwargs.get("output_size") is not None:  # the program knows it
+            return NotImplemented
         try:
             host, assumed = self.compute(func, args, kwargs)
         except known.Unknown:
@@ -210,7 +212,7 @@ class Values(known.Known):
                 assumed.update(known.assumed_of(value))
                 return held
             if decides:
-                assumed.add(assumptions.ALL_COUNT)
+                assumed.add(assumptions.of_size(name))
             return assumptions.counting(name, value)
 
         first = host_of(args[0], func not in _SELECTING)

@@ -9,6 +9,16 @@ x[:5] = torch.tensor([9, 9, 7, 7, 7], device="cuda")
 assert torch.unique(x).tolist() == [5, 6, 7, 8, 9]
 assert (x == 9).nonzero().shape == (3, 1)
 
+assert torch.ops.aten._unique(x)[0].tolist() == [5, 6, 7, 8, 9]
+into = torch.empty(0, dtype=torch.long, device="cuda")
+assert torch.nonzero(x == 9, out=into) is into
+assert into.tolist() == [[0], [1], [9]]
+counts = torch.tensor([2, 0, 1], device="cuda")
+assert torch.repeat_interleave(counts).tolist() == [0, 0, 2]
+assert torch.repeat_interleave(counts * 3, counts).tolist() == [6, 6, 3]
+assert torch.repeat_interleave(counts, output_size=3).tolist() == [0, 0, 2]
+assert torch.bincount(counts, minlength=2).tolist() == [1, 1, 1]
+
 places = torch.arange(60000.0, device="cuda")
 assert (places > 59990).nonzero().shape == (9, 1)
 
@@ -64,3 +74,13 @@ assert torch.unique_consecutive(scores, dim=1).shape == scores.shape
 experts = scores.softmax(-1).topk(2).indices
 counts = torch.nn.functional.one_hot(experts, 8).sum((0, 1))
 assert counts.tolist() == [16] * 8
+
+wanted = scores.flatten()
+whole = wanted.abs().long()
+assert torch.repeat_interleave(wanted, whole).shape == wanted.shape
+assert torch.repeat_interleave(whole, output_size=1000).shape == (1000,)
+assert torch.bincount(whole).shape == wanted.shape
+assert torch.bincount(whole, wanted, 1000).shape == (1000,)
+assert torch.bincount(places[7:8].long(), wanted[:1]).shape == (8,)
+torch.nonzero(wanted > 0, out=into.resize_(0))
+assert into.shape == (wanted.numel(), 1)

@@ -18,7 +18,7 @@ from larder._after_import import after_import
 from larder.fit import assumptions, known
 from larder.fit.known import (
     INDEX_BYTES, PLAIN, WITHOUT_VALUES, Known, Unknown,
-    assumed_of, host_of, is_small, keep, traits_of,
+    assumed_of, covers, host_of, is_known, is_small, keep, traits_of,
 )
 
 _KEY = "Fake"
@@ -43,13 +43,37 @@ _HEAVY = (
     "embedding_dense_backward", "_fused_adamw_", "_fused_adam_", "_fused_sgd_",
 )
 # The size of their result depends on values.
-_OF_VALUES = ("nonzero", "_unique2", "unique_consecutive", "unique_dim", "nms")
+_OF_VALUES = (
+    "nonzero", "_unique", "_unique2", "unique_consecutive", "unique_dim",
+    "unique_dim_consecutive", "repeat_interleave", "bincount", "nms",
+)
 
 
 def _positions(tensor):
     """Room for the positions of all elements, one dimension after the other."""
     shape = tensor.dim(), tensor.numel()
     return torch.empty(shape, dtype=torch.long, device=tensor.device).t()
+
+
+def _repeated_once(repeats, **named):
+    return torch.empty_like(repeats, dtype=torch.long)
+
+
+def _counts(numbers, weights=None, minlength=0):
+    dtype = torch.long
+    if weights is not None:
+        is_narrow = weights.dtype == torch.float32
+        dtype = torch.float32 if is_narrow else torch.float64
+    count = len(numbers)
+    if is_known(numbers):  # only their weights are not
+        count = 1 + host_of(numbers).max().item() if count else 0
+    return torch.empty(max(count, minlength), dtype=dtype, device=numbers.device)
+
+
+_FOUND = {
+    **assumptions.ALL_CHOSEN, "nonzero": _positions, "bincount": _counts,
+    "repeat_interleave": _repeated_once,
+}
 
 
 def _blank():
@@ -138,6 +162,8 @@ class Values(Known):
         if name == "lift_fresh":
             return op, self._made_of_data(op)
         schema = op._schema
+        if full == "aten::nonzero.out":
+            return op, self._sized_into(op, name)
         if schema.is_mutable:
             return op, self._writing(op, name)
         if any(one.alias_info is not None for one in schema.returns):
@@ -284,8 +310,11 @@ class Values(Known):
         """An operator whose result's size depends on values: the real one finds
         nothing, and the result that it should have had is allocated after it."""
         real = self._real(op)
+        make = self._making(op)
 
         def kernel(keys, tensor, *args, **kwargs):
+            if kwargs.get("output_size") is not None:  # the program knows it
+                return make(keys, tensor, *args, **kwargs)
             self._blank(1)
             try:
                 made = real(keys, (tensor, *args), kwargs)
@@ -303,11 +332,28 @@ class Values(Known):
 
         return kernel
 
-    def _found(self, name, *args, **kwargs):
+    def _found(self, name, tensor, *args, **kwargs):
         """The result for unknown values: every element."""
-        self.go_by({assumptions.ALL_COUNT})
-        find = assumptions.ALL_CHOSEN.get(name, _positions)
-        return self.quietly(find, *args, **kwargs)
+        if not is_known(tensor):
+            self.go_by({assumptions.of_size(name)})
+        return self.quietly(_FOUND[name], tensor, *args, **kwargs)
+
+    def _sized_into(self, op, name):
+        """The same with out=."""
+        find = self._sized(op.overloadpacket.default, name)
+
+        def kernel(keys, tensor, *, out):
+            found = find(keys, tensor)
+            shape, assumed = found.shape, assumed_of(found)
+            host = host_of(found) if is_known(found) else None
+            del found
+            self.quietly(out.resize_, shape)
+            self.forget(out)
+            if host is not None and self.follows(out) and covers(out):
+                self.quietly(keep, out, host, assumed)
+            return out
+
+        return kernel
 
     def _sized_as(self, made, host, assumed):
         def make(one, values):

@@ -29,11 +29,6 @@ struct candidates {
     size_t capacity;
 };
 
-static larder_result migration_out_of_memory(void)
-{
-    return larder__fail_plain(LARDER_ERR_OUT_OF_MEMORY);
-}
-
 static size_t pages_of(const struct candidate *c)
 {
     return c->handle.end - c->handle.begin;
@@ -210,7 +205,9 @@ static larder_result carry_all(struct allocator *a,
 
     larder__assert(is_allowed(a) && all->count > 0);
     if (r != LARDER_OK)
-        return r == LARDER_ERR_CAPTURING ? migration_out_of_memory() : r;
+        return r == LARDER_ERR_CAPTURING
+                   ? larder__fail_plain(LARDER_ERR_OUT_OF_MEMORY)
+                   : r;
     larder__handles_drop(a, a->larder->loose.pages); /* for the copies */
     for (size_t i = 0; i < all->count && r == LARDER_OK; i++)
         r = larder__carry(a, all->list[i].segment, all->list[i].handle);
@@ -228,7 +225,7 @@ static larder_result carry_guarded(struct allocator *a,
     if (is_promised(a))
         return carry_all(a, all);
     if (guard.hold(guard.ctx) != LARDER_OK)
-        return migration_out_of_memory();
+        return larder__fail_plain(LARDER_ERR_OUT_OF_MEMORY);
     r = carry_all(a, all);
     guard.release(guard.ctx);
     return r;
@@ -242,15 +239,13 @@ larder_result larder__migrate(struct allocator *a, const struct request *q)
     larder_result r;
 
     larder__assert(allocator_is_locked(a) && q->block == NULL);
-    if (!is_allowed(a))
-        return migration_out_of_memory();
-    lacking = pages_lacking(a, q, &except);
-    if (lacking == 0)
-        return migration_out_of_memory();
+    if (!is_allowed(a) || (lacking = pages_lacking(a, q, &except)) == 0)
+        return larder__fail_plain(LARDER_ERR_OUT_OF_MEMORY);
     r = migration_find(a, &except, &all);
     if (r == LARDER_OK)
-        r = migration_choose(&all, lacking) ? carry_guarded(a, &all)
-                                            : migration_out_of_memory();
+        r = migration_choose(&all, lacking)
+                ? carry_guarded(a, &all)
+                : larder__fail_plain(LARDER_ERR_OUT_OF_MEMORY);
     larder__host_free(all.list);
     return r;
 }

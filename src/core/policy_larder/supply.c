@@ -13,11 +13,6 @@
 #include "core/segments/segment_size.h"
 #include "core/state/held.h"
 
-static larder_result supply_out_of_memory(void)
-{
-    return larder__fail_plain(LARDER_ERR_OUT_OF_MEMORY);
-}
-
 /* ---- the pages to map ------------------------------------------------------ */
 
 /* A request placed in a gap: the pages it touches, and perhaps more. */
@@ -129,7 +124,7 @@ static larder_result supply_grow(struct allocator *a, struct request *q,
     larder_result r;
 
     if (!may_grow(a, gap))
-        return supply_out_of_memory();
+        return larder__fail_plain(LARDER_ERR_OUT_OF_MEMORY);
     if (gap->missing < room) {
         struct target more = with_ahead(a, &t, gap->missing);
 
@@ -265,7 +260,7 @@ static larder_result move_somewhere(struct allocator *a, struct request *q,
         if (plan_target(a, &t))
             return move_chosen(a, q, &t, gaps[i].addr);
     }
-    return supply_out_of_memory();
+    return larder__fail_plain(LARDER_ERR_OUT_OF_MEMORY);
 }
 
 static larder_result find_gaps(struct allocator *a, const struct request *q,
@@ -297,7 +292,7 @@ static larder_result supply_move(struct allocator *a, struct request *q,
             return r;
         r = find_gaps(a, q, gaps, &count);
     } while (r == LARDER_OK && a->larder->refused_at < known);
-    return r == LARDER_OK ? supply_out_of_memory() : r;
+    return r == LARDER_OK ? larder__fail_plain(LARDER_ERR_OUT_OF_MEMORY) : r;
 }
 
 /* Whether to move pages before reserving more. */
@@ -361,7 +356,7 @@ static larder_result supply_eagerly(struct allocator *a, struct request *q,
 static larder_result supply_in_order(struct allocator *a, struct request *q,
                                      struct gap gaps[GAPS_MAX], size_t count)
 {
-    larder_result r = supply_out_of_memory();
+    larder_result r = larder__fail_plain(LARDER_ERR_OUT_OF_MEMORY);
 
     if (may_grow(a, &gaps[0])) {
         r = supply_grow(a, q, &gaps[0]);

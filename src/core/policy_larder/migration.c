@@ -39,12 +39,8 @@ static size_t pages_of(const struct candidate *c)
 /* Pages that are available without moving live ones. */
 static size_t pages_available(struct allocator *a, struct spot_except except)
 {
-    size_t pages;
+    size_t pages = larder__spots_unused(a, except) + larder__handles_room(a);
 
-    larder__spots_find(a);
-    larder__spots_except(a, except);
-    pages = a->larder->loose.pages + larder__handles_room(a) +
-            larder__spots_pages(&a->larder->spots);
     return pages - bits_lesser(pages, larder__handles_excess(a));
 }
 

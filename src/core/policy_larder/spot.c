@@ -186,6 +186,13 @@ size_t larder__spots_pages(const struct spots *spots)
     return pages;
 }
 
+size_t larder__spots_unused(struct allocator *a, struct spot_except except)
+{
+    larder__spots_find(a);
+    larder__spots_except(a, except);
+    return a->larder->loose.pages + larder__spots_pages(&a->larder->spots);
+}
+
 /* What is not available stays so until larder__spots_except(). */
 static bool spot_is_available(const struct spots *spots, const struct spot *s)
 {

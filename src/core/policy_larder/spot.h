@@ -36,6 +36,10 @@ void larder__spots_except(struct allocator *a, struct spot_except except);
 /* The pages of all spots that are not excepted. */
 size_t larder__spots_pages(const struct spots *spots);
 
+/* Find the spots, except these pages, and count them with the loose ones: what
+ * can be mapped elsewhere without creating any. */
+size_t larder__spots_unused(struct allocator *a, struct spot_except except);
+
 /* Unmap the chosen spots, one call for each run; their handles become loose.
  * Waits for the streams of their heaps first.  Stops at the first failure.  The
  * list is invalid afterwards. */

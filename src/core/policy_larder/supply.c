@@ -201,10 +201,10 @@ static bool plan_target(struct allocator *a, const struct target *t)
     return true;
 }
 
-/* Do not move pages out of the target itself. */
-static void except_target(struct allocator *a, const struct target *t)
+/* Pages do not move out of the target itself. */
+static struct spot_except except_of(const struct target *t)
 {
-    larder__spots_except(a, (struct spot_except){t->segment, t->span});
+    return (struct spot_except){t->segment, t->span};
 }
 
 static bool is_in_use(const struct block *b)
@@ -256,7 +256,7 @@ static larder_result move_somewhere(struct allocator *a, struct request *q,
     for (size_t i = 0; i < count; i++) {
         struct target t = target_of(q, &gaps[i]);
 
-        except_target(a, &t);
+        larder__spots_except(a, except_of(&t));
         if (plan_target(a, &t))
             return move_chosen(a, q, &t, gaps[i].addr);
     }
@@ -306,17 +306,6 @@ static bool move_is_first(const struct allocator *a, const struct gap *gap)
            held_passes_threshold(a, after);
 }
 
-/* Pages that need not be created to fill the target. */
-static size_t pages_to_move(struct allocator *a, const struct target *t)
-{
-    if (!may_move(a))
-        return a->larder->loose.pages;
-    larder__spots_find(a);
-    larder__spots_add_loose(a);
-    except_target(a, t);
-    return larder__spots_pages(&a->larder->spots);
-}
-
 /* Whether a limit, not the device, is what refused the request: all pages that
  * can move, and all that the limit leaves, are too few. */
 static bool is_over_limit(struct allocator *a, const struct request *q)
@@ -334,7 +323,8 @@ static bool is_over_limit(struct allocator *a, const struct request *q)
     if (held_allows(a, pages_bytes(missing)))
         return false;
     t = target_of(q, &gaps[0]);
-    found = pages_to_move(a, &t);
+    found = may_move(a) ? larder__spots_unused(a, except_of(&t))
+                        : a->larder->loose.pages;
     return found < missing && !held_allows(a, pages_bytes(missing - found));
 }
 

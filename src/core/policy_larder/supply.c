@@ -145,14 +145,15 @@ static bool may_move(const struct allocator *a)
 /* What a plan to move pages may use. */
 struct plan {
     struct spots *spots;
-    size_t room;   /* pages that can be created */
-    size_t excess; /* pages to be released before any can be */
+    size_t room;         /* pages that can be created */
+    size_t excess;       /* pages to be released before any can be */
+    uint64_t refused_at; /* as far as is known (own.h) */
 };
 
 static struct plan plan_begin(struct allocator *a)
 {
     return (struct plan){&a->larder->spots, larder__handles_room(a),
-                         larder__handles_excess(a)};
+                         larder__handles_excess(a), a->larder->refused_at};
 }
 
 /* The handle will be released, to be created anew in part. */
@@ -165,8 +166,9 @@ static void plan_release(struct plan *p, size_t pages)
 }
 
 /* Choose spots that fill a run of missing pages, in the order that
- * larder__fill() uses them: spots that fit whole, then new pages, then what
- * released larger spots leave.  False: there are too few. */
+ * larder__fill() uses them, as plan_was_kept() checks: spots that fit whole, then
+ * new pages, then what released larger spots leave.  False: there are too
+ * few. */
 static bool plan_gap(struct plan *p, size_t pages)
 {
     while (pages > 0) {
@@ -189,16 +191,28 @@ static bool plan_gap(struct plan *p, size_t pages)
     return true;
 }
 
-static bool plan_target(struct allocator *a, const struct target *t)
+static bool plan_target(struct allocator *a, const struct target *t,
+                        struct plan *p)
 {
-    struct plan p = plan_begin(a);
     struct page_span run = {.end = t->span.begin};
 
+    *p = plan_begin(a);
     while (page_next_missing(t->segment, t->span.end, &run)) {
-        if (!plan_gap(&p, run.end - run.begin))
+        if (!plan_gap(p, run.end - run.begin))
             return false;
     }
     return true;
+}
+
+/* Whether larder__fill() created and released what the plan says.  It cannot
+ * where the device refuses; nor does the plan know that pages lent by regions
+ * count for the limit of the cache. */
+static bool plan_was_kept(const struct allocator *a, const struct plan *p)
+{
+    return a->larder->refused_at != p->refused_at ||
+           account_drawer(&a->account)->limit_bytes != 0 ||
+           (larder__handles_room(a) == p->room &&
+            larder__handles_excess(a) == p->excess);
 }
 
 /* Pages do not move out of the target itself. */
@@ -233,7 +247,8 @@ static struct block *block_after(struct allocator *a, const struct target *t,
 
 /* Carry out the plan; from here on only the device can fail. */
 static larder_result move_chosen(struct allocator *a, struct request *q,
-                                 struct target *t, larder_addr addr)
+                                 struct target *t, larder_addr addr,
+                                 const struct plan *p)
 {
     uint32_t anchor = anchor_of(a, t);
     larder_result r;
@@ -243,7 +258,9 @@ static larder_result move_chosen(struct allocator *a, struct request *q,
     if (r != LARDER_OK)
         return r;
     t->block = block_after(a, t, anchor, addr);
-    return fill_target(a, q, t, true);
+    r = fill_target(a, q, t, true);
+    larder__assert(r != LARDER_OK || plan_was_kept(a, p));
+    return r;
 }
 
 /* ---- choosing the step ----------------------------------------------------- */
@@ -255,10 +272,11 @@ static larder_result move_somewhere(struct allocator *a, struct request *q,
     larder__spots_add_loose(a);
     for (size_t i = 0; i < count; i++) {
         struct target t = target_of(q, &gaps[i]);
+        struct plan p;
 
         larder__spots_except(a, except_of(&t));
-        if (plan_target(a, &t))
-            return move_chosen(a, q, &t, gaps[i].addr);
+        if (plan_target(a, &t, &p))
+            return move_chosen(a, q, &t, gaps[i].addr, &p);
     }
     return larder__fail_plain(LARDER_ERR_OUT_OF_MEMORY);
 }

@@ -55,7 +55,8 @@ typedef struct larder_account_line {
                                  call */
     uint64_t held_bytes;      /* of the device (PINNED: of the host) */
     uint64_t used_bytes;      /* of these: allocated, committed, or waiting for
-                                 a recorded stream */
+                                 a recorded stream; all that a paused owner
+                                 holds, after a failure */
     uint64_t asleep_bytes;    /* released by larder_pause(): larder_resume()
                                  needs as much */
     uint64_t minimum_bytes;   /* kept for the owner; 0: none */

@@ -157,9 +157,45 @@ static void what_is_free_in_a_piece_is_for_segments_alone(void **state)
     assert_ok(larder_device_close(rig.dev));
 }
 
+/* Unmapping fails half way, and so does mapping again. */
+static void what_a_failed_pause_leaves_is_promised_to_nobody(void **state)
+{
+    static const struct want want[] = {
+        {LARDER_OWNER_CACHE, NULL, 0, 0, 0, 0, 0, 0, 112},
+        {LARDER_OWNER_REGION, "tables", 0, 16, 16, 0, 0, 0, 112},
+    };
+    struct rig rig = rig_up_policy("sim:128MiB,context=0", LARDER_POLICY_LARDER,
+                                   "handle_mib:2");
+    larder_region *tables = region_of(&rig, "tables", MIB(8));
+    struct account_lines t;
+    larder_addr rest;
+    larder_addr more;
+
+    (void)state;
+    assert_ok(larder_region_commit(tables, MIB(16), MIB(8)));
+    assert_ok(larder_device_fail(rig.dev, LARDER_CALL_unmap, 2, 1,
+                                 LARDER_ERR_DEVICE));
+    assert_ok(
+        larder_device_fail(rig.dev, LARDER_CALL_map, 1, 1, LARDER_ERR_DEVICE));
+    assert_result(LARDER_ERR_DEVICE,
+                  larder_region_pause(tables, LARDER_PAUSE_DROP));
+    t = account_of(rig.a);
+    for (int i = 0; i < 2; i++)
+        assert_line(&t, i, &want[i]);
+    rest = rig_alloc(&rig, MIB(112));
+    assert_result(LARDER_ERR_OUT_OF_MEMORY,
+                  larder_alloc(rig.a, MIB(2), 0, &more));
+    rig_free(&rig, rest);
+    assert_ok(larder_region_resume(tables));
+    assert_ok(larder_region_destroy(tables));
+    assert_ok(larder_destroy(rig.a));
+    assert_ok(larder_device_close(rig.dev));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_a_failed_pause_leaves_is_promised_to_nobody),
         cmocka_unit_test(what_is_free_in_a_piece_is_for_segments_alone),
         cmocka_unit_test(every_figure_is_what_its_owner_has),
     };

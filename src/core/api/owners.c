@@ -58,8 +58,8 @@ static uint64_t used_of(struct allocator *a, const struct segment *s)
     return bytes;
 }
 
-/* The same of the private pool, whether it is paused or not. */
-static uint64_t used_by(struct allocator *a, const struct private_pool *p)
+/* The same of the private pool; while it is paused, of memory or not. */
+static uint64_t active_in(struct allocator *a, const struct private_pool *p)
 {
     uint64_t bytes = 0;
 
@@ -69,6 +69,13 @@ static uint64_t used_by(struct allocator *a, const struct private_pool *p)
          s = segment_from(p, s->next))
         bytes += used_of(a, s);
     return bytes;
+}
+
+/* What a paused pool still holds, after a step that the device refused, waits for
+ * it to resume: no other owner can have it. */
+static uint64_t used_by(struct allocator *a, const struct private_pool *p)
+{
+    return p->is_paused ? p->holding.held_bytes : active_in(a, p);
 }
 
 static uint64_t unused_in_pieces(struct allocator *a)
@@ -127,7 +134,7 @@ static void report_private(struct account_report *t,
         line.pool = (larder_pool_id){0};
     }
     t->kept_on_host += kept_bytes(&p->kept);
-    line.used_bytes = p->is_paused ? 0 : used_by(t->a, p);
+    line.used_bytes = used_by(t->a, p);
     report_owner(t, &p->holding, line);
 }
 
@@ -192,11 +199,11 @@ static larder_result report_all(struct allocator *a, struct account_report *t)
     t->unused_in_pieces = unused_in_pieces(a);
     for (const struct private_pool *p = a->privates.first; p != NULL;
          p = p->next) {
-        uint64_t of_pool = used_by(a, p);
+        uint64_t active = active_in(a, p);
 
-        larder__assert(of_pool <= used); /* all sums are of one moment */
-        used -= of_pool;
-        t->used -= p->is_paused ? of_pool : 0;
+        larder__assert(active <= used); /* all sums are of one moment */
+        used -= active;
+        t->used += used_by(a, p) - active;
     }
     report_owner(
         t, &a->account.cache,

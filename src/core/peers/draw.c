@@ -7,13 +7,13 @@
 #include "core/peers/company.h"
 #include "core/peers/peers.h"
 
-enum { SMALL_BYTES = 1 << 20, WHOLE_BYTES = 2 << 20 };
+enum { SMALL_BYTES = 1 << 20 };
 
 /* The memory that the device uses: multiples of 2 MiB, except for small
  * allocations. */
 static uint64_t weight_of(uint64_t bytes)
 {
-    return bytes < SMALL_BYTES ? bytes : bits_up(bytes, WHOLE_BYTES);
+    return bytes < SMALL_BYTES ? bytes : bits_up(bytes, PAGE_BYTES);
 }
 
 static larder_result draw_refuse(struct allocator *a,

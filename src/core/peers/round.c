@@ -8,12 +8,7 @@
 #include "core/state/held.h"
 #include "core/state/paged.h"
 
-enum {
-    NS_PER_MS = 1000000,
-    NAP_MIN_NS = 20000,
-    NAP_MAX_NS = 1000000,
-    ASK_MIN = 2 << 20 /* granularity of a device's memory */
-};
+enum { NS_PER_MS = 1000000, NAP_MIN_NS = 20000, NAP_MAX_NS = 1000000 };
 
 /* ---- one round ---------------------------------------------------------- */
 
@@ -104,7 +99,7 @@ bool larder__peers_search_again(struct peers *p, struct peers_search *s,
     if (!is_in_time(s) ||
         (s->was_in_vain && lacking > larder__ledger_cached(p->ledger)))
         return false;
-    s->was_in_vain = !ask_others(p, lacking == 0 ? ASK_MIN : lacking,
+    s->was_in_vain = !ask_others(p, lacking == 0 ? PAGE_BYTES : lacking,
                                  s->patience_ms, s->until_ns);
     s->moves = moves_now(p->ledger);
     if (s->was_in_vain && s->moves != before)

@@ -28,8 +28,6 @@
 #include "core/policy_larder/own.h"
 #include "core/segments/page_span.h"
 
-enum { PAGE_BYTES = 2 << 20 };
-
 /* As span_touched() and span_within(), but by addresses; the constant spares
  * divisions. */
 static inline struct page_span pages_touched(const struct segment *s,

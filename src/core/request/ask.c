@@ -3,8 +3,6 @@
 #include "core/peers/peers.h"
 #include "core/request/request.h"
 
-enum { WHOLE_BYTES = 2 << 20 /* granularity of a device's memory */ };
-
 /* Whether memory released by other processes cannot help. */
 static bool is_hopeless(const struct allocator *a, const struct request *q)
 {
@@ -15,7 +13,7 @@ static bool is_hopeless(const struct allocator *a, const struct request *q)
 /* The device memory that would be enough for the request. */
 static uint64_t need_of(const struct allocator *a, const struct request *q)
 {
-    uint64_t need = bits_up(q->size, WHOLE_BYTES);
+    uint64_t need = bits_up(q->size, PAGE_BYTES);
 
     return !a->is_paged && q->segment_bytes > need ? q->segment_bytes : need;
 }

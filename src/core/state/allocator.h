@@ -46,6 +46,9 @@ enum {
     ROUND_SEGMENT_BYTES = 2 << 20
 };
 
+/* The granularity of a device's memory, and the pages of the policy larder. */
+enum { PAGE_BYTES = 2 << 20 };
+
 struct allocator;
 struct shard;
 struct history;

@@ -4,7 +4,7 @@
  *   S1  the statistics' current values equal the sums over all blocks;
  *   S2  held_bytes equals the sum over segments and pieces;
  *   A1 and A2 are in state/holding.h;
- *   G1 to G5 are in policy_larder/pages.h;
+ *   G1 to G4 are in policy_larder/pages.h;
  *   P1  an expandable segment has handles for exactly its mapped pages;
  *   L1 and L2 are in segments/order.h;
  *   N1 to N4 are in state/pool_index.h;

@@ -160,7 +160,6 @@ static void carry_finish(struct allocator *a)
 {
     struct carry *c = &a->larder->carry;
 
-    c->segment = NULL;
     a->has_withheld = false;
     c->made = c->mapped = 0;
     if (c->is_in_flight)
@@ -192,7 +191,7 @@ static larder_result go_back(struct allocator *a)
     return LARDER_OK;
 }
 
-/* Take the addresses out of use until undoing the move succeeds.  Callers take
+/* The addresses stay out of use until undoing the move succeeds.  Callers take
  * OUT_OF_MEMORY as leave to try other steps and would lose this error, so it
  * becomes ERR_DEVICE. */
 static larder_result withhold(struct allocator *a, larder_result r)
@@ -201,7 +200,6 @@ static larder_result withhold(struct allocator *a, larder_result r)
     char words[LARDER_FAIL_MAX - 256];
 
     larder__copy_error(words, sizeof words);
-    a->has_withheld = true;
     larder__set_error("%s; undoing a move of memory failed: the %llu bytes at "
                       "0x%llx, whose contents are kept, cannot be used until a "
                       "later request maps them again",
@@ -214,7 +212,7 @@ larder_result larder__carry_back(struct allocator *a)
 {
     larder_result r;
 
-    if (a->larder->carry.segment == NULL)
+    if (!a->has_withheld)
         return LARDER_OK;
     r = go_back(a);
     return r == LARDER_OK ? r : withhold(a, r);
@@ -262,12 +260,13 @@ static void carry_begin(struct allocator *a, struct segment *s,
 {
     struct carry *c = &a->larder->carry;
 
-    larder__assert(c->segment == NULL);
+    larder__assert(!a->has_withheld);
     larder__assert(used > 0 && used < handle.end - handle.begin);
     larder__assert(s->pages[handle.begin] != 0);
     larder__assert(s->pages[handle.end - 1] == s->pages[handle.begin]);
     c->is_in_flight = false;
     carry_finish(a);
+    a->has_withheld = true;
     c->segment = s;
     c->begin = handle.begin;
     c->end = handle.end;
@@ -337,7 +336,8 @@ void larder__carry_leave(struct allocator *a, struct segment *s)
     struct carry *c = &a->larder->carry;
     struct page_span handle = {c->begin, c->end};
 
-    if (c->segment != s || larder__carry_back(a) == LARDER_OK)
+    if (!a->has_withheld || c->segment != s ||
+        larder__carry_back(a) == LARDER_OK)
         return;
     carry_release_all(a);
     for (size_t i = handle.begin; i < handle.end; i++)

@@ -62,7 +62,7 @@ larder_result larder__carry_new_create(struct allocator *a)
     struct carry *c = &a->larder->carry;
     larder_result r = LARDER_OK;
 
-    larder__assert(c->segment != NULL && c->made <= c->count);
+    larder__assert(a->has_withheld && c->made <= c->count);
     while (r == LARDER_OK && c->made < c->count) {
         r = larder__draw_handle(a, run_bytes(c, c->made),
                                 &c->runs[c->made].handle);

@@ -63,11 +63,11 @@ struct carry_run {
     uint64_t handle; /* the new handle */
 };
 
-/* The move in progress: the used pages of one handle are copied to new handles
- * (carry.h). */
+/* The move in progress, if allocator.has_withheld: the used pages of one handle
+ * are copied to new handles (carry.h). */
 struct carry {
-    struct segment *segment; /* NULL: no move is in progress */
-    size_t begin;            /* range of the handle, in pages of the segment */
+    struct segment *segment;
+    size_t begin; /* range of the handle, in pages of the segment */
     size_t end;
     uint64_t handle; /* 0: it was released, and `host` has the contents */
     bool is_mapped;

@@ -245,10 +245,6 @@ larder_result larder__paged_check(const struct allocator *a,
         return larder__fail(LARDER_ERR_CORRUPT,
                             "rule B7 is broken: pages can be moved in heaps "
                             "that are not stocked");
-    if (a->has_withheld != (a->larder->carry.segment != NULL))
-        return larder__fail(LARDER_ERR_CORRUPT,
-                            "rule G5 is broken: a failed move left pages "
-                            "unmapped that are not withheld");
     if (pages != loose->pages)
         return larder__fail(LARDER_ERR_CORRUPT,
                             "rule G4 is broken: %zu loose pages, counted %zu",

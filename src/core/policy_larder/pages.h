@@ -15,9 +15,10 @@
  *       unmapped block has no mapped page and begins and ends at page borders;
  *   G2  the page counts of segments and heaps match segment.pages;
  *   G3  mapped and loose pages together are all pages held;
- *   G4  the count of loose pages is the sum over the loose handles;
- *   G5  pages of rule G1 that a failed move left unmapped are withheld: no
- *       request gets free memory there (carry.h).
+ *   G4  the count of loose pages is the sum over the loose handles.
+ *
+ * Pages of rule G1 that a failed move left unmapped are withheld: no request gets
+ * free memory there (carry.h).
  *
  * A handle whose pages lie in one free block moves by being unmapped there and
  * mapped where it is needed.  In between it is loose, and it stays loose if

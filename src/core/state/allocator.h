@@ -409,8 +409,8 @@ struct allocator {
     uint64_t quiet_points; /* begun and not ended (migrate.h) */
     struct guard guard;    /* the same */
     struct larder *larder; /* empty under another policy */
-    /* A failed move left addresses without pages, which no request may get
-     * (carry.h). */
+    /* A move is in progress, or failed and left addresses without pages, which no
+     * request may get (carry.h). */
     bool has_withheld;
 
     struct trim trim;

@@ -193,27 +193,25 @@ bool larder__paged_has_movable(const struct heap *heap)
     return b != NULL;
 }
 
-uint64_t larder__paged_movable_bytes(const struct allocator *a)
+/* Of the stocked heaps, or of all. */
+static uint64_t movable_bytes(const struct allocator *a, bool of_all)
 {
     size_t pages = 0;
 
     for (int kind = 0; kind < POOL_KINDS; kind++) {
-        for (uint32_t i = 0; i < a->pools[kind].stocked_count; i++)
-            pages += movable_pages_of(a->pools[kind].stocked[i]);
+        const struct pool *pool = &a->pools[kind];
+        struct heap *const *heaps = of_all ? pool->heaps : pool->stocked;
+        uint32_t count = of_all ? pool->heap_count : pool->stocked_count;
+
+        for (uint32_t i = 0; i < count; i++)
+            pages += movable_pages_of(heaps[i]);
     }
     return pages_bytes(pages);
 }
 
-/* The same over all heaps, to verify rule B7. */
-static uint64_t movable_bytes_of_all(const struct allocator *a)
+uint64_t larder__paged_movable_bytes(const struct allocator *a)
 {
-    size_t pages = 0;
-
-    for (int kind = 0; kind < POOL_KINDS; kind++) {
-        for (uint32_t i = 0; i < a->pools[kind].heap_count; i++)
-            pages += movable_pages_of(a->pools[kind].heaps[i]);
-    }
-    return pages_bytes(pages);
+    return movable_bytes(a, false);
 }
 
 uint64_t larder__paged_loose_bytes(const struct allocator *a)
@@ -241,7 +239,7 @@ larder_result larder__paged_check(const struct allocator *a,
 
     for (size_t i = 0; i < loose->handles; i++)
         pages += loose->list[i].pages;
-    if (larder__paged_movable_bytes(a) != movable_bytes_of_all(a))
+    if (movable_bytes(a, false) != movable_bytes(a, true))
         return larder__fail(LARDER_ERR_CORRUPT,
                             "rule B7 is broken: pages can be moved in heaps "
                             "that are not stocked");

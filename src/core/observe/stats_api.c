@@ -1,5 +1,6 @@
 /* stats_api.c - the public calls that read and reset statistics, and those that
  * register callbacks. */
+#include <stddef.h>
 #include <string.h>
 
 #include "base/fail.h"
@@ -107,8 +108,8 @@ static larder_result callbacks_add(struct callbacks *c, void (*fn)(void),
     return LARDER_OK;
 }
 
-larder_result larder_add_reclaim(larder_allocator *handle,
-                                 larder_reclaim_fn *fn, void *ctx)
+static larder_result callback_add(larder_allocator *handle, size_t list,
+                                  void (*fn)(void), void *ctx)
 {
     struct allocator *a;
     larder_result r;
@@ -118,23 +119,21 @@ larder_result larder_add_reclaim(larder_allocator *handle,
     r = larder__handle_lock(handle, &a);
     if (r != LARDER_OK)
         return r;
-    r = callbacks_add(&a->reclaims, (void (*)(void))fn, ctx);
+    r = callbacks_add((struct callbacks *)((char *)a + list), fn, ctx);
     larder__handle_unlock(a);
     return r;
+}
+
+larder_result larder_add_reclaim(larder_allocator *handle,
+                                 larder_reclaim_fn *fn, void *ctx)
+{
+    return callback_add(handle, offsetof(struct allocator, reclaims),
+                        (void (*)(void))fn, ctx);
 }
 
 larder_result larder_add_oom_observer(larder_allocator *handle,
                                       larder_oom_fn *fn, void *ctx)
 {
-    struct allocator *a;
-    larder_result r;
-
-    if (fn == NULL)
-        return larder__fail_plain(LARDER_ERR_INVALID);
-    r = larder__handle_lock(handle, &a);
-    if (r != LARDER_OK)
-        return r;
-    r = callbacks_add(&a->oom_observers, (void (*)(void))fn, ctx);
-    larder__handle_unlock(a);
-    return r;
+    return callback_add(handle, offsetof(struct allocator, oom_observers),
+                        (void (*)(void))fn, ctx);
 }

@@ -127,9 +127,7 @@ larder_result larder_checkpoint_take(larder_allocator *handle,
     r = larder__handle_lock_for(handle, &a, __builtin_return_address(0));
     if (r != LARDER_OK)
         return r;
-    r = checkpoint_take(a, id, out);
-    larder__handle_unlock(a);
-    return r;
+    return larder__handle_end(a, checkpoint_take(a, id, out));
 }
 
 void larder_checkpoint_destroy(larder_checkpoint *cp)

@@ -173,9 +173,7 @@ larder_result larder_configure(larder_allocator *handle, const char *conf)
     r = larder__handle_lock(handle, &a);
     if (r != LARDER_OK)
         return r;
-    r = configure_whole(a, conf);
-    larder__handle_unlock(a);
-    return r;
+    return larder__handle_end(a, configure_whole(a, conf));
 }
 
 larder_result larder_set_memory_fraction(larder_allocator *handle,

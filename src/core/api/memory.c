@@ -411,9 +411,7 @@ larder_result larder_reserve(larder_allocator *handle, uint64_t bytes)
 
     if (r != LARDER_OK)
         return r;
-    r = larder__piece_take(a, bytes);
-    larder__handle_unlock(a);
-    return r;
+    return larder__handle_end(a, larder__piece_take(a, bytes));
 }
 
 /* The largest free block in a list. */

@@ -233,9 +233,7 @@ larder_result larder_account(larder_allocator *handle, larder_account_fn *fn,
     if (r != LARDER_OK)
         return r;
     t.a = a;
-    r = report_all(a, &t);
-    larder__handle_unlock(a);
-    return r;
+    return larder__handle_end(a, report_all(a, &t));
 }
 
 /* ---- minimums and limits --------------------------------------------------- */
@@ -248,9 +246,8 @@ larder_result larder_cache_set_minimum(larder_allocator *handle, uint64_t bytes)
 
     if (r != LARDER_OK)
         return r;
-    r = larder__minimum_set(a, &a->account.cache, bytes);
-    larder__handle_unlock(a);
-    return r;
+    return larder__handle_end(a,
+                              larder__minimum_set(a, &a->account.cache, bytes));
 }
 
 /* A pool without users does not grow, and may be destroyed when cached memory

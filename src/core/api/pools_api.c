@@ -35,9 +35,7 @@ larder_result larder_pool_end(larder_allocator *handle, larder_pool_id id)
 
     if (r != LARDER_OK)
         return r;
-    r = larder__private_end(a, id);
-    larder__handle_unlock(a);
-    return r;
+    return larder__handle_end(a, larder__private_end(a, id));
 }
 
 larder_result larder_pool_release(larder_allocator *handle, larder_pool_id id)
@@ -47,9 +45,7 @@ larder_result larder_pool_release(larder_allocator *handle, larder_pool_id id)
 
     if (r != LARDER_OK)
         return r;
-    r = larder__private_release(a, id);
-    larder__handle_unlock(a);
-    return r;
+    return larder__handle_end(a, larder__private_release(a, id));
 }
 
 static larder_result set_flag(larder_allocator *handle, larder_pool_id id,
@@ -90,9 +86,7 @@ larder_result larder_pool_lend(larder_allocator *handle, larder_pool_id id,
 
     if (r != LARDER_OK)
         return r;
-    r = larder__pool_lend(a, p, stream);
-    larder__handle_unlock(a);
-    return r;
+    return larder__handle_end(a, larder__pool_lend(a, p, stream));
 }
 
 larder_result larder_pool_recall(larder_allocator *handle, larder_pool_id id)
@@ -104,9 +98,7 @@ larder_result larder_pool_recall(larder_allocator *handle, larder_pool_id id)
 
     if (r != LARDER_OK)
         return r;
-    r = larder__pool_recall(a, p);
-    larder__handle_unlock(a);
-    return r;
+    return larder__handle_end(a, larder__pool_recall(a, p));
 }
 
 larder_result larder_capture_begin(larder_allocator *handle)

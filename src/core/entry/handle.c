@@ -144,3 +144,9 @@ void larder__handle_unlock(struct allocator *a)
     allocator_unlock(a);
     larder__handle_leave(handle);
 }
+
+larder_result larder__handle_end(struct allocator *a, larder_result r)
+{
+    larder__handle_unlock(a);
+    return r;
+}

@@ -69,6 +69,9 @@ larder_result larder__handle_lock_for(larder_allocator *handle,
                                       const void *caller);
 void larder__handle_unlock(struct allocator *a);
 
+/* End both and return r, the call's result. */
+larder_result larder__handle_end(struct allocator *a, larder_result r);
+
 /* Make a handle for a new allocator, watched if its settings say so.  NULL: no
  * host memory. */
 larder_allocator *larder__handle_make(struct allocator *a);

@@ -42,9 +42,7 @@ larder_result larder_history_start(larder_allocator *handle,
     r = larder__handle_lock(handle, &a);
     if (r != LARDER_OK)
         return r;
-    r = larder__history_begin(a, &own);
-    larder__handle_unlock(a);
-    return r;
+    return larder__handle_end(a, larder__history_begin(a, &own));
 }
 
 larder_result larder_history_stop(larder_allocator *handle)
@@ -217,9 +215,8 @@ static larder_result history_api_take(larder_allocator *handle,
 
     if (r != LARDER_OK)
         return r;
-    r = larder__snapshot_take(a, !opt->no_history, out);
-    larder__handle_unlock(a);
-    return r;
+    return larder__handle_end(a,
+                              larder__snapshot_take(a, !opt->no_history, out));
 }
 
 bool larder__snapshot_is_json(const char *path)

@@ -119,9 +119,8 @@ static larder_result callback_add(larder_allocator *handle, size_t list,
     r = larder__handle_lock(handle, &a);
     if (r != LARDER_OK)
         return r;
-    r = callbacks_add((struct callbacks *)((char *)a + list), fn, ctx);
-    larder__handle_unlock(a);
-    return r;
+    return larder__handle_end(
+        a, callbacks_add((struct callbacks *)((char *)a + list), fn, ctx));
 }
 
 larder_result larder_add_reclaim(larder_allocator *handle,

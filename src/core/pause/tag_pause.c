@@ -73,9 +73,7 @@ larder_result larder_pause(larder_allocator *handle, const char *name,
 
     if (r != LARDER_OK)
         return r;
-    r = pause_checked(a, name, mode);
-    larder__handle_unlock(a);
-    return r;
+    return larder__handle_end(a, pause_checked(a, name, mode));
 }
 
 /* ---- resuming ------------------------------------------------------------- */

@@ -375,9 +375,8 @@ larder_result larder_region_set_minimum(larder_region *region, uint64_t bytes)
 
     if (r != LARDER_OK)
         return r;
-    r = larder__minimum_set(a, &region->region->pool->holding, bytes);
-    larder__handle_unlock(a);
-    return r;
+    return larder__handle_end(
+        a, larder__minimum_set(a, &region->region->pool->holding, bytes));
 }
 
 larder_result larder_region_set_limit(larder_region *region, uint64_t bytes)

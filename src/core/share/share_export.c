@@ -129,9 +129,7 @@ larder_result larder_export_open(larder_allocator *handle, larder_addr addr,
     r = larder__handle_lock(handle, &a);
     if (r != LARDER_OK)
         return r;
-    r = export_open(handle, a, addr, out);
-    larder__handle_unlock(a);
-    return r;
+    return larder__handle_end(a, export_open(handle, a, addr, out));
 }
 
 /* ---- sending -------------------------------------------------------------- */

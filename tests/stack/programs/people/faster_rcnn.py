@@ -1,6 +1,6 @@
 """Faster R-CNN of torchvision, from scratch.
 Needs: torchvision.
-Says: at most this is needed, assuming that an unknown mask selects every element"""
+Says: at most this: all elements of an unknown mask count"""
 
 import torch
 import torchvision

@@ -1,6 +1,6 @@
 """A Llama generates greedily and by sampling, with its cache.
 Needs: transformers.
-Says: at most this is needed, assuming that generation runs to its maximum length"""
+Says: at most this: what is generated ends at its length"""
 
 import torch
 from transformers import LlamaConfig, LlamaForCausalLM

@@ -1,5 +1,5 @@
 """A mixture of experts: each word goes to the two best of eight.
-Says: at least this is needed, assuming that experts are selected in turn"""
+Says: at least this: experts are chosen in turn"""
 
 import torch
 

@@ -258,7 +258,7 @@ def _simulate(item, limit):
 
 def _judged(item, report):
     told = dict(report.user_properties)
-    used = f"{_words(told.get(_PEAK, 0))} of a simulated GPU's memory in use"
+    used = f"at most {_words(told.get(_PEAK, 0))} of a simulated GPU's memory"
     crash = getattr(report.longrepr, "reprcrash", None)
     error = crash.message if crash else str(report.longrepr)
     error = (error.splitlines() or ["an error"])[0]
@@ -267,10 +267,10 @@ def _judged(item, report):
         return _skipped(
             item,
             "no GPU; on a simulated one, which computes nothing, it ended with "
-            f"{error}, after using at most {used}",
+            f"{error}, after using {used}",
         )
     if report.when == "call":
-        report.sections.append(("larder", f"at most {used}"))
+        report.sections.append(("larder", f"{used} in use"))
     return report
 
 

@@ -70,7 +70,7 @@ class Advice(Case):
             "checkpointing of blocks (6 Block)",
             "autocast to bfloat16",
             "SGD without momentum instead of AdamW",
-            "AdamW with its state in 8 bits",
+            "AdamW with 8-bit state",
             "batch_size = 2048 to 1024",
         ):
             self.assertIsNotNone(of(advice, words), (words, advice))

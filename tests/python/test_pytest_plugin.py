@@ -183,7 +183,7 @@ class Plugin(RunCase):
         # Neither passed nor failed: the memory is known as far as it went.
         said = " ".join(run.stdout.split())
         self.assertIn("1 skipped", said)
-        self.assertIn("it ended with assert 1 == 2; at most 7.00 MiB", said)
+        self.assertIn("it ended with assert 1 == 2, after using at most 7.00 MiB", said)
         self.assertIn("attention.py:565", said)
         self.assertIn("at most 90.00 MiB of a simulated GPU's memory", said)
 

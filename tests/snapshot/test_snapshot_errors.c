@@ -46,6 +46,8 @@ static void code_is_refused_by_name(void **state)
               "FILE: byte 2: opcode GLOBAL refers to os.system");
     must_fail(BYTES("\x80\x04\x8c\x02os\x8c\x06system\x93."),
               "byte 14: opcode STACK_GLOBAL refers to os.system");
+    must_fail(BYTES("\x80\x04\x8c\x02os\x93."),
+              "byte 6: opcode STACK_GLOBAL refers to ?.?");
     must_fail(BYTES("(ios\nsystem\n."),
               "byte 1: opcode INST refers to os.system");
     must_fail(BYTES("\x80\x02NNR."), "byte 4: opcode REDUCE");
@@ -72,6 +74,10 @@ static void truncation_is_placed(void **state)
     must_fail(BYTES("\x80\x02I12"), "the file ends here");
 }
 
+/* One more than a number may have. */
+#define MANY_DIGITS                                                            \
+    "1234567890123456789012345678901234567890123456789012345678901234"
+
 static void a_damaged_stack_is_an_error(void **state)
 {
     (void)state;
@@ -94,6 +100,8 @@ static void a_damaged_stack_is_an_error(void **state)
     must_fail(BYTES("\x80\x04\x8c\x01\xff."), "not UTF-8");
     must_fail(BYTES("PK\x03\x04"), "zip archive");
     must_fail(BYTES("Ix1\n."), "expected a line with a number");
+    must_fail(BYTES("I\n."), "expected a line with a number");
+    must_fail(BYTES("L" MANY_DIGITS "L\n."), "expected a line with a number");
 }
 
 /* Stacks by number: {"frames": [...], "stacks": [[0]], ... "frames": 0}. */

@@ -131,6 +131,10 @@ static void options_that_make_no_sense_are_refused(void **state)
                    "no_such_key");
     assert_null(a);
 
+    larder_options_init_sized(NULL, sizeof opt);
+    larder_history_options_init_sized(NULL, sizeof(larder_history_options));
+    larder_snapshot_options_init_sized(NULL, sizeof(larder_snapshot_options));
+    larder_region_options_init_sized(NULL, sizeof(larder_region_options));
     larder_options_init_sized(&newer.known, sizeof newer);
     assert_int_equal(newer.unknown, 0);
     newer.known.conf = "";

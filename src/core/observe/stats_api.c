@@ -1,6 +1,5 @@
 /* stats_api.c - the public calls that read and reset statistics, and those that
  * register callbacks. */
-#include <stddef.h>
 #include <string.h>
 
 #include "base/fail.h"
@@ -108,8 +107,11 @@ static larder_result callbacks_add(struct callbacks *c, void (*fn)(void),
     return LARDER_OK;
 }
 
-static larder_result callback_add(larder_allocator *handle, size_t list,
-                                  void (*fn)(void), void *ctx)
+enum callback_kind { RECLAIM, OOM_OBSERVER };
+
+static larder_result callback_add(larder_allocator *handle,
+                                  enum callback_kind kind, void (*fn)(void),
+                                  void *ctx)
 {
     struct allocator *a;
     larder_result r;
@@ -119,20 +121,19 @@ static larder_result callback_add(larder_allocator *handle, size_t list,
     r = larder__handle_lock(handle, &a);
     if (r != LARDER_OK)
         return r;
-    return larder__handle_end(
-        a, callbacks_add((struct callbacks *)((char *)a + list), fn, ctx));
+    r = callbacks_add(kind == RECLAIM ? &a->reclaims : &a->oom_observers, fn,
+                      ctx);
+    return larder__handle_end(a, r);
 }
 
 larder_result larder_add_reclaim(larder_allocator *handle,
                                  larder_reclaim_fn *fn, void *ctx)
 {
-    return callback_add(handle, offsetof(struct allocator, reclaims),
-                        (void (*)(void))fn, ctx);
+    return callback_add(handle, RECLAIM, (void (*)(void))fn, ctx);
 }
 
 larder_result larder_add_oom_observer(larder_allocator *handle,
                                       larder_oom_fn *fn, void *ctx)
 {
-    return callback_add(handle, offsetof(struct allocator, oom_observers),
-                        (void (*)(void))fn, ctx);
+    return callback_add(handle, OOM_OBSERVER, (void (*)(void))fn, ctx);
 }

@@ -2,8 +2,6 @@
  * operands of any dimensions, and the copies it needs. */
 #include "ops/matrix_op.h"
 
-#include <inttypes.h>
-
 /* ---- a batch of matrices times one matrix: a single product -------------- */
 
 /* Not if the batch's matrices are transposed in memory: that product needs no
@@ -50,32 +48,6 @@ static larder_result fold_turned(lab_tensor *one, lab_tensor *many,
 
 /* ---- two batches -------------------------------------------------------- */
 
-static int64_t from_end(const lab_tensor *t, int i)
-{
-    return i < t->ndim - 2 ? t->sizes[t->ndim - 3 - i] : 1;
-}
-
-/* The leading dimensions of both, broadcast; *count of them. */
-static larder_result batch_sizes(const lab_tensor *a, const lab_tensor *b,
-                                 int *count, int64_t sizes[LAB_MAX_DIMS])
-{
-    int max = a->ndim > b->ndim ? a->ndim : b->ndim;
-
-    *count = max - 2;
-    for (int i = 0; i < *count; i++) {
-        int64_t m = from_end(a, i), n = from_end(b, i);
-
-        if (m != n && m != 1 && n != 1) {
-            return lab__invalid("matmul: The size of tensor a (%" PRId64
-                                ") must match the size of tensor b (%" PRId64
-                                ") at non-singleton dimension %d",
-                                m, n, *count - 1 - i);
-        }
-        sizes[*count - 1 - i] = m == 1 ? n : m;
-    }
-    return LARDER_OK;
-}
-
 /* t with these leading dimensions, flattened to one. */
 static larder_result as_batch(lab_tensor *t, int count, const int64_t *sizes,
                               lab_tensor **out)
@@ -97,9 +69,12 @@ static larder_result multiply_batches(lab_tensor *a, lab_tensor *b,
 {
     int64_t sizes[LAB_MAX_DIMS];
     LAB__OWNED lab_tensor *made = NULL, *left = NULL, *right = NULL;
-    int count;
+    int count = 0;
 
-    LAB__TRY(batch_sizes(a, b, &count, sizes));
+    LAB__TRY(
+        lab__broadcast_with("matmul", a->ndim - 2, a->sizes, &count, sizes));
+    LAB__TRY(
+        lab__broadcast_with("matmul", b->ndim - 2, b->sizes, &count, sizes));
     LAB__TRY(as_batch(a, count, sizes, &left));
     LAB__TRY(as_batch(b, count, sizes, &right));
     LAB__TRY(lab__mm(left, right, &made));

@@ -106,7 +106,8 @@ static larder_result places_check(const lab_tensor *t, struct lab__places *p)
         LAB__TRY(lab__nn_check_index("index", index));
         LAB__TRY(lab__check_place("index", t, index));
         LAB__TRY(range_check("index", index, -length, length));
-        LAB__TRY(lab__broadcast_with("index", index, &p->ndim, p->sizes));
+        LAB__TRY(lab__broadcast_with("index", index->ndim, index->sizes,
+                                     &p->ndim, p->sizes));
     }
     return LARDER_OK;
 }
@@ -165,7 +166,8 @@ static larder_result put_check(const lab_tensor *t, const struct lab__places *p,
 
     if (ndim > LAB_MAX_DIMS)
         return lab__invalid("index_put: %d dimensions to write to", ndim);
-    LAB__TRY(lab__broadcast_with("index_put", src, &ndim, sizes));
+    LAB__TRY(
+        lab__broadcast_with("index_put", src->ndim, src->sizes, &ndim, sizes));
     if (ndim == room_ndim &&
         lab__count(ndim, sizes) == lab__count(room_ndim, room))
         return LARDER_OK;

@@ -30,7 +30,8 @@ static larder_result sizes_meet(const struct lab__map_op *op,
 {
     *ndim = 0;
     for (int i = 0; i < op->arity; i++)
-        LAB__TRY(lab__broadcast_with(op->name, operands[i], ndim, sizes));
+        LAB__TRY(lab__broadcast_with(op->name, operands[i]->ndim,
+                                     operands[i]->sizes, ndim, sizes));
     return LARDER_OK;
 }
 

@@ -215,15 +215,16 @@ static int64_t size_from_end(int ndim, const int64_t *sizes, int i)
     return i < ndim ? sizes[ndim - 1 - i] : 1;
 }
 
-larder_result lab__broadcast_with(const char *op, const lab_tensor *t,
-                                  int *ndim, int64_t sizes[LAB_MAX_DIMS])
+larder_result lab__broadcast_with(const char *op, int more_ndim,
+                                  const int64_t *more, int *ndim,
+                                  int64_t sizes[LAB_MAX_DIMS])
 {
-    int dims = *ndim > t->ndim ? *ndim : t->ndim;
+    int dims = *ndim > more_ndim ? *ndim : more_ndim;
     int64_t result[LAB_MAX_DIMS];
 
     for (int i = 0; i < dims; i++) {
         int64_t m = size_from_end(*ndim, sizes, i);
-        int64_t n = size_from_end(t->ndim, t->sizes, i);
+        int64_t n = size_from_end(more_ndim, more, i);
 
         if (m != n && m != 1 && n != 1)
             return lab__invalid("%s: The size of tensor a (%" PRId64
@@ -243,6 +244,6 @@ larder_result lab__broadcast(const char *op, const lab_tensor *a,
                              int64_t sizes[LAB_MAX_DIMS])
 {
     *ndim = 0;
-    LAB__TRY(lab__broadcast_with(op, a, ndim, sizes));
-    return lab__broadcast_with(op, b, ndim, sizes);
+    LAB__TRY(lab__broadcast_with(op, a->ndim, a->sizes, ndim, sizes));
+    return lab__broadcast_with(op, b->ndim, b->sizes, ndim, sizes);
 }

@@ -215,9 +215,10 @@ larder_result lab__check_session(const char *op, const lab *l);
 larder_result lab__check_process(const char *op, const lab_tensor *t);
 /* t must be writable: not expanded, and not the parent's. */
 larder_result lab__check_writable(const char *op, const lab_tensor *t);
-/* Broadcast these sizes (none at first) with t's. */
-larder_result lab__broadcast_with(const char *op, const lab_tensor *t,
-                                  int *ndim, int64_t sizes[LAB_MAX_DIMS]);
+/* Broadcast sizes (none at first) with `more`. */
+larder_result lab__broadcast_with(const char *op, int more_ndim,
+                                  const int64_t *more, int *ndim,
+                                  int64_t sizes[LAB_MAX_DIMS]);
 /* Broadcast sizes of a and b. */
 larder_result lab__broadcast(const char *op, const lab_tensor *a,
                              const lab_tensor *b, int *ndim,

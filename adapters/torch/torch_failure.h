@@ -20,7 +20,8 @@ void larder__torch_failure_unlock(void);
 void larder__torch_forget(void);
 
 /* If `why` is a failure, raise the error last stored on this thread; returns if
- * this process has no C++.  Call it without locks: nothing on the stack is unwound by us. */
+ * this process has no C++.  Call it without locks: nothing on the stack is
+ * unwound by us. */
 void larder__torch_raise(larder_result why);
 
 #endif

@@ -22,8 +22,8 @@ struct number {
     } value;
 };
 
-static const lab_tensor *number_make(struct number *n, lab *l,
-                                     unsigned char kind, double value)
+static const lab_tensor *number_make(struct number *n, lab *l, lab_dtype kind,
+                                     double value)
 {
     lab__element_set(&n->value, kind, 0, value);
     lab__pair_wrap(&n->pair, l, kind, 0, NULL, &n->value);

@@ -50,6 +50,7 @@ void lab__scalar(lab__binary_op op, lab_tensor *out, const lab_tensor *a,
 /* The number comes first: SUB, DIV, POW. */
 void lab__scalar_first(lab__binary_op op, lab_tensor *out, double a,
                        const lab_tensor *b);
+
 /* ---- reductions (reduce.c) ---- */
 
 /* out = scale · the sum of a over the dimensions whose bit is set in dims; out

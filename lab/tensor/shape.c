@@ -111,11 +111,13 @@ bool lab__same_sizes(const lab_tensor *a, const lab_tensor *b)
 
 bool lab__fits(int ndim, const int64_t *sizes, const lab_tensor *t)
 {
-    for (int i = 0; i < ndim && ndim <= t->ndim; i++) {
+    if (ndim > t->ndim)
+        return false;
+    for (int i = 0; i < ndim; i++) {
         if (sizes[i] != 1 && sizes[i] != t->sizes[t->ndim - ndim + i])
             return false;
     }
-    return ndim <= t->ndim;
+    return true;
 }
 
 const char *lab__shape_text(int ndim, const int64_t *sizes,

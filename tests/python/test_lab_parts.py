@@ -144,6 +144,14 @@ class Parts(LabCase):
         self.assertGreater(w.unique().numel(), 16)
         self.assertEqual(nn.init.calculate_gain("relu"), math.sqrt(2))
 
+    def test_a_cosine_has_torch_s_rates_exactly(self):
+        optimizer = torch.optim.SGD([torch.ones(1)], lr=0.1)
+        cosine = torch.optim.lr_scheduler.CosineAnnealingWarmRestarts(optimizer, 50)
+        for epoch in range(100):
+            turn = math.cos(math.pi * (epoch % 50) / 50)
+            self.assertEqual(cosine.get_last_lr(), [0.1 * (1 + turn) / 2])
+            cosine.step()
+
     def test_a_schedule_of_one_cycle_ends_as_torch_s(self):
         optimizer = torch.optim.SGD([torch.ones(1)], lr=1)
         cycle = torch.optim.lr_scheduler.OneCycleLR(

@@ -164,11 +164,13 @@ class PolynomialLR(LRScheduler):
 class _Cosine(LRScheduler):
     """From the rates of the beginning to eta_min, along a cosine."""
 
-    def _part(self):
-        raise NotImplementedError("how much of it is over, from 0 to 1")
+    def _period(self):
+        raise NotImplementedError("the epoch in the half wave, and its length")
 
     def get_lr(self):
-        part = (1 + math.cos(math.pi * self._part())) / 2
+        at, length = self._period()
+        # In PyTorch's order, for the same last bit.
+        part = (1 + math.cos(math.pi * at / length)) / 2
         return [
             self.eta_min + (base - self.eta_min) * part
             for base in self.base_lrs
@@ -181,8 +183,8 @@ class CosineAnnealingLR(_Cosine):
         self.eta_min = eta_min
         super().__init__(optimizer, last_epoch)
 
-    def _part(self):
-        return self.last_epoch / self.T_max
+    def _period(self):
+        return self.last_epoch, self.T_max
 
 
 class CosineAnnealingWarmRestarts(_Cosine):
@@ -194,12 +196,12 @@ class CosineAnnealingWarmRestarts(_Cosine):
         self.eta_min = eta_min
         super().__init__(optimizer, last_epoch)
 
-    def _part(self):
+    def _period(self):
         at, length = self.last_epoch, self.T_0
         while at >= length:
             at -= length
             length *= self.T_mult
-        return at / length
+        return at, length
 
 
 class OneCycleLR(LRScheduler):

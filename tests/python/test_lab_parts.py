@@ -144,6 +144,24 @@ class Parts(LabCase):
         self.assertGreater(w.unique().numel(), 16)
         self.assertEqual(nn.init.calculate_gain("relu"), math.sqrt(2))
 
+    def test_a_series_has_one_size(self):
+        x = torch.ones(1, 1, 6)
+        self.close(F.avg_pool1d(x, (2,)), [1, 1, 1])
+        for wrong in (
+            lambda: F.adaptive_avg_pool1d(x, (2, 3)),
+            lambda: F.max_pool1d(x, (2, 3)),
+            lambda: F.conv1d(x, torch.ones(1, 1, 2), stride=()),
+        ):
+            with self.assertRaisesRegex(ValueError, "for one side"):
+                wrong()
+
+    def test_functions_have_their_names(self):
+        for made in (F.max_pool1d, F.avg_pool1d):
+            self.assertIs(getattr(F, made.__name__), made)
+        self.assertIn("avg_pool1d", nn.AvgPool1d.__doc__)
+        for made in (torch.cuda.memory_allocated, torch.cuda.max_memory_reserved):
+            self.assertIs(getattr(torch.cuda, made.__name__), made)
+
     def test_a_cosine_has_torch_s_rates_exactly(self):
         optimizer = torch.optim.SGD([torch.ones(1)], lr=0.1)
         cosine = torch.optim.lr_scheduler.CosineAnnealingWarmRestarts(optimizer, 50)

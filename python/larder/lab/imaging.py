@@ -22,7 +22,11 @@ def pair(what, value):
 
 def _one(value):
     """A size of a series, from a number or a tuple of one."""
-    return value[0] if isinstance(value, (tuple, list)) else value
+    if not isinstance(value, (tuple, list)):
+        return value
+    if len(value) != 1:
+        raise InvalidError(f"{tuple(value)} for one side")
+    return value[0]
 
 
 def _over_rows(function, input, *arguments):
@@ -220,6 +224,7 @@ def _pool1d(pool2d):
             (0, _one(padding)),
         )
 
+    pool1d.__name__ = pool1d.__qualname__ = pool2d.__name__.replace("2d", "1d")
     return pool1d
 
 

@@ -15,20 +15,21 @@ def _check(device):
         raise InvalidError(f"{device} is not a cuda device")
 
 
-def _figure(field):
+def _figure(name, field):
     """A function that gives a field of lab_memory."""
 
     def figure(device=None):
         _check(device)
         return getattr(_session().memory_struct(), field)
 
+    figure.__name__ = figure.__qualname__ = name
     return figure
 
 
-memory_allocated = _figure("allocated_bytes")
-max_memory_allocated = _figure("allocated_peak")
-memory_reserved = _figure("reserved_bytes")
-max_memory_reserved = _figure("reserved_peak")
+memory_allocated = _figure("memory_allocated", "allocated_bytes")
+max_memory_allocated = _figure("max_memory_allocated", "allocated_peak")
+memory_reserved = _figure("memory_reserved", "reserved_bytes")
+max_memory_reserved = _figure("max_memory_reserved", "reserved_peak")
 memory_cached = memory_reserved
 max_memory_cached = max_memory_reserved
 

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-static __thread bool is_blank;
+static _Thread_local bool is_blank;
 
 __attribute__((visibility("default"))) void fakecuda_blank(int is_on)
 {
@@ -30,12 +30,21 @@ struct transfer {
     struct fake_device *from_of;
 };
 
-/* From the first byte to the last. */
+/* From the first byte to the last; SIZE_MAX if it overflows. */
 static size_t span_bytes(const struct fake_side *s, const struct fake_box *b)
 {
-    if (b->height == 0 || b->depth == 0)
+    size_t slices;
+    size_t rows;
+    size_t bytes;
+
+    if (b->width == 0 || b->height == 0 || b->depth == 0)
         return 0;
-    return (b->depth - 1) * s->slice + (b->height - 1) * s->pitch + b->width;
+    if (__builtin_mul_overflow(b->depth - 1, s->slice, &slices) ||
+        __builtin_mul_overflow(b->height - 1, s->pitch, &rows) ||
+        __builtin_add_overflow(slices, rows, &bytes) ||
+        __builtin_add_overflow(bytes, b->width, &bytes))
+        return SIZE_MAX;
+    return bytes;
 }
 
 /* An address of the host must not be, or have been, a device's. */
@@ -93,7 +102,8 @@ static cud_result transfer_find(const char *symbol, struct fake_device *d,
     if (answer != CUD_SUCCESS || !is_between(t))
         return answer;
     bytes = span_bytes(t->from, t->box);
-    if (larder__sim_is_accessible(t->from_of->sim, t->from->addr, bytes))
+    if (bytes == 0 ||
+        larder__sim_is_accessible(t->from_of->sim, t->from->addr, bytes))
         return CUD_SUCCESS;
     return fake_broken(symbol, CUD_INVALID_VALUE,
                        "%zu bytes at 0x%llx are not all memory of one device",
@@ -110,7 +120,7 @@ static larder_result rows_each(const struct transfer *t, larder_stream number,
 {
     larder_result r = LARDER_OK;
 
-    for (size_t z = 0; z < t->box->depth; z++) {
+    for (size_t z = 0; z < t->box->depth && r == LARDER_OK; z++) {
         for (size_t y = 0; y < t->box->height && r == LARDER_OK; y++)
             r = row(t, number, y, z);
     }

@@ -372,6 +372,43 @@ static void a_box_between_devices_names_contexts_that_exist(void **state)
     assert_int_equal(DRIVER(cuMemFree_v2)(addr), 0);
 }
 
+static void a_copy_of_nothing_needs_no_memory(void **state)
+{
+    struct box box = {.width = 0, .height = 2, .depth = 1};
+    cud_context own;
+    cud_context other;
+    cud_addr addr;
+
+    (void)state;
+    assert_int_equal(DRIVER(cuCtxGetCurrent)(&own), 0);
+    assert_int_equal(DRIVER(cuDevicePrimaryCtxRetain)(&other, 1), 0);
+    assert_int_equal(DRIVER(cuCtxPushCurrent_v2)(other), 0);
+    assert_int_equal(DRIVER(cuMemAlloc_v2)(&addr, 64), 0);
+    assert_int_equal(DRIVER(cuCtxPopCurrent_v2)(&other), 0);
+    assert_int_equal(DRIVER(cuMemcpyPeer)(addr, other, 0, own, 0), 0);
+    box.from = (struct side){.memory = 2, .reserved = own, .pitch = 8};
+    box.to = (struct side){
+        .memory = 2, .device = addr, .reserved = other, .pitch = 8};
+    assert_int_equal(DRIVER(cuMemcpy3DPeer)(&box), 0);
+    assert_int_equal(DRIVER(cuMemcpyPeer)(addr, other, 0, own, 1),
+                     CUD_INVALID_VALUE);
+    assert_int_equal(DRIVER(cuMemFree_v2)(addr), 0);
+}
+
+static void a_box_beyond_all_addresses_is_refused(void **state)
+{
+    struct box box = {.width = 8, .height = 3, .depth = 1};
+    void *ptr = NULL;
+
+    (void)state;
+    assert_int_equal(DRIVER(cuMemHostAlloc)(&ptr, 8, 0), 0);
+    box.from = (struct side){
+        .memory = 2, .device = (uintptr_t)ptr, .pitch = (size_t)1 << 63};
+    box.to = box.from;
+    assert_int_equal(DRIVER(cuMemcpy3D_v2)(&box), CUD_INVALID_VALUE);
+    assert_int_equal(DRIVER(cuMemFreeHost)(ptr), 0);
+}
+
 static void rectangles_are_filled_by_rows(void **state)
 {
     char got[32];
@@ -741,6 +778,8 @@ int main(void)
         TEST(boxes_are_copied_by_rows),
         TEST(a_reset_takes_what_belongs_to_the_context),
         TEST(a_box_between_devices_names_contexts_that_exist),
+        TEST(a_copy_of_nothing_needs_no_memory),
+        TEST(a_box_beyond_all_addresses_is_refused),
         TEST(rectangles_are_filled_by_rows),
         TEST(a_name_means_what_it_did_in_the_program_s_release),
         TEST(locked_memory_of_the_host_may_stand_for_a_device_s),

@@ -208,9 +208,14 @@ struct fake_device *fake_owner_of(cud_addr addr)
 {
     struct fake_device *d = fake_current();
 
-    for (int i = 0; !is_owner(d, addr) && i < FAKE_DEVICES; i++)
+    if (is_owner(d, addr))
+        return d;
+    for (int i = 0; i < FAKE_DEVICES; i++) {
         d = fake_device_get(i);
-    return is_owner(d, addr) ? d : NULL;
+        if (is_owner(d, addr))
+            return d;
+    }
+    return NULL;
 }
 
 static bool is_within(cud_addr addr, size_t bytes, larder_addr begin,

@@ -89,8 +89,8 @@ static bool is_named(const char *symbol, const char *name)
     return *rest == '\0' || (rest[0] == '_' && rest[1] == 'v');
 }
 
-/* Names that mean a variant with other arguments in programs of older releases.
- * */
+/* Names that mean a variant with other arguments to programs of older
+ * releases. */
 static const struct {
     const char *name;
     int before;

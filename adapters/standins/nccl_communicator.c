@@ -49,8 +49,7 @@ static int await_rank(struct communicator *c, int rank, double until)
     return NCCL_SUCCESS;
 }
 
-/* The file of the unique ID is closed when no rank needs it to join any more.
- * */
+/* The file of the unique ID is closed when no more ranks need it to join. */
 static int await_all(struct communicator *c, const struct room_id *id)
 {
     double until = nccl_now() + nccl_limit();

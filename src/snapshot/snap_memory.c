@@ -2,7 +2,8 @@
 #include "snapshot/snap_memory.h"
 
 #include <stdlib.h>
-#include <string.h>
+
+#include "trace/array_room.h"
 
 enum { FIRST_BYTES = 256, GENTLE_BYTES = 16 << 20 };
 
@@ -40,7 +41,6 @@ bool snap_reserve(struct snap_memory *m, void *array, size_t *capacity,
                   size_t needed, size_t item)
 {
     size_t wanted;
-    void *p, *grown;
 
     if (needed <= *capacity)
         return true;
@@ -53,14 +53,10 @@ bool snap_reserve(struct snap_memory *m, void *array, size_t *capacity,
         if (!memory_allows(m, (wanted - *capacity) * item))
             return false;
     }
-    memcpy(&p, array, sizeof p);
-    grown = realloc(p, wanted * item);
-    if (grown == NULL)
+    if (!array_resize(array, wanted, item))
         return false;
-    memcpy(array, &grown, sizeof grown);
     memory_took(m, (wanted - *capacity) * item);
     *capacity = wanted;
-    /* cppcheck-suppress memleak; the array has it */
     return true;
 }
 
@@ -87,18 +83,10 @@ void snap_release(struct snap_memory *m, void *p, size_t bytes)
 void snap_trim(struct snap_memory *m, void *array, size_t *capacity,
                size_t count, size_t item)
 {
-    void *p, *smaller;
-
     if (count == 0)
         count = 1;
-    if (count >= *capacity)
+    if (count >= *capacity || !array_resize(array, count, item))
         return;
-    memcpy(&p, array, sizeof p);
-    smaller = realloc(p, count * item);
-    if (smaller == NULL)
-        return;
-    memcpy(array, &smaller, sizeof smaller);
     m->used -= (*capacity - count) * item;
     *capacity = count;
-    /* cppcheck-suppress memleak; the array has it */
 }

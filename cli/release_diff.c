@@ -9,6 +9,7 @@
 
 #include <jansson.h>
 
+#include "replay/json_values.h"
 #include "replay/replay.h"
 #include "units.h"
 
@@ -183,7 +184,6 @@ static bool print_step(void *ctx, size_t release)
 
 static void print_bytes(const char *name, uint64_t a, uint64_t b)
 {
-
     printf("%-18s %12s %12s\n", name, units_bytes(a), units_bytes(b));
 }
 
@@ -230,7 +230,7 @@ static bool add_step(void *ctx, size_t release)
 
 static json_t *both(uint64_t a, uint64_t b)
 {
-    return json_pack("[I, I]", (json_int_t)a, (json_int_t)b);
+    return json_pack("[I, I]", json_whole(a), json_whole(b));
 }
 
 static bool release_diff_print_json(const char *path,
@@ -250,11 +250,12 @@ static bool release_diff_print_json(const char *path,
         return false;
     }
     o = json_pack(
-        "{s:s, s:s, s:s, s:b, s:I, s:I, s:s, s:s, s:o, s:o, s:o, s:o, s:o}",
-        "file", path, "from", options->from, "to", options->to, "same",
-        release_diff_is_same(c), "placements", (json_int_t)c->count,
-        "differing", (json_int_t)c->differing, "first_from", c->first[0],
-        "first_to", c->first[1], "peak_allocated_bytes",
+        "{s:o, s:s, s:s, s:b, s:I, s:I, s:s, s:s, s:o, s:o, s:o, s:o, s:o}",
+        "file", utf8_json(path), "from", options->from, "to", options->to,
+        "same", (int)release_diff_is_same(c), "placements",
+        json_whole(c->count), "differing", json_whole(c->differing),
+        "first_from", c->first[0], "first_to", c->first[1],
+        "peak_allocated_bytes",
         both(a->peak_allocated_bytes, b->peak_allocated_bytes),
         "peak_reserved_bytes",
         both(a->peak_reserved_bytes, b->peak_reserved_bytes),

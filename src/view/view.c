@@ -5,12 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "view/columns.h"
+#include "report/json_memory.h"
 #include "snapshot/device_list.h"
+#include "snapshot/utf8_clean.h"
+#include "view/columns.h"
 #include "view/page.h"
 
 struct page {
-    const char *title;
+    char *title; /* UTF-8 */
     const struct report_cure *cure;
     json_t *meta; /* NULL: a page without data */
     struct blob blob;
@@ -36,7 +38,8 @@ static bool view_add_device(struct page *p, json_t *devices,
 static bool add_run(struct page *p, json_t *runs, const struct view_run *run,
                     struct tool_error *error)
 {
-    json_t *made = json_pack("{s:s, s:[]}", "name", run->name, "devices");
+    json_t *made = json_pack("{s:o, s:[]}", "name", json_memory_name(run->name),
+                             "devices");
     struct device_list list;
     size_t i;
 
@@ -59,9 +62,10 @@ static bool view_gather(struct page *p, const struct view_run *runs,
     json_t *list;
     size_t i;
 
-    p->meta = json_pack("{s:s, s:[]}", "title", p->title, "runs");
+    if (p->title != NULL)
+        p->meta = json_pack("{s:s, s:[]}", "title", p->title, "runs");
     if (p->meta == NULL)
-        return tool_fail(error, "the title is no UTF-8");
+        return tool_fail(error, "not enough host memory for the page");
     list = json_object_get(p->meta, "runs");
     for (i = 0; i < count; i++) {
         if (!add_run(p, list, &runs[i], error))
@@ -149,11 +153,12 @@ bool view_write(FILE *out, const char *title, const struct view_run *runs,
                 size_t run_count, const struct report_cure *cure,
                 struct tool_error *error)
 {
-    struct page p = {.title = title, .cure = cure, .out = out};
+    struct page p = {.title = utf8_clean(title), .cure = cure, .out = out};
     bool ok = view_gather(&p, runs, run_count, error);
 
     if (ok && (!write_page(&p) || fflush(out) != 0))
         ok = tool_fail(error, "writing the page: %s", strerror(errno));
+    free(p.title);
     json_decref(p.meta);
     blob_free(&p.blob);
     return ok;

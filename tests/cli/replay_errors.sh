@@ -44,6 +44,16 @@ if cp "$tmp/empty.trace" "$tmp/$odd" 2>/dev/null; then
     done
     expect 1 diff --json "$tmp/$odd" "$trace"
     stdout_has "$(printf '"files":\["%s/odd\\\\uFFFD.trace","' "$tmp")"
+    expect 0 diff --json --from 2.9 --to 2.10 "$tmp/$odd"
+    is 'file of diff --from' "$(field file)" \
+        "$(printf '"%s/odd\\uFFFD.trace"' "$tmp")"
+    expect 0 view -o "$tmp/page.html" "$tmp/$odd"
+    is 'title of the page' "$(grep -c "^ *<title>odd$(printf '\357\277\275').trace" \
+        "$tmp/page.html")" 1
+    cp data/costs/a100.costs "$tmp/$odd"
+    expect 0 lab run --json --device "sim:6GiB,costs=$tmp/$odd" move_and_reuse
+    is 'device of lab' "$(field device)" \
+        "$(printf '"sim:6GiB,costs=%s/odd\\uFFFD.trace"' "$tmp")"
 fi
 
 # Output that cannot be written.

@@ -2,24 +2,24 @@
 #include <jansson.h>
 
 #include "experiment.h"
-
-static json_t *experiment_json_number(uint64_t n)
-{
-    return json_integer((json_int_t)n);
-}
+#include "replay/json_values.h"
 
 static json_t *step_json(const struct exp_step *step)
 {
     const lab_memory *m = &step->memory;
 
-    return json_pack(
-        "{s:s, s:o, s:o, s:o, s:o, s:o, s:o}", "statement", step->statement,
-        "host_bytes", experiment_json_number(m->host_bytes), "context_bytes",
-        experiment_json_number(m->context_bytes), "smi_bytes",
-        experiment_json_number(m->smi_bytes), "reserved_bytes",
-        experiment_json_number(m->reserved_bytes), "allocated_bytes",
-        experiment_json_number(m->allocated_bytes), "requested_bytes",
-        experiment_json_number(m->requested_bytes));
+    return json_pack("{s:s, s:I, s:I, s:I, s:I, s:I, s:I}", "statement",
+                     step->statement, "host_bytes", json_whole(m->host_bytes),
+                     "context_bytes", json_whole(m->context_bytes), "smi_bytes",
+                     json_whole(m->smi_bytes), "reserved_bytes",
+                     json_whole(m->reserved_bytes), "allocated_bytes",
+                     json_whole(m->allocated_bytes), "requested_bytes",
+                     json_whole(m->requested_bytes));
+}
+
+static json_t *figure_json(enum exp_unit unit, uint64_t n)
+{
+    return unit == EXP_YES ? json_boolean(n != 0) : json_integer(json_whole(n));
 }
 
 static json_t *check_json(const struct exp_check *check)
@@ -33,16 +33,11 @@ static json_t *check_json(const struct exp_check *check)
         [EXP_ITERATIONS] = "iterations",
         [EXP_YES] = "yes",
     };
-    bool yes = check->unit == EXP_YES;
 
     return json_pack("{s:s, s:o, s:o, s:s, s:b}", "what", check->what,
-                     "expected",
-                     yes ? json_boolean(check->expected != 0)
-                         : experiment_json_number(check->expected),
-                     "seen",
-                     yes ? json_boolean(check->seen != 0)
-                         : experiment_json_number(check->seen),
-                     "unit", units[check->unit], "ok", check->ok);
+                     "expected", figure_json(check->unit, check->expected),
+                     "seen", figure_json(check->unit, check->seen), "unit",
+                     units[check->unit], "ok", (int)check->ok);
 }
 
 /* Both arrays, in an array of their own; NULL without host memory. */
@@ -73,12 +68,12 @@ bool exp_report_json(const struct exp *e)
     if (both == NULL)
         return false;
     exp_verdict_text(e, verdict, sizeof verdict);
-    object = json_pack("{s:i, s:s, s:s, s:s, s:s, s:b, s:s, s:O, s:O}",
-                       "number", e->what->number, "name", e->what->name,
-                       "title", e->what->title, "device", e->spec, "policy",
-                       larder_policy_name(e->policy), "ok", exp_ok(e),
-                       "verdict", verdict, "steps", json_array_get(both, 0),
-                       "checks", json_array_get(both, 1));
+    object = json_pack(
+        "{s:i, s:s, s:s, s:o, s:s, s:b, s:s, s:O, s:O}", "number",
+        e->what->number, "name", e->what->name, "title", e->what->title,
+        "device", utf8_json(e->spec), "policy", larder_policy_name(e->policy),
+        "ok", (int)exp_ok(e), "verdict", verdict, "steps",
+        json_array_get(both, 0), "checks", json_array_get(both, 1));
     json_decref(both);
     written =
         object != NULL &&

@@ -96,7 +96,7 @@ static bool diff_operand(void *settings, const struct cli_args *a)
 {
     struct settings *s = settings;
 
-    if (s->path_count == wanted_of(s))
+    if (s->path_count == INPUTS_MAX)
         return cli_refuse(a, "unexpected '%s'", a->value);
     s->paths[s->path_count++] = a->value;
     return true;
@@ -116,6 +116,8 @@ static int cmd_report_read_settings(const struct cli_command *self, int argc,
     if (s->path_count + s->inputs.count < wanted)
         return cli_bad_usage(self, "%zu of %zu inputs given; expected %s",
                              s->path_count, wanted, self->operands);
+    if (s->path_count > wanted)
+        return cli_bad_usage(self, "unexpected '%s'", s->paths[wanted]);
     s->options.top = (size_t)s->top;
     if (cli_check_inputs(self, s->paths, s->path_count) != CLI_EXIT_OK ||
         cli_check_inputs(self, (const char *const *)s->inputs.paths,

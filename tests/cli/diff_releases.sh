@@ -40,6 +40,10 @@ expect 2 diff --conf limit:1GiB "$tmp/large.trace" "$tmp/large.trace"
 stderr_has "^larder diff: --conf needs --from and --to"
 expect 2 diff --from 2.9 --to 2.10 --conf bad:1 $churn
 expect 2 diff --from 2.9 --to 2.10 "$tmp/nothing.trace"
+expect 2 diff --from 2.9 --to 2.10 $churn more
+stderr_has "unexpected 'more'"
+expect 2 diff $churn more --from 2.9 --to 2.10
+stderr_has "unexpected 'more'"
 expect 2 diff --from 2.9 --to 2.10 -
 stderr_has 'read several times'
 finish

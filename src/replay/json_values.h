@@ -21,6 +21,12 @@ static inline json_t *json_whole_or_null(uint64_t n, bool is_known)
     return is_known ? json_integer(json_whole(n)) : json_null();
 }
 
+/* null for 0. */
+static inline json_t *json_nonzero(uint64_t n)
+{
+    return json_whole_or_null(n, n != 0);
+}
+
 /* A string of text that may contain anything, as a file's name may.  NULL: no
  * host memory. */
 static inline json_t *utf8_json(const char *text)

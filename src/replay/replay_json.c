@@ -7,11 +7,6 @@
 #include "replay/replay.h"
 #include "replay/json_values.h"
 
-static json_t *count_or_null(uint64_t n)
-{
-    return json_whole_or_null(n, n != 0);
-}
-
 /* A negative number means unknown. */
 static json_t *real_or_null(double x)
 {
@@ -156,7 +151,7 @@ static json_t *refused_json(const struct replay_refused *r)
         json_whole(r->card.asked), "event", json_whole(r->card.event), "fits",
         (int)r->fits, "short_bytes", json_whole(r->short_bytes), "device_bytes",
         json_whole(r->device_bytes), "min_capacity_bytes",
-        count_or_null(r->min_bytes), "by_beginning", (int)r->by_beginning,
+        json_nonzero(r->min_bytes), "by_beginning", (int)r->by_beginning,
         "cures", cures_json(r), "larder_fits", (int)larder_fits(r));
 }
 
@@ -193,12 +188,12 @@ static int replay_json_add_all(json_t *o, const struct replay_result *r,
     if (options->release != NULL)
         bad |= json_object_set_new(o, "pytorch", utf8_json(options->release));
     bad |= json_object_set_new(o, "ops", json_integer(json_whole(r->ops)));
-    bad |= json_object_set_new(o, "oom_op", count_or_null(r->oom_op));
+    bad |= json_object_set_new(o, "oom_op", json_nonzero(r->oom_op));
     bad |= add_counts(o, r);
     bad |= json_object_set_new(o, "ns_per_op", real_or_null(r->ns_per_op));
     if (options->min_capacity)
         bad |= json_object_set_new(o, "min_capacity_bytes",
-                                   count_or_null(r->min_capacity_bytes));
+                                   json_nonzero(r->min_capacity_bytes));
     if (r->snapshot != NULL)
         bad |= add_snapshot(o, r->snapshot);
     return bad;

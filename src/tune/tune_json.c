@@ -6,11 +6,6 @@
 #include "replay/json_values.h"
 #include "tune/tune.h"
 
-static json_t *count_or_null(uint64_t n)
-{
-    return json_whole_or_null(n, n != 0);
-}
-
 /* NULL: no host memory; then the object is freed. */
 static json_t *done(json_t *o, int bad)
 {
@@ -36,9 +31,8 @@ static json_t *scope_json(const struct tune *t)
 {
     struct tune_scope scope = tune_scope(t);
 
-    return json_pack("{s:o, s:b, s:I, s:I}", "steps",
-                     count_or_null(scope.steps), "ended", (int)tune_ended(t),
-                     "grows_bytes_per_step",
+    return json_pack("{s:o, s:b, s:I, s:I}", "steps", json_nonzero(scope.steps),
+                     "ended", (int)tune_ended(t), "grows_bytes_per_step",
                      json_whole(scope.grows_bytes_per_step), "next_step_bytes",
                      json_whole(scope.next_bytes));
 }
@@ -57,7 +51,7 @@ static json_t *candidate_json(const struct tune *t,
         larder_policy_name(tune_policy(c, in)), "conf",
         utf8_json(tune_conf(c, in, conf)), "verdict",
         tune_verdict_name(verdict), "fits", fits_json(verdict),
-        "min_capacity_bytes", count_or_null(worst->min_capacity_bytes),
+        "min_capacity_bytes", json_nonzero(worst->min_capacity_bytes),
         "short_bytes", json_whole_or_null(missing, missing != TUNE_ENDLESS),
         "peak_allocated_bytes", json_whole(worst->peak_allocated_bytes),
         "peak_reserved_bytes", json_whole(worst->peak_reserved_bytes),
@@ -99,9 +93,9 @@ static json_t *input_json(const struct tune *t, size_t number)
     return json_pack(
         "{s:o, s:I, s:o, s:o, s:b, s:o, s:I, s:I}", "file", utf8_json(in->path),
         "device", json_whole(in->device), "conf", utf8_json(in->conf),
-        "capacity_bytes", count_or_null(tune_capacity(t, in)), "fits",
+        "capacity_bytes", json_nonzero(tune_capacity(t, in)), "fits",
         (int)cell->fits, "min_capacity_bytes",
-        count_or_null(cell->min_capacity_bytes), "peak_allocated_bytes",
+        json_nonzero(cell->min_capacity_bytes), "peak_allocated_bytes",
         json_whole(cell->peak_allocated_bytes), "peak_reserved_bytes",
         json_whole(cell->peak_reserved_bytes));
 }
@@ -122,7 +116,7 @@ static json_t *common_json(const struct tune *t)
     double seconds = (double)t->elapsed_ns / 1e9;
 
     return json_pack("{s:o, s:I, s:o, s:b, s:I, s:f, s:o}", "capacity_bytes",
-                     count_or_null(t->options->capacity), "context_bytes",
+                     json_nonzero(t->options->capacity), "context_bytes",
                      json_whole(t->options->context_bytes), "scope",
                      scope_json(t), "by_beginning", (int)t->by_beginning, "ops",
                      json_whole(t->ops), "ops_per_second",

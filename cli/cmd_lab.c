@@ -5,11 +5,18 @@
 #include <string.h>
 
 #include "commands.h"
-#include "help.h"
 #include "lab/lab_command.h"
 #include "lab/lab_python.h"
 #include "take_capacity.h"
 #include "take_setting.h"
+
+/* Checked here, and passed on as text. */
+static bool take_policy_name(const struct cli_args *a, void *out)
+{
+    larder_policy policy;
+
+    return take_policy(a, &policy) && cli_take_text(a, out);
+}
 
 static bool take_seed(const struct cli_args *a, void *out)
 {
@@ -22,7 +29,7 @@ static const struct cli_option lab_table[] = {
     {"device", "SPEC", "the simulated GPU (" LAB_DEVICE_DEFAULT ")",
      CLI_TAKE(take_device, struct lab_python, device)},
     {"policy", "larder|pytorch|direct", "how memory is chosen",
-     CLI_TAKE(lab_take_policy, struct lab_python, policy)},
+     CLI_TAKE(take_policy_name, struct lab_python, policy)},
     {"conf", "K:V,...",
      "settings in PyTorch's grammar (default: LARDER_CONF\n"
      "in the environment)",

@@ -15,13 +15,6 @@
 
 /* ---- shared ------------------------------------------------------------- */
 
-bool lab_take_policy(const struct cli_args *a, void *out)
-{
-    larder_policy policy;
-
-    return take_policy(a, &policy) && cli_take_text(a, out);
-}
-
 bool lab_take_snapshot(const struct cli_args *a, void *out)
 {
     return lab_history_name_ok(a->value)
@@ -71,7 +64,6 @@ struct run_settings {
     bool each_step;
     char **names; /* names of experiments */
     int count;
-    const char *policy;
     char **listing; /* the file with its arguments */
     int listing_count;
 };
@@ -80,7 +72,7 @@ static const struct cli_option run_table[] = {
     {"device", "SPEC", "the simulated GPU (" LAB_DEVICE_DEFAULT ")",
      CLI_INTO(struct run_settings, options.device)},
     {"policy", "larder|pytorch|direct", "how memory is chosen",
-     CLI_TAKE(lab_take_policy, struct run_settings, policy)},
+     CLI_TAKE(take_policy, struct run_settings, options.policy)},
     {"conf", "K:V,...", "settings in PyTorch's grammar",
      CLI_TAKE(take_conf, struct run_settings, options.conf)},
     {"snapshot", "FILE",
@@ -202,11 +194,13 @@ static int check_run(const struct cli_command *self,
 
 static int run_listing(struct run_settings *s)
 {
+    larder_policy policy = s->options.policy;
     const struct lab_python listing = {
         .command = "lab run",
         .module = "larder.lab.run",
         .device = s->options.device,
-        .policy = s->policy,
+        .policy =
+            policy != LARDER_POLICY_DEFAULT ? larder_policy_name(policy) : NULL,
         .conf = s->options.conf,
         .snapshot = s->options.snapshot,
         .each_statement = s->each_statement,
@@ -240,8 +234,6 @@ static int run_run(const struct cli_command *self, int argc, char **argv)
     if (s.names == NULL)
         return cli_no_memory("lab run");
     status = read_run(self, argc, argv, &s);
-    if (status < 0 && s.policy != NULL)
-        larder_policy_parse(s.policy, &s.options.policy);
     if (status < 0)
         status =
             check_run(self, &s) == CLI_EXIT_OK ? run_checked(&s) : CLI_EXIT_BAD;

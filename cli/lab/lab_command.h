@@ -9,9 +9,7 @@
 extern const struct cli_command lab_command_list;
 extern const struct cli_command lab_command_run;
 
-/* The name of a policy, and that of a file for a snapshot, into a
- * const char *. */
-cli_take_fn lab_take_policy;
+/* The name of a file for a snapshot, into a const char *. */
 cli_take_fn lab_take_snapshot;
 
 #endif

@@ -91,15 +91,15 @@ static json_t *process_json(const struct top_process *p)
     const larder_ledger_process *l = &p->p;
     bool known = p->has_ledger;
 
-    return json_pack(
-        "{s:I, s:o*, s:I, s:I, s:o, s:o, s:o, s:I, s:o}", "pid",
-        (json_int_t)l->pid, "name", json_string(l->name), "held_bytes",
-        json_whole(top_held(p)), "context_bytes", json_whole(l->context_bytes),
-        "reserved_bytes", json_whole_or_null(l->reserved_bytes, known),
-        "in_use_bytes", json_whole_or_null(l->in_use_bytes, known),
-        "cached_bytes", json_whole_or_null(top_cached(p), known),
-        "minimum_bytes", json_whole(l->minimum_bytes), "limit_bytes",
-        json_whole_or_null(l->limit_bytes, l->limit_bytes != 0));
+    return json_pack("{s:I, s:s, s:I, s:I, s:o, s:o, s:o, s:I, s:o}", "pid",
+                     (json_int_t)l->pid, "name", l->name, "held_bytes",
+                     json_whole(top_held(p)), "context_bytes",
+                     json_whole(l->context_bytes), "reserved_bytes",
+                     json_whole_or_null(l->reserved_bytes, known),
+                     "in_use_bytes", json_whole_or_null(l->in_use_bytes, known),
+                     "cached_bytes", json_whole_or_null(top_cached(p), known),
+                     "minimum_bytes", json_whole(l->minimum_bytes),
+                     "limit_bytes", json_nonzero(l->limit_bytes));
 }
 
 static json_t *device_json(const struct top_device *d)
@@ -112,14 +112,12 @@ static json_t *device_json(const struct top_device *d)
     for (size_t i = 0; i < d->count; i++)
         json_array_append_new(list, process_json(&d->processes[i]));
     return json_pack(
-        "{s:o*, s:s, s:o, s:o, s:I, s:I, s:o, s:o}", "name",
-        json_string(d->d.name), "uuid", uuid, "ledger",
-        d->d.id[0] != '\0' ? json_string(d->d.id) : json_null(), "group",
-        d->d.group >= 0 ? json_integer(d->d.group) : json_null(), "total_bytes",
-        json_whole(d->d.total_bytes), "used_bytes", json_whole(d->used_bytes),
-        "group_limit_bytes",
-        json_whole_or_null(d->group_limit_bytes, d->group_limit_bytes != 0),
-        "processes", list);
+        "{s:s, s:s, s:o, s:o, s:I, s:I, s:o, s:o}", "name", d->d.name, "uuid",
+        uuid, "ledger", d->d.id[0] != '\0' ? json_string(d->d.id) : json_null(),
+        "group", d->d.group >= 0 ? json_integer(d->d.group) : json_null(),
+        "total_bytes", json_whole(d->d.total_bytes), "used_bytes",
+        json_whole(d->used_bytes), "group_limit_bytes",
+        json_nonzero(d->group_limit_bytes), "processes", list);
 }
 
 bool top_print_json(const struct top_data *data)

@@ -84,7 +84,6 @@ static void put_list(FILE *out, const char *(*name_of)(size_t index))
 
 void completion_put_words(FILE *out, const struct cli_option *o)
 {
-
     if (is_choice(o->argument)) {
         for (const char *p = o->argument; *p != '\0'; p++)
             putc(*p == '|' ? ' ' : *p, out);

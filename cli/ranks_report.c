@@ -80,7 +80,6 @@ static bool print_verdict(const struct report_ranks *ranks,
 
 static void print_range(const char *label, struct report_spread s)
 {
-
     printf("%-*s%s to %s, median %s\n", INDENT, label, units_bytes(s.min),
            units_bytes(s.max), units_bytes(s.median));
 }
@@ -88,7 +87,6 @@ static void print_range(const char *label, struct report_spread s)
 static void print_outlier(const struct report_ranks *ranks,
                           const struct report_outlier *o, bool first)
 {
-
     printf("%-*s", INDENT, first ? "Outliers" : "");
     print_name(ranks, o->rank);
     printf(": %s %s than the median", units_bytes(o->by),

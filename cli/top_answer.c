@@ -69,8 +69,8 @@ static const char *words_of(int status)
     }
 }
 
-/* The token is in the address, which must be neither cached nor sent to others.
- * */
+/* The token is in the address, which must be neither cached nor sent to
+ * others. */
 static void send_answer(int fd, const struct answer *a)
 {
     char headers[HEADERS_MAX];

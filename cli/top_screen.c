@@ -175,13 +175,11 @@ static void draw_bar(const struct screen *s, uint64_t in_use, uint64_t cached,
 
 static void draw_bytes(uint64_t bytes, bool is_known)
 {
-
     printw("%10s", is_known ? units_bytes(bytes) : "-");
 }
 
 static void draw_device(struct screen *s, const struct top_device *d, int row)
 {
-
     attron(A_BOLD);
     mvprintw(row, 0, "%-20.20s ", d->d.name[0] != '\0' ? d->d.name : "GPU");
     attroff(A_BOLD);

@@ -48,7 +48,6 @@ static void add_process(struct table *t, const struct top_process *p)
 
 static void print_device(const struct top_device *d)
 {
-
     printf("%s: %s of %s in use", d->d.name[0] != '\0' ? d->d.name : "GPU",
            units_bytes(d->used_bytes), units_bytes(d->d.total_bytes));
     if (d->d.group >= 0)

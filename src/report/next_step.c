@@ -2,8 +2,8 @@
  * not. */
 #include "report/summary_of_run.h"
 
-/* A smaller part of the peak is not a forward pass, and not significant state.
- * */
+/* A smaller part of the peak is neither a forward pass nor significant
+ * state. */
 enum { PASS_PART = 100 };
 
 struct optimizer_state {

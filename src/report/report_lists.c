@@ -11,7 +11,6 @@
 static void write_share(const struct report_writing *w,
                         const struct report_group *g)
 {
-
     fprintf(w->out, "  %10s  %3.0f %%  %6" PRIu64 "  ", report_bytes(g->bytes),
             report_percent(g->bytes, w->r->peak.allocated), g->count);
 }

@@ -68,7 +68,6 @@ static void write_failure(const struct run_summary *r, const struct shortage *s,
 
 static void write_time(const struct run_summary *r, int64_t us, FILE *out)
 {
-
     if (r->duration_us > 0)
         fprintf(out, ", at %s of %s", report_time(us),
                 report_time(r->duration_us));
@@ -99,7 +98,6 @@ static void write_peak(const struct run_summary *r, FILE *out)
 
 static void write_state(const struct run_summary *r, FILE *out)
 {
-
     fprintf(out,
             "No history was recorded, only the state when the snapshot was "
             "taken: %s in use, %s reserved.",

@@ -50,8 +50,7 @@ static size_t run_length(const struct snap_input *in, uint32_t *gets)
     return p < last && *p == 'e' ? (size_t)(p - in->at) : 0;
 }
 
-/* Collect the frames that are fetched.  False: one of the items is not a frame.
- * */
+/* Collect the frames that are fetched.  False: one of the items is none. */
 static bool run_frames(struct snap_builder *b, const unsigned char *p,
                        uint32_t gets)
 {

@@ -42,8 +42,8 @@ struct tune_inputs {
 struct tune_base {
     larder_policy policy; /* LARDER_POLICY_DEFAULT: as said */
     const char *conf;     /* NULL: the recorded settings, or defaults */
-    /* Examines a device of a snapshot, whose scope is 0.  NULL: not examined.
-     * */
+    /* Examines a device of a snapshot, whose scope is 0.  NULL: none is
+     * examined. */
     bool (*look)(const struct lifetimes *l, struct tune_scope *out,
                  struct tool_error *error);
 };

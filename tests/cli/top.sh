@@ -138,6 +138,7 @@ if script -qec true /dev/null >/dev/null 2>&1 </dev/null; then
     live_begin() {
         rm -f "$tmp/keys"
         mkfifo "$tmp/keys"
+        : >"$tmp/live" # what an earlier one showed is not this one's
         timeout 300 script -qefc "stty cols 140 rows 40; \
             exec $larder top --period 200 --filter $1" /dev/null \
             <"$tmp/keys" >"$tmp/live" 2>&1 3>&- 4>&- 5>&- &

@@ -4,29 +4,22 @@ import ctypes
 import functools
 import os
 
-from larder._finding import VARIABLE, candidates
+from larder._loading import load
 
-_NAMES = ("liblarder.so", "liblarder.so.0")
+_PROTOTYPES = """
+    larder_last_error s -           larder_file_create i sp
+    larder_file_descriptor i p      larder_file_close i pi
+"""
 
 
 @functools.lru_cache(maxsize=None)
 def _library():
     """The core library, liblarder.so."""
-    tried = []
-    for path in candidates(_NAMES):
-        try:
-            loaded = ctypes.CDLL(path)
-        except OSError as error:
-            tried.append(str(error))
-            continue
-        loaded.larder_last_error.restype = ctypes.c_char_p
-        loaded.larder_file_descriptor.argtypes = [ctypes.c_void_p]
-        loaded.larder_file_close.argtypes = [ctypes.c_void_p, ctypes.c_int]
-        return loaded
-    raise OSError(
-        f"liblarder.so, which writes files, cannot be loaded ({'; '.join(tried)}); "
-        f"set {VARIABLE} to the folder it is in"
-    )
+    what = "liblarder.so, which writes files,"
+    try:
+        return load(ctypes.CDLL, "liblarder", _PROTOTYPES, what)[0]
+    except ImportError as error:
+        raise OSError(str(error)) from error
 
 
 class NewFile:
@@ -48,7 +41,7 @@ class NewFile:
         self._handle = ctypes.c_void_p()
         self._must(
             self._library.larder_file_create(
-                ctypes.c_char_p(self._path), ctypes.byref(self._handle)
+                self._path, ctypes.byref(self._handle)
             )
         )
         descriptor = self._library.larder_file_descriptor(self._handle)

@@ -233,14 +233,12 @@ static int set_preload(const char *words)
 /* Add to the settings in the environment. */
 static int add_setting(const char *key, const char *value)
 {
-    const char *before = secure_getenv("LARDER_CONF");
+    const char *before = environment_said("LARDER_CONF");
     char *text;
     int failed;
 
-    if (before == NULL)
-        before = "";
-    if (asprintf(&text, "%s%s%s:%s", before, *before != '\0' ? "," : "", key,
-                 value) < 0)
+    if (asprintf(&text, "%s%s%s:%s", before != NULL ? before : "",
+                 before != NULL ? "," : "", key, value) < 0)
         return cli_no_memory("exec");
     failed = setenv("LARDER_CONF", text, 1);
     free(text);
@@ -293,9 +291,9 @@ static bool write_report(const struct exec_settings *s, const char *path)
  * `report`. */
 static int make_report(char report[PATH_MAX])
 {
-    const char *folder = secure_getenv("TMPDIR");
+    const char *folder = environment_said("TMPDIR");
     int length = snprintf(report, PATH_MAX, "%s/larder-exec-XXXXXX",
-                          folder != NULL && *folder != '\0' ? folder : "/tmp");
+                          folder != NULL ? folder : "/tmp");
 
     if (length >= PATH_MAX) {
         errno = ENAMETOOLONG;

@@ -9,6 +9,7 @@
 #include "app_page.h"
 #include "commands.h"
 #include "complain.h"
+#include "environment.h"
 #include "input_list.h"
 #include "new_file.h"
 #include "open_browser.h"
@@ -234,15 +235,13 @@ static bool read_runs(const struct settings *s, struct view_run *runs,
 /* A temporary file for --open; browsers decide by the suffix. */
 static bool choose_output(struct settings *s)
 {
-    const char *folder = secure_getenv("TMPDIR");
+    const char *folder = environment_said("TMPDIR");
     int fd;
 
     if (s->output != NULL)
         return true;
-    if (folder == NULL || folder[0] == '\0')
-        folder = "/tmp";
     if (snprintf(s->temporary, PATH_MAX, "%s/larder-view.XXXXXX.html",
-                 folder) >= PATH_MAX)
+                 folder != NULL ? folder : "/tmp") >= PATH_MAX)
         return cli_complain("view", "TMPDIR: the name is too long");
     fd = mkstemps(s->temporary, (int)strlen(".html"));
     if (fd < 0)

@@ -11,6 +11,7 @@
 
 #include <larder/device.h>
 
+#include "environment.h"
 #include "units.h"
 
 #define PART "driver"
@@ -124,15 +125,15 @@ static void advise_missing(struct doctor *d, const struct family *family,
 static void add_missing(struct doctor *d, const struct family *family,
                         const char *why)
 {
-    const char *folders = getenv("LD_LIBRARY_PATH");
+    const char *folders = environment_said("LD_LIBRARY_PATH");
     bool has_node = access(family->node, F_OK) == 0;
 
     doctor_say(
         d, has_node ? DOCTOR_PROBLEM : DOCTOR_NOTE, PART, family->name,
         "not found: %s; searched LD_LIBRARY_PATH (%s), the loader's cache "
         "(/etc/ld.so.cache) and the system's library directories; %s %s",
-        why, folders != NULL && *folders != '\0' ? folders : "not set",
-        family->node, has_node ? "exists" : "does not exist");
+        why, folders != NULL ? folders : "not set", family->node,
+        has_node ? "exists" : "does not exist");
     advise_missing(d, family, has_node);
 }
 

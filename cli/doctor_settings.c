@@ -3,10 +3,11 @@
 #include "doctor.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include <larder/larder.h>
+
+#include "environment.h"
 
 #define PART "settings"
 
@@ -17,13 +18,6 @@ static const char *const pytorch_variables[] = {
 enum {
     PYTORCH_VARIABLES = sizeof pytorch_variables / sizeof pytorch_variables[0]
 };
-
-static const char *set_variable(const char *name)
-{
-    const char *value = getenv(name);
-
-    return value != NULL && *value != '\0' ? value : NULL;
-}
 
 /* Whether the installed release of PyTorch is in [first, last], both 2.MINOR;
  * true if none is installed, because it may be later. */
@@ -88,7 +82,7 @@ static void check_pytorch(struct doctor *d)
 
     for (int i = 0; i < PYTORCH_VARIABLES; i++) {
         const char *name = pytorch_variables[i];
-        const char *value = set_variable(name);
+        const char *value = environment_said(name);
 
         if (value == NULL)
             continue;
@@ -108,7 +102,7 @@ static void check_pytorch(struct doctor *d)
 /* A debugging aid that is easily left on. */
 static void check_uncached(struct doctor *d)
 {
-    if (set_variable("PYTORCH_NO_CUDA_MEMORY_CACHING") == NULL)
+    if (environment_said("PYTORCH_NO_CUDA_MEMORY_CACHING") == NULL)
         return;
     doctor_say(d, DOCTOR_NOTE, PART, "PYTORCH_NO_CUDA_MEMORY_CACHING",
                "set: PyTorch calls the driver for every tensor");
@@ -118,7 +112,7 @@ static void check_uncached(struct doctor *d)
 void doctor_settings(struct doctor *d)
 {
     size_t before = d->count;
-    const char *own = set_variable("LARDER_CONF");
+    const char *own = environment_said("LARDER_CONF");
 
     if (own != NULL)
         check_conf(d, DOCTOR_PROBLEM, "LARDER_CONF", own);

@@ -4,8 +4,9 @@
 #include <fcntl.h>
 #include <spawn.h>
 #include <stddef.h>
-#include <stdlib.h>
 #include <unistd.h>
+
+#include "environment.h"
 
 extern char **environ;
 
@@ -34,10 +35,10 @@ bool open_browser(const char *path)
 {
     static const char *const commands[] = {"xdg-open", "open",
                                            "sensible-browser"};
-    const char *own = secure_getenv("BROWSER");
+    const char *own = environment_said("BROWSER");
     size_t i;
 
-    if (own != NULL && own[0] != '\0')
+    if (own != NULL)
         return start(own, path);
     for (i = 0; i < sizeof(commands) / sizeof(commands[0]); i++) {
         if (start(commands[i], path))

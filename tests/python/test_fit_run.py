@@ -14,7 +14,7 @@ from unittest import mock
 
 import lab_case
 from larder.fit import __main__ as command
-from larder.fit import ledger, running, steps
+from larder.fit import ledger, running, steps, wordings
 
 MIB = lab_case.MIB
 
@@ -163,6 +163,19 @@ class Verdicts(Case):
         self.assertEqual(status, 2)
         self.assertEqual(text.splitlines()[0], "no verdict: the program used no GPU")
         self.assertIsNone(told["fits"])
+
+    def test_each_assumption_is_told_in_a_sentence(self):
+        words = [value for name, value in vars(wordings).items() if name.isupper()]
+        words.remove(wordings.TEXTS)
+        self.assertEqual(words, list(wordings.TEXTS))
+        assumed = [[what, "program.py:3", "at most"] for what in words]
+        status, told, text = self.report([made_run([MIB], assumed=assumed)])
+        self.assertEqual(told["assumed"], assumed)
+        for sentence in wordings.TEXTS.values():
+            self.assertIn(
+                f"at most this is needed, assuming that {sentence} (program.py:3)",
+                text.splitlines(),
+            )
 
     def test_what_fits_says_how_far_it_was_looked(self):
         status, told, text = self.report([made_run([MIB])])

@@ -4,12 +4,7 @@ import math
 
 import torch
 
-NO_INFINITY = "no infinity, no NaN is found"
-BALANCE = "experts are chosen in turn"
-LENGTH = "what is generated ends at its length"
-ALL_COUNT = "all elements of an unknown mask count"
-ONCE = "repeat_interleave repeats each element once"
-BELOW = "numbers counted by bincount are smaller than their count"
+from larder.fit.wordings import ALL_COUNT, BALANCE, BELOW, LENGTH, NO_INFINITY, ONCE
 
 # How the real need compares with the reported one under each assumption; under the
 # others it is as reported, or either more or less.

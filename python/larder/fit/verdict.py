@@ -2,6 +2,8 @@
 
 import os
 
+from larder.fit import wordings
+
 WIDTH = 11
 _ROWS = 8
 # An allowance for kernels of PyTorch's libraries, which are loaded on demand, and
@@ -153,20 +155,11 @@ def bound(told):
     return "about" if len(bounds) > 1 else next(iter(bounds), None)
 
 
-# The JSON's words for the assumptions -> the text's.
-_ASSUMPTIONS = {
-    "no infinity, no NaN is found": "no infinities or NaNs occur",
-    "experts are chosen in turn": "experts are selected in turn",
-    "what is generated ends at its length": "generation runs to its maximum length",
-    "all elements of an unknown mask count": "an unknown mask selects every element",
-}
-
-
 def _assumed(out, told):
     for what, place, one in told["assumed"]:
         needs = f"{one} this is needed, assuming that" if one else "assumed:"
         where = _place(place) or "in PyTorch"
-        out(f"{needs} {_ASSUMPTIONS.get(what, what)} ({where})")
+        out(f"{needs} {wordings.TEXTS[what]} ({where})")
 
 
 def engine_line(out, told):

@@ -13,7 +13,6 @@ import torch
 from larder.fit import assumptions, ledger
 
 INDEX_BYTES = 4 << 20  # bytes of types without fractions: masks, indices
-float_bytes = 64 << 10  # of floating-point types; an engine may set more
 
 _VALUES, _ASSUMED = "_larder_values", "_larder_assumed"
 
@@ -39,13 +38,6 @@ def wraps_others(kind):
     """Whether such tensors wrap others and run their operators themselves, as
     DTensor does."""
     return kind.__torch_dispatch__ is not torch.Tensor.__torch_dispatch__
-
-
-def is_small(tensor):
-    if tensor.is_complex():
-        return False
-    most = float_bytes if tensor.is_floating_point() else INDEX_BYTES
-    return tensor.numel() * tensor.element_size() <= most
 
 
 def flat(value):
@@ -146,6 +138,8 @@ class Known:
 
     # ---- differences between the engines ------------------------------------
 
+    float_bytes = 64 << 10  # of floating-point types
+
     def follows(self, tensor):
         """Whether it is on the GPU and has values of its own."""
         return not wraps_others(type(tensor)) and tensor.is_cuda
@@ -172,6 +166,12 @@ class Known:
                 setattr(storage_of(tensor), _VALUES, None)
 
     # ---- the host's computation ----------------------------------------------
+
+    def is_small(self, tensor):
+        if tensor.is_complex():
+            return False
+        most = self.float_bytes if tensor.is_floating_point() else INDEX_BYTES
+        return tensor.numel() * tensor.element_size() <= most
 
     def _map(self, value, assumed):
         """The host's counterpart of an argument. Raises Unknown."""
@@ -223,7 +223,7 @@ class Known:
 
     def store(self, made, host, assumed):
         for one, values in zip(flat(made), flat(host)):
-            if self.follows(one) and one.shape == values.shape and is_small(one):
+            if self.follows(one) and one.shape == values.shape and self.is_small(one):
                 keep(one, values, assumed)
 
     def go_by(self, assumed):
@@ -246,7 +246,7 @@ class Known:
         """Follow an operator that creates tensors."""
         traits = traits_of(op)
         if traits.name in WITHOUT_VALUES or not any(
-            self.follows(one) and is_small(one) for one in flat(made)
+            self.follows(one) and self.is_small(one) for one in flat(made)
         ):
             return
         try:
@@ -260,7 +260,7 @@ class Known:
     def _assume(self, rule, made, args):
         host, what = rule(args, *flat(made))
         for one, values in zip(flat(made), host):
-            if values is not None and is_small(one):
+            if values is not None and self.is_small(one):
                 keep(one, values, {what} if what else set())
 
     def write(self, op, args, kwargs):
@@ -283,7 +283,7 @@ class Known:
 
     def _begin(self, tensor):
         """Make a storage known that is about to be overwritten completely."""
-        if not self.follows(tensor) or is_known(tensor) or not is_small(tensor):
+        if not self.follows(tensor) or is_known(tensor) or not self.is_small(tensor):
             return
         if covers(tensor):
             zeros = torch.zeros((), dtype=tensor.dtype)

@@ -85,7 +85,7 @@ class Values(known.Known):
         """Note a new tensor that a host tensor was copied to."""
         if self._real is not None:
             self._real.put(tensor, source)
-        elif known.is_small(tensor):
+        elif self.is_small(tensor):
             known.keep(tensor, self.filled(source), set(assumed))
 
     def _overwrite(self, tensor, host, assumed):
@@ -166,7 +166,7 @@ class Values(known.Known):
             return values.to(dtype, copy=True)
         if tensor.numel() > 0:
             self._tell("a copy to the host")
-        if self._made_up(dtype) == 0 or not known.is_small(tensor):
+        if self._made_up(dtype) == 0 or not self.is_small(tensor):
             # Pages that are never read are never mapped.
             return torch.zeros(tensor.shape, dtype=dtype)
         return torch.full(tensor.shape, self._made_up(dtype), dtype=dtype)

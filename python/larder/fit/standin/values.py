@@ -15,10 +15,10 @@ import sys
 import torch
 
 from larder._after_import import after_import
-from larder.fit import assumptions, known
+from larder.fit import assumptions
 from larder.fit.known import (
     INDEX_BYTES, PLAIN, WITHOUT_VALUES, Known, Unknown,
-    assumed_of, covers, host_of, is_known, is_small, keep, traits_of,
+    assumed_of, covers, host_of, is_known, keep, traits_of,
 )
 
 _KEY = "Fake"
@@ -83,9 +83,10 @@ def _blank():
 
 
 class Values(Known):
+    float_bytes = INDEX_BYTES
+
     def __init__(self):
         super().__init__()
-        known.float_bytes = INDEX_BYTES
         self._key = torch._C._dispatch_key_parse(_KEY)
         self._below = torch._C._dispatch_keyset_full_after(self._key)
         self._blank = _blank()
@@ -219,7 +220,7 @@ class Values(Known):
 
         def kernel(keys, *args, **kwargs):
             made = real(keys, args, kwargs)
-            if type(made) is torch.Tensor and not (made.is_cuda and is_small(made)):
+            if type(made) is torch.Tensor and not (made.is_cuda and self.is_small(made)):
                 return made
             self.learn(op, made, args, kwargs)
             return made

@@ -93,14 +93,12 @@ void fake_device_close(struct fake_device *d)
 
 larder_result fake_device_reset(struct fake_device *d)
 {
-    larder_result r = fake_complete_all(d);
+    larder_result r = fake_synchronize(d);
 
     if (r == LARDER_OK)
         r = fake_memory_free_all(d);
     if (r != LARDER_OK)
         return r;
-    fake_waited_all(d);
-    fake_pools_settle(d);
     objects_forget(d);
     fake_events_forget(d);
     fake_host_forget(d);

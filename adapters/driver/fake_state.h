@@ -169,9 +169,10 @@ void fake_events_forget(struct fake_device *d);
 /* Whether the default stream waits for it, and it for the default stream. */
 bool fake_stream_is_blocking(cud_stream stream);
 void fake_streams_forget(const struct fake_device *d);
-void fake_waited_all(struct fake_device *d);
 /* Complete all queued work, unless a test completes it itself. */
 larder_result fake_complete_all(struct fake_device *d);
+/* The same; it counts as waited for, and pools release free pieces. */
+larder_result fake_synchronize(struct fake_device *d);
 /* Whether work that was not waited for uses the range. */
 bool fake_is_in_use(const struct fake_device *d, cud_addr addr, size_t bytes);
 

@@ -251,7 +251,7 @@ static void waited_note(struct fake_device *d, larder_stream number)
         d->waited[number] = s->queued;
 }
 
-void fake_waited_all(struct fake_device *d)
+static void waited_all(struct fake_device *d)
 {
     for (larder_stream n = 0; n < LARDER_SIM_STREAMS; n++) {
         if (d->sim->streams[n / SIM_STREAM_CHUNK] == NULL)
@@ -321,23 +321,28 @@ larder_result fake_complete_all(struct fake_device *d)
     return r;
 }
 
+larder_result fake_synchronize(struct fake_device *d)
+{
+    larder_result r = fake_complete_all(d);
+
+    if (r == LARDER_OK) {
+        waited_all(d);
+        fake_pools_settle(d);
+    }
+    return r;
+}
+
 cud_result cuCtxSynchronize(void)
 {
     struct fake_device *d;
     cud_result answer = fake_begin(__func__, &d);
-    larder_result r;
 
     if (answer != CUD_SUCCESS)
         return answer;
     answer = fake_capture_guard_device(__func__, d);
     if (answer != CUD_SUCCESS)
         return fake_end(answer);
-    r = fake_complete_all(d);
-    if (r == LARDER_OK) {
-        fake_waited_all(d);
-        fake_pools_settle(d);
-    }
-    return fake_end_sim(__func__, d, r);
+    return fake_end_sim(__func__, d, fake_synchronize(d));
 }
 
 static bool overlaps(uint64_t a, uint64_t a_bytes, uint64_t b, uint64_t b_bytes)

@@ -124,8 +124,9 @@ static void every_host_request_may_fail(void **state)
     struct fault f = {.is_host = 1, .with = LARDER_ERR_NO_HOST_MEMORY};
 
     (void)state;
+    /* Two are the allocator's own; the simulated device adds thirteen. */
     for (int i = 0; i < SETUPS_HERE; i++)
-        assert_true(sweep(f, &run_setups[i]) >= 3);
+        assert_true(sweep(f, &run_setups[i]) >= 2);
 }
 
 static void every_device_call_may_fail(void **state)

@@ -244,18 +244,20 @@ static void write_indented(FILE *out, int indent, const char *text)
 {
     while (*text != '\0') {
         size_t length = strcspn(text, "\n");
-        size_t in = strspn(text, " -");
         size_t max = TEXT_WIDTH - (size_t)indent;
         size_t n = fitting(text, length, max);
+        size_t in = strspn(text, " -");
         const char *rest = text + n;
 
         write_trimmed(out, indent, text, n);
+        if (in > max / 2)
+            in = 0; /* a file whose name begins so */
         for (length -= n; length > 0; length -= n, rest += n) {
             size_t blanks = strspn(rest, " ");
 
             rest += blanks;
             length -= blanks;
-            n = fitting(rest, length, max - (in < max / 2 ? in : 0));
+            n = fitting(rest, length, max - in);
             write_trimmed(out, indent + (int)in, rest, n);
         }
         text = rest + (*rest == '\n');

@@ -113,6 +113,27 @@ static void a_failure_is_explained_where_nothing_was_held(void **state)
     has_not("oom 1MiB 4MiB\n", &usual, "▁");
 }
 
+#define HYPHENS_9 "---------"
+#define HYPHENS_36 HYPHENS_9 HYPHENS_9 HYPHENS_9 HYPHENS_9
+#define AT_15 "               "
+#define AT_51 AT_15 "                                    "
+#define HOLDERS                                                                \
+    ".py:1:first\nalloc 4 1MiB 0 a.py:1:second\nalloc 5 1MiB 0 b.py:1:third\n"
+
+/* A file's name may begin with hyphens, and so does a line that names it. */
+static void a_line_that_begins_with_hyphens_is_as_wide_as_any(void **state)
+{
+    (void)state;
+    has("alloc 0 4MiB 0 " HYPHENS_36 HOLDERS, &usual,
+        "Who holds it   " HYPHENS_36
+        ".py:1 first 4.00 MiB (67 %); a.py:1\n" AT_51
+        "second 1.00 MiB (17 %); b.py:1 third\n" AT_51 "1.00 MiB (17 %).\n");
+    has("alloc 0 4MiB 0 -" HYPHENS_36 HOLDERS, &usual,
+        "Who holds it   -" HYPHENS_36
+        ".py:1 first 4.00 MiB (67 %); a.py:1\n" AT_15
+        "second 1.00 MiB (17 %); b.py:1 third 1.00 MiB (17 %).\n");
+}
+
 /* A segment alone is something, and an event of another kind is not. */
 static void an_empty_device_has_no_more_than_a_verdict(void **state)
 {
@@ -423,6 +444,7 @@ int main(void)
         cmocka_unit_test(maxima_of_two_moments_have_two_times),
         cmocka_unit_test(what_does_not_fit_is_counted),
         cmocka_unit_test(a_failure_is_explained_where_nothing_was_held),
+        cmocka_unit_test(a_line_that_begins_with_hyphens_is_as_wide_as_any),
         cmocka_unit_test(an_empty_device_has_no_more_than_a_verdict),
         cmocka_unit_test(the_peaks_of_iterations_are_listed_once),
         cmocka_unit_test(peaks_that_are_alike_are_not_listed),

@@ -21,14 +21,14 @@ const char *report_by_name(enum report_by by)
 
 /* ---- labels ------------------------------------------------------------- */
 
-/* The last two components of a path. */
+/* The last two components of the path of a file. */
 static const char *last_parts(const char *path)
 {
     const char *last = path;
     const char *before = path;
 
     for (; *path != '\0'; path++) {
-        if (frame_separator(*path) && path[1] != '\0') {
+        if (frame_separator(*path)) {
             before = last;
             last = path + 1;
         }

@@ -115,6 +115,14 @@ static void differences_of_times_do_not_overflow(void **state)
     assert_int_equal(report_elapsed(INT64_MAX, INT64_MIN), -INT64_MAX);
 }
 
+static void a_part_of_nothing_is_0_percent(void **state)
+{
+    (void)state;
+    assert_true(report_percent(1, 4) == 25);
+    assert_true(report_percent(0, 0) == 0);
+    assert_true(report_percent(1, 0) == 0);
+}
+
 static void only_one_is_singular(void **state)
 {
     (void)state;
@@ -234,6 +242,7 @@ int main(void)
         cmocka_unit_test(times_have_the_unit_that_fits),
         cmocka_unit_test(times_too_far_apart_differ_by_the_largest_number),
         cmocka_unit_test(differences_of_times_do_not_overflow),
+        cmocka_unit_test(a_part_of_nothing_is_0_percent),
         cmocka_unit_test(only_one_is_singular),
         cmocka_unit_test(a_text_is_cut_between_characters),
         cmocka_unit_test(control_characters_are_replaced),

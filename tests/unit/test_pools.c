@@ -518,6 +518,28 @@ static void destroying_in_a_capture_is_refused(void **state)
     rig_down(&rig);
 }
 
+/* Small memory on the first two, large on two, a private pool's on the last. */
+static void destroying_is_refused_whichever_stream_is_captured(void **state)
+{
+    enum { STREAMS = 5 };
+    struct rig rig = rig_up("sim:300MiB", "");
+    larder_pool_id pool = {1, 0};
+
+    (void)state;
+    rig_alloc_on(&rig, 4096, 0);
+    rig_alloc_on(&rig, 4096, 1);
+    rig_alloc_on(&rig, MIB(4), 2);
+    rig_alloc_on(&rig, MIB(4), 3);
+    rig_alloc_in(&rig, pool, MIB(4), 4);
+    for (larder_stream stream = 0; stream < STREAMS; stream++) {
+        assert_ok(larder_sim_capture_begin(rig.dev, stream));
+        assert_refused(LARDER_ERR_CAPTURING, larder_destroy(rig.a),
+                       "being captured");
+        assert_ok(larder_sim_capture_end(rig.dev, stream));
+    }
+    rig_down(&rig);
+}
+
 static void a_block_recorded_in_a_capture_is_dealt_with_after_it(void **state)
 {
     struct rig rig = rig_up(SPEC, "");
@@ -562,6 +584,7 @@ int main(void)
         cmocka_unit_test(garbage_collection_makes_no_forbidden_call),
         cmocka_unit_test(a_capture_on_the_device_refuses_those_calls),
         cmocka_unit_test(destroying_in_a_capture_is_refused),
+        cmocka_unit_test(destroying_is_refused_whichever_stream_is_captured),
         cmocka_unit_test(a_block_recorded_in_a_capture_is_dealt_with_after_it),
     };
 

@@ -1,9 +1,10 @@
 """Activations as modules."""
 
+from larder.lab.constructing import PLACE
 from larder.lab.making import full
 from larder.lab.tensors import Parameter
 from larder.lab.torch_stand_in.nn import functional
-from larder.lab.torch_stand_in.nn.module import Module
+from larder.lab.torch_stand_in.nn.module import Module, layer
 from larder.lab.torch_stand_in.nn.wrapping import Wrapping, classes
 
 
@@ -18,21 +19,16 @@ _TABLE = """
     Softmax softmax     LogSoftmax log_softmax
 """
 globals().update(classes(Wrapping, __name__, _TABLE, inputs=1))
-Softmax._options = LogSoftmax._options = {"dim": None}
 
 
 class PReLU(Module):
     """A learned slope, for all channels or for each."""
 
-    def __init__(self, num_parameters=1, init=0.25, device=None, dtype=None):
-        super().__init__()
-        self.num_parameters = num_parameters
-        self.weight = Parameter(
-            full((num_parameters,), init, device=device, dtype=dtype)
-        )
+    __init__ = layer(num_parameters=1, init=0.25, **PLACE)
+    _repr_of = "", "num_parameters"
+
+    def _made_from(self, init, **place):
+        self.weight = Parameter(full((self.num_parameters,), init, **place))
 
     def forward(self, input):
         return functional.prelu(input, self.weight)
-
-    def extra_repr(self):
-        return f"num_parameters={self.num_parameters}"

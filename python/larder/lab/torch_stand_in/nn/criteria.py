@@ -1,16 +1,21 @@
 """Losses as modules."""
 
+from larder.lab.failures import not_covered
 from larder.lab.torch_stand_in.nn import functional
-from larder.lab.torch_stand_in.nn.module import Module
+from larder.lab.torch_stand_in.nn.module import Module, layer
 from larder.lab.torch_stand_in.nn.wrapping import Wrapping, classes
 
 
+# Of old, and without effect.
+_OLD = {"size_average": None, "reduce": None}
+
+
 class _Loss(Wrapping):
-    def __init__(self, *arguments, **named):
-        for name in ("size_average", "reduce"):  # of old, and without effect
-            if named.get(name, 0) is None:
-                del named[name]
-        super().__init__(*arguments, **named)
+    def _made_from(self, **options):
+        for name in _OLD:
+            if options.pop(name) is not None:
+                raise not_covered(f"{type(self).__name__}'s {name}")
+        super()._made_from(**options)
 
     def extra_repr(self):
         return ""
@@ -27,25 +32,21 @@ _TABLE = """
     MultiMarginLoss multi_margin_loss   SoftMarginLoss soft_margin_loss
     GaussianNLLLoss gaussian_nll_loss   PoissonNLLLoss poisson_nll_loss
 """
-globals().update(classes(_Loss, __name__, _TABLE))
+globals().update(classes(_Loss, __name__, _TABLE, **_OLD))
 
 
 class CosineSimilarity(Module):
-    def __init__(self, dim=1, eps=1e-8):
-        super().__init__()
-        self.dim = dim
-        self.eps = eps
+    __init__ = layer(dim=1, eps=1e-8)
 
     def forward(self, x1, x2):
         return functional.cosine_similarity(x1, x2, self.dim, self.eps)
 
 
 class PairwiseDistance(Module):
-    def __init__(self, p=2.0, eps=1e-6, keepdim=False):
-        super().__init__()
+    __init__ = layer(p=2.0, eps=1e-6, keepdim=False)
+
+    def _made_from(self, p):
         self.norm = p
-        self.eps = eps
-        self.keepdim = keepdim
 
     def forward(self, x1, x2):
         return functional.pairwise_distance(

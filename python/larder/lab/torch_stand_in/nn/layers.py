@@ -2,12 +2,13 @@
 
 import math
 
+from larder.lab.constructing import PLACE
 from larder.lab.failures import InvalidError, not_covered
 from larder.lab.imaging import pair
 from larder.lab.making import empty
 from larder.lab.tensors import Parameter
 from larder.lab.torch_stand_in.nn import functional, init
-from larder.lab.torch_stand_in.nn.module import Module
+from larder.lab.torch_stand_in.nn.module import Module, layer
 from larder.lab.torch_stand_in.nn.wrapping import Wrapping, classes
 from larder.lab.views import flatten, unflatten
 
@@ -21,27 +22,21 @@ def uniform_by_fan_in(weight, bias):
         init.uniform_(bias, -bound, bound)
 
 
-def bias_of(size, wanted, device, dtype=None):
-    if not wanted:
-        return None
-    return Parameter(empty(size, device=device, dtype=dtype))
+def add_weights(module, shape, biases, place):
+    """Give a module a weight, and `biases` numbers to add; None: no bias."""
+    module.weight = Parameter(empty(shape, **place))
+    bias = None if biases is None else Parameter(empty(biases, **place))
+    module.register_parameter("bias", bias)
 
 
 class Linear(Module):
     """x·wᵀ + b"""
 
-    def __init__(
-        self, in_features, out_features, bias=True, device=None, dtype=None
-    ):
-        super().__init__()
-        self.in_features = in_features
-        self.out_features = out_features
-        self.weight = Parameter(
-            empty(out_features, in_features, device=device, dtype=dtype)
-        )
-        self.register_parameter(
-            "bias", bias_of(out_features, bias, device, dtype)
-        )
+    __init__ = layer("in_features out_features", bias=True, **PLACE)
+
+    def _made_from(self, bias, **place):
+        out = self.out_features
+        add_weights(self, (out, self.in_features), out if bias else None, place)
         self.reset_parameters()
 
     def reset_parameters(self):
@@ -60,14 +55,11 @@ class Linear(Module):
 class Bilinear(Module):
     """x·w·y + b"""
 
-    def __init__(
-        self, in1_features, in2_features, out_features, bias=True, device=None
-    ):
-        super().__init__()
-        self.weight = Parameter(
-            empty(out_features, in1_features, in2_features, device=device)
-        )
-        self.register_parameter("bias", bias_of(out_features, bias, device))
+    __init__ = layer("in1_features in2_features out_features", bias=True, **PLACE)
+
+    def _made_from(self, in1_features, in2_features, out_features, bias, **place):
+        shape = out_features, in1_features, in2_features
+        add_weights(self, shape, out_features if bias else None, place)
         bound = 1 / math.sqrt(in1_features)
         for one in self.parameters():
             init.uniform_(one, -bound, bound)
@@ -81,51 +73,28 @@ class _Conv(Module):
 
     _dims = 2
     _transposed = False
+    _sizes = ("kernel_size", "stride", "padding", "dilation")
+    _passed = ("stride", "padding", "dilation", "groups")
+    __init__ = layer(
+        "in_channels out_channels kernel_size", stride=1, padding=0, dilation=1,
+        groups=1, bias=True, padding_mode="zeros", **PLACE,
+    )
 
-    def __init__(
-        self,
-        in_channels,
-        out_channels,
-        kernel_size,
-        stride=1,
-        padding=0,
-        dilation=1,
-        groups=1,
-        bias=True,
-        padding_mode="zeros",
-        device=None,
-        dtype=None,
-    ):
-        super().__init__()
+    def _made_from(self, bias, padding_mode, **place):
+        inner, out, groups = self.in_channels, self.out_channels, self.groups
         if padding_mode != "zeros":
             raise not_covered(f"padding_mode={padding_mode!r}", ["zeros"])
-        if in_channels % groups or out_channels % groups:
-            raise InvalidError(
-                f"{in_channels} and {out_channels} channels in {groups} groups"
-            )
-        self.in_channels = in_channels
-        self.out_channels = out_channels
-        self.kernel_size = self._sides("kernel_size", kernel_size)
-        self.stride = self._sides("stride", stride)
-        self.padding = (
-            padding
-            if isinstance(padding, str)
-            else self._sides("padding", padding)
-        )
-        self.dilation = self._sides("dilation", dilation)
-        self.groups = groups
-        ends = (out_channels, in_channels // groups)
-        if self._transposed:
-            ends = (in_channels, out_channels // groups)
-        self.weight = Parameter(
-            empty(*ends, *self.kernel_size, device=device, dtype=dtype)
-        )
-        self.register_parameter(
-            "bias", bias_of(out_channels, bias, device, dtype)
-        )
+        if inner % groups or out % groups:
+            raise InvalidError(f"{inner} and {out} channels in {groups} groups")
+        for name in self._sizes:
+            setattr(self, name, self._sides(name, getattr(self, name)))
+        ends = (inner, out // groups) if self._transposed else (out, inner // groups)
+        add_weights(self, (*ends, *self.kernel_size), out if bias else None, place)
         self.reset_parameters()
 
     def _sides(self, what, value):
+        if isinstance(value, str):
+            return value
         if self._dims == 2:
             return pair(what, value)
         return tuple(value) if isinstance(value, (tuple, list)) else (value,)
@@ -134,15 +103,8 @@ class _Conv(Module):
         uniform_by_fan_in(self.weight, self.bias)
 
     def forward(self, input):
-        return self._function(
-            input,
-            self.weight,
-            self.bias,
-            self.stride,
-            self.padding,
-            self.dilation,
-            self.groups,
-        )
+        options = {name: getattr(self, name) for name in self._passed}
+        return self._function(input, self.weight, self.bias, **options)
 
     def extra_repr(self):
         text = (
@@ -173,48 +135,13 @@ class Conv2d(_Conv):
 
 class _ConvTranspose(_Conv):
     _transposed = True
-
-    def __init__(
-        self,
-        in_channels,
-        out_channels,
-        kernel_size,
-        stride=1,
-        padding=0,
-        output_padding=0,
-        groups=1,
-        bias=True,
-        dilation=1,
-        padding_mode="zeros",
-        device=None,
-        dtype=None,
-    ):
-        super().__init__(
-            in_channels,
-            out_channels,
-            kernel_size,
-            stride,
-            padding,
-            dilation,
-            groups,
-            bias,
-            padding_mode,
-            device,
-            dtype,
-        )
-        self.output_padding = self._sides("output_padding", output_padding)
-
-    def forward(self, input):
-        return self._function(
-            input,
-            self.weight,
-            self.bias,
-            self.stride,
-            self.padding,
-            self.output_padding,
-            self.groups,
-            self.dilation,
-        )
+    _sizes = (*_Conv._sizes, "output_padding")
+    _passed = (*_Conv._passed, "output_padding")
+    __init__ = layer(
+        "in_channels out_channels kernel_size", stride=1, padding=0,
+        output_padding=0, groups=1, bias=True, dilation=1, padding_mode="zeros",
+        **PLACE,
+    )
 
 
 class ConvTranspose1d(_ConvTranspose):
@@ -229,28 +156,19 @@ class ConvTranspose2d(_ConvTranspose):
 class Embedding(Module):
     """A table with one row for each index."""
 
-    def __init__(
-        self,
-        num_embeddings,
-        embedding_dim,
-        padding_idx=None,
-        device=None,
-        dtype=None,
-        _weight=None,
-    ):
-        super().__init__()
-        self.num_embeddings = num_embeddings
-        self.embedding_dim = embedding_dim
-        self.padding_idx = padding_idx
+    __init__ = layer(
+        "num_embeddings embedding_dim", padding_idx=None, **PLACE, _weight=None
+    )
+
+    def _made_from(self, _weight, **place):
         if _weight is not None:
             self.weight = Parameter(_weight)
             return
-        self.weight = Parameter(
-            empty(num_embeddings, embedding_dim, device=device, dtype=dtype)
-        )
+        shape = self.num_embeddings, self.embedding_dim
+        self.weight = Parameter(empty(shape, **place))
         init.normal_(self.weight)
-        if padding_idx is not None:
-            init.zeros_(self.weight.data[padding_idx])
+        if self.padding_idx is not None:
+            init.zeros_(self.weight.data[self.padding_idx])
 
     @classmethod
     def from_pretrained(cls, embeddings, freeze=True, padding_idx=None):
@@ -271,41 +189,23 @@ class Embedding(Module):
 # ---- without weights ----
 
 
-class MaxPool2d(Module):
-    def __init__(
-        self,
-        kernel_size,
-        stride=None,
-        padding=0,
-        dilation=1,
-        return_indices=False,
+class MaxPool2d(Wrapping):
+    """functional.max_pool2d as a module, with other places of its options."""
+
+    _function = staticmethod(functional.max_pool2d)
+    _options = (
+        "kernel_size", "stride", "padding", "dilation", "return_indices", "ceil_mode",
+    )
+    __init__ = layer(
+        "kernel_size", stride=None, padding=0, dilation=1, return_indices=False,
         ceil_mode=False,
-    ):
-        super().__init__()
-        self.kernel_size = kernel_size
-        self.stride = kernel_size if stride is None else stride
-        self.padding = padding
-        self.dilation = dilation
-        self.return_indices = return_indices
-        self.ceil_mode = ceil_mode
+    )
+    _repr_of = "", "kernel_size stride padding dilation ceil_mode"
+    extra_repr = Module.extra_repr
 
-    def forward(self, input):
-        return functional.max_pool2d(
-            input,
-            self.kernel_size,
-            self.stride,
-            self.padding,
-            self.dilation,
-            self.ceil_mode,
-            self.return_indices,
-        )
-
-    def extra_repr(self):
-        return (
-            f"kernel_size={self.kernel_size}, stride={self.stride}, "
-            f"padding={self.padding}, dilation={self.dilation}, "
-            f"ceil_mode={self.ceil_mode}"
-        )
+    def _made_from(self, stride, **options):
+        size = options["kernel_size"]
+        super()._made_from(stride=size if stride is None else stride, **options)
 
 
 _TABLE = """
@@ -319,8 +219,9 @@ globals().update(classes(Wrapping, __name__, _TABLE, inputs=1))
 
 
 class ZeroPad2d(Module):
-    def __init__(self, padding):
-        super().__init__()
+    __init__ = layer("padding")
+
+    def _made_from(self, padding):
         self.padding = (
             (padding,) * 4 if isinstance(padding, int) else tuple(padding)
         )
@@ -330,26 +231,20 @@ class ZeroPad2d(Module):
 
 
 class Dropout(Module):
-    def __init__(self, p=0.5, inplace=False):
-        super().__init__()
-        self.p = p
-        self.inplace = inplace
+    __init__ = layer(p=0.5, inplace=False)
+    _function = staticmethod(functional.dropout)
+    _repr_of = "", "p inplace"
 
     def forward(self, input):
-        return functional.dropout(input, self.p, self.training)
-
-    def extra_repr(self):
-        return f"p={self.p}, inplace={self.inplace}"
+        return self._function(input, self.p, self.training)
 
 
 class Dropout1d(Dropout):
-    def forward(self, input):
-        return functional.dropout1d(input, self.p, self.training)
+    _function = staticmethod(functional.dropout1d)
 
 
 class Dropout2d(Dropout):
-    def forward(self, input):
-        return functional.dropout2d(input, self.p, self.training)
+    _function = staticmethod(functional.dropout2d)
 
 
 class Identity(Module):
@@ -361,23 +256,15 @@ class Identity(Module):
 
 
 class Flatten(Module):
-    def __init__(self, start_dim=1, end_dim=-1):
-        super().__init__()
-        self.start_dim = start_dim
-        self.end_dim = end_dim
+    __init__ = layer(start_dim=1, end_dim=-1)
+    _repr_of = "", "start_dim end_dim"
 
     def forward(self, input):
         return flatten(input, self.start_dim, self.end_dim)
 
-    def extra_repr(self):
-        return f"start_dim={self.start_dim}, end_dim={self.end_dim}"
-
 
 class Unflatten(Module):
-    def __init__(self, dim, unflattened_size):
-        super().__init__()
-        self.dim = dim
-        self.unflattened_size = unflattened_size
+    __init__ = layer("dim unflattened_size")
 
     def forward(self, input):
         return unflatten(input, self.dim, self.unflattened_size)

@@ -1,9 +1,11 @@
 """Modules: named parameters and submodules, and operations on all of them."""
 
 import collections
+import functools
 import itertools
 
 from larder.lab import kinds
+from larder.lab.constructing import constructor
 from larder.lab.failures import InvalidError, not_covered
 from larder.lab.operations import target_of
 from larder.lab.recording import no_grad
@@ -292,8 +294,15 @@ class Module:
 
     # ---- in words ----
 
+    # The attributes that repr() shows: values, then names with their values.
+    _repr_of = "", ""
+
     def extra_repr(self):
-        return ""
+        values, named = (names.split() for names in self._repr_of)
+        return ", ".join(
+            [str(getattr(self, name)) for name in values]
+            + [f"{name}={getattr(self, name)}" for name in named]
+        )
 
     def __repr__(self):
         inner = [
@@ -306,6 +315,10 @@ class Module:
             return f"{name}({extra})"
         lines = ([extra] if extra else []) + inner
         return f"{name}(\n  " + "\n  ".join(lines) + "\n)"
+
+
+# A constructor of a module.
+layer = functools.partial(constructor, first=Module.__init__)
 
 
 class _Incompatible(

@@ -1,19 +1,20 @@
 """Normalization layers."""
 
+from larder.lab.constructing import PLACE
 from larder.lab.failures import InvalidError
 from larder.lab.kinds import int64
 from larder.lab.making import ones, zeros
 from larder.lab.tensors import Parameter
 from larder.lab.torch_stand_in.nn import functional
-from larder.lab.torch_stand_in.nn.module import Module
+from larder.lab.torch_stand_in.nn.module import Module, layer
 
 
-def _affine(module, shape, wanted, device, bias=True, dtype=None):
+def _affine(module, shape, wanted, place, bias=True):
     weight = offset = None
     if wanted:
-        weight = Parameter(ones(shape, device=device, dtype=dtype))
+        weight = Parameter(ones(shape, **place))
         if bias:
-            offset = Parameter(zeros(shape, device=device, dtype=dtype))
+            offset = Parameter(zeros(shape, **place))
     module.register_parameter("weight", weight)
     module.register_parameter("bias", offset)
 
@@ -21,42 +22,19 @@ def _affine(module, shape, wanted, device, bias=True, dtype=None):
 class _OverLast(Module):
     """Normalizes over the last dimensions."""
 
-    def __init__(self, shape, eps, elementwise_affine, bias, device, dtype):
-        super().__init__()
-        if isinstance(shape, int):
-            shape = (shape,)
-        self.normalized_shape = tuple(shape)
-        self.eps = eps
-        self.elementwise_affine = elementwise_affine
-        _affine(
-            self,
-            self.normalized_shape,
-            elementwise_affine,
-            device,
-            bias,
-            dtype,
-        )
+    _repr_of = "normalized_shape", "eps elementwise_affine"
 
-    def extra_repr(self):
-        return (
-            f"{self.normalized_shape}, eps={self.eps}, "
-            f"elementwise_affine={self.elementwise_affine}"
-        )
+    def _made_from(self, normalized_shape, bias=False, **place):
+        if isinstance(normalized_shape, int):
+            normalized_shape = (normalized_shape,)
+        shape = self.normalized_shape = tuple(normalized_shape)
+        _affine(self, shape, self.elementwise_affine, place, bias)
 
 
 class LayerNorm(_OverLast):
-    def __init__(
-        self,
-        normalized_shape,
-        eps=1e-5,
-        elementwise_affine=True,
-        bias=True,
-        device=None,
-        dtype=None,
-    ):
-        super().__init__(
-            normalized_shape, eps, elementwise_affine, bias, device, dtype
-        )
+    __init__ = layer(
+        "normalized_shape", eps=1e-5, elementwise_affine=True, bias=True, **PLACE
+    )
 
     def forward(self, input):
         return functional.layer_norm(
@@ -65,17 +43,7 @@ class LayerNorm(_OverLast):
 
 
 class RMSNorm(_OverLast):
-    def __init__(
-        self,
-        normalized_shape,
-        eps=None,
-        elementwise_affine=True,
-        device=None,
-        dtype=None,
-    ):
-        super().__init__(
-            normalized_shape, eps, elementwise_affine, False, device, dtype
-        )
+    __init__ = layer("normalized_shape", eps=None, elementwise_affine=True, **PLACE)
 
     def forward(self, input):
         return functional.rms_norm(
@@ -88,36 +56,24 @@ class _BatchNorm(Module):
     evaluation."""
 
     _dims = ()
+    __init__ = layer(
+        "num_features", eps=1e-5, momentum=0.1, affine=True,
+        track_running_stats=True, **PLACE,
+    )
+    _repr_of = "num_features", "eps momentum affine track_running_stats"
 
-    def __init__(
-        self,
-        num_features,
-        eps=1e-5,
-        momentum=0.1,
-        affine=True,
-        track_running_stats=True,
-        device=None,
-        dtype=None,
-    ):
-        super().__init__()
-        self.num_features = num_features
-        self.eps = eps
-        self.momentum = momentum
-        self.affine = affine
-        self.track_running_stats = track_running_stats
-        _affine(self, (num_features,), affine, device, True, dtype)
-        tracked = track_running_stats
-        shape = (num_features,)
-        self.register_buffer(
-            "running_mean", zeros(shape, device=device) if tracked else None
-        )
-        self.register_buffer(
-            "running_var", ones(shape, device=device) if tracked else None
-        )
-        self.register_buffer(
-            "num_batches_tracked",
-            zeros((), dtype=int64, device=device) if tracked else None,
-        )
+    def _made_from(self, **place):
+        shape = (self.num_features,)
+        _affine(self, shape, self.affine, place)
+        for name, make, shape, dtype in (
+            ("running_mean", zeros, shape, None),
+            ("running_var", ones, shape, None),
+            ("num_batches_tracked", zeros, (), int64),
+        ):
+            made = None
+            if self.track_running_stats:
+                made = make(shape, device=place["device"], dtype=dtype)
+            self.register_buffer(name, made)
 
     def reset_running_stats(self):
         if self.running_mean is not None:
@@ -148,13 +104,6 @@ class _BatchNorm(Module):
             self.eps,
         )
 
-    def extra_repr(self):
-        return (
-            f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, "
-            f"affine={self.affine}, "
-            f"track_running_stats={self.track_running_stats}"
-        )
-
 
 class BatchNorm1d(_BatchNorm):
     _dims = (2, 3)
@@ -167,63 +116,39 @@ class BatchNorm2d(_BatchNorm):
 class GroupNorm(Module):
     """Normalizes groups of channels of each image."""
 
-    def __init__(
-        self,
-        num_groups,
-        num_channels,
-        eps=1e-5,
-        affine=True,
-        device=None,
-        dtype=None,
-    ):
-        super().__init__()
-        if num_channels % num_groups:
+    __init__ = layer("num_groups num_channels", eps=1e-5, affine=True, **PLACE)
+    _repr_of = "num_groups num_channels", "eps affine"
+
+    def _made_from(self, **place):
+        if self.num_channels % self.num_groups:
             raise InvalidError(
-                f"{num_channels} channels cannot be divided into "
-                f"{num_groups} groups"
+                f"{self.num_channels} channels cannot be divided into "
+                f"{self.num_groups} groups"
             )
-        self.num_groups = num_groups
-        self.num_channels = num_channels
-        self.eps = eps
-        self.affine = affine
-        _affine(self, (num_channels,), affine, device, True, dtype)
+        _affine(self, (self.num_channels,), self.affine, place)
 
     def forward(self, input):
         return functional.group_norm(
             input, self.num_groups, self.weight, self.bias, self.eps
         )
 
-    def extra_repr(self):
-        return (
-            f"{self.num_groups}, {self.num_channels}, eps={self.eps}, "
-            f"affine={self.affine}"
-        )
-
 
 class _InstanceNorm(Module):
     """Normalizes each channel of each image."""
 
-    def __init__(
-        self,
-        num_features,
-        eps=1e-5,
-        momentum=0.1,
-        affine=False,
-        track_running_stats=False,
-        device=None,
-    ):
-        super().__init__()
-        self.num_features = num_features
-        self.eps = eps
-        _affine(self, (num_features,), affine, device)
+    __init__ = layer(
+        "num_features", eps=1e-5, momentum=0.1, affine=False,
+        track_running_stats=False, **PLACE,
+    )
+    _repr_of = "num_features", "eps"
+
+    def _made_from(self, affine, **place):
+        _affine(self, (self.num_features,), affine, place)
 
     def forward(self, input):
         return functional.instance_norm(
             input, weight=self.weight, bias=self.bias, eps=self.eps
         )
-
-    def extra_repr(self):
-        return f"{self.num_features}, eps={self.eps}"
 
 
 class InstanceNorm1d(_InstanceNorm):

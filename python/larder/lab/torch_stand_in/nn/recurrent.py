@@ -3,11 +3,12 @@
 import math
 
 from larder.lab import recurring
+from larder.lab.constructing import PLACE
 from larder.lab.failures import InvalidError, check_layers, not_covered
 from larder.lab.making import empty, zeros
 from larder.lab.tensors import Parameter
 from larder.lab.torch_stand_in.nn import functional, init
-from larder.lab.torch_stand_in.nn.module import Module
+from larder.lab.torch_stand_in.nn.module import Module, layer
 from larder.lab.torch_stand_in.nn.utils.rnn import PackedSequence
 
 _BLOCKS = ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
@@ -17,15 +18,16 @@ class _Gated(Module):
     """What layers and cells share: the parameters of their gates."""
 
     _cell = None
+    _repr_of = "input_size hidden_size", ""
 
-    def _blocks(self, width, bias, device, dtype):
+    def _blocks(self, width, bias, place):
         """The parameters of one direction, None for a bias that is not there."""
         rows = recurring.GATES[self._cell] * self.hidden_size
         shapes = [(rows, width), (rows, self.hidden_size), (rows,), (rows,)]
         for name, shape in zip(_BLOCKS, shapes):
             made = None
             if len(shape) == 2 or bias:
-                made = Parameter(empty(shape, device=device, dtype=dtype))
+                made = Parameter(empty(shape, **place))
             yield name, made
 
     def reset_parameters(self):
@@ -36,38 +38,24 @@ class _Gated(Module):
     def _has_c(self):
         return self._cell == recurring.LSTM
 
-    def extra_repr(self):
-        return f"{self.input_size}, {self.hidden_size}"
+
+_STACKED = {
+    "bias": True, "batch_first": False, "dropout": 0.0, "bidirectional": False,
+    "proj_size": 0, **PLACE,
+}
 
 
 class _Recurrent(_Gated):
     """Stacked layers, in one direction or both."""
 
-    def __init__(
-        self,
-        input_size,
-        hidden_size,
-        num_layers=1,
-        bias=True,
-        batch_first=False,
-        dropout=0.0,
-        bidirectional=False,
-        proj_size=0,
-        device=None,
-        dtype=None,
-    ):
-        super().__init__()
+    __init__ = layer("input_size hidden_size", num_layers=1, **_STACKED)
+
+    def _made_from(self, dropout, proj_size, **place):
         if proj_size:
             raise not_covered(f"proj_size={proj_size}", ["0"])
-        self.input_size = input_size
-        self.hidden_size = hidden_size
-        self.num_layers = num_layers
-        self.bias = bias
-        self.batch_first = batch_first
         self.dropout = float(dropout)
-        self.bidirectional = bidirectional
         for suffix, width in self._parts():
-            for name, made in self._blocks(width, bias, device, dtype):
+            for name, made in self._blocks(width, self.bias, place):
                 if made is not None:
                     self.register_parameter(f"{name}_{suffix}", made)
         self.reset_parameters()
@@ -179,30 +167,23 @@ class GRU(_Recurrent):
 
 class RNN(_Recurrent):
     _cell = recurring.RNN_TANH
+    __init__ = layer(
+        "input_size hidden_size", num_layers=1, nonlinearity="tanh", **_STACKED
+    )
 
-    def __init__(
-        self,
-        input_size,
-        hidden_size,
-        num_layers=1,
-        nonlinearity="tanh",
-        **named,
-    ):
+    def _made_from(self, nonlinearity, dropout, proj_size, **place):
         if nonlinearity == "relu":
             object.__setattr__(self, "_cell", recurring.RNN_RELU)
-        super().__init__(input_size, hidden_size, num_layers, **named)
+        super()._made_from(dropout, proj_size, **place)
 
 
 class _Cell(_Gated):
     """A single step."""
 
-    def __init__(
-        self, input_size, hidden_size, bias=True, device=None, dtype=None
-    ):
-        super().__init__()
-        self.input_size = input_size
-        self.hidden_size = hidden_size
-        for name, made in self._blocks(input_size, bias, device, dtype):
+    __init__ = layer("input_size hidden_size", bias=True, **PLACE)
+
+    def _made_from(self, bias, **place):
+        for name, made in self._blocks(self.input_size, bias, place):
             self.register_parameter(name, made)
         self.reset_parameters()
 

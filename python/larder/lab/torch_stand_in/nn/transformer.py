@@ -4,45 +4,33 @@ import copy
 import math
 
 from larder.lab import operations
+from larder.lab.constructing import PLACE
 from larder.lab.failures import InvalidError, check_layers
 from larder.lab.making import empty, full
 from larder.lab.picking import triu
 from larder.lab.tensors import Parameter
 from larder.lab.torch_stand_in.nn import functional, init
 from larder.lab.torch_stand_in.nn.containers import ModuleList
-from larder.lab.torch_stand_in.nn.layers import Dropout, Linear, bias_of
-from larder.lab.torch_stand_in.nn.module import Module
+from larder.lab.torch_stand_in.nn.layers import Dropout, Linear
+from larder.lab.torch_stand_in.nn.module import Module, layer
 from larder.lab.torch_stand_in.nn.normalization import LayerNorm
 
 
 class MultiheadAttention(Module):
-    def __init__(
-        self,
-        embed_dim,
-        num_heads,
-        dropout=0.0,
-        bias=True,
-        batch_first=False,
-        device=None,
-        dtype=None,
-    ):
-        super().__init__()
-        if embed_dim % num_heads:
+    __init__ = layer(
+        "embed_dim num_heads", dropout=0.0, bias=True, batch_first=False, **PLACE
+    )
+
+    def _made_from(self, bias, **place):
+        width = self.embed_dim
+        if width % self.num_heads:
             raise InvalidError(
-                f"{embed_dim} features cannot be divided into {num_heads} "
-                "heads"
+                f"{width} features cannot be divided into {self.num_heads} heads"
             )
-        self.embed_dim = embed_dim
-        self.num_heads = num_heads
-        self.dropout = dropout
-        self.batch_first = batch_first
-        self.in_proj_weight = Parameter(
-            empty(3 * embed_dim, embed_dim, device=device, dtype=dtype)
-        )
-        self.register_parameter(
-            "in_proj_bias", bias_of(3 * embed_dim, bias, device, dtype)
-        )
-        self.out_proj = Linear(embed_dim, embed_dim, bias, device, dtype)
+        self.in_proj_weight = Parameter(empty(3 * width, width, **place))
+        offset = Parameter(empty(3 * width, **place)) if bias else None
+        self.register_parameter("in_proj_bias", offset)
+        self.out_proj = Linear(width, width, bias, **place)
         init.xavier_uniform_(self.in_proj_weight)
         if bias:
             init.zeros_(self.in_proj_bias)
@@ -151,39 +139,35 @@ def _activation(activation):
     )
 
 
+# Of each layer, and of all together.
+_OPTIONS = {
+    "dim_feedforward": 2048, "dropout": 0.1, "activation": "relu",
+    "layer_norm_eps": 1e-5, "batch_first": False, "norm_first": False, "bias": True,
+    **PLACE,
+}
+
+
 class _Layer(Module):
     """The common base of encoder and decoder layers."""
 
     _attentions = ("self_attn",)
+    __init__ = layer("d_model nhead", **_OPTIONS)
 
-    def __init__(
-        self,
-        d_model,
-        nhead,
-        dim_feedforward=2048,
-        dropout=0.1,
-        activation="relu",
-        layer_norm_eps=1e-5,
-        batch_first=False,
-        norm_first=False,
-        bias=True,
-        device=None,
-        dtype=None,
+    def _made_from(
+        self, d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps,
+        batch_first, bias, **place,
     ):
-        super().__init__()
-        made = {"device": device, "dtype": dtype}
         for name in self._attentions:
             attention = MultiheadAttention(
-                d_model, nhead, dropout, bias, batch_first, **made
+                d_model, nhead, dropout, bias, batch_first, **place
             )
             setattr(self, name, attention)
-        self.linear1 = Linear(d_model, dim_feedforward, bias, **made)
+        self.linear1 = Linear(d_model, dim_feedforward, bias, **place)
         self.dropout = Dropout(dropout)
-        self.linear2 = Linear(dim_feedforward, d_model, bias, **made)
-        self.norm_first = norm_first
+        self.linear2 = Linear(dim_feedforward, d_model, bias, **place)
         parts = range(1, len(self._attentions) + 2)
         for i in parts:
-            norm = LayerNorm(d_model, layer_norm_eps, bias=bias, **made)
+            norm = LayerNorm(d_model, layer_norm_eps, bias=bias, **place)
             setattr(self, f"norm{i}", norm)
         for i in parts:
             setattr(self, f"dropout{i}", Dropout(dropout))
@@ -264,17 +248,13 @@ def _copies(layer, count):
 
 
 class TransformerEncoder(Module):
-    def __init__(
-        self,
-        encoder_layer,
-        num_layers,
-        norm=None,
-        enable_nested_tensor=True,
+    __init__ = layer(
+        "encoder_layer num_layers", norm=None, enable_nested_tensor=True,
         mask_check=True,
-    ):
-        super().__init__()
-        self.layers = _copies(encoder_layer, num_layers)
-        self.num_layers = num_layers
+    )
+
+    def _made_from(self, encoder_layer, norm):
+        self.layers = _copies(encoder_layer, self.num_layers)
         self.norm = norm
 
     def forward(
@@ -286,10 +266,10 @@ class TransformerEncoder(Module):
 
 
 class TransformerDecoder(Module):
-    def __init__(self, decoder_layer, num_layers, norm=None):
-        super().__init__()
-        self.layers = _copies(decoder_layer, num_layers)
-        self.num_layers = num_layers
+    __init__ = layer("decoder_layer num_layers", norm=None)
+
+    def _made_from(self, decoder_layer, norm):
+        self.layers = _copies(decoder_layer, self.num_layers)
         self.norm = norm
 
     def forward(self, tgt, memory, *masks, **named):
@@ -299,46 +279,21 @@ class TransformerDecoder(Module):
 
 
 class Transformer(Module):
-    def __init__(
-        self,
-        d_model=512,
-        nhead=8,
-        num_encoder_layers=6,
-        num_decoder_layers=6,
-        dim_feedforward=2048,
-        dropout=0.1,
-        activation="relu",
-        layer_norm_eps=1e-5,
-        batch_first=False,
-        norm_first=False,
-        bias=True,
-        device=None,
-        dtype=None,
-    ):
-        super().__init__()
-        parts = (
-            d_model,
-            nhead,
-            dim_feedforward,
-            dropout,
-            activation,
-            layer_norm_eps,
-            batch_first,
-            norm_first,
-            bias,
-            device,
-            dtype,
-        )
-        made = {"device": device, "dtype": dtype}
+    __init__ = layer(
+        d_model=512, nhead=8, num_encoder_layers=6, num_decoder_layers=6, **_OPTIONS
+    )
+
+    def _made_from(self, num_encoder_layers, num_decoder_layers, **options):
+        def norm():
+            place = {name: options[name] for name in PLACE}
+            width, eps = options["d_model"], options["layer_norm_eps"]
+            return LayerNorm(width, eps, bias=options["bias"], **place)
+
         self.encoder = TransformerEncoder(
-            TransformerEncoderLayer(*parts),
-            num_encoder_layers,
-            LayerNorm(d_model, layer_norm_eps, bias=bias, **made),
+            TransformerEncoderLayer(**options), num_encoder_layers, norm()
         )
         self.decoder = TransformerDecoder(
-            TransformerDecoderLayer(*parts),
-            num_decoder_layers,
-            LayerNorm(d_model, layer_norm_eps, bias=bias, **made),
+            TransformerDecoderLayer(**options), num_decoder_layers, norm()
         )
         for one in self.parameters():
             if one.ndim > 1:

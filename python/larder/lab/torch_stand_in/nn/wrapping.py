@@ -2,27 +2,15 @@
 
 import inspect
 
-from larder.lab.failures import not_covered
 from larder.lab.torch_stand_in.nn import functional
-from larder.lab.torch_stand_in.nn.module import Module
+from larder.lab.torch_stand_in.nn.module import Module, layer
 
 
 class Wrapping(Module):
-    """A call of `_function` with `_options`: their defaults, `empty` for none."""
+    """A call of `_function` with `_options`, by name."""
 
-    def __init__(self, *arguments, **named):
-        super().__init__()
-        options = dict(self._options)
-        if len(arguments) > len(options):
-            raise TypeError(f"{type(self).__name__} takes {len(options)} options")
-        options.update(zip(options, arguments))
-        for name, value in named.items():
-            if name not in options:
-                raise not_covered(f"{type(self).__name__}'s {name}")
-            options[name] = value
+    def _made_from(self, **options):
         for name, value in options.items():
-            if value is inspect.Parameter.empty:
-                raise TypeError(f"{type(self).__name__} needs {name}")
             if name in ("weight", "pos_weight"):
                 self.register_buffer(name, value)
             else:
@@ -40,20 +28,23 @@ class Wrapping(Module):
         )
 
 
-def classes(base, module, table, inputs=None):
+def classes(base, module, table, inputs=None, **more):
     """Subclasses of `base` for a table of names and the names of functions.  Their
-    parameters after so many inputs are the options; None: those with defaults."""
+    parameters after so many inputs are the options; None: those with defaults.
+    `more`: other defaults."""
     words = table.split()
     for name, function in zip(words[::2], words[1::2]):
         function = getattr(functional, function)
         given = list(inspect.signature(function).parameters.values())[inputs or 0 :]
+        options = {
+            one.name: one.default
+            for one in given
+            if one.name != "dtype" and (inputs or one.default is not one.empty)
+        }
         body = {
             "_function": staticmethod(function),
-            "_options": {
-                one.name: one.default
-                for one in given
-                if inputs or one.default is not one.empty
-            },
+            "_options": tuple(options),
+            "__init__": layer(**{**options, **more}),
             "__doc__": f"functional.{function.__name__} as a module.",
             "__module__": module,
         }

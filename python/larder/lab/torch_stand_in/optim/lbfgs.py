@@ -1,6 +1,7 @@
 """L-BFGS: a direction from recent gradients, and several calls of the closure
 in each step."""
 
+from larder.lab.constructing import constructor
 from larder.lab.failures import InvalidError, not_covered
 from larder.lab.making import cat, zeros
 from larder.lab.recording import enable_grad, no_grad
@@ -10,32 +11,18 @@ from larder.lab.torch_stand_in.optim.optimizer import Optimizer, after_step
 class LBFGS(Optimizer):
     """PyTorch's algorithm without a line search."""
 
-    def __init__(
-        self,
-        params,
-        lr=1,
-        max_iter=20,
-        max_eval=None,
-        tolerance_grad=1e-7,
-        tolerance_change=1e-9,
-        history_size=100,
-        line_search_fn=None,
-    ):
+    __init__ = constructor(
+        "params", lr=1, max_iter=20, max_eval=None, tolerance_grad=1e-7,
+        tolerance_change=1e-9, history_size=100, line_search_fn=None,
+    )
+
+    def _made_from(self, params, line_search_fn, **options):
         if line_search_fn is not None:
             raise not_covered(
                 f"LBFGS's line_search_fn={line_search_fn!r}", ["None"]
             )
-        super().__init__(
-            params,
-            {
-                "lr": lr,
-                "max_iter": max_iter,
-                "max_eval": max_eval or max_iter * 5 // 4,
-                "tolerance_grad": tolerance_grad,
-                "tolerance_change": tolerance_change,
-                "history_size": history_size,
-            },
-        )
+        options["max_eval"] = options["max_eval"] or options["max_iter"] * 5 // 4
+        Optimizer.__init__(self, params, options)
         if len(self.param_groups) != 1:
             raise InvalidError("LBFGS has one group of parameters")
         self._params = self.param_groups[0]["params"]

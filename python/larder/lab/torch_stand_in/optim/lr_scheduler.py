@@ -3,6 +3,7 @@
 import bisect
 import math
 
+from larder.lab.constructing import constructor
 from larder.lab.failures import gate
 
 
@@ -19,11 +20,13 @@ class LRScheduler:
 
     _of_base = False
 
-    def __init__(self, optimizer, last_epoch=-1):
-        self.optimizer = optimizer
-        for group in optimizer.param_groups:
+    __init__ = constructor("optimizer", last_epoch=-1)
+
+    def _made_from(self, last_epoch):
+        groups = self.optimizer.param_groups
+        for group in groups:
             group.setdefault("initial_lr", group["lr"])
-        self.base_lrs = [g["initial_lr"] for g in optimizer.param_groups]
+        self.base_lrs = [group["initial_lr"] for group in groups]
         self.last_epoch = last_epoch
         self.step()
 
@@ -64,9 +67,11 @@ _LRScheduler = LRScheduler
 
 
 class LambdaLR(LRScheduler):
-    def __init__(self, optimizer, lr_lambda, last_epoch=-1):
-        self.lr_lambdas = for_each_group(optimizer, lr_lambda)
-        super().__init__(optimizer, last_epoch)
+    __init__ = constructor("optimizer lr_lambda", last_epoch=-1)
+
+    def _made_from(self, lr_lambda, last_epoch):
+        self.lr_lambdas = for_each_group(self.optimizer, lr_lambda)
+        super()._made_from(last_epoch)
 
     def get_lr(self):
         return [
@@ -86,10 +91,7 @@ class MultiplicativeLR(LambdaLR):
 
 
 class StepLR(LRScheduler):
-    def __init__(self, optimizer, step_size, gamma=0.1, last_epoch=-1):
-        self.step_size = step_size
-        self.gamma = gamma
-        super().__init__(optimizer, last_epoch)
+    __init__ = constructor("optimizer step_size", gamma=0.1, last_epoch=-1)
 
     def _factor(self):
         stays = not self.last_epoch or self.last_epoch % self.step_size
@@ -97,19 +99,18 @@ class StepLR(LRScheduler):
 
 
 class MultiStepLR(LRScheduler):
-    def __init__(self, optimizer, milestones, gamma=0.1, last_epoch=-1):
+    __init__ = constructor("optimizer milestones", gamma=0.1, last_epoch=-1)
+
+    def _made_from(self, milestones, last_epoch):
         self.milestones = sorted(milestones)
-        self.gamma = gamma
-        super().__init__(optimizer, last_epoch)
+        super()._made_from(last_epoch)
 
     def _factor(self):
         return self.gamma ** self.milestones.count(self.last_epoch)
 
 
 class ExponentialLR(LRScheduler):
-    def __init__(self, optimizer, gamma, last_epoch=-1):
-        self.gamma = gamma
-        super().__init__(optimizer, last_epoch)
+    __init__ = constructor("optimizer gamma", last_epoch=-1)
 
     def _factor(self):
         return self.gamma if self.last_epoch else 1
@@ -118,10 +119,9 @@ class ExponentialLR(LRScheduler):
 class ConstantLR(LRScheduler):
     _of_base = True
 
-    def __init__(self, optimizer, factor=1 / 3, total_iters=5, last_epoch=-1):
-        self.factor = factor
-        self.total_iters = total_iters
-        super().__init__(optimizer, last_epoch)
+    __init__ = constructor(
+        "optimizer", factor=1 / 3, total_iters=5, last_epoch=-1
+    )
 
     def _factor(self):
         return self.factor if self.last_epoch < self.total_iters else 1
@@ -130,18 +130,9 @@ class ConstantLR(LRScheduler):
 class LinearLR(LRScheduler):
     _of_base = True
 
-    def __init__(
-        self,
-        optimizer,
-        start_factor=1 / 3,
-        end_factor=1.0,
-        total_iters=5,
-        last_epoch=-1,
-    ):
-        self.start_factor = start_factor
-        self.end_factor = end_factor
-        self.total_iters = total_iters
-        super().__init__(optimizer, last_epoch)
+    __init__ = constructor(
+        "optimizer", start_factor=1 / 3, end_factor=1.0, total_iters=5, last_epoch=-1
+    )
 
     def _factor(self):
         done = min(self.last_epoch, self.total_iters) / self.total_iters
@@ -151,10 +142,7 @@ class LinearLR(LRScheduler):
 class PolynomialLR(LRScheduler):
     _of_base = True
 
-    def __init__(self, optimizer, total_iters=5, power=1.0, last_epoch=-1):
-        self.total_iters = total_iters
-        self.power = power
-        super().__init__(optimizer, last_epoch)
+    __init__ = constructor("optimizer", total_iters=5, power=1.0, last_epoch=-1)
 
     def _factor(self):
         done = min(self.last_epoch, self.total_iters) / self.total_iters
@@ -178,23 +166,14 @@ class _Cosine(LRScheduler):
 
 
 class CosineAnnealingLR(_Cosine):
-    def __init__(self, optimizer, T_max, eta_min=0.0, last_epoch=-1):
-        self.T_max = T_max
-        self.eta_min = eta_min
-        super().__init__(optimizer, last_epoch)
+    __init__ = constructor("optimizer T_max", eta_min=0.0, last_epoch=-1)
 
     def _period(self):
         return self.last_epoch, self.T_max
 
 
 class CosineAnnealingWarmRestarts(_Cosine):
-    def __init__(
-        self, optimizer, T_0, T_mult=1, eta_min=0.0, last_epoch=-1
-    ):
-        self.T_0 = T_0
-        self.T_mult = T_mult
-        self.eta_min = eta_min
-        super().__init__(optimizer, last_epoch)
+    __init__ = constructor("optimizer T_0", T_mult=1, eta_min=0.0, last_epoch=-1)
 
     def _period(self):
         at, length = self.last_epoch, self.T_0
@@ -207,29 +186,22 @@ class CosineAnnealingWarmRestarts(_Cosine):
 class OneCycleLR(LRScheduler):
     """Increases the rate along a cosine and then lowers it to almost 0."""
 
-    def __init__(
-        self,
-        optimizer,
-        max_lr,
-        total_steps=None,
-        epochs=None,
-        steps_per_epoch=None,
-        pct_start=0.3,
-        anneal_strategy="cos",
-        cycle_momentum=True,
-        base_momentum=0.85,
-        max_momentum=0.95,
-        div_factor=25.0,
-        final_div_factor=1e4,
-        last_epoch=-1,
+    __init__ = constructor(
+        "optimizer max_lr", total_steps=None, epochs=None, steps_per_epoch=None,
+        pct_start=0.3, anneal_strategy="cos", cycle_momentum=True,
+        base_momentum=0.85, max_momentum=0.95, div_factor=25.0,
+        final_div_factor=1e4, last_epoch=-1,
+    )
+
+    def _made_from(
+        self, max_lr, total_steps, epochs, steps_per_epoch, div_factor,
+        final_div_factor, last_epoch,
     ):
         self.total_steps = total_steps or epochs * steps_per_epoch
-        self.pct_start = pct_start
-        self.anneal_strategy = anneal_strategy
-        self.max_lrs = for_each_group(optimizer, max_lr)
+        self.max_lrs = for_each_group(self.optimizer, max_lr)
         self.starts = [one / div_factor for one in self.max_lrs]
         self.ends = [one / final_div_factor for one in self.starts]
-        super().__init__(optimizer, last_epoch)
+        super()._made_from(last_epoch)
 
     def _between(self, start, end, part):
         if self.anneal_strategy == "linear":
@@ -276,36 +248,23 @@ class SequentialLR:
         begins = at > 0 and self._milestones[at - 1] == self.last_epoch
         self._schedulers[at].step(0 if begins else None)
 
-    def get_last_lr(self):
-        return [group["lr"] for group in self.optimizer.param_groups]
+    get_last_lr = LRScheduler._rates
 
 
-class ReduceLROnPlateau:
+class ReduceLROnPlateau(LRScheduler):
     """Lowers the rates when a metric stops improving."""
 
-    def __init__(
-        self,
-        optimizer,
-        mode="min",
-        factor=0.1,
-        patience=10,
-        threshold=1e-4,
-        threshold_mode="rel",
-        cooldown=0,
-        min_lr=0,
-        eps=1e-8,
-    ):
-        self.optimizer = optimizer
-        self.mode = mode
-        self.factor = factor
-        self.patience = patience
-        self.threshold = threshold
-        self.threshold_mode = threshold_mode
-        self.cooldown = cooldown
-        self.min_lr = min_lr
-        self.best = math.inf if mode == "min" else -math.inf
+    __init__ = constructor(
+        "optimizer", mode="min", factor=0.1, patience=10, threshold=1e-4,
+        threshold_mode="rel", cooldown=0, min_lr=0, eps=1e-8,
+    )
+
+    def _made_from(self):
+        self.best = math.inf if self.mode == "min" else -math.inf
         self.num_bad_epochs = self.cooldown_counter = 0
         self.last_epoch = 0
+
+    get_last_lr = LRScheduler._rates
 
     def _is_better(self, figure):
         sign = 1 if self.mode == "min" else -1
@@ -332,15 +291,6 @@ class ReduceLROnPlateau:
                 group["lr"] = max(group["lr"] * self.factor, self.min_lr)
             self.cooldown_counter = self.cooldown
             self.num_bad_epochs = 0
-
-    def get_last_lr(self):
-        return [group["lr"] for group in self.optimizer.param_groups]
-
-    def state_dict(self):
-        return {k: v for k, v in self.__dict__.items() if k != "optimizer"}
-
-    def load_state_dict(self, state_dict):
-        self.__dict__.update(state_dict)
 
 
 _NAMES = [name for name in globals() if name[0].isupper()]

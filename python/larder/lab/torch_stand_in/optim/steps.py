@@ -1,41 +1,37 @@
 """The optimizers.  Each step is PyTorch's single-tensor implementation with
 its temporaries: a loop variable keeps its tensor alive until the next
-iteration assigns it. foreach and fused are accepted without effect."""
+iteration assigns it."""
 
 import math
 
 from larder.lab import raw
+from larder.lab.constructing import constructor
 from larder.lab.failures import not_covered
 from larder.lab.making import zeros_like
 from larder.lab.torch_stand_in.optim.optimizer import Optimizer, refuse
 
 
-class SGD(Optimizer):
-    def __init__(
-        self,
-        params,
-        lr=1e-3,
-        momentum=0,
-        dampening=0,
-        weight_decay=0,
-        nesterov=False,
-        *,
-        maximize=False,
-        foreach=None,
-        differentiable=False,
-        fused=None,
-    ):
-        refuse("SGD", maximize=maximize)
-        super().__init__(
-            params,
-            {
-                "lr": lr,
-                "momentum": momentum,
-                "dampening": dampening,
-                "weight_decay": weight_decay,
-                "nesterov": nesterov,
-            },
-        )
+# Accepted without effect, and refused if they are set.
+_IDLE = {"foreach": None, "differentiable": False, "fused": None}
+_OTHERS = ("maximize", "centered")
+
+
+class _Known(Optimizer):
+    """The optimizers of PyTorch: their options are those of each group."""
+
+    def _made_from(self, params, **options):
+        others = {name: options.pop(name) for name in _OTHERS if name in options}
+        refuse(type(self).__name__, **others)
+        for name in (*_IDLE, "capturable"):
+            options.pop(name, None)
+        Optimizer.__init__(self, params, options)
+
+
+class SGD(_Known):
+    __init__ = constructor(
+        "params", lr=1e-3, momentum=0, dampening=0, weight_decay=0, nesterov=False,
+        maximize=False, **_IDLE,
+    )
 
     def _step_group(self, group, params):
         momentum = group["momentum"]
@@ -59,7 +55,7 @@ class SGD(Optimizer):
         return buffer
 
 
-class _Adaptive(Optimizer):
+class _Adaptive(_Known):
     """Optimizers that keep tensors like each parameter."""
 
     def _names(self, group):
@@ -74,41 +70,24 @@ class _Adaptive(Optimizer):
                     state[name] = zeros_like(param)
 
 
+_ADAM = {
+    "lr": 1e-3, "betas": (0.9, 0.999), "eps": 1e-8, "weight_decay": 0,
+    "amsgrad": False, "maximize": False, "capturable": False, **_IDLE,
+}
+
+
 class Adam(_Adaptive):
     _decays_weights = False
+    __init__ = constructor("params", **_ADAM)
 
-    def __init__(
-        self,
-        params,
-        lr=1e-3,
-        betas=(0.9, 0.999),
-        eps=1e-8,
-        weight_decay=0,
-        amsgrad=False,
-        *,
-        foreach=None,
-        maximize=False,
-        capturable=False,
-        differentiable=False,
-        fused=None,
-    ):
-        name = type(self).__name__
-        refuse(name, maximize=maximize)
+    def _made_from(self, params, **options):
+        betas, eps = options["betas"], options["eps"]
         if not all(0 <= beta < 1 for beta in betas) or eps < 0:
             raise not_covered(
                 f"betas={tuple(betas)} with eps={eps}",
                 ["betas from 0 to below 1, eps from 0"],
             )
-        super().__init__(
-            params,
-            {
-                "lr": lr,
-                "betas": tuple(betas),
-                "eps": eps,
-                "weight_decay": weight_decay,
-                "amsgrad": amsgrad,
-            },
-        )
+        super()._made_from(params, **{**options, "betas": tuple(betas)})
 
     def _names(self, group):
         most = ("max_exp_avg_sq",) if group["amsgrad"] else ()
@@ -138,46 +117,14 @@ class Adam(_Adaptive):
 
 class AdamW(Adam):
     _decays_weights = True
-
-    def __init__(
-        self,
-        params,
-        lr=1e-3,
-        betas=(0.9, 0.999),
-        eps=1e-8,
-        weight_decay=1e-2,
-        amsgrad=False,
-        **named,
-    ):
-        super().__init__(
-            params, lr, betas, eps, weight_decay, amsgrad, **named
-        )
+    __init__ = constructor("params", **{**_ADAM, "weight_decay": 1e-2})
 
 
 class RMSprop(_Adaptive):
-    def __init__(
-        self,
-        params,
-        lr=1e-2,
-        alpha=0.99,
-        eps=1e-8,
-        weight_decay=0,
-        momentum=0,
-        centered=False,
-        *,
-        foreach=None,
-    ):
-        refuse("RMSprop", centered=centered)
-        super().__init__(
-            params,
-            {
-                "lr": lr,
-                "alpha": alpha,
-                "eps": eps,
-                "weight_decay": weight_decay,
-                "momentum": momentum,
-            },
-        )
+    __init__ = constructor(
+        "params", lr=1e-2, alpha=0.99, eps=1e-8, weight_decay=0, momentum=0,
+        centered=False, foreach=None,
+    )
 
     def _names(self, group):
         return ("square_avg", "momentum_buffer")[: 2 if group["momentum"] else 1]
@@ -201,26 +148,14 @@ class RMSprop(_Adaptive):
                 param.addcdiv_(grad, root, value=-group["lr"])
 
 
-class Adagrad(Optimizer):
-    def __init__(
-        self,
-        params,
-        lr=1e-2,
-        lr_decay=0,
-        weight_decay=0,
-        initial_accumulator_value=0,
-        eps=1e-10,
-        foreach=None,
-    ):
-        super().__init__(
-            params,
-            {
-                "lr": lr,
-                "lr_decay": lr_decay,
-                "weight_decay": weight_decay,
-                "eps": eps,
-            },
-        )
+class Adagrad(_Known):
+    __init__ = constructor(
+        "params", lr=1e-2, lr_decay=0, weight_decay=0, initial_accumulator_value=0,
+        eps=1e-10, foreach=None,
+    )
+
+    def _made_from(self, params, initial_accumulator_value, **options):
+        super()._made_from(params, **options)
         # From the start and not from the first step, as in PyTorch.
         for group in self.param_groups:
             for param in group["params"]:
@@ -245,13 +180,9 @@ class Adagrad(Optimizer):
 
 
 class Adadelta(_Adaptive):
-    def __init__(
-        self, params, lr=1.0, rho=0.9, eps=1e-6, weight_decay=0, foreach=None
-    ):
-        super().__init__(
-            params,
-            {"lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay},
-        )
+    __init__ = constructor(
+        "params", lr=1.0, rho=0.9, eps=1e-6, weight_decay=0, foreach=None
+    )
 
     def _names(self, group):
         return "square_avg", "acc_delta"

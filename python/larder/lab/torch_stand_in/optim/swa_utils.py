@@ -3,6 +3,7 @@
 import copy
 import math
 
+from larder.lab.constructing import constructor
 from larder.lab.failures import gate
 from larder.lab.kinds import int64
 from larder.lab.making import tensor
@@ -103,15 +104,16 @@ class SWALR(LRScheduler):
     """Moves each group's rate to swa_lr over anneal_epochs, and keeps it
     there."""
 
-    def __init__(
-        self, optimizer, swa_lr, anneal_epochs=10, anneal_strategy="cos",
-        last_epoch=-1,
-    ):
-        self._targets = for_each_group(optimizer, swa_lr)
+    __init__ = constructor(
+        "optimizer swa_lr", anneal_epochs=10, anneal_strategy="cos", last_epoch=-1
+    )
+
+    def _made_from(self, swa_lr, anneal_epochs, anneal_strategy, last_epoch):
+        self._targets = for_each_group(self.optimizer, swa_lr)
         self._anneal_epochs = anneal_epochs
         self._by_cosine = anneal_strategy == "cos"
-        self._starts = [group["lr"] for group in optimizer.param_groups]
-        super().__init__(optimizer, last_epoch)
+        self._starts = self._rates()
+        super()._made_from(last_epoch)
 
     def get_lr(self):
         part = min(1.0, self.last_epoch / max(1, self._anneal_epochs))

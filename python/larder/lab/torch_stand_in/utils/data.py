@@ -1,10 +1,12 @@
 """torch.utils.data: data sets, and batches of them on the host."""
 
 from larder.lab import raw
+from larder.lab.constructing import constructor
 from larder.lab.failures import InvalidError, gate, not_covered
 from larder.lab.kinds import float32
 from larder.lab.making import randint, randperm, stack, tensor
 from larder.lab.tensors import Tensor
+
 
 class Dataset:
     """Items by index: __getitem__() and __len__()."""
@@ -31,9 +33,7 @@ class TensorDataset(Dataset):
 class Subset(Dataset):
     """A selection of another data set's items."""
 
-    def __init__(self, dataset, indices):
-        self.dataset = dataset
-        self.indices = indices
+    __init__ = constructor("dataset indices")
 
     def __getitem__(self, index):
         return self.dataset[self.indices[index]]
@@ -110,8 +110,7 @@ class Sampler:
 
 
 class SequentialSampler(Sampler):
-    def __init__(self, data_source):
-        self.data_source = data_source
+    __init__ = constructor("data_source")
 
     def __iter__(self):
         return iter(range(len(self.data_source)))
@@ -121,13 +120,12 @@ class SequentialSampler(Sampler):
 
 
 class RandomSampler(Sampler):
-    def __init__(
-        self, data_source, replacement=False, num_samples=None, generator=None
-    ):
-        self.data_source = data_source
-        self.replacement = replacement
-        self.num_samples = num_samples or len(data_source)
-        self.generator = generator
+    __init__ = constructor(
+        "data_source", replacement=False, num_samples=None, generator=None
+    )
+
+    def _made_from(self, num_samples):
+        self.num_samples = num_samples or len(self.data_source)
 
     def __iter__(self):
         count = len(self.data_source)
@@ -143,9 +141,7 @@ class RandomSampler(Sampler):
 
 
 class SubsetRandomSampler(Sampler):
-    def __init__(self, indices, generator=None):
-        self.indices = indices
-        self.generator = generator
+    __init__ = constructor("indices", generator=None)
 
     def __iter__(self):
         order = randperm(len(self.indices), generator=self.generator)
@@ -156,12 +152,10 @@ class SubsetRandomSampler(Sampler):
 
 
 class WeightedRandomSampler(Sampler):
-    def __init__(
-        self, weights, num_samples, replacement=True, generator=None
-    ):
+    __init__ = constructor("weights num_samples", replacement=True, generator=None)
+
+    def _made_from(self, weights):
         self.weights = tensor(weights, dtype=float32)
-        self.num_samples = num_samples
-        self.replacement = replacement
 
     def __iter__(self):
         drawn = raw.multinomial(
@@ -186,10 +180,7 @@ def _batches(items, size, drop_last):
 
 
 class BatchSampler(Sampler):
-    def __init__(self, sampler, batch_size, drop_last):
-        self.sampler = sampler
-        self.batch_size = batch_size
-        self.drop_last = drop_last
+    __init__ = constructor("sampler batch_size drop_last")
 
     def __iter__(self):
         return _batches(self.sampler, self.batch_size, self.drop_last)
@@ -204,11 +195,8 @@ class BatchSampler(Sampler):
 class _WorkerInfo:
     """The information that get_worker_info() returns."""
 
-    def __init__(self, number, count, dataset):
-        self.id = number
-        self.num_workers = count
-        self.seed = number
-        self.dataset = dataset
+    __init__ = constructor("id num_workers dataset")
+    seed = property(lambda self: self.id)
 
 
 _worker = [None]
@@ -236,35 +224,17 @@ class DataLoader:
     would deliver it, which costs the device the same.
     """
 
-    def __init__(
-        self,
-        dataset,
-        batch_size=1,
-        shuffle=None,
-        sampler=None,
-        batch_sampler=None,
-        num_workers=0,
-        collate_fn=None,
-        pin_memory=False,
-        drop_last=False,
-        timeout=0,
-        worker_init_fn=None,
-        multiprocessing_context=None,
-        generator=None,
-        *,
-        prefetch_factor=None,
-        persistent_workers=False,
-        pin_memory_device="",
-    ):
-        if persistent_workers and not num_workers:
+    __init__ = constructor(
+        "dataset", batch_size=1, shuffle=None, sampler=None, batch_sampler=None,
+        num_workers=0, collate_fn=None, pin_memory=False, drop_last=False, timeout=0,
+        worker_init_fn=None, multiprocessing_context=None, generator=None,
+        prefetch_factor=None, persistent_workers=False, pin_memory_device="",
+    )
+
+    def _made_from(self, shuffle, sampler, batch_sampler, collate_fn):
+        if self.persistent_workers and not self.num_workers:
             raise InvalidError("persistent_workers needs num_workers > 0")
-        self.dataset = dataset
-        self.batch_size = batch_size
-        self.num_workers = num_workers
-        self.pin_memory = pin_memory
-        self.drop_last = drop_last
-        self.worker_init_fn = worker_init_fn
-        self.generator = generator
+        dataset, batch_size = self.dataset, self.batch_size
         self._is_stream = isinstance(dataset, IterableDataset)
         self.collate_fn = collate_fn or (
             default_collate
@@ -275,7 +245,7 @@ class DataLoader:
             sampler = None
         elif sampler is None:
             sampler = (
-                RandomSampler(dataset, generator=generator)
+                RandomSampler(dataset, generator=self.generator)
                 if shuffle
                 else SequentialSampler(dataset)
             )
@@ -283,7 +253,7 @@ class DataLoader:
             raise InvalidError("sampler and shuffle are mutually exclusive")
         self.sampler = sampler
         if batch_sampler is None and sampler is not None and batch_size:
-            batch_sampler = BatchSampler(sampler, batch_size, drop_last)
+            batch_sampler = BatchSampler(sampler, batch_size, self.drop_last)
         self.batch_sampler = batch_sampler
 
     def __len__(self):

@@ -13,6 +13,11 @@ enum { BATCH = 1000, KEEP_CAPACITY = 4096 };
 
 /* ---- errors --------------------------------------------------------------- */
 
+_Noreturn void snap_give_up(struct snap_builder *b)
+{
+    longjmp(b->gave_up, 1);
+}
+
 static void fail_words(struct snap_builder *b, uint64_t offset,
                        const char *format, va_list args)
 {
@@ -23,7 +28,8 @@ static void fail_words(struct snap_builder *b, uint64_t offset,
                    words);
 }
 
-bool snap_fail_at(struct snap_builder *b, uint32_t at, const char *format, ...)
+_Noreturn void snap_fail_at(struct snap_builder *b, uint32_t at,
+                            const char *format, ...)
 {
     uint64_t here = snap_input_offset(&b->in, b->in.at);
     uint64_t offset = (here & ~(uint64_t)UINT32_MAX) | at;
@@ -34,27 +40,27 @@ bool snap_fail_at(struct snap_builder *b, uint32_t at, const char *format, ...)
     va_start(args, format);
     fail_words(b, offset, format, args);
     va_end(args);
-    return false;
+    snap_give_up(b);
 }
 
-bool snap_fail(struct snap_builder *b, const char *format, ...)
+_Noreturn void snap_fail(struct snap_builder *b, const char *format, ...)
 {
     va_list args;
 
     va_start(args, format);
     fail_words(b, snap_input_offset(&b->in, b->in.at), format, args);
     va_end(args);
-    return false;
+    snap_give_up(b);
 }
 
-bool snap_no_memory(struct snap_builder *b)
+_Noreturn void snap_no_memory(struct snap_builder *b)
 {
     if (!b->memory.over_budget)
-        return snap_fail(b, "out of host memory");
-    return snap_fail(b,
-                     "takes more than %d bytes of memory for each byte of it; "
-                     "expected a snapshot",
-                     SNAP_INPUT_FACTOR);
+        snap_fail(b, "out of host memory");
+    snap_fail(b,
+              "takes more than %d bytes of memory for each byte of it; "
+              "expected a snapshot",
+              SNAP_INPUT_FACTOR);
 }
 
 const char *snap_kind_name(const struct snap_builder *b,
@@ -80,35 +86,37 @@ const char *snap_kind_name(const struct snap_builder *b,
     return names[v->kind];
 }
 
-/* ---- the stack ------------------------------------------------------------ */
+/* ---- memory and the stack ------------------------------------------------- */
 
-bool snap_stack_grow(struct snap_builder *b)
+void snap_room(struct snap_builder *b, void *array, size_t *capacity,
+               size_t needed, size_t item)
 {
-    return snap_reserve(&b->memory, &b->stack, &b->stack_capacity, b->depth + 1,
-                        sizeof *b->stack) ||
-           snap_no_memory(b);
+    if (!snap_reserve(&b->memory, array, capacity, needed, item))
+        snap_no_memory(b);
 }
 
-bool snap_mark(struct snap_builder *b)
+void snap_stack_grow(struct snap_builder *b)
+{
+    SNAP_ROOM(b, b->stack, b->stack_capacity, b->depth + 1);
+}
+
+void snap_mark(struct snap_builder *b)
 {
     if (b->mark_count >= b->max_depth)
-        return snap_fail(b, "nested deeper than the limit of %" PRIu32,
-                         b->max_depth);
-    if (!snap_reserve(&b->memory, &b->marks, &b->mark_capacity,
-                      b->mark_count + 1, sizeof *b->marks))
-        return snap_no_memory(b);
-    b->marks[b->mark_count++] = b->depth;
-    return true;
+        snap_fail(b, "nested deeper than the limit of %" PRIu32, b->max_depth);
+    SNAP_ADD(b, b->marks, b->mark_count, b->mark_capacity, b->depth);
 }
 
-bool snap_unmark(struct snap_builder *b, size_t *base)
+size_t snap_unmark(struct snap_builder *b)
 {
+    size_t base;
+
     if (b->mark_count == 0)
-        return snap_fail(b, "a mark is missing here");
-    *base = b->marks[--b->mark_count];
-    if (*base > b->depth)
-        return snap_fail(b, "values below the last mark were taken");
-    return true;
+        snap_fail(b, "a mark is missing here");
+    base = b->marks[--b->mark_count];
+    if (base > b->depth)
+        snap_fail(b, "values below the last mark were taken");
+    return base;
 }
 
 /* ---- the memo ------------------------------------------------------------- */
@@ -122,30 +130,26 @@ static uint32_t memo_pack(const struct snap_value *v)
     return (uint32_t)v->kind << SNAP_MEMO_SHIFT | bits;
 }
 
-static bool memo_room(struct snap_builder *b, uint64_t index)
+static void memo_room(struct snap_builder *b, uint64_t index)
 {
     if (index < b->memo_end)
-        return true;
+        return;
     if (index >= SNAP_NONE || index > b->memory.input_bytes)
-        return snap_fail(
-            b, "memo %" PRIu64 " is beyond what this file can hold", index);
-    if (!snap_reserve(&b->memory, &b->memo, &b->memo_capacity,
-                      (size_t)index + 1, sizeof *b->memo))
-        return snap_no_memory(b);
+        snap_fail(b, "memo %" PRIu64 " is beyond what this file can hold",
+                  index);
+    SNAP_ROOM(b, b->memo, b->memo_capacity, (size_t)index + 1);
     memset(b->memo + b->memo_end, 0,
            (b->memo_capacity - b->memo_end) * sizeof *b->memo);
     b->memo_end = b->memo_capacity;
-    return true;
 }
 
-bool snap_memo_put(struct snap_builder *b, uint64_t index)
+void snap_memo_put(struct snap_builder *b, uint64_t index)
 {
     const struct snap_value *top;
 
     if (b->depth == 0)
-        return snap_fail(b, "nothing on the stack to memoize");
-    if (!memo_room(b, index))
-        return false;
+        snap_fail(b, "nothing on the stack to memoize");
+    memo_room(b, index);
     top = &b->stack[b->depth - 1];
     if (b->memo[index] == 0)
         b->memo_set++;
@@ -154,26 +158,27 @@ bool snap_memo_put(struct snap_builder *b, uint64_t index)
     b->memo[index] = memo_pack(top);
     if (top->kind == SNAP_OBJECT)
         b->objects[(uint32_t)top->bits].memo = (uint32_t)index;
-    return true;
 }
 
-bool snap_memo_get(struct snap_builder *b, uint64_t index, uint32_t at)
+void snap_memo_get(struct snap_builder *b, uint64_t index)
 {
     uint32_t packed = index < b->memo_end ? b->memo[index] : 0;
     enum snap_kind kind = (enum snap_kind)(packed >> SNAP_MEMO_SHIFT);
     uint64_t bits = packed & (((uint32_t)1 << SNAP_MEMO_SHIFT) - 1);
 
     if (kind == SNAP_UNSET)
-        return snap_fail_at(b, at, "memo %" PRIu64 " was never set", index);
+        snap_fail_at(b, b->at, "memo %" PRIu64 " was never set", index);
     if (kind == SNAP_OBJECT) {
         struct snap_object *o = &b->objects[bits];
 
         o->shared = true;
-        if (o->type == SNAP_FREE || o->memo != index)
-            return snap_push(b, SNAP_OPAQUE, 0, at);
         bits |= (uint64_t)o->generation << 32;
+        if (o->type == SNAP_FREE || o->memo != index) {
+            kind = SNAP_OPAQUE;
+            bits = 0;
+        }
     }
-    return snap_push(b, kind, bits, at);
+    snap_push(b, kind, bits);
 }
 
 /* ---- objects -------------------------------------------------------------- */
@@ -192,8 +197,7 @@ struct snap_object *snap_object_of(struct snap_builder *b,
     return o;
 }
 
-bool snap_push_object(struct snap_builder *b, enum snap_object_type type,
-                      uint32_t at)
+void snap_push_object(struct snap_builder *b, enum snap_object_type type)
 {
     uint32_t n = b->free_object;
     struct snap_object *o;
@@ -203,12 +207,11 @@ bool snap_push_object(struct snap_builder *b, enum snap_object_type type,
         b->free_object = o->memo;
     } else {
         n = (uint32_t)b->object_count;
-        if (n >> SNAP_MEMO_SHIFT != 0 ||
-            !snap_reserve(&b->memory, &b->objects, &b->object_capacity,
-                          b->object_count + 1, sizeof *b->objects))
-            return snap_no_memory(b);
-        o = &b->objects[b->object_count++];
-        *o = (struct snap_object){0};
+        if (n >> SNAP_MEMO_SHIFT != 0)
+            snap_no_memory(b);
+        SNAP_ADD(b, b->objects, b->object_count, b->object_capacity,
+                 (struct snap_object){0});
+        o = &b->objects[n];
     }
     o->type = (uint8_t)type;
     o->memo = SNAP_NONE;
@@ -217,7 +220,7 @@ bool snap_push_object(struct snap_builder *b, enum snap_object_type type,
     o->only_frames = true;
     o->settled = false;
     o->shared = false;
-    return snap_push(b, SNAP_OBJECT, n | (uint64_t)o->generation << 32, at);
+    snap_push(b, SNAP_OBJECT, n | (uint64_t)o->generation << 32);
 }
 
 void snap_object_free(struct snap_builder *b, const struct snap_value *v,
@@ -226,6 +229,9 @@ void snap_object_free(struct snap_builder *b, const struct snap_value *v,
     uint32_t n = (uint32_t)v->bits;
     struct snap_object *o = &b->objects[n];
 
+    if (snap_object_of(b, v, SNAP_LIST) == NULL &&
+        snap_object_of(b, v, SNAP_DICT) == NULL)
+        return;
     if (o->memo != SNAP_NONE &&
         b->memo[o->memo] == ((uint32_t)SNAP_OBJECT << SNAP_MEMO_SHIFT | n))
         b->memo[o->memo] = memo_pack(now);
@@ -256,19 +262,17 @@ static void object_becomes(struct snap_builder *b, struct snap_value *v,
     *v = now;
 }
 
-static bool items_room(struct snap_builder *b, struct snap_object *o,
+static void items_room(struct snap_builder *b, struct snap_object *o,
                        size_t more)
 {
-    return snap_reserve(&b->memory, &o->items, &o->capacity, o->count + more,
-                        sizeof *o->items) ||
-           snap_no_memory(b);
+    SNAP_ROOM(b, o->items, o->capacity, o->count + more);
 }
 
 /* ---- lists ---------------------------------------------------------------- */
 
 /* Expand a range or stack to single values, because something else is added to
  * it. */
-static bool list_spell_out(struct snap_builder *b, struct snap_object *o)
+static void list_spell_out(struct snap_builder *b, struct snap_object *o)
 {
     size_t count = o->count;
     uint8_t range = o->range;
@@ -276,12 +280,11 @@ static bool list_spell_out(struct snap_builder *b, struct snap_object *o)
     const uint32_t *frames = NULL;
 
     if (range == SNAP_UNSET)
-        return true;
+        return;
     if (range == SNAP_STACK)
         frames = snapshot_stack(b->s, (uint32_t)first, &count);
     o->count = 0;
-    if (!items_room(b, o, count))
-        return false;
+    items_room(b, o, count);
     for (size_t i = 0; i < count; i++) {
         o->items[i] =
             frames != NULL
@@ -291,7 +294,6 @@ static bool list_spell_out(struct snap_builder *b, struct snap_object *o)
     o->count = count;
     o->range = SNAP_UNSET;
     o->only_frames = frames != NULL;
-    return true;
 }
 
 /* Extend a range by as many of the values as fit.  Returns how many. */
@@ -314,29 +316,27 @@ static size_t list_extend_range(struct snap_object *o,
     return i;
 }
 
-static bool list_extend(struct snap_builder *b, struct snap_object *o,
+static void list_extend(struct snap_builder *b, struct snap_object *o,
                         const struct snap_value *v, size_t count)
 {
     size_t i = count == 0 ? 0 : list_extend_range(o, v, count);
 
     if (i == count)
-        return true;
-    if (!list_spell_out(b, o) || !items_room(b, o, count - i))
-        return false;
+        return;
+    list_spell_out(b, o);
+    items_room(b, o, count - i);
     for (; i < count; i++) {
         o->only_frames = o->only_frames && v[i].kind == SNAP_FRAME;
         o->items[o->count++] = v[i];
     }
-    return true;
 }
 
-static bool settle_all(struct snap_builder *b, size_t first, size_t step)
+static void settle_all(struct snap_builder *b, size_t first, size_t step)
 {
     for (size_t i = first; i < b->depth; i += step) {
-        if (b->stack[i].kind == SNAP_OBJECT && !snap_settle(b, &b->stack[i]))
-            return false;
+        if (b->stack[i].kind == SNAP_OBJECT)
+            snap_settle(b, &b->stack[i]);
     }
-    return true;
 }
 
 /* The list or dict that the values from base on are added to. */
@@ -347,215 +347,159 @@ static struct snap_object *target_of(struct snap_builder *b, size_t base,
     struct snap_object *o;
 
     /* A mark among the items would point beyond the stack. */
-    if (base == 0 ||
-        (b->mark_count > 0 && b->marks[b->mark_count - 1] >= base)) {
+    if (base == 0 || (b->mark_count > 0 && b->marks[b->mark_count - 1] >= base))
         snap_fail(b, "nothing below the items; expected %s", wanted);
-        return NULL;
-    }
     o = snap_object_of(b, &b->stack[base - 1], type);
-    if (o == NULL) {
+    if (o == NULL)
         snap_fail(b, "the items are for %s; expected %s that is not in use yet",
                   snap_kind_name(b, &b->stack[base - 1]), wanted);
-        return NULL;
-    }
-    if (o->settled) {
+    if (o->settled)
         snap_fail(b, "%s that is already in use is changed", wanted);
-        return NULL;
-    }
     return o;
 }
 
-bool snap_append_from(struct snap_builder *b, size_t base)
+void snap_append_from(struct snap_builder *b, size_t base)
 {
-    struct snap_object *o;
-
-    if (!settle_all(b, base, 1))
-        return false;
-    o = target_of(b, base, SNAP_LIST);
-    if (o == NULL || !list_extend(b, o, b->stack + base, b->depth - base))
-        return false;
+    settle_all(b, base, 1);
+    list_extend(b, target_of(b, base, SNAP_LIST), b->stack + base,
+                b->depth - base);
     b->depth = base;
-    return true;
-}
-
-static bool is_integer(const struct snap_value *v)
-{
-    return v->kind == SNAP_INT || v->kind == SNAP_UINT;
-}
-
-/* Two integers: a pool id. */
-static bool as_pool(struct snap_builder *b, size_t base, uint32_t at,
-                    bool *done)
-{
-    const struct snap_value *v;
-    uint32_t n;
-
-    *done = false;
-    if (b->depth - base != 2)
-        return true;
-    v = b->stack + base;
-    *done = is_integer(&v[0]) && is_integer(&v[1]);
-    if (!*done)
-        return true;
-    n = snap_intern_pool(&b->intern,
-                         (struct snapshot_pool){v[0].bits, v[1].bits});
-    if (n == SNAP_NONE)
-        return snap_no_memory(b);
-    b->depth = base;
-    return snap_push(b, SNAP_POOL, n, at);
 }
 
 /* Put a new object below the values from base on. */
-static bool object_below(struct snap_builder *b, enum snap_object_type type,
-                         size_t base, uint32_t at)
+static void object_below(struct snap_builder *b, enum snap_object_type type,
+                         size_t base)
 {
     struct snap_value v;
 
-    if (!snap_push_object(b, type, at))
-        return false;
+    snap_push_object(b, type);
     v = b->stack[b->depth - 1];
     memmove(b->stack + base + 1, b->stack + base,
             (b->depth - 1 - base) * sizeof v);
     b->stack[base] = v;
-    return true;
 }
 
-bool snap_make_list(struct snap_builder *b, size_t base, uint32_t at)
+void snap_make_list(struct snap_builder *b, size_t base)
 {
-    bool done;
+    const struct snap_value *v = b->stack + base;
 
-    if (!as_pool(b, base, at, &done))
-        return false;
-    return done || (object_below(b, SNAP_LIST, base, at) &&
-                    snap_append_from(b, base + 1));
+    /* Two integers are a pool's id. */
+    if (b->depth - base == 2 && snap_is_integer(&v[0]) &&
+        snap_is_integer(&v[1])) {
+        b->depth = base;
+        snap_push(b, SNAP_POOL, snap_intern_pool(b, v));
+        return;
+    }
+    object_below(b, SNAP_LIST, base);
+    snap_append_from(b, base + 1);
 }
 
-bool snap_make_dict(struct snap_builder *b, size_t base, uint32_t at)
+void snap_make_dict(struct snap_builder *b, size_t base)
 {
-    return object_below(b, SNAP_DICT, base, at) &&
-           snap_set_items_from(b, base + 1);
+    object_below(b, SNAP_DICT, base);
+    snap_set_items_from(b, base + 1);
 }
 
-bool snap_top_is_empty_list(struct snap_builder *b, struct snap_object **list)
+struct snap_object *snap_top_empty_list(struct snap_builder *b)
 {
-    if (b->depth == 0)
-        return false;
-    *list = snap_object_of(b, &b->stack[b->depth - 1], SNAP_LIST);
-    return *list != NULL && (*list)->count == 0 && !(*list)->settled;
+    struct snap_object *list =
+        b->depth > 0 ? snap_object_of(b, &b->stack[b->depth - 1], SNAP_LIST)
+                     : NULL;
+
+    return list != NULL && list->count == 0 && !list->settled ? list : NULL;
 }
 
 /* ---- dicts ---------------------------------------------------------------- */
 
 /* If the pairs may be complete, they may be a record. */
-static bool set_items(struct snap_builder *b, size_t base, bool whole)
+static void set_items(struct snap_builder *b, size_t base, bool whole)
 {
     size_t count = b->depth - base;
     struct snap_value now = {.kind = SNAP_UNSET};
     struct snap_object *o;
 
     if (count % 2 != 0)
-        return snap_fail(b, "a key without a value");
-    if (!settle_all(b, base + 1, 2))
-        return false;
+        snap_fail(b, "a key without a value");
+    settle_all(b, base + 1, 2);
     o = target_of(b, base, SNAP_DICT);
-    if (o == NULL)
-        return false;
-    if (o->count == 0 && whole && count < 2 * BATCH) {
-        if (!snap_record_make(b, b->stack + base, count, &now))
-            return false;
-        if (now.kind != SNAP_UNSET) {
-            b->depth = base;
-            object_becomes(b, &b->stack[base - 1], now.kind, now.bits);
-            return true;
-        }
+    if (o->count == 0 && whole && count < 2 * BATCH)
+        snap_record_make(b, b->stack + base, count, &now);
+    if (now.kind != SNAP_UNSET) {
+        b->depth = base;
+        object_becomes(b, &b->stack[base - 1], now.kind, now.bits);
+        return;
     }
-    o = snap_object_of(b, &b->stack[base - 1], SNAP_DICT);
-    if (o == NULL || !items_room(b, o, count))
-        return false;
+    items_room(b, o, count);
     if (count > 0)
         memcpy(o->items + o->count, b->stack + base, count * sizeof *o->items);
     o->count += count;
     b->depth = base;
-    return true;
 }
 
-bool snap_set_items_from(struct snap_builder *b, size_t base)
+void snap_set_items_from(struct snap_builder *b, size_t base)
 {
-    return set_items(b, base, true);
+    set_items(b, base, true);
 }
 
-bool snap_set_item_from(struct snap_builder *b, size_t base)
+void snap_set_item_from(struct snap_builder *b, size_t base)
 {
-    return set_items(b, base, false);
+    set_items(b, base, false);
 }
 
 /* ---- converting finished objects ------------------------------------------ */
 
-static bool settle_list(struct snap_builder *b, struct snap_value *v,
+static void settle_list(struct snap_builder *b, struct snap_value *v,
                         struct snap_object *o)
 {
-    uint32_t n;
-
     if (o->count == 0) {
         object_becomes(b, v, SNAP_EMPTY_LIST, 0);
-        return true;
+        return;
     }
     if (o->range == SNAP_STACK) {
         object_becomes(b, v, SNAP_STACK, o->first);
-        return true;
+        return;
     }
     o->settled = true;
     if (o->range != SNAP_UNSET || !o->only_frames)
-        return true;
-    if (!snap_reserve(&b->memory, &b->ids, &b->id_capacity, o->count,
-                      sizeof *b->ids))
-        return snap_no_memory(b);
+        return;
+    SNAP_ROOM(b, b->ids, b->id_capacity, o->count);
     for (size_t i = 0; i < o->count; i++)
         b->ids[i] = (uint32_t)o->items[i].bits;
-    n = snap_intern_stack(&b->intern, b->ids, o->count);
-    if (n == SNAP_NONE)
-        return snap_no_memory(b);
-    object_becomes(b, v, SNAP_STACK, n);
-    return true;
+    object_becomes(b, v, SNAP_STACK, snap_intern_stack(b, b->ids, o->count));
 }
 
-static bool settle_dict(struct snap_builder *b, struct snap_value *v,
+static void settle_dict(struct snap_builder *b, struct snap_value *v,
                         struct snap_object *o)
 {
     struct snap_value now = {.kind = SNAP_UNSET};
 
     o->settled = true;
-    if (!snap_record_make(b, o->items, o->count, &now))
-        return false;
+    snap_record_make(b, o->items, o->count, &now);
     if (now.kind != SNAP_UNSET)
         object_becomes(b, v, now.kind, now.bits);
-    return true;
 }
 
-bool snap_settle(struct snap_builder *b, struct snap_value *v)
+void snap_settle(struct snap_builder *b, struct snap_value *v)
 {
     struct snap_object *o = &b->objects[(uint32_t)v->bits];
 
-    if (o->generation != (uint32_t)(v->bits >> 32)) {
+    if (o->generation != (uint32_t)(v->bits >> 32))
         *v = (struct snap_value){.at = v->at, .kind = SNAP_OPAQUE};
-        return true;
-    }
-    if (o->type == SNAP_BECAME) {
+    else if (o->type == SNAP_BECAME)
         *v = (struct snap_value){
             .bits = o->first, .at = v->at, .kind = o->range};
-        return true;
-    }
-    if (o->settled)
-        return true;
-    return o->type == SNAP_LIST ? settle_list(b, v, o) : settle_dict(b, v, o);
+    else if (!o->settled && o->type == SNAP_LIST)
+        settle_list(b, v, o);
+    else if (!o->settled)
+        settle_dict(b, v, o);
 }
 
 /* ---- begin and end -------------------------------------------------------- */
 
-bool snap_builder_init(struct snap_builder *b)
+void snap_builder_init(struct snap_builder *b)
 {
     b->free_object = SNAP_NONE;
-    return snap_intern_init(&b->intern, b->s, &b->memory);
+    snap_intern_init(b);
 }
 
 void snap_builder_free(struct snap_builder *b)
@@ -570,15 +514,16 @@ void snap_builder_free(struct snap_builder *b)
     snap_release(&b->memory, b->memo, b->memo_capacity * sizeof *b->memo);
     snap_release(&b->memory, b->rest, b->rest_capacity);
     snap_release(&b->memory, b->ids, b->id_capacity * sizeof *b->ids);
-    snap_intern_free(&b->intern);
+    snap_release(&b->memory, b->text, b->text_capacity);
+    snap_release(&b->memory, b->file_frames.at,
+                 b->file_frames.capacity * sizeof *b->file_frames.at);
+    snap_release(&b->memory, b->file_stacks.at,
+                 b->file_stacks.capacity * sizeof *b->file_stacks.at);
+    snap_runs_free(b);
+    snap_intern_free(b);
 }
 
-bool snap_push_string(struct snap_builder *b, const char *bytes, size_t length,
-                      uint32_t at)
+void snap_push_string(struct snap_builder *b, const char *bytes, size_t length)
 {
-    uint32_t n = snap_intern_string(&b->intern, bytes, length);
-
-    if (n == SNAP_NONE)
-        return snap_no_memory(b);
-    return snap_push(b, SNAP_STRING, n, at);
+    snap_push(b, SNAP_STRING, snap_intern_string(b, bytes, length));
 }

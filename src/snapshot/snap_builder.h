@@ -8,9 +8,12 @@
 #ifndef LARDER_SNAPSHOT_SNAP_BUILDER_H
 #define LARDER_SNAPSHOT_SNAP_BUILDER_H
 
+#include <setjmp.h>
+
 #include "snapshot/snap_input.h"
 #include "snapshot/snap_intern.h"
 #include "snapshot/snap_memory.h"
+#include "snapshot/snap_runs.h"
 #include "base/snapshot_words.h"
 #include "snapshot/snapshot.h"
 
@@ -20,7 +23,7 @@ enum snap_kind {
     SNAP_STRING, /* bits: its number */
     SNAP_FRAME,
     SNAP_STACK,
-    SNAP_OBJECT, /* a list or dict; bits: snap_object_bits() */
+    SNAP_OBJECT, /* a list or dict; bits: its number and generation */
     SNAP_POOL,
     SNAP_EMPTY_LIST,
     /* Values that no snapshot needs: sets, bytes, records already used. bits:
@@ -66,13 +69,23 @@ struct snap_object {
     bool shared;  /* several values may refer to it */
 };
 
+/* What the numbers of a file are here. */
+struct snap_numbers {
+    uint32_t *at;
+    size_t count;
+    size_t capacity;
+};
+
 struct snap_builder {
     struct snap_memory memory;
     struct snap_input in;
     struct snap_intern intern;
     struct snapshot *s;
     struct tool_error *error;
+    jmp_buf gave_up; /* where an error leads */
     uint32_t max_depth;
+    uint32_t at;   /* where what is being read began: see snap_value */
+    uint64_t line; /* in JSON */
 
     struct snap_value *stack;
     size_t depth;
@@ -94,6 +107,14 @@ struct snap_builder {
 
     uint32_t *ids; /* frames of a list that may become a stack */
     size_t id_capacity;
+    char *text; /* of a string with escapes */
+    size_t text_capacity;
+    struct snap_runs runs;
+
+    /* Of a file whose records refer to frames and stacks by number
+     * (snap_stacks.c). */
+    struct snap_numbers file_frames;
+    struct snap_numbers file_stacks;
 
     char *rest; /* snap_rest.h: the text being built */
     size_t rest_count;
@@ -115,7 +136,7 @@ struct snap_builder {
     size_t other_action_capacity;
 };
 
-/* ---- errors (all return false) ------------------------------------------ */
+/* ---- errors: all end the reading ---------------------------------------- */
 
 #if defined(__GNUC__)
 #define SNAP_PRINTF(words, first) __attribute__((format(printf, words, first)))
@@ -124,14 +145,52 @@ struct snap_builder {
 #endif
 
 /* Report an error at the value. */
-bool snap_fail_at(struct snap_builder *b, uint32_t at, const char *format, ...)
-    SNAP_PRINTF(3, 4);
+_Noreturn void snap_fail_at(struct snap_builder *b, uint32_t at,
+                            const char *format, ...) SNAP_PRINTF(3, 4);
 
 /* Report an error at the input's position. */
-bool snap_fail(struct snap_builder *b, const char *format, ...)
+_Noreturn void snap_fail(struct snap_builder *b, const char *format, ...)
     SNAP_PRINTF(2, 3);
 
-bool snap_no_memory(struct snap_builder *b);
+_Noreturn void snap_no_memory(struct snap_builder *b);
+
+/* b->error is set already. */
+_Noreturn void snap_give_up(struct snap_builder *b);
+
+/* ---- input and memory --------------------------------------------------- */
+
+/* Read on until `count` bytes are available, or all up to the end of the file:
+ * see snap_input_want(). */
+static inline void snap_want(struct snap_builder *b, size_t count)
+{
+    if (snap_input_left(&b->in) < count &&
+        !snap_input_want(&b->in, count, b->error))
+        snap_give_up(b);
+}
+
+/* snap_reserve() that does not fail. */
+void snap_room(struct snap_builder *b, void *array, size_t *capacity,
+               size_t needed, size_t item);
+#define SNAP_ROOM(b, array, capacity, needed)                                  \
+    snap_room((b), &(array), &(capacity), (needed), sizeof *(array))
+
+/* Append to an array of the snapshot; the value is its index. */
+#define SNAP_ADD(b, array, count, capacity, value)                             \
+    (SNAP_ROOM((b), array, capacity, (count) + 1), (array)[(count)] = (value), \
+     (count)++)
+
+/* Of either sign. */
+static inline bool snap_is_integer(const struct snap_value *v)
+{
+    return v->kind == SNAP_INT || v->kind == SNAP_UINT;
+}
+
+/* At least 0. */
+static inline bool snap_is_count(const struct snap_value *v)
+{
+    return v->kind == SNAP_UINT ||
+           (v->kind == SNAP_INT && (int64_t)v->bits >= 0);
+}
 
 /* The kind of a value, for messages: "a string". */
 const char *snap_kind_name(const struct snap_builder *b,
@@ -139,51 +198,48 @@ const char *snap_kind_name(const struct snap_builder *b,
 
 /* ---- the stack ---------------------------------------------------------- */
 
-bool snap_stack_grow(struct snap_builder *b);
+void snap_stack_grow(struct snap_builder *b);
 
-static inline bool snap_push(struct snap_builder *b, enum snap_kind kind,
-                             uint64_t bits, uint32_t at)
+static inline void snap_push(struct snap_builder *b, enum snap_kind kind,
+                             uint64_t bits)
 {
-    if (b->depth == b->stack_capacity && !snap_stack_grow(b))
-        return false;
+    if (b->depth == b->stack_capacity)
+        snap_stack_grow(b);
     b->stack[b->depth++] =
-        (struct snap_value){.bits = bits, .at = at, .kind = (uint8_t)kind};
-    return true;
+        (struct snap_value){.bits = bits, .at = b->at, .kind = (uint8_t)kind};
 }
 
-bool snap_push_string(struct snap_builder *b, const char *bytes, size_t length,
-                      uint32_t at);
-bool snap_push_object(struct snap_builder *b, enum snap_object_type type,
-                      uint32_t at);
+void snap_push_string(struct snap_builder *b, const char *bytes, size_t length);
+void snap_push_object(struct snap_builder *b, enum snap_object_type type);
 
-bool snap_mark(struct snap_builder *b);
+void snap_mark(struct snap_builder *b);
 
-/* Pop the last mark; *base is the number of values below it. */
-bool snap_unmark(struct snap_builder *b, size_t *base);
+/* Pop the last mark.  Returns the number of values below it. */
+size_t snap_unmark(struct snap_builder *b);
 
 /* Add the values from base on to the list or dict below them. */
-bool snap_append_from(struct snap_builder *b, size_t base);
-bool snap_set_items_from(struct snap_builder *b, size_t base);
+void snap_append_from(struct snap_builder *b, size_t base);
+void snap_set_items_from(struct snap_builder *b, size_t base);
 
 /* The same for one pair of several, as in protocol 0, where the kind of dict
  * shows only when it is used. */
-bool snap_set_item_from(struct snap_builder *b, size_t base);
+void snap_set_item_from(struct snap_builder *b, size_t base);
 
 /* Make a tuple or list, or a dict, of the values from base on. */
-bool snap_make_list(struct snap_builder *b, size_t base, uint32_t at);
-bool snap_make_dict(struct snap_builder *b, size_t base, uint32_t at);
+void snap_make_list(struct snap_builder *b, size_t base);
+void snap_make_dict(struct snap_builder *b, size_t base);
 
-/* Whether the top value is an empty list; sets *list. */
-bool snap_top_is_empty_list(struct snap_builder *b, struct snap_object **list);
+/* The top value, if it is an empty list, or NULL. */
+struct snap_object *snap_top_empty_list(struct snap_builder *b);
 
 /* ---- the memo ----------------------------------------------------------- */
 
 enum { SNAP_MEMO_SHIFT = 29 };
 
-bool snap_memo_put(struct snap_builder *b, uint64_t index);
+void snap_memo_put(struct snap_builder *b, uint64_t index);
 
 /* Push the value at this index. */
-bool snap_memo_get(struct snap_builder *b, uint64_t index, uint32_t at);
+void snap_memo_get(struct snap_builder *b, uint64_t index);
 
 /* ---- objects ------------------------------------------------------------ */
 
@@ -192,39 +248,45 @@ struct snap_object *snap_object_of(struct snap_builder *b,
                                    const struct snap_value *v,
                                    enum snap_object_type type);
 
-/* It was replaced by `now`, which the memo holds in its place. */
+/* A list or dict, if it still exists, was replaced by `now`, which the memo holds
+ * in its place. */
 void snap_object_free(struct snap_builder *b, const struct snap_value *v,
                       const struct snap_value *now);
 
 /* Convert a finished list or dict to what it means. */
-bool snap_settle(struct snap_builder *b, struct snap_value *v);
+void snap_settle(struct snap_builder *b, struct snap_value *v);
 
 /* ---- records (snap_schema.c) -------------------------------------------- */
 
 /* Make a record of the pairs; *out is the value, unchanged if they are not a
  * known record. */
-bool snap_record_make(struct snap_builder *b, const struct snap_value *pairs,
+void snap_record_make(struct snap_builder *b, const struct snap_value *pairs,
                       size_t count, struct snap_value *out);
 
 /* ---- begin and end ------------------------------------------------------ */
 
-/* Call snap_builder_free() whatever this returns. */
-bool snap_builder_init(struct snap_builder *b);
+/* Call snap_builder_free() even if this gives up. */
+void snap_builder_init(struct snap_builder *b);
 
 /* Free everything except the snapshot. */
 void snap_builder_free(struct snap_builder *b);
 
 /* The value left on the stack is the file: complete the snapshot from it. */
-bool snap_finish(struct snap_builder *b);
+void snap_finish(struct snap_builder *b);
 
 /* ---- the readers -------------------------------------------------------- */
 
-bool snap_read_pickle(struct snap_builder *b);
-bool snap_read_json(struct snap_builder *b);
+void snap_read_pickle(struct snap_builder *b);
+
+/* Opcodes of protocol 0, whose arguments are lines, and those that are rejected
+ * (snap_pickle_line.c).  The opcode is already consumed. */
+void snap_pickle_line(struct snap_builder *b, unsigned char op);
+
+void snap_read_json(struct snap_builder *b);
 
 /* Records refer to stacks by number: replace the file's numbers by ours, using
  * the outermost dict's lists (NULL: it has none). */
-bool snap_resolve_stacks(struct snap_builder *b, const struct snap_value *root,
+void snap_resolve_stacks(struct snap_builder *b, const struct snap_value *root,
                          const struct snap_value *frames,
                          const struct snap_value *stacks);
 

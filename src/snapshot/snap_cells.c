@@ -17,7 +17,7 @@ static bool is_of_kernel(const struct snapshot *s, uint32_t file)
     return at != NULL && at > text && (at[-1] == '/' || at[-1] == '\\');
 }
 
-bool snap_cells_number(struct snap_builder *b)
+void snap_cells_number(struct snap_builder *b)
 {
     enum { NOT_ASKED, NO_CELL, FIRST_CELL }; /* further cells follow */
     struct snapshot *s = b->s;
@@ -27,7 +27,7 @@ bool snap_cells_number(struct snap_builder *b)
     uint32_t next = FIRST_CELL;
 
     if (of_file == NULL)
-        return snap_no_memory(b);
+        snap_no_memory(b);
     for (size_t i = 0; i < s->frame_count; i++) {
         uint32_t *number = &of_file[s->frames[i].filename];
 
@@ -36,5 +36,4 @@ bool snap_cells_number(struct snap_builder *b)
         s->frames[i].cell = *number - NO_CELL;
     }
     snap_release(&b->memory, of_file, bytes);
-    return true;
 }

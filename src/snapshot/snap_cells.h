@@ -7,6 +7,6 @@
 /* A kernel names its cells by a hash of their content; they are numbered in the
  * order of their frames.  All frames must have been read.  O(frames and
  * strings). */
-bool snap_cells_number(struct snap_builder *b);
+void snap_cells_number(struct snap_builder *b);
 
 #endif

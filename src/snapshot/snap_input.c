@@ -10,20 +10,13 @@ enum { WINDOW_BYTES = 256 << 10 };
 /* Larger files are worth a thread. */
 enum { AHEAD_FROM_BYTES = 4 << 20 };
 
-bool snap_input_begin(struct snap_input *in, struct trace_source *source,
-                      const char *path, struct snap_memory *memory,
-                      uint64_t max_bytes, struct tool_error *error)
+bool snap_input_begin(struct snap_input *in)
 {
-    *in = (struct snap_input){.path = path,
-                              .source = source,
-                              .memory = memory,
-                              .max_bytes = max_bytes};
-    if (!snap_reserve(memory, &in->window, &in->capacity, WINDOW_BYTES, 1)) {
-        snap_input_close(in);
-        return tool_fail(error, "%s: out of host memory", path);
-    }
+    bool ok =
+        snap_reserve(in->memory, &in->window, &in->capacity, WINDOW_BYTES, 1);
+
     in->at = in->end = in->window;
-    return true;
+    return ok;
 }
 
 void snap_input_close(struct snap_input *in)

@@ -28,11 +28,9 @@ struct snap_input {
     bool alone;  /* no thread could be created */
 };
 
-/* `path` and `memory` must outlive the input, which takes the source even if
- * this fails. */
-bool snap_input_begin(struct snap_input *in, struct trace_source *source,
-                      const char *path, struct snap_memory *memory,
-                      uint64_t max_bytes, struct tool_error *error);
+/* Path, source, memory and limit are set, and must outlive the input; it closes
+ * the source.  False: no memory. */
+bool snap_input_begin(struct snap_input *in);
 void snap_input_close(struct snap_input *in);
 
 /* Read on until `count` bytes from `at` on are available, or all up to the end

@@ -5,263 +5,201 @@
 #include <string.h>
 
 #include "base/snapshot_words.h"
+#include "snapshot/snap_builder.h"
 
-struct bytes {
-    const void *at;
+/* Number the item that is about to be stored. */
+static uint32_t set_add(struct snap_builder *b, struct snap_set *set,
+                        uint32_t hash, size_t number)
+{
+    if (number >= SNAP_NONE - 1 ||
+        !snap_table_add(&b->memory, &set->table, hash, (uint32_t)number))
+        snap_no_memory(b);
+    return (uint32_t)number;
+}
+
+/* ---- items of one size ---------------------------------------------------- */
+
+struct items {
+    char *at;
+    size_t size;
+    size_t key; /* so many bytes tell an item from others */
+};
+
+static bool same_item(const void *owner, uint32_t number, const void *wanted)
+{
+    const struct items *i = owner;
+
+    return memcmp(i->at + number * i->size, wanted, i->key) == 0;
+}
+
+/* `array` is the address of the pointer to the items. */
+static uint32_t intern_item(struct snap_builder *b, struct snap_set *set,
+                            void *array, size_t *count, const void *item,
+                            size_t size, size_t key)
+{
+    struct items items = {NULL, size, key};
+    uint32_t hash = snap_hash(item, key);
+    uint32_t n;
+
+    memcpy(&items.at, array, sizeof items.at);
+    n = snap_table_find(&set->table, hash, same_item, &items, item);
+    if (n != SNAP_NONE)
+        return n;
+    snap_room(b, array, &set->capacity, *count + 1, size);
+    n = set_add(b, set, hash, *count);
+    memcpy(&items.at, array, sizeof items.at);
+    memcpy(items.at + *count * size, item, size);
+    ++*count;
+    return n;
+}
+
+uint32_t snap_intern_frame(struct snap_builder *b,
+                           const struct snapshot_frame *frame)
+{
+    return intern_item(b, &b->intern.frames, &b->s->frames, &b->s->frame_count,
+                       frame, sizeof *frame, sizeof *frame);
+}
+
+uint32_t snap_intern_stream(struct snap_builder *b, uint64_t stream)
+{
+    struct snapshot *s = b->s;
+    uint32_t *last = &b->intern.last_stream;
+
+    if (s->stream_count == 0 || s->streams[*last] != stream)
+        *last =
+            intern_item(b, &b->intern.streams, &s->streams, &s->stream_count,
+                        &stream, sizeof stream, sizeof stream);
+    return *last;
+}
+
+uint32_t snap_intern_pool(struct snap_builder *b, const struct snap_value *id)
+{
+    const struct snapshot_pool pool = {id[0].bits, id[1].bits};
+    struct snapshot *s = b->s;
+    uint32_t *last = &b->intern.last_pool;
+
+    if (s->pool_count == 0 || memcmp(&s->pools[*last], &pool, sizeof pool) != 0)
+        *last = intern_item(b, &b->intern.pools, &s->pools, &s->pool_count,
+                            &pool, sizeof pool, sizeof pool);
+    return *last;
+}
+
+void snap_intern_unknown(struct snap_builder *b, uint32_t key)
+{
+    struct snapshot *s = b->s;
+    const struct snapshot_unknown unknown = {.name = key};
+    uint32_t n = intern_item(b, &b->intern.unknown_keys, &s->unknown_keys,
+                             &s->unknown_key_count, &unknown, sizeof unknown,
+                             sizeof key);
+
+    s->unknown_keys[n].count++;
+}
+
+/* ---- strings and stacks: sequences of parts ------------------------------- */
+
+struct sequences {
+    const uint64_t *begins;
+    char *parts;
+    size_t size;       /* of a part */
+    size_t terminator; /* parts after each sequence */
+};
+
+struct wanted {
+    const void *parts;
     size_t count;
 };
 
-/* ---- strings -------------------------------------------------------------- */
-
-static bool same_string(const void *owner, uint32_t number, const void *wanted)
+static bool same_sequence(const void *owner, uint32_t number,
+                          const void *wanted)
 {
-    const struct snapshot *s = owner;
-    const struct bytes *b = wanted;
+    const struct sequences *q = owner;
+    const struct wanted *w = wanted;
+    uint64_t begin = q->begins[number];
 
-    return snapshot_string_length(s, number) == b->count &&
-           memcmp(snapshot_string(s, number), b->at, b->count) == 0;
+    return q->begins[number + 1] - begin == w->count + q->terminator &&
+           memcmp(q->parts + begin * q->size, w->parts, w->count * q->size) ==
+               0;
 }
 
-static bool string_room(struct snap_intern *t, size_t length)
+/* `parts` is the address of the pointer to them. */
+static uint32_t intern_sequence(struct snap_builder *b, struct snap_set *set,
+                                uint64_t **begins, void *parts, size_t *count,
+                                struct wanted w, size_t size, size_t terminator)
 {
-    struct snapshot *s = t->s;
-    uint64_t used =
-        s->string_begins == NULL ? 0 : s->string_begins[s->string_count];
+    struct sequences q = {*begins, NULL, size, terminator};
+    uint32_t hash = snap_hash(w.parts, w.count * size);
+    uint64_t used = *begins == NULL ? 0 : (*begins)[*count];
+    uint32_t n;
 
-    if (s->string_count >= SNAP_NONE - 1 ||
-        !snap_reserve(t->memory, &s->string_begins, &t->string_capacity,
-                      s->string_count + 2, sizeof *s->string_begins) ||
-        !snap_reserve(t->memory, &s->string_bytes, &t->string_byte_capacity,
-                      (size_t)used + length + 1, 1))
-        return false;
-    s->string_begins[s->string_count] = used;
-    return true;
+    memcpy(&q.parts, parts, sizeof q.parts);
+    n = snap_table_find(&set->table, hash, same_sequence, &q, &w);
+    if (n != SNAP_NONE)
+        return n;
+    SNAP_ROOM(b, *begins, set->capacity, *count + 2);
+    snap_room(b, parts, &set->part_capacity, (size_t)used + w.count + 1, size);
+    n = set_add(b, set, hash, *count);
+    memcpy(&q.parts, parts, sizeof q.parts);
+    memcpy(q.parts + used * size, w.parts, w.count * size);
+    memset(q.parts + (used + w.count) * size, 0, terminator * size);
+    (*begins)[*count] = used;
+    (*begins)[++*count] = used + w.count + terminator;
+    return n;
 }
 
-uint32_t snap_intern_string(struct snap_intern *t, const char *bytes,
+uint32_t snap_intern_string(struct snap_builder *b, const char *bytes,
                             size_t length)
 {
-    struct snapshot *s = t->s;
-    struct bytes b = {bytes, length};
-    uint32_t hash = snap_hash(bytes, length);
-    uint32_t n = snap_table_find(&t->strings, hash, same_string, s, &b);
-    uint64_t begin;
+    struct snapshot *s = b->s;
 
-    if (n != SNAP_NONE)
-        return n;
-    n = (uint32_t)s->string_count;
-    if (!string_room(t, length) ||
-        !snap_table_add(t->memory, &t->strings, hash, n))
-        return SNAP_NONE;
-    begin = s->string_begins[n];
-    memcpy(s->string_bytes + begin, bytes, length);
-    s->string_bytes[begin + length] = '\0';
-    s->string_begins[n + 1] = begin + length + 1;
-    s->string_count++;
-    return n;
+    return intern_sequence(b, &b->intern.strings, &s->string_begins,
+                           &s->string_bytes, &s->string_count,
+                           (struct wanted){bytes, length}, 1, 1);
 }
 
-/* ---- frames and stacks ---------------------------------------------------- */
-
-static bool same_frame(const void *owner, uint32_t number, const void *wanted)
-{
-    const struct snapshot *s = owner;
-
-    return memcmp(&s->frames[number], wanted, sizeof *s->frames) == 0;
-}
-
-uint32_t snap_intern_frame(struct snap_intern *t,
-                           const struct snapshot_frame *frame)
-{
-    struct snapshot *s = t->s;
-    uint32_t hash = snap_hash(frame, sizeof *frame);
-    uint32_t n = snap_table_find(&t->frames, hash, same_frame, s, frame);
-
-    if (n != SNAP_NONE)
-        return n;
-    n = (uint32_t)s->frame_count;
-    if (s->frame_count >= SNAP_NONE - 1 ||
-        !snap_reserve(t->memory, &s->frames, &t->frame_capacity,
-                      s->frame_count + 1, sizeof *s->frames) ||
-        !snap_table_add(t->memory, &t->frames, hash, n))
-        return SNAP_NONE;
-    s->frames[s->frame_count++] = *frame;
-    return n;
-}
-
-static bool same_stack(const void *owner, uint32_t number, const void *wanted)
-{
-    const struct bytes *b = wanted;
-    size_t count;
-    const uint32_t *frames = snapshot_stack(owner, number, &count);
-
-    return count == b->count &&
-           memcmp(frames, b->at, count * sizeof *frames) == 0;
-}
-
-static bool stack_room(struct snap_intern *t, size_t count)
-{
-    struct snapshot *s = t->s;
-    uint64_t used =
-        s->stack_begins == NULL ? 0 : s->stack_begins[s->stack_count];
-
-    if (s->stack_count >= SNAP_NONE - 1 ||
-        !snap_reserve(t->memory, &s->stack_begins, &t->stack_capacity,
-                      s->stack_count + 2, sizeof *s->stack_begins) ||
-        !snap_reserve(t->memory, &s->stack_frames, &t->stack_frame_capacity,
-                      (size_t)used + count + 1, sizeof *s->stack_frames))
-        return false;
-    s->stack_begins[s->stack_count] = used;
-    return true;
-}
-
-uint32_t snap_intern_stack(struct snap_intern *t, const uint32_t *frames,
+uint32_t snap_intern_stack(struct snap_builder *b, const uint32_t *frames,
                            size_t count)
 {
-    struct snapshot *s = t->s;
-    struct bytes b = {frames, count};
-    uint32_t hash = snap_hash(frames, count * sizeof *frames);
-    uint32_t n = snap_table_find(&t->stacks, hash, same_stack, s, &b);
-    uint64_t begin;
+    struct snapshot *s = b->s;
 
-    if (n != SNAP_NONE)
-        return n;
-    n = (uint32_t)s->stack_count;
-    if (!stack_room(t, count) ||
-        !snap_table_add(t->memory, &t->stacks, hash, n))
-        return SNAP_NONE;
-    begin = s->stack_begins[n];
-    memcpy(s->stack_frames + begin, frames, count * sizeof *frames);
-    s->stack_begins[n + 1] = begin + count;
-    s->stack_count++;
-    return n;
-}
-
-/* ---- streams, pools, keys ------------------------------------------------- */
-
-static bool same_stream(const void *owner, uint32_t number, const void *wanted)
-{
-    const struct snapshot *s = owner;
-
-    return memcmp(&s->streams[number], wanted, sizeof *s->streams) == 0;
-}
-
-uint32_t snap_intern_stream(struct snap_intern *t, uint64_t stream)
-{
-    struct snapshot *s = t->s;
-    uint32_t hash, n;
-
-    if (s->stream_count > 0 && s->streams[t->last_stream] == stream)
-        return t->last_stream;
-    hash = snap_hash(&stream, sizeof stream);
-    n = snap_table_find(&t->streams, hash, same_stream, s, &stream);
-    if (n == SNAP_NONE) {
-        n = (uint32_t)s->stream_count;
-        if (s->stream_count >= SNAP_NONE - 1 ||
-            !snap_reserve(t->memory, &s->streams, &t->stream_capacity,
-                          s->stream_count + 1, sizeof *s->streams) ||
-            !snap_table_add(t->memory, &t->streams, hash, n))
-            return SNAP_NONE;
-        s->streams[s->stream_count++] = stream;
-    }
-    t->last_stream = n;
-    return n;
-}
-
-static bool same_pool(const void *owner, uint32_t number, const void *wanted)
-{
-    const struct snapshot *s = owner;
-
-    return memcmp(&s->pools[number], wanted, sizeof *s->pools) == 0;
-}
-
-uint32_t snap_intern_pool(struct snap_intern *t, struct snapshot_pool pool)
-{
-    struct snapshot *s = t->s;
-    uint32_t hash, n;
-
-    if (s->pool_count > 0 &&
-        memcmp(&s->pools[t->last_pool], &pool, sizeof pool) == 0)
-        return t->last_pool;
-    hash = snap_hash(&pool, sizeof pool);
-    n = snap_table_find(&t->pools, hash, same_pool, s, &pool);
-    if (n == SNAP_NONE) {
-        n = (uint32_t)s->pool_count;
-        if (s->pool_count >= SNAP_NONE - 1 ||
-            !snap_reserve(t->memory, &s->pools, &t->pool_capacity,
-                          s->pool_count + 1, sizeof *s->pools) ||
-            !snap_table_add(t->memory, &t->pools, hash, n))
-            return SNAP_NONE;
-        s->pools[s->pool_count++] = pool;
-    }
-    t->last_pool = n;
-    return n;
-}
-
-static bool same_unknown(const void *owner, uint32_t number, const void *wanted)
-{
-    const struct snapshot *s = owner;
-
-    return memcmp(&s->unknown_keys[number].name, wanted,
-                  sizeof s->unknown_keys->name) == 0;
-}
-
-bool snap_intern_unknown(struct snap_intern *t, uint32_t key)
-{
-    struct snapshot *s = t->s;
-    uint32_t hash = snap_hash(&key, sizeof key);
-    uint32_t n = snap_table_find(&t->unknown_keys, hash, same_unknown, s, &key);
-
-    if (n == SNAP_NONE) {
-        n = (uint32_t)s->unknown_key_count;
-        if (!snap_reserve(t->memory, &s->unknown_keys, &t->unknown_key_capacity,
-                          s->unknown_key_count + 1, sizeof *s->unknown_keys) ||
-            !snap_table_add(t->memory, &t->unknown_keys, hash, n))
-            return false;
-        s->unknown_keys[s->unknown_key_count++] =
-            (struct snapshot_unknown){.name = key};
-    }
-    s->unknown_keys[n].count++;
-    return true;
+    return intern_sequence(b, &b->intern.stacks, &s->stack_begins,
+                           &s->stack_frames, &s->stack_count,
+                           (struct wanted){frames, count}, sizeof *frames, 0);
 }
 
 /* ---- begin and end -------------------------------------------------------- */
 
-bool snap_intern_init(struct snap_intern *t, struct snapshot *s,
-                      struct snap_memory *memory)
+void snap_intern_init(struct snap_builder *b)
 {
-    *t = (struct snap_intern){.s = s, .memory = memory};
-    for (uint32_t i = 0; i < SNAP_WORD_COUNT; i++) {
-        if (snap_intern_string(t, larder__snapshot_words[i],
-                               strlen(larder__snapshot_words[i])) != i)
-            return false;
-    }
-    return snap_intern_stack(t, (const uint32_t[]){0}, 0) == 0 &&
-           snap_intern_stream(t, 0) == 0 &&
-           snap_intern_pool(t, (struct snapshot_pool){0, 0}) == 0;
+    for (uint32_t i = 0; i < SNAP_WORD_COUNT; i++)
+        snap_intern_string(b, larder__snapshot_words[i],
+                           strlen(larder__snapshot_words[i]));
+    snap_intern_stack(b, (const uint32_t[]){0}, 0);
+    snap_intern_stream(b, 0);
+    snap_intern_pool(b, (const struct snap_value[2]){{0}, {0}});
 }
 
-void snap_intern_free(struct snap_intern *t)
+static void trim_sequences(struct snap_builder *b, struct snap_set *set,
+                           uint64_t **begins, void *parts, size_t count,
+                           size_t size)
 {
-    struct snapshot *s = t->s;
+    snap_trim(&b->memory, parts, &set->part_capacity,
+              count == 0 ? 0 : (size_t)(*begins)[count], size);
+    snap_trim(&b->memory, begins, &set->capacity, count + 1, sizeof **begins);
+}
 
-    snap_table_free(t->memory, &t->strings);
-    snap_table_free(t->memory, &t->frames);
-    snap_table_free(t->memory, &t->stacks);
-    snap_table_free(t->memory, &t->streams);
-    snap_table_free(t->memory, &t->pools);
-    snap_table_free(t->memory, &t->unknown_keys);
-    snap_trim(t->memory, &s->string_bytes, &t->string_byte_capacity,
-              s->string_count == 0 ? 0
-                                   : (size_t)s->string_begins[s->string_count],
-              1);
-    snap_trim(t->memory, &s->string_begins, &t->string_capacity,
-              s->string_count + 1, sizeof *s->string_begins);
-    snap_trim(t->memory, &s->stack_frames, &t->stack_frame_capacity,
-              s->stack_count == 0 ? 0 : (size_t)s->stack_begins[s->stack_count],
-              sizeof *s->stack_frames);
-    snap_trim(t->memory, &s->stack_begins, &t->stack_capacity,
-              s->stack_count + 1, sizeof *s->stack_begins);
-    snap_trim(t->memory, &s->frames, &t->frame_capacity, s->frame_count,
+void snap_intern_free(struct snap_builder *b)
+{
+    struct snapshot *s = b->s;
+    struct snap_intern *t = &b->intern;
+    struct snap_set *const sets[] = {&t->strings, &t->frames, &t->stacks,
+                                     &t->streams, &t->pools,  &t->unknown_keys};
+
+    for (size_t i = 0; i < sizeof sets / sizeof *sets; i++)
+        snap_table_free(&b->memory, &sets[i]->table);
+    trim_sequences(b, &t->strings, &s->string_begins, &s->string_bytes,
+                   s->string_count, 1);
+    trim_sequences(b, &t->stacks, &s->stack_begins, &s->stack_frames,
+                   s->stack_count, sizeof *s->stack_frames);
+    snap_trim(&b->memory, &s->frames, &t->frames.capacity, s->frame_count,
               sizeof *s->frames);
 }

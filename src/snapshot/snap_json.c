@@ -2,8 +2,9 @@
  * It uses the same stack as the pickle reader, so both produce the same
  * records.
  *
- * Open brackets are kept on a stack of their own instead of recursion. */
+ * Open brackets are marks on that stack; nothing recurses. */
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,69 +15,50 @@
  * for all of its keys, up to a thousand, which are certainly no record. */
 enum { LIST_BATCH = 512, DICT_BATCH = 2 * 1000, NUMBER_MAX = 400 };
 
-struct json {
-    struct snap_builder *b;
-    uint64_t line;
-    uint32_t at;   /* where the current value began */
-    bool *in_dict; /* for each level */
-    size_t capacity;
-    size_t depth;
-    char *text; /* a string with escapes */
-    size_t text_capacity;
-};
-
 /* ---- errors and bytes ----------------------------------------------------- */
 
 /* Report malformed JSON, with the line. */
-static bool malformed(struct json *j, const char *expected)
+_Noreturn static void malformed(struct snap_builder *b, const char *expected)
 {
-    struct snap_input *in = &j->b->in;
-    uint64_t offset = snap_input_offset(in, in->at);
+    struct snap_input *in = &b->in;
+    char found[32];
 
     if (in->at == in->end)
-        return tool_fail(j->b->error,
-                         "%s:%" PRIu64 ": byte %" PRIu64 ": the file ends "
-                         "here; expected %s",
-                         in->path, j->line, offset, expected);
-    if (*in->at > 0x20 && *in->at < 0x7f)
-        return tool_fail(j->b->error,
-                         "%s:%" PRIu64 ": byte %" PRIu64 ": '%c'; expected %s",
-                         in->path, j->line, offset, *in->at, expected);
-    return tool_fail(j->b->error,
-                     "%s:%" PRIu64 ": byte %" PRIu64 ": byte 0x%02x; "
-                     "expected %s",
-                     in->path, j->line, offset, *in->at, expected);
+        snprintf(found, sizeof found, "the file ends here");
+    else if (*in->at > 0x20 && *in->at < 0x7f)
+        snprintf(found, sizeof found, "'%c'", *in->at);
+    else
+        snprintf(found, sizeof found, "byte 0x%02x", *in->at);
+    tool_set_error(
+        b->error, "%s:%" PRIu64 ": byte %" PRIu64 ": %s; expected %s", in->path,
+        b->line, snap_input_offset(in, in->at), found, expected);
+    snap_give_up(b);
 }
 
-/* Skip blanks; at the end of the input no byte is left. */
-static bool skip_blanks(struct json *j)
+/* Skip blanks.  Returns the next byte; -1: the input ends. */
+static int next(struct snap_builder *b)
 {
-    struct snap_input *in = &j->b->in;
+    struct snap_input *in = &b->in;
 
     for (;;) {
         while (in->at < in->end && (*in->at == ' ' || *in->at == '\n' ||
                                     *in->at == '\t' || *in->at == '\r'))
-            j->line += *in->at++ == '\n';
-        if (in->at < in->end || in->at_end)
-            return true;
-        if (!snap_input_want(in, 4096, j->b->error))
-            return false;
+            b->line += *in->at++ == '\n';
+        if (in->at < in->end)
+            return *in->at;
+        if (in->at_end)
+            return -1;
+        snap_want(b, 4096);
     }
-}
-
-static bool want(struct json *j, size_t count)
-{
-    return snap_input_left(&j->b->in) >= count ||
-           snap_input_want(&j->b->in, count, j->b->error);
 }
 
 /* ---- strings -------------------------------------------------------------- */
 
-/* Read on until the whole string, with its quotes, is in the window; returns
- * the length between the quotes. */
-static bool string_whole(struct json *j, size_t *length, bool *escapes)
+/* Read on until the whole string, with its quotes, is in the window.  Returns the
+ * length between the quotes. */
+static size_t string_whole(struct snap_builder *b, bool *escapes)
 {
-    struct snap_input *in = &j->b->in;
+    struct snap_input *in = &b->in;
     size_t n = 1;
 
     *escapes = false;
@@ -88,16 +70,13 @@ static bool string_whole(struct json *j, size_t *length, bool *escapes)
             n += in->at[n] == '\\' ? 2 : 1;
         }
         if (n < left && in->at[n] == '"')
-            break;
+            return n - 1;
         if (n < left || in->at_end) {
             in->at += n < left ? n : left;
-            return malformed(j, "the rest of a string");
+            malformed(b, "the rest of a string");
         }
-        if (!want(j, n < 2048 ? 4096 : 2 * n))
-            return false;
+        snap_want(b, n < 2048 ? 4096 : 2 * n);
     }
-    *length = n - 1;
-    return true;
 }
 
 /* Decode the \u at p, with the second half of a pair.  Returns the number of
@@ -136,57 +115,48 @@ static size_t unescape(const char *p, size_t left, char *out, size_t *used)
     return 2;
 }
 
-/* Decode into j->text; an escape is never shorter than its character. */
-static bool string_unescape(struct json *j, size_t length, size_t *used)
+/* Decode into b->text; an escape is never shorter than its character.  Returns the
+ * length. */
+static size_t string_unescape(struct snap_builder *b, size_t length)
 {
-    struct snap_input *in = &j->b->in;
-    const char *p = (const char *)in->at + 1;
-    size_t i = 0;
+    const char *p = (const char *)b->in.at + 1;
+    size_t used = 0;
+    size_t n;
 
-    if (!snap_reserve(&j->b->memory, &j->text, &j->text_capacity, length + 1,
-                      1))
-        return snap_no_memory(j->b);
-    *used = 0;
-    while (i < length) {
-        size_t n = 1;
-
+    SNAP_ROOM(b, b->text, b->text_capacity, length + 1);
+    for (size_t i = 0; i < length; i += n) {
+        n = 1;
         if (p[i] != '\\') {
-            j->text[(*used)++] = p[i];
-        } else {
-            n = unescape(p + i, length - i, j->text, used);
-            if (n == 0) {
-                in->at += 1 + i;
-                return malformed(j, "an escape that JSON has");
-            }
+            b->text[used++] = p[i];
+            continue;
         }
-        i += n;
+        n = unescape(p + i, length - i, b->text, &used);
+        if (n == 0) {
+            b->in.at += 1 + i;
+            malformed(b, "an escape that JSON has");
+        }
     }
-    return true;
+    return used;
 }
 
-static bool read_string(struct json *j)
+static void read_string(struct snap_builder *b)
 {
-    struct snap_input *in = &j->b->in;
-    size_t length = 0, used = 0;
+    struct snap_input *in = &b->in;
     const char *text;
-    bool escapes = false;
+    size_t length, used;
+    bool escapes;
 
-    j->at = (uint32_t)snap_input_offset(in, in->at);
-    if (!string_whole(j, &length, &escapes))
-        return false;
+    b->at = (uint32_t)snap_input_offset(in, in->at);
+    length = used = string_whole(b, &escapes);
     text = (const char *)in->at + 1;
-    used = length;
     if (escapes) {
-        if (!string_unescape(j, length, &used))
-            return false;
-        text = j->text;
+        used = string_unescape(b, length);
+        text = b->text;
     }
     if (!snap_utf8_valid((const unsigned char *)text, used))
-        return malformed(j, "a string in UTF-8");
-    if (!snap_push_string(j->b, text, used, j->at))
-        return false;
+        malformed(b, "a string in UTF-8");
+    snap_push_string(b, text, used);
     in->at += length + 2;
-    return true;
 }
 
 /* ---- numbers and words ---------------------------------------------------- */
@@ -210,9 +180,9 @@ static bool number_shaped(const char *p)
     return p == NULL || (p[1] >= '0' && p[1] <= '9');
 }
 
-static bool read_number(struct json *j)
+static void read_number(struct snap_builder *b)
 {
-    struct snap_input *in = &j->b->in;
+    struct snap_input *in = &b->in;
     char text[NUMBER_MAX + 1];
     size_t n = 0;
     uint64_t bits;
@@ -220,34 +190,34 @@ static bool read_number(struct json *j)
     double real;
     char *end;
 
-    if (!want(j, NUMBER_MAX))
-        return false;
+    snap_want(b, NUMBER_MAX);
     while (n < NUMBER_MAX && n < snap_input_left(in) && in_number(in->at[n])) {
         text[n] = (char)in->at[n];
         n++;
     }
     text[n] = '\0';
     if (n == NUMBER_MAX || !number_shaped(text))
-        return malformed(j, "a number");
+        malformed(b, "a number");
     if (snap_integer(text, n, &bits, &is_big)) {
+        snap_push(b, is_big ? SNAP_UINT : SNAP_INT, bits);
         in->at += n;
-        return snap_push(j->b, is_big ? SNAP_UINT : SNAP_INT, bits, j->at);
+        return;
     }
     real = strtod(text, &end);
     if (*end != '\0')
-        return malformed(j, "a number");
+        malformed(b, "a number");
     if (strpbrk(text, ".eE") == NULL) {
-        j->b->s->clamped_count++;
-        in->at += n;
-        return snap_push(j->b, real < 0 ? SNAP_INT : SNAP_UINT,
-                         real < 0 ? (uint64_t)INT64_MIN : UINT64_MAX, j->at);
+        b->s->clamped_count++;
+        snap_push(b, real < 0 ? SNAP_INT : SNAP_UINT,
+                  real < 0 ? (uint64_t)INT64_MIN : UINT64_MAX);
+    } else {
+        memcpy(&bits, &real, sizeof bits);
+        snap_push(b, SNAP_REAL, bits);
     }
-    memcpy(&bits, &real, sizeof bits);
     in->at += n;
-    return snap_push(j->b, SNAP_REAL, bits, j->at);
 }
 
-static bool read_word(struct json *j)
+static void read_word(struct snap_builder *b)
 {
     static const struct {
         const char *word;
@@ -262,168 +232,131 @@ static bool read_word(struct json *j)
         {"Infinity", SNAP_REAL, UINT64_C(0x7ff0000000000000)},
         {"-Infinity", SNAP_REAL, UINT64_C(0xfff0000000000000)},
     };
-    struct snap_input *in = &j->b->in;
+    struct snap_input *in = &b->in;
 
-    if (!want(j, 16))
-        return false;
+    snap_want(b, 16);
     for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
         size_t n = strlen(words[i].word);
 
         if (snap_input_left(in) >= n && memcmp(in->at, words[i].word, n) == 0) {
             in->at += n;
-            return snap_push(j->b, words[i].kind, words[i].bits, j->at);
+            snap_push(b, words[i].kind, words[i].bits);
+            return;
         }
     }
-    return *in->at == '-' ? read_number(j) : malformed(j, "a value");
+    if (*in->at != '-')
+        malformed(b, "a value");
+    read_number(b);
 }
 
 /* ---- lists and dicts ------------------------------------------------------ */
 
-static bool open_one(struct json *j, bool is_dict)
+/* An open list or dict is below the mark of its values. */
+static bool in_dict(struct snap_builder *b)
 {
-    struct snap_builder *b = j->b;
+    size_t base = b->marks[b->mark_count - 1];
 
-    if (!snap_push_object(b, is_dict ? SNAP_DICT : SNAP_LIST, j->at) ||
-        !snap_mark(b))
-        return false;
-    if (!snap_reserve(&b->memory, &j->in_dict, &j->capacity, j->depth + 1,
-                      sizeof *j->in_dict))
-        return snap_no_memory(b);
-    j->in_dict[j->depth++] = is_dict;
+    return snap_object_of(b, &b->stack[base - 1], SNAP_DICT) != NULL;
+}
+
+static void open_one(struct snap_builder *b, enum snap_object_type type)
+{
+    snap_push_object(b, type);
+    snap_mark(b);
     b->in.at++;
-    return true;
 }
 
 /* Add the values on the stack to the open list or dict. */
-static bool put_items(struct json *j, size_t base)
+static void put_items(struct snap_builder *b, bool is_dict)
 {
-    return j->in_dict[j->depth - 1] ? snap_set_items_from(j->b, base)
-                                    : snap_append_from(j->b, base);
+    size_t base = snap_unmark(b);
+
+    if (is_dict)
+        snap_set_items_from(b, base);
+    else
+        snap_append_from(b, base);
 }
 
-static bool close_one(struct json *j)
+static void close_one(struct snap_builder *b, bool is_dict)
 {
-    size_t base;
-
-    j->b->in.at++;
-    if (!snap_unmark(j->b, &base) || !put_items(j, base))
-        return false;
-    j->depth--;
-    return true;
+    b->in.at++;
+    put_items(b, is_dict);
 }
 
 /* After an item: add the values to the list or dict if there are many. */
-static bool flush(struct json *j)
+static void flush(struct snap_builder *b, bool is_dict)
 {
-    struct snap_builder *b = j->b;
-    size_t base = b->marks[b->mark_count - 1];
-    size_t batch = j->in_dict[j->depth - 1] ? DICT_BATCH : LIST_BATCH;
+    size_t count = b->depth - b->marks[b->mark_count - 1];
 
-    if (b->depth - base < batch)
-        return true;
-    b->mark_count--;
-    return put_items(j, base) && snap_mark(b);
+    if (count < (is_dict ? DICT_BATCH : LIST_BATCH))
+        return;
+    put_items(b, is_dict);
+    snap_mark(b);
 }
 
 /* ---- the text ------------------------------------------------------------- */
 
-static bool read_key(struct json *j)
+static void read_key(struct snap_builder *b)
 {
-    struct snap_input *in = &j->b->in;
-
-    if (!skip_blanks(j))
-        return false;
-    if (in->at == in->end || *in->at != '"')
-        return malformed(j, "a key in quotes");
-    if (!read_string(j) || !skip_blanks(j))
-        return false;
-    if (in->at == in->end || *in->at != ':')
-        return malformed(j, "':'");
-    in->at++;
-    return true;
+    if (next(b) != '"')
+        malformed(b, "a key in quotes");
+    read_string(b);
+    if (next(b) != ':')
+        malformed(b, "':'");
+    b->in.at++;
 }
 
-/* Read a complete value, or the beginning of a list or dict (*opened). */
-static bool read_value(struct json *j, bool *opened)
+/* Read a complete value, or the beginning of a list or dict.  Returns whether the
+ * value is complete. */
+static bool read_value(struct snap_builder *b)
 {
-    struct snap_input *in = &j->b->in;
+    int c = next(b);
 
-    if (!skip_blanks(j))
-        return false;
-    *opened = false;
-    if (in->at == in->end)
-        return malformed(j, "a value");
-    j->at = (uint32_t)snap_input_offset(in, in->at);
-    switch (*in->at) {
-    case '{':
-    case '[':
-        *opened = true;
-        return open_one(j, *in->at == '{');
-    case '"':
-        return read_string(j);
-    default:
-        return *in->at >= '0' && *in->at <= '9' ? read_number(j) : read_word(j);
+    if (c < 0)
+        malformed(b, "a value");
+    b->at = (uint32_t)snap_input_offset(&b->in, b->in.at);
+    if (c == '{' || c == '[') {
+        open_one(b, c == '{' ? SNAP_DICT : SNAP_LIST);
+        if (next(b) != (c == '{' ? '}' : ']'))
+            return false;
+        close_one(b, c == '{');
+    } else if (c == '"') {
+        read_string(b);
+    } else if (c >= '0' && c <= '9') {
+        read_number(b);
+    } else {
+        read_word(b);
     }
-}
-
-/* After an opening bracket: whether the closing one follows at once. */
-static bool read_empty(struct json *j, bool *closed)
-{
-    struct snap_input *in = &j->b->in;
-    unsigned char end = j->in_dict[j->depth - 1] ? '}' : ']';
-
-    if (!skip_blanks(j))
-        return false;
-    *closed = in->at < in->end && *in->at == end;
-    return !*closed || close_one(j);
+    return true;
 }
 
 /* After an item: read a comma, or all closing brackets that follow. */
-static bool read_after(struct json *j)
+static void read_after(struct snap_builder *b)
 {
-    struct snap_input *in = &j->b->in;
+    while (b->mark_count > 0) {
+        bool is_dict = in_dict(b);
+        int c = next(b);
 
-    while (j->depth > 0) {
-        bool is_dict = j->in_dict[j->depth - 1];
-
-        if (!skip_blanks(j))
-            return false;
-        if (in->at < in->end && *in->at == ',') {
-            in->at++;
-            return flush(j);
+        if (c == ',') {
+            b->in.at++;
+            flush(b, is_dict);
+            return;
         }
-        if (in->at == in->end || *in->at != (is_dict ? '}' : ']'))
-            return malformed(j, is_dict ? "',' or '}'" : "',' or ']'");
-        if (!close_one(j))
-            return false;
+        if (c != (is_dict ? '}' : ']'))
+            malformed(b, is_dict ? "',' or '}'" : "',' or ']'");
+        close_one(b, is_dict);
     }
-    return true;
 }
 
-static bool read_all(struct json *j)
+void snap_read_json(struct snap_builder *b)
 {
+    b->line = 1;
     do {
-        bool opened, closed = true;
-
-        if (j->depth > 0 && j->in_dict[j->depth - 1] && !read_key(j))
-            return false;
-        if (!read_value(j, &opened))
-            return false;
-        if (opened && !read_empty(j, &closed))
-            return false;
-        if (closed && !read_after(j))
-            return false;
-    } while (j->depth > 0);
-    return skip_blanks(j) && (j->b->in.at == j->b->in.end ||
-                              malformed(j, "nothing after the end"));
-}
-
-bool snap_read_json(struct snap_builder *b)
-{
-    struct json j = {.b = b, .line = 1};
-    bool fine = read_all(&j);
-
-    snap_release(&b->memory, j.in_dict, j.capacity * sizeof *j.in_dict);
-    snap_release(&b->memory, j.text, j.text_capacity);
-    return fine;
+        if (b->mark_count > 0 && in_dict(b))
+            read_key(b);
+        if (read_value(b))
+            read_after(b);
+    } while (b->mark_count > 0);
+    if (next(b) >= 0)
+        malformed(b, "nothing after the end");
 }

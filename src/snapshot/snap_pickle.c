@@ -5,7 +5,6 @@
 
 #include "base/pickle.h"
 #include "snapshot/snap_builder.h"
-#include "snapshot/snap_pickle.h"
 #include "snapshot/snap_text.h"
 
 /* The longest argument of fixed size, with its opcode. */
@@ -26,56 +25,67 @@ static uint32_t le32(const unsigned char *p)
            (uint32_t)p[3] << 24;
 }
 
-static bool truncated(struct snap_pickle *k, const char *expected)
+_Noreturn static void truncated(struct snap_builder *b, const char *expected)
 {
-    k->b->in.at = k->b->in.end;
-    return snap_fail(k->b, "the file ends here; expected %s", expected);
+    b->in.at = b->in.end;
+    snap_fail(b, "the file ends here; expected %s", expected);
 }
 
 /* Read on until `count` bytes of the argument are available; the opcode is
  * already consumed. */
-static bool argument(struct snap_pickle *k, size_t count)
+static const unsigned char *argument(struct snap_builder *b, size_t count)
 {
-    struct snap_input *in = &k->b->in;
-
-    if (snap_input_left(in) >= count)
-        return true;
-    if (!snap_input_want(in, count, k->b->error))
-        return false;
-    return snap_input_left(in) >= count ||
-           truncated(k, "the rest of an opcode");
+    snap_want(b, count);
+    if (snap_input_left(&b->in) < count)
+        truncated(b, "the rest of an opcode");
+    return b->in.at;
 }
+
+/* Consume a number of `width` bytes, little-endian. */
+static uint64_t number(struct snap_builder *b, unsigned width)
+{
+    uint64_t v = le(argument(b, width), width);
+
+    b->in.at += width;
+    return v;
+}
+
+/* Each opcode has a function and a number for it: the width of its argument or of
+ * the argument's length field, or how many values it takes. */
 
 /* ---- strings and bytes ---------------------------------------------------- */
 
-/* A string whose length field has `width` bytes. */
-static bool op_string(struct snap_pickle *k, unsigned width, bool text)
+static void op_string(struct snap_builder *b, unsigned width)
 {
-    struct snap_input *in = &k->b->in;
-    uint64_t length;
+    struct snap_input *in = &b->in;
+    uint64_t length = le(argument(b, width), width);
 
-    if (!argument(k, width))
-        return false;
-    length = le(in->at, width);
     if (length > SIZE_MAX / 4)
-        return snap_fail(k->b, "a string of %" PRIu64 " bytes", length);
+        snap_fail(b, "a string of %" PRIu64 " bytes", length);
     in->at += width;
-    if (!argument(k, (size_t)length))
-        return false;
-    if (text && !snap_utf8_valid(in->at, (size_t)length))
-        return snap_fail(k->b, "the string here is not UTF-8");
-    if (!(text ? snap_push_string(k->b, (const char *)in->at, (size_t)length,
-                                  k->at)
-               : snap_push(k->b, SNAP_OPAQUE, 0, k->at)))
-        return false;
+    if (!snap_utf8_valid(argument(b, (size_t)length), (size_t)length))
+        snap_fail(b, "the string here is not UTF-8");
+    snap_push_string(b, (const char *)in->at, (size_t)length);
     in->at += length;
-    return true;
+}
+
+/* No snapshot data is in them. */
+static void op_bytes(struct snap_builder *b, unsigned width)
+{
+    uint64_t length = le(argument(b, width), width);
+
+    if (length > SIZE_MAX / 4)
+        snap_fail(b, "a string of %" PRIu64 " bytes", length);
+    b->in.at += width;
+    argument(b, (size_t)length);
+    snap_push(b, SNAP_OPAQUE, 0);
+    b->in.at += length;
 }
 
 /* ---- numbers -------------------------------------------------------------- */
 
 /* Little-endian, two's complement. */
-static bool push_long(struct snap_pickle *k, const unsigned char *p, size_t n)
+static void push_long(struct snap_builder *b, const unsigned char *p, size_t n)
 {
     unsigned char sign = n > 0 && p[n - 1] >= 0x80 ? 0xff : 0;
     uint64_t v;
@@ -84,298 +94,258 @@ static bool push_long(struct snap_pickle *k, const unsigned char *p, size_t n)
         n--;
     v = sign != 0 && n < 8 ? UINT64_MAX << 8 * n : 0;
     if (n > 8) {
-        k->b->s->clamped_count++;
+        b->s->clamped_count++;
         v = sign != 0 ? (uint64_t)INT64_MIN : UINT64_MAX;
     } else {
         v |= le(p, (unsigned)n);
         if (sign != 0 && v <= INT64_MAX) {
-            k->b->s->clamped_count++;
+            b->s->clamped_count++;
             v = (uint64_t)INT64_MIN;
         }
     }
-    return snap_push(k->b, sign == 0 && v > INT64_MAX ? SNAP_UINT : SNAP_INT, v,
-                     k->at);
+    snap_push(b, sign == 0 && v > INT64_MAX ? SNAP_UINT : SNAP_INT, v);
 }
 
-static bool op_long(struct snap_pickle *k, unsigned width)
+static void op_long(struct snap_builder *b, unsigned width)
 {
-    struct snap_input *in = &k->b->in;
-    uint64_t n;
+    uint64_t n = le(argument(b, width), width);
 
-    if (!argument(k, width))
-        return false;
-    n = le(in->at, width);
     if (n > INT32_MAX)
-        return snap_fail(k->b, "an integer of a negative size");
-    in->at += width;
-    if (!argument(k, (size_t)n) || !push_long(k, in->at, (size_t)n))
-        return false;
-    in->at += n;
-    return true;
+        snap_fail(b, "an integer of a negative size");
+    b->in.at += width;
+    push_long(b, argument(b, (size_t)n), (size_t)n);
+    b->in.at += n;
 }
 
-static bool op_binfloat(struct snap_pickle *k)
+static void op_binfloat(struct snap_builder *b, unsigned width)
 {
-    struct snap_input *in = &k->b->in;
+    const unsigned char *p = argument(b, width);
     uint64_t bits = 0;
 
-    if (!argument(k, 8))
-        return false;
-    for (unsigned i = 0; i < 8; i++)
-        bits = bits << 8 | in->at[i];
-    in->at += 8;
-    return snap_push(k->b, SNAP_REAL, bits, k->at);
+    for (unsigned i = 0; i < width; i++)
+        bits = bits << 8 | p[i];
+    b->in.at += width;
+    snap_push(b, SNAP_REAL, bits);
 }
 
-/* ---- lists, dicts, the stack ---------------------------------------------- */
-
-static bool op_items(struct snap_pickle *k,
-                     bool (*put)(struct snap_builder *b, size_t base))
+static void op_binint(struct snap_builder *b, unsigned width)
 {
-    size_t base;
+    uint64_t v = number(b, width);
 
-    return snap_unmark(k->b, &base) && put(k->b, base);
+    if (width == 4)
+        v = (uint64_t)(int64_t)(int32_t)(uint32_t)v;
+    snap_push(b, SNAP_INT, v);
 }
 
-static bool op_make(struct snap_pickle *k,
-                    bool (*make)(struct snap_builder *b, size_t base,
-                                 uint32_t at))
+static void op_none(struct snap_builder *b, unsigned unused)
 {
-    size_t base;
-
-    return snap_unmark(k->b, &base) && make(k->b, base, k->at);
+    (void)unused;
+    snap_push(b, SNAP_NULL, 0);
 }
 
-/* The number of values above the last mark. */
-static size_t above_mark(const struct snap_builder *b)
+static void op_bool(struct snap_builder *b, unsigned value)
 {
-    return b->mark_count == 0 ? b->depth
-                              : b->depth - b->marks[b->mark_count - 1];
+    snap_push(b, SNAP_BOOL, value);
 }
 
-static bool op_last(struct snap_pickle *k, size_t count,
-                    bool (*put)(struct snap_builder *b, size_t base))
+/* ---- lists, dicts, sets --------------------------------------------------- */
+
+/* Where the last `count` values begin. */
+static size_t last_values(struct snap_builder *b, size_t count, size_t needed)
 {
-    if (above_mark(k->b) < count + 1)
-        return snap_fail(k->b, "too few values on the stack");
-    return put(k->b, k->b->depth - count);
+    size_t above_mark = b->depth;
+
+    if (b->mark_count > 0)
+        above_mark -= b->marks[b->mark_count - 1];
+    if (above_mark < needed)
+        snap_fail(b, "too few values on the stack");
+    return b->depth - count;
 }
 
-static bool op_tuple(struct snap_pickle *k, size_t count)
+static void op_empty(struct snap_builder *b, unsigned type)
 {
-    if (above_mark(k->b) < count)
-        return snap_fail(k->b, "too few values on the stack");
-    return snap_make_list(k->b, k->b->depth - count, k->at);
+    snap_push_object(b, (enum snap_object_type)type);
 }
 
-static bool op_pop(struct snap_pickle *k)
+static void op_mark(struct snap_builder *b, unsigned unused)
 {
-    struct snap_builder *b = k->b;
-
-    if (b->mark_count > 0 && b->marks[b->mark_count - 1] == b->depth) {
-        b->mark_count--;
-        return true;
-    }
-    if (b->depth == 0)
-        return snap_fail(b, "nothing on the stack to pop");
-    b->depth--;
-    return true;
+    (void)unused;
+    snap_mark(b);
+    snap_runs_stack(b);
 }
 
-static bool op_pop_mark(struct snap_pickle *k)
+static void op_append(struct snap_builder *b, unsigned count)
 {
-    return snap_unmark(k->b, &k->b->depth);
+    snap_append_from(b, count == 0 ? snap_unmark(b)
+                                   : last_values(b, count, count + 1));
 }
 
-static bool op_dup(struct snap_pickle *k)
+static void op_setitems(struct snap_builder *b, unsigned count)
 {
-    struct snap_builder *b = k->b;
+    if (count == 0)
+        snap_set_items_from(b, snap_unmark(b));
+    else
+        snap_set_item_from(b, last_values(b, count, count + 1));
+}
 
-    if (above_mark(b) == 0)
-        return snap_fail(b, "nothing on the stack to duplicate");
-    if (b->stack[b->depth - 1].kind == SNAP_OBJECT)
-        b->objects[(uint32_t)b->stack[b->depth - 1].bits].shared = true;
-    return snap_push(b, (enum snap_kind)b->stack[b->depth - 1].kind,
-                     b->stack[b->depth - 1].bits, k->at);
+static void op_list(struct snap_builder *b, unsigned unused)
+{
+    (void)unused;
+    snap_make_list(b, snap_unmark(b));
+}
+
+static void op_tuple(struct snap_builder *b, unsigned count)
+{
+    snap_make_list(b, last_values(b, count, count));
+}
+
+static void op_dict(struct snap_builder *b, unsigned unused)
+{
+    (void)unused;
+    snap_make_dict(b, snap_unmark(b));
+}
+
+static void op_empty_set(struct snap_builder *b, unsigned unused)
+{
+    (void)unused;
+    snap_push(b, SNAP_OPAQUE, 0);
 }
 
 /* Drop the items of a set: no snapshot data is in a set. */
-static bool drop_from(struct snap_builder *b, size_t base)
+static void op_additems(struct snap_builder *b, unsigned unused)
 {
-    b->depth = base;
-    return base > 0 || snap_fail(b, "items without a set");
+    (void)unused;
+    b->depth = snap_unmark(b);
+    if (b->depth == 0)
+        snap_fail(b, "items without a set");
 }
 
-static bool make_opaque(struct snap_builder *b, size_t base, uint32_t at)
+static void op_frozenset(struct snap_builder *b, unsigned unused)
 {
-    b->depth = base;
-    return snap_push(b, SNAP_OPAQUE, 0, at);
+    (void)unused;
+    b->depth = snap_unmark(b);
+    snap_push(b, SNAP_OPAQUE, 0);
 }
 
-/* ---- the memo ------------------------------------------------------------- */
+/* ---- the stack and the memo ----------------------------------------------- */
 
-static bool op_get(struct snap_pickle *k, unsigned width)
+static void op_pop(struct snap_builder *b, unsigned unused)
 {
-    uint64_t index;
-
-    if (!argument(k, width))
-        return false;
-    index = le(k->b->in.at, width);
-    k->b->in.at += width;
-    return snap_memo_get(k->b, index, k->at);
+    (void)unused;
+    if (b->mark_count > 0 && b->marks[b->mark_count - 1] == b->depth)
+        b->mark_count--;
+    else if (b->depth == 0)
+        snap_fail(b, "nothing on the stack to pop");
+    else
+        b->depth--;
 }
 
-static bool op_put(struct snap_pickle *k, unsigned width)
+static void op_pop_mark(struct snap_builder *b, unsigned unused)
 {
-    if (!argument(k, width) || !snap_memo_put(k->b, le(k->b->in.at, width)))
-        return false;
-    k->b->in.at += width;
-    return true;
+    (void)unused;
+    b->depth = snap_unmark(b);
+}
+
+static void op_dup(struct snap_builder *b, unsigned unused)
+{
+    struct snap_value top;
+
+    (void)unused;
+    if (b->depth == 0 ||
+        (b->mark_count > 0 && b->marks[b->mark_count - 1] == b->depth))
+        snap_fail(b, "nothing on the stack to duplicate");
+    top = b->stack[b->depth - 1];
+    if (top.kind == SNAP_OBJECT)
+        b->objects[(uint32_t)top.bits].shared = true;
+    snap_push(b, (enum snap_kind)top.kind, top.bits);
+}
+
+static void op_get(struct snap_builder *b, unsigned width)
+{
+    snap_memo_get(b, number(b, width));
+}
+
+static void op_put(struct snap_builder *b, unsigned width)
+{
+    snap_memo_put(b, le(argument(b, width), width));
+    b->in.at += width;
+}
+
+static void op_memoize(struct snap_builder *b, unsigned unused)
+{
+    (void)unused;
+    snap_memo_put(b, b->memo_set);
 }
 
 /* ---- other opcodes -------------------------------------------------------- */
 
-static bool op_proto(struct snap_pickle *k)
+static void op_proto(struct snap_builder *b, unsigned width)
 {
-    if (!argument(k, 1))
-        return false;
-    if (*k->b->in.at > 5)
-        return snap_fail(k->b, "pickle protocol %d; expected 0 to 5",
-                         *k->b->in.at);
-    k->b->s->protocol = *k->b->in.at++;
-    return true;
+    unsigned char protocol = *argument(b, width);
+
+    if (protocol > 5)
+        snap_fail(b, "pickle protocol %d; expected 0 to 5", protocol);
+    b->s->protocol = protocol;
+    b->in.at += width;
 }
 
 /* A frame's length adds nothing to the opcodes in it. */
-static bool op_frame(struct snap_pickle *k)
+static void op_frame(struct snap_builder *b, unsigned width)
 {
-    if (!argument(k, 8))
-        return false;
-    k->b->in.at += 8;
-    return true;
+    argument(b, width);
+    b->in.at += width;
 }
 
-static bool op_binint(struct snap_pickle *k, unsigned width)
-{
-    uint64_t v;
-
-    if (!argument(k, width))
-        return false;
-    v = le(k->b->in.at, width);
-    if (width == 4)
-        v = (uint64_t)(int64_t)(int32_t)(uint32_t)v;
-    k->b->in.at += width;
-    return snap_push(k->b, SNAP_INT, v, k->at);
-}
-
-/* ---- dispatch ------------------------------------------------------------- */
-
-static bool op_seldom(struct snap_pickle *k, unsigned char op)
-{
-    struct snap_builder *b = k->b;
-
-    switch (op) {
-    case PICKLE_PROTO:
-        return op_proto(k);
-    case PICKLE_FRAME:
-        return op_frame(k);
-    case PICKLE_POP:
-        return op_pop(k);
-    case PICKLE_POP_MARK:
-        return op_pop_mark(k);
-    case PICKLE_DUP:
-        return op_dup(k);
-    case PICKLE_EMPTY_TUPLE:
-        return snap_make_list(b, b->depth, k->at);
-    case PICKLE_TUPLE:
-        return op_make(k, snap_make_list);
-    case PICKLE_TUPLE1:
-        return op_tuple(k, 1);
-    case PICKLE_TUPLE3:
-        return op_tuple(k, 3);
-    case PICKLE_LIST:
-        return op_make(k, snap_make_list);
-    case PICKLE_DICT:
-        return op_make(k, snap_make_dict);
-    case PICKLE_LONG4:
-        return op_long(k, 4);
-    case PICKLE_BINFLOAT:
-        return op_binfloat(k);
-    case PICKLE_BINUNICODE:
-    case PICKLE_BINSTRING:
-        return op_string(k, 4, true);
-    case PICKLE_SHORT_BINSTRING:
-        return op_string(k, 1, true);
-    case PICKLE_BINUNICODE8:
-        return op_string(k, 8, true);
-    case PICKLE_SHORT_BINBYTES:
-        return op_string(k, 1, false);
-    case PICKLE_BINBYTES:
-        return op_string(k, 4, false);
-    case PICKLE_BINBYTES8:
-    case PICKLE_BYTEARRAY8:
-        return op_string(k, 8, false);
-    case PICKLE_EMPTY_SET:
-        return snap_push(b, SNAP_OPAQUE, 0, k->at);
-    case PICKLE_ADDITEMS:
-        return op_items(k, drop_from);
-    case PICKLE_FROZENSET:
-        return op_make(k, make_opaque);
-    default:
-        return snap_pickle_line(k, op);
-    }
-}
-
-static bool op_often(struct snap_pickle *k, unsigned char op)
-{
-    struct snap_builder *b = k->b;
-
-    switch (op) {
-    case PICKLE_BINGET:
-        return op_get(k, 1);
-    case PICKLE_LONG_BINGET:
-        return op_get(k, 4);
-    case PICKLE_BINPUT:
-        return op_put(k, 1);
-    case PICKLE_LONG_BINPUT:
-        return op_put(k, 4);
-    case PICKLE_MEMOIZE:
-        return snap_memo_put(b, b->memo_set);
-    case PICKLE_MARK:
-        return snap_mark(b) && snap_pickle_stack(k);
-    case PICKLE_EMPTY_DICT:
-        return snap_push_object(b, SNAP_DICT, k->at);
-    case PICKLE_EMPTY_LIST:
-        return snap_push_object(b, SNAP_LIST, k->at);
-    case PICKLE_SETITEMS:
-        return op_items(k, snap_set_items_from);
-    case PICKLE_APPENDS:
-        return op_items(k, snap_append_from);
-    case PICKLE_SETITEM:
-        return op_last(k, 2, snap_set_item_from);
-    case PICKLE_APPEND:
-        return op_last(k, 1, snap_append_from);
-    case PICKLE_BININT1:
-        return op_binint(k, 1);
-    case PICKLE_BININT2:
-        return op_binint(k, 2);
-    case PICKLE_BININT:
-        return op_binint(k, 4);
-    case PICKLE_LONG1:
-        return op_long(k, 1);
-    case PICKLE_SHORT_BINUNICODE:
-        return op_string(k, 1, true);
-    case PICKLE_TUPLE2:
-        return op_tuple(k, 2);
-    case PICKLE_NONE:
-        return snap_push(b, SNAP_NULL, 0, k->at);
-    case PICKLE_NEWTRUE:
-    case PICKLE_NEWFALSE:
-        return snap_push(b, SNAP_BOOL, op == PICKLE_NEWTRUE, k->at);
-    default:
-        return op_seldom(k, op);
-    }
-}
+static const struct opcode {
+    void (*run)(struct snap_builder *b, unsigned number);
+    unsigned number;
+} opcodes[UINT8_MAX + 1] = {
+    [PICKLE_MARK] = {op_mark, 0},
+    [PICKLE_POP] = {op_pop, 0},
+    [PICKLE_POP_MARK] = {op_pop_mark, 0},
+    [PICKLE_DUP] = {op_dup, 0},
+    [PICKLE_BININT] = {op_binint, 4},
+    [PICKLE_BININT1] = {op_binint, 1},
+    [PICKLE_BININT2] = {op_binint, 2},
+    [PICKLE_LONG1] = {op_long, 1},
+    [PICKLE_LONG4] = {op_long, 4},
+    [PICKLE_BINFLOAT] = {op_binfloat, 8},
+    [PICKLE_NONE] = {op_none, 0},
+    [PICKLE_NEWTRUE] = {op_bool, true},
+    [PICKLE_NEWFALSE] = {op_bool, false},
+    [PICKLE_BINSTRING] = {op_string, 4},
+    [PICKLE_SHORT_BINSTRING] = {op_string, 1},
+    [PICKLE_BINUNICODE] = {op_string, 4},
+    [PICKLE_SHORT_BINUNICODE] = {op_string, 1},
+    [PICKLE_BINUNICODE8] = {op_string, 8},
+    [PICKLE_BINBYTES] = {op_bytes, 4},
+    [PICKLE_SHORT_BINBYTES] = {op_bytes, 1},
+    [PICKLE_BINBYTES8] = {op_bytes, 8},
+    [PICKLE_BYTEARRAY8] = {op_bytes, 8},
+    [PICKLE_EMPTY_TUPLE] = {op_tuple, 0},
+    [PICKLE_TUPLE] = {op_list, 0},
+    [PICKLE_TUPLE1] = {op_tuple, 1},
+    [PICKLE_TUPLE2] = {op_tuple, 2},
+    [PICKLE_TUPLE3] = {op_tuple, 3},
+    [PICKLE_EMPTY_LIST] = {op_empty, SNAP_LIST},
+    [PICKLE_LIST] = {op_list, 0},
+    [PICKLE_APPEND] = {op_append, 1},
+    [PICKLE_APPENDS] = {op_append, 0},
+    [PICKLE_EMPTY_DICT] = {op_empty, SNAP_DICT},
+    [PICKLE_DICT] = {op_dict, 0},
+    [PICKLE_SETITEM] = {op_setitems, 2},
+    [PICKLE_SETITEMS] = {op_setitems, 0},
+    [PICKLE_EMPTY_SET] = {op_empty_set, 0},
+    [PICKLE_ADDITEMS] = {op_additems, 0},
+    [PICKLE_FROZENSET] = {op_frozenset, 0},
+    [PICKLE_BINGET] = {op_get, 1},
+    [PICKLE_LONG_BINGET] = {op_get, 4},
+    [PICKLE_BINPUT] = {op_put, 1},
+    [PICKLE_LONG_BINPUT] = {op_put, 4},
+    [PICKLE_MEMOIZE] = {op_memoize, 0},
+    [PICKLE_PROTO] = {op_proto, 1},
+    [PICKLE_FRAME] = {op_frame, 8},
+};
 
 /* ---- fast path: opcodes whose bytes are all buffered ---------------------- */
 
@@ -389,94 +359,87 @@ static inline uint64_t sign_extend(const unsigned char *p, unsigned bytes)
 }
 
 /* Push the memo's value if it is plain; otherwise take the slow path. */
-static inline bool get_fast(struct snap_builder *b, uint32_t index, uint32_t at)
+static inline void get_fast(struct snap_builder *b, uint32_t index)
 {
     uint32_t packed = index < b->memo_end ? b->memo[index] : 0;
     uint32_t kind = packed >> SNAP_MEMO_SHIFT;
 
     if (kind == SNAP_UNSET || kind == SNAP_OBJECT)
-        return snap_memo_get(b, index, at);
-    return snap_push(b, (enum snap_kind)kind,
-                     packed & (((uint32_t)1 << SNAP_MEMO_SHIFT) - 1), at);
+        snap_memo_get(b, index);
+    else
+        snap_push(b, (enum snap_kind)kind,
+                  packed & (((uint32_t)1 << SNAP_MEMO_SHIFT) - 1));
 }
 
 /* Runs the common opcodes; stops at any other, with `in->at` there. */
-static bool run_fast(struct snap_pickle *k)
+static void run_fast(struct snap_builder *b)
 {
-    struct snap_builder *b = k->b;
     struct snap_input *in = &b->in;
     const unsigned char *p = in->at;
     const unsigned char *last = in->end - AHEAD;
     uint32_t base = (uint32_t)in->window_offset;
-    bool fine = true;
 
-    for (; fine && p < last; in->at = p) {
-        uint32_t at = base + (uint32_t)(p - in->window);
-
+    for (; p < last; in->at = p) {
+        b->at = base + (uint32_t)(p - in->window);
         switch (*p) {
         case PICKLE_BINGET:
-            fine = get_fast(b, p[1], at);
+            get_fast(b, p[1]);
             p += 2;
             break;
         case PICKLE_LONG_BINGET:
-            fine = get_fast(b, le32(p + 1), at);
+            get_fast(b, le32(p + 1));
             p += 5;
             break;
         case PICKLE_BININT1:
-            fine = snap_push(b, SNAP_INT, p[1], at);
+            snap_push(b, SNAP_INT, p[1]);
             p += 2;
             break;
         case PICKLE_BININT2:
-            fine = snap_push(b, SNAP_INT, p[1] | (uint64_t)p[2] << 8, at);
+            snap_push(b, SNAP_INT, p[1] | (uint64_t)p[2] << 8);
             p += 3;
             break;
         case PICKLE_BININT:
-            fine = snap_push(b, SNAP_INT,
-                             (uint64_t)(int64_t)(int32_t)le32(p + 1), at);
+            snap_push(b, SNAP_INT, (uint64_t)(int64_t)(int32_t)le32(p + 1));
             p += 5;
             break;
         case PICKLE_LONG1:
             if (p[1] == 0 || p[1] > 8)
-                return true;
-            fine = snap_push(b, SNAP_INT, sign_extend(p + 2, p[1]), at);
+                return;
+            snap_push(b, SNAP_INT, sign_extend(p + 2, p[1]));
             p += 2 + p[1];
             break;
         case PICKLE_MEMOIZE:
-            fine = snap_memo_put(b, b->memo_set);
+            snap_memo_put(b, b->memo_set);
             p++;
             break;
         default:
-            return true;
+            return;
         }
     }
-    return fine;
 }
 
-bool snap_read_pickle(struct snap_builder *b)
+void snap_read_pickle(struct snap_builder *b)
 {
-    struct snap_pickle k = {.b = b};
     struct snap_input *in = &b->in;
-    bool fine = true;
-    unsigned char op = 0;
 
-    while (fine && op != PICKLE_STOP) {
-        if (snap_input_left(in) <= AHEAD &&
-            !snap_input_want(in, 4096, b->error)) {
-            fine = false;
-            break;
-        }
-        if (snap_input_left(in) > AHEAD && !run_fast(&k)) {
-            fine = false;
-            break;
-        }
-        if (in->at == in->end) {
-            fine = truncated(&k, "an opcode, or STOP");
-            break;
-        }
-        k.at = (uint32_t)snap_input_offset(in, in->at);
+    for (;;) {
+        const struct opcode *o;
+        unsigned char op;
+
+        if (snap_input_left(in) <= AHEAD)
+            snap_want(b, 4096);
+        if (snap_input_left(in) > AHEAD)
+            run_fast(b);
+        if (in->at == in->end)
+            truncated(b, "an opcode, or STOP");
+        b->at = (uint32_t)snap_input_offset(in, in->at);
         op = *in->at++;
-        fine = op == PICKLE_STOP || op_often(&k, op);
+        o = &opcodes[op];
+        if (op == PICKLE_STOP)
+            return;
+        if (o->run != NULL)
+            o->run(b, o->number);
+        else
+            snap_pickle_line(b, op);
     }
-    snap_pickle_free(&k);
-    return fine;
 }

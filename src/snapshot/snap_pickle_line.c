@@ -3,150 +3,109 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "snapshot/snap_pickle.h"
+#include "snapshot/snap_builder.h"
 #include "snapshot/snap_text.h"
 
 enum { NUMBER_MAX = 64, NAME_MAX_SHOWN = 100 };
 
-/* The end of the line that begins at `at`.  NULL: an error. */
-static const unsigned char *line_end(struct snap_pickle *k)
+/* Consume the rest of a line with its end; valid until the next one. */
+static const char *line(struct snap_builder *b, size_t *length)
 {
-    struct snap_input *in = &k->b->in;
+    struct snap_input *in = &b->in;
+    const char *text;
+    const unsigned char *end;
     size_t seen = 0;
 
-    for (;;) {
-        const unsigned char *end =
-            memchr(in->at + seen, '\n', snap_input_left(in) - seen);
-
-        if (end != NULL)
-            return end;
+    while ((end = memchr(in->at + seen, '\n', snap_input_left(in) - seen)) ==
+           NULL) {
         seen = snap_input_left(in);
-        if (!snap_input_want(in, seen == 0 ? 1 : seen * 2, k->b->error))
-            return NULL;
+        snap_want(b, seen == 0 ? 1 : seen * 2);
         if (snap_input_left(in) == seen) {
             in->at = in->end;
-            snap_fail(k->b, "the file ends here; expected the rest of a line");
-            return NULL;
+            snap_fail(b, "the file ends here; expected the rest of a line");
         }
     }
-}
-
-/* Consume the rest of a line with its end; valid until the next one. */
-static bool line(struct snap_pickle *k, const char **text, size_t *length)
-{
-    struct snap_input *in = &k->b->in;
-    const unsigned char *end = line_end(k);
-
-    if (end == NULL)
-        return false;
-    *text = (const char *)in->at;
+    text = (const char *)in->at;
     *length = (size_t)(end - in->at);
     in->at = end + 1;
-    return true;
+    return text;
 }
 
-/* Copy a line that is a number, with a NUL. */
-static bool number_line(struct snap_pickle *k, char out[NUMBER_MAX])
+_Noreturn static void not_a_number(struct snap_builder *b)
 {
-    const char *text;
-    size_t length;
+    snap_fail_at(b, b->at, "expected a line with a number");
+}
 
-    if (!line(k, &text, &length))
-        return false;
+/* Copy a line that is a number, with a NUL.  Returns its length. */
+static size_t number_line(struct snap_builder *b, char out[NUMBER_MAX])
+{
+    size_t length;
+    const char *text = line(b, &length);
+
     if (length == 0 || length >= NUMBER_MAX ||
         memchr(text, '\0', length) != NULL)
-        return snap_fail_at(k->b, k->at, "expected a line with a number");
+        not_a_number(b);
     memcpy(out, text, length);
     out[length] = '\0';
-    return true;
-}
-
-static bool not_a_number(struct snap_pickle *k)
-{
-    return snap_fail_at(k->b, k->at, "expected a line with a number");
+    return length;
 }
 
 /* INT and LONG; INT writes the booleans as 00 and 01. */
-static bool op_integer(struct snap_pickle *k, bool is_long)
+static void op_integer(struct snap_builder *b, bool is_long)
 {
-    char text[NUMBER_MAX] = "";
-    size_t length;
+    char text[NUMBER_MAX];
+    size_t length = number_line(b, text);
     uint64_t bits;
     bool is_big;
 
-    if (!number_line(k, text))
-        return false;
-    if (!is_long && (strcmp(text, "00") == 0 || strcmp(text, "01") == 0))
-        return snap_push(k->b, SNAP_BOOL, text[1] == '1', k->at);
-    length = strlen(text);
+    if (!is_long && (strcmp(text, "00") == 0 || strcmp(text, "01") == 0)) {
+        snap_push(b, SNAP_BOOL, text[1] == '1');
+        return;
+    }
     if (is_long && text[length - 1] == 'L')
-        text[--length] = '\0';
+        length--;
     if (!snap_integer(text, length, &bits, &is_big))
-        return not_a_number(k);
-    return snap_push(k->b, is_big ? SNAP_UINT : SNAP_INT, bits, k->at);
+        not_a_number(b);
+    snap_push(b, is_big ? SNAP_UINT : SNAP_INT, bits);
 }
 
-static bool op_float(struct snap_pickle *k)
+static void op_float(struct snap_builder *b)
 {
-    char text[NUMBER_MAX] = "";
+    char text[NUMBER_MAX];
     char *end;
     double value;
     uint64_t bits;
 
-    if (!number_line(k, text))
-        return false;
+    number_line(b, text);
     value = strtod(text, &end);
     if (end == text || *end != '\0')
-        return not_a_number(k);
+        not_a_number(b);
     memcpy(&bits, &value, sizeof bits);
-    return snap_push(k->b, SNAP_REAL, bits, k->at);
+    snap_push(b, SNAP_REAL, bits);
 }
 
-static bool memo_line(struct snap_pickle *k, uint64_t *index)
+static uint64_t memo_line(struct snap_builder *b)
 {
-    char text[NUMBER_MAX] = "";
+    char text[NUMBER_MAX];
+    size_t length = number_line(b, text);
+    uint64_t index;
     bool is_big;
 
-    if (!number_line(k, text))
-        return false;
-    if (!snap_integer(text, strlen(text), index, &is_big) || text[0] == '-')
-        return not_a_number(k);
-    return true;
-}
-
-static bool op_get_line(struct snap_pickle *k)
-{
-    uint64_t index;
-
-    return memo_line(k, &index) && snap_memo_get(k->b, index, k->at);
-}
-
-static bool op_put_line(struct snap_pickle *k)
-{
-    uint64_t index;
-
-    return memo_line(k, &index) && snap_memo_put(k->b, index);
+    if (!snap_integer(text, length, &index, &is_big) || text[0] == '-')
+        not_a_number(b);
+    return index;
 }
 
 /* Convert Latin-1 with \u and \U escapes to UTF-8. */
-static bool op_unicode(struct snap_pickle *k)
+static void op_unicode(struct snap_builder *b)
 {
-    struct snap_builder *b = k->b;
-    const char *text;
-    char *utf8;
     size_t length, used;
-    bool fine;
+    const char *text = line(b, &length);
 
-    if (!line(k, &text, &length))
-        return false;
-    utf8 = snap_alloc(&b->memory, 2 * length + 4, 1);
-    if (utf8 == NULL)
-        return snap_no_memory(b);
-    fine = snap_raw_unicode(text, length, utf8, &used)
-               ? snap_push_string(b, utf8, used, k->at)
-               : snap_fail_at(b, k->at, "a malformed \\u in a string");
-    snap_release(&b->memory, utf8, 2 * length + 4);
-    return fine;
+    SNAP_ROOM(b, b->text, b->text_capacity, 2 * length + 4);
+    if (!snap_raw_unicode(text, length, b->text, &used))
+        snap_fail_at(b, b->at, "a malformed \\u in a string");
+    snap_push_string(b, b->text, used);
 }
 
 /* ---- refused opcodes ------------------------------------------------------ */
@@ -161,34 +120,31 @@ static void show(char *out, const char *text, size_t length)
     out[length] = '\0';
 }
 
-static bool refuse_name(struct snap_pickle *k, const char *opcode,
-                        const char *module, const char *name)
+_Noreturn static void refuse_name(struct snap_builder *b, const char *opcode,
+                                  const char *module, const char *name)
 {
-    return snap_fail_at(k->b, k->at,
-                        "opcode %s refers to %s.%s, which would run code; "
-                        "expected plain data",
-                        opcode, module, name);
+    snap_fail_at(b, b->at,
+                 "opcode %s refers to %s.%s, which would run code; "
+                 "expected plain data",
+                 opcode, module, name);
 }
 
-static bool refuse_lines(struct snap_pickle *k, const char *opcode)
+_Noreturn static void refuse_lines(struct snap_builder *b, const char *opcode)
 {
-    char module[NAME_MAX_SHOWN + 1], name[NAME_MAX_SHOWN + 1];
-    const char *text;
-    size_t length;
+    char names[2][NAME_MAX_SHOWN + 1];
 
-    if (!line(k, &text, &length))
-        return false;
-    show(module, text, length);
-    if (!line(k, &text, &length))
-        return false;
-    show(name, text, length);
-    return refuse_name(k, opcode, module, name);
+    for (size_t i = 0; i < 2; i++) {
+        size_t length;
+        const char *text = line(b, &length);
+
+        show(names[i], text, length);
+    }
+    refuse_name(b, opcode, names[0], names[1]);
 }
 
-static bool refuse_stack(struct snap_pickle *k)
+_Noreturn static void refuse_stack(struct snap_builder *b)
 {
     char names[2][NAME_MAX_SHOWN + 1] = {"?", "?"};
-    struct snap_builder *b = k->b;
 
     for (size_t i = 0; i < 2 && b->depth >= 2; i++) {
         const struct snap_value *v = &b->stack[b->depth - 2 + i];
@@ -197,10 +153,10 @@ static bool refuse_stack(struct snap_pickle *k)
             show(names[i], snapshot_string(b->s, (uint32_t)v->bits),
                  snapshot_string_length(b->s, (uint32_t)v->bits));
     }
-    return refuse_name(k, "STACK_GLOBAL", names[0], names[1]);
+    refuse_name(b, "STACK_GLOBAL", names[0], names[1]);
 }
 
-static bool refuse(struct snap_pickle *k, unsigned char op)
+_Noreturn static void refuse(struct snap_builder *b, unsigned char op)
 {
     static const struct {
         unsigned char op;
@@ -215,37 +171,41 @@ static bool refuse(struct snap_pickle *k, unsigned char op)
 
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         if (refused[i].op == op)
-            return snap_fail_at(k->b, k->at,
-                                "opcode %s; expected those of plain data",
-                                refused[i].name);
+            snap_fail_at(b, b->at, "opcode %s; expected those of plain data",
+                         refused[i].name);
     }
-    return snap_fail_at(k->b, k->at,
-                        "0x%02x is no pickle opcode; expected one, or JSON "
-                        "that begins with {",
-                        op);
+    snap_fail_at(b, b->at,
+                 "0x%02x is no pickle opcode; expected one, or JSON "
+                 "that begins with {",
+                 op);
 }
 
-bool snap_pickle_line(struct snap_pickle *k, unsigned char op)
+void snap_pickle_line(struct snap_builder *b, unsigned char op)
 {
     switch (op) {
     case 'I':
     case 'L':
-        return op_integer(k, op == 'L');
+        op_integer(b, op == 'L');
+        break;
     case 'F':
-        return op_float(k);
+        op_float(b);
+        break;
     case 'V':
-        return op_unicode(k);
+        op_unicode(b);
+        break;
     case 'g':
-        return op_get_line(k);
+        snap_memo_get(b, memo_line(b));
+        break;
     case 'p':
-        return op_put_line(k);
+        snap_memo_put(b, memo_line(b));
+        break;
     case 'c':
-        return refuse_lines(k, "GLOBAL");
+        refuse_lines(b, "GLOBAL");
     case 'i':
-        return refuse_lines(k, "INST");
+        refuse_lines(b, "INST");
     case 0x93:
-        return refuse_stack(k);
+        refuse_stack(b);
     default:
-        return refuse(k, op);
+        refuse(b, op);
     }
 }

@@ -12,40 +12,47 @@ struct snap_record {
     const char *what; /* for messages */
     const struct snap_value *slot[SNAP_RECORD_KEY_END];
     uint64_t mask;
-    bool others;   /* has keys beyond the mask */
-    uint32_t rest; /* string (snap_rest.h): unknown keys */
+    uint64_t present; /* those of the mask whose value is not None */
+    bool others;      /* has keys beyond the mask */
+    uint32_t rest;    /* string (snap_rest.h): unknown keys */
 };
 
 /* The value of a key; NULL if it is absent or None. */
 static inline const struct snap_value *snap_record_get(
     const struct snap_record *r, enum snap_word key)
 {
-    if ((r->mask & SNAP_BIT(key)) == 0 || r->slot[key]->kind == SNAP_NULL)
-        return NULL;
-    return r->slot[key];
+    return (r->present & SNAP_BIT(key)) != 0 ? r->slot[key] : NULL;
 }
 
-/* Report that the value has another type, or that the key is missing; both
- * return false. */
-bool snap_record_wrong(const struct snap_record *r, enum snap_word key,
-                       const char *expected);
-bool snap_record_missing(const struct snap_record *r, enum snap_word key);
+/* A bit, if one of these keys has a value. */
+static inline uint8_t snap_record_has(const struct snap_record *r,
+                                      uint64_t keys, uint8_t bit)
+{
+    return (r->present & keys) != 0 ? bit : 0;
+}
+
+/* Report that the value has another type. */
+_Noreturn void snap_record_wrong(const struct snap_record *r,
+                                 enum snap_word key, const char *expected);
+
+/* Report it if the key is missing. */
+void snap_record_need(const struct snap_record *r, enum snap_word key);
 
 /* Read the value of a key.  If it is absent or None, *out is unchanged. */
 
-bool snap_take_size(const struct snap_record *r, enum snap_word key,
+void snap_take_size(const struct snap_record *r, enum snap_word key,
                     uint64_t *out);
-bool snap_take_address(const struct snap_record *r, enum snap_word key,
+void snap_take_address(const struct snap_record *r, enum snap_word key,
                        uint64_t *out);
-bool snap_need_device(const struct snap_record *r, uint16_t *out);
-bool snap_take_string(const struct snap_record *r, enum snap_word key,
+void snap_need_device(const struct snap_record *r, uint16_t *out);
+void snap_take_string(const struct snap_record *r, enum snap_word key,
                       uint32_t *out);
-bool snap_take_bool(const struct snap_record *r, enum snap_word key, bool *out);
-bool snap_take_stream(const struct snap_record *r, uint32_t *out);
-bool snap_take_stack(const struct snap_record *r, uint32_t *out);
-bool snap_take_pool(const struct snap_record *r, enum snap_word key,
+void snap_take_bool(const struct snap_record *r, enum snap_word key, bool *out);
+void snap_take_stream(const struct snap_record *r, uint32_t *out);
+void snap_take_stack(const struct snap_record *r, uint32_t *out);
+void snap_take_pool(const struct snap_record *r, enum snap_word key,
                     uint32_t *out);
-bool snap_take_range(const struct snap_record *r, enum snap_word key,
+void snap_take_range(const struct snap_record *r, enum snap_word key,
                      enum snap_kind kind, uint64_t *first, size_t *count);
 
 /* Read a value that can be done without.  False if it is absent, None, or makes
@@ -56,13 +63,13 @@ bool snap_take_device(const struct snap_record *r, uint16_t *out);
 bool snap_take_total(const struct snap_record *r, enum snap_word key,
                      uint64_t *out);
 
-/* Make a record; *out is its number.  The masks contain its keys
+/* Make a record.  Returns its number.  The masks contain its keys
  * (snap_segment.c). */
 extern const uint64_t snap_history_keys;
 extern const uint64_t snap_block_keys;
 extern const uint64_t snap_segment_keys;
-bool snap_history_make(struct snap_record *r, uint64_t *out);
-bool snap_block_make(struct snap_record *r, uint64_t *out);
-bool snap_segment_make(struct snap_record *r, uint64_t *out);
+uint64_t snap_history_make(const struct snap_record *r);
+uint64_t snap_block_make(const struct snap_record *r);
+uint64_t snap_segment_make(const struct snap_record *r);
 
 #endif

@@ -21,16 +21,17 @@ enum { SNAP_REST_DEPTH = 16 };
  * and its values cannot be records themselves. */
 enum snap_rest_of { SNAP_REST_RECORD, SNAP_REST_ROOT };
 
-/* Add a key and its value to the current text.  False: no memory. */
-bool snap_rest_add(struct snap_builder *b, enum snap_rest_of of,
+/* Add a key and its value to the current text. */
+void snap_rest_add(struct snap_builder *b, enum snap_rest_of of,
                    const struct snap_value *key,
                    const struct snap_value *value);
 
-/* Finish the text as a string (0: nothing was added) and begin the next. */
-bool snap_rest_end(struct snap_builder *b, uint32_t *string);
+/* Finish the text and begin the next.  Returns its string; 0: nothing was
+ * added. */
+uint32_t snap_rest_end(struct snap_builder *b);
 
-/* Attach such keys to a record.  False: no memory. */
-bool snap_rest_of_record(struct snap_builder *b, enum snapshot_record kind,
+/* Attach such keys to a record. */
+void snap_rest_of_record(struct snap_builder *b, enum snapshot_record kind,
                          uint64_t record, uint32_t string);
 
 #endif

@@ -5,9 +5,11 @@
  * one's is several times faster than executing them.  Training repeats itself:
  * as long as lists come in the same order as before, the next one is known
  * without a search. */
+#include "snapshot/snap_runs.h"
+
 #include <string.h>
 
-#include "snapshot/snap_pickle.h"
+#include "snapshot/snap_builder.h"
 
 enum { RUN_BYTES_MAX = 64 << 10, KEPT_BYTES_MAX = 32 << 20 };
 
@@ -18,12 +20,12 @@ struct wanted {
 
 static bool same_run(const void *owner, uint32_t number, const void *wanted)
 {
-    const struct snap_pickle *k = owner;
-    const struct snap_run *run = &k->runs[number];
+    const struct snap_runs *r = owner;
+    const struct snap_run *run = &r->at[number];
     const struct wanted *w = wanted;
 
     return run->length == w->length &&
-           memcmp(k->run_bytes + run->begin, w->at, w->length) == 0;
+           memcmp(r->bytes + run->begin, w->at, w->length) == 0;
 }
 
 /* The length of the fetches up to APPENDS, and their number in *gets; 0 if
@@ -73,18 +75,19 @@ static bool run_frames(struct snap_builder *b, const unsigned char *p,
 /* The run that followed last time, if it follows here too.  Its bytes are
  * complete fetches, so these are all of them.  If it was so long ago that
  * another run has its place, that run is tried, which is harmless. */
-static uint32_t run_expected(const struct snap_pickle *k)
+static uint32_t run_expected(const struct snap_builder *b)
 {
-    const struct snap_input *in = &k->b->in;
+    const struct snap_runs *r = &b->runs;
+    const struct snap_input *in = &b->in;
     const struct snap_run *run;
     uint32_t n;
 
-    if (k->follow >= k->past_count)
+    if (r->follow >= r->past_count)
         return SNAP_NONE;
-    n = k->past[k->follow % SNAP_PAST];
-    run = &k->runs[n];
+    n = r->past[r->follow % SNAP_PAST];
+    run = &r->at[n];
     return snap_input_left(in) > run->length && in->at[run->length] == 'e' &&
-                   memcmp(k->run_bytes + run->begin, in->at, run->length) == 0
+                   memcmp(r->bytes + run->begin, in->at, run->length) == 0
                ? n
                : SNAP_NONE;
 }
@@ -92,137 +95,139 @@ static uint32_t run_expected(const struct snap_pickle *k)
 /* Append the run to the past, and expect what followed it last time.  If it
  * occurs at several places of an iteration that may be the wrong one, but the
  * first run that is unique in an iteration corrects this for good. */
-static void run_passes(struct snap_pickle *k, uint32_t n)
+static void run_passes(struct snap_builder *b, uint32_t n)
 {
-    if (k->past == NULL)
-        k->past = snap_alloc(&k->b->memory, SNAP_PAST, sizeof *k->past);
-    if (k->past == NULL)
+    struct snap_runs *r = &b->runs;
+
+    if (r->past == NULL)
+        r->past = snap_alloc(&b->memory, SNAP_PAST, sizeof *r->past);
+    if (r->past == NULL)
         return;
-    k->runs[n].seen = k->past_count;
-    k->past[k->past_count++ % SNAP_PAST] = n;
+    r->at[n].seen = r->past_count;
+    r->past[r->past_count++ % SNAP_PAST] = n;
 }
 
 /* Remember a run; if there is no room nothing is lost. */
-static void run_keep(struct snap_pickle *k, uint32_t hash,
+static void run_keep(struct snap_builder *b, uint32_t hash,
                      const struct wanted *w, uint32_t gets, uint32_t stack)
 {
-    struct snap_memory *m = &k->b->memory;
+    struct snap_memory *m = &b->memory;
+    struct snap_runs *r = &b->runs;
 
-    if (k->run_bytes_used + w->length > KEPT_BYTES_MAX ||
-        !snap_reserve(m, &k->run_bytes, &k->run_bytes_capacity,
-                      k->run_bytes_used + w->length, 1) ||
-        !snap_reserve(m, &k->runs, &k->run_capacity, k->run_count + 1,
-                      sizeof *k->runs) ||
-        !snap_table_add(m, &k->run_table, hash, (uint32_t)k->run_count))
+    if (r->bytes_used + w->length > KEPT_BYTES_MAX ||
+        !snap_reserve(m, &r->bytes, &r->bytes_capacity,
+                      r->bytes_used + w->length, 1) ||
+        !snap_reserve(m, &r->at, &r->capacity, r->count + 1, sizeof *r->at) ||
+        !snap_table_add(m, &r->table, hash, (uint32_t)r->count))
         return;
-    memcpy(k->run_bytes + k->run_bytes_used, w->at, w->length);
-    k->runs[k->run_count] = (struct snap_run){
-        .begin = k->run_bytes_used,
+    memcpy(r->bytes + r->bytes_used, w->at, w->length);
+    r->at[r->count] = (struct snap_run){
+        .begin = r->bytes_used,
         .length = (uint32_t)w->length,
         .frames = gets,
         .stack = stack,
     };
-    run_passes(k, (uint32_t)k->run_count++);
-    k->follow = k->past_count;
-    k->run_bytes_used += w->length;
+    run_passes(b, (uint32_t)r->count++);
+    r->follow = r->past_count;
+    r->bytes_used += w->length;
 }
 
-static void runs_forget(struct snap_pickle *k)
+static void runs_forget(struct snap_builder *b)
 {
+    struct snap_runs *r = &b->runs;
+
     /* Freed rather than cleared: clearing a large table each time would be
      * slow. */
-    snap_table_free(&k->b->memory, &k->run_table);
-    k->run_count = 0;
-    k->run_bytes_used = 0;
-    k->past_count = 0;
-    k->follow = 0;
-    k->b->memo_rewritten = false;
+    snap_table_free(&b->memory, &r->table);
+    r->count = 0;
+    r->bytes_used = 0;
+    r->past_count = 0;
+    r->follow = 0;
+    b->memo_rewritten = false;
 }
 
 /* The list below the mark is now the stack; APPENDS is consumed too. */
-static void list_take(struct snap_pickle *k, struct snap_object *list,
+static void list_take(struct snap_builder *b, struct snap_object *list,
                       uint32_t stack, uint32_t gets, size_t length)
 {
     list->range = SNAP_STACK;
     list->first = stack;
     list->count = gets;
-    k->b->mark_count--;
-    k->b->in.at += length + 1;
+    b->mark_count--;
+    b->in.at += length + 1;
 }
 
-static void run_take(struct snap_pickle *k, struct snap_object *list,
+static void run_take(struct snap_builder *b, struct snap_object *list,
                      uint32_t n)
 {
-    const struct snap_run *run = &k->runs[n];
+    const struct snap_run *run = &b->runs.at[n];
 
-    list_take(k, list, run->stack, run->frames, run->length);
-    run_passes(k, n);
+    list_take(b, list, run->stack, run->frames, run->length);
+    run_passes(b, n);
 }
 
 /* A run not seen before; its fetches may be of anything. */
-static bool run_new(struct snap_pickle *k, struct snap_object *list,
+static void run_new(struct snap_builder *b, struct snap_object *list,
                     const struct wanted *w, uint32_t gets, uint32_t hash)
 {
-    struct snap_builder *b = k->b;
     uint32_t stack;
 
-    if (!snap_reserve(&b->memory, &b->ids, &b->id_capacity, gets,
-                      sizeof *b->ids))
-        return snap_no_memory(b);
+    SNAP_ROOM(b, b->ids, b->id_capacity, gets);
     if (!run_frames(b, w->at, gets))
-        return true;
-    stack = snap_intern_stack(&b->intern, b->ids, gets);
-    if (stack == SNAP_NONE)
-        return snap_no_memory(b);
-    run_keep(k, hash, w, gets, stack);
-    list_take(k, list, stack, gets, w->length);
-    return true;
+        return;
+    stack = snap_intern_stack(b, b->ids, gets);
+    run_keep(b, hash, w, gets, stack);
+    list_take(b, list, stack, gets, w->length);
 }
 
 /* It is not the expected run, or none was expected: search for it. */
-static bool run_search(struct snap_pickle *k, struct snap_object *list)
+static void run_search(struct snap_builder *b, struct snap_object *list)
 {
-    struct wanted w = {.at = k->b->in.at};
+    struct snap_runs *r = &b->runs;
+    struct wanted w = {.at = b->in.at};
     uint32_t hash, n, gets;
 
-    w.length = run_length(&k->b->in, &gets);
+    w.length = run_length(&b->in, &gets);
     if (w.length == 0)
-        return true;
+        return;
     hash = snap_hash(w.at, w.length);
-    n = snap_table_find(&k->run_table, hash, same_run, k, &w);
-    if (n == SNAP_NONE)
-        return run_new(k, list, &w, gets, hash);
-    k->follow = k->runs[n].seen + 1;
-    run_take(k, list, n);
-    return true;
+    n = snap_table_find(&r->table, hash, same_run, r, &w);
+    if (n == SNAP_NONE) {
+        run_new(b, list, &w, gets, hash);
+        return;
+    }
+    r->follow = r->at[n].seen + 1;
+    run_take(b, list, n);
 }
 
-bool snap_pickle_stack(struct snap_pickle *k)
+void snap_runs_stack(struct snap_builder *b)
 {
-    struct snap_builder *b = k->b;
     struct snap_object *list;
     uint32_t n;
 
     if (snap_input_left(&b->in) < 8 || (*b->in.at != 'h' && *b->in.at != 'j'))
-        return true;
-    if (!snap_top_is_empty_list(b, &list))
-        return true;
+        return;
+    list = snap_top_empty_list(b);
+    if (list == NULL)
+        return;
     if (b->memo_rewritten)
-        runs_forget(k);
-    n = run_expected(k);
-    if (n == SNAP_NONE)
-        return run_search(k, list);
-    k->follow++;
-    run_take(k, list, n);
-    return true;
+        runs_forget(b);
+    n = run_expected(b);
+    if (n == SNAP_NONE) {
+        run_search(b, list);
+        return;
+    }
+    b->runs.follow++;
+    run_take(b, list, n);
 }
 
-void snap_pickle_free(struct snap_pickle *k)
+void snap_runs_free(struct snap_builder *b)
 {
-    struct snap_memory *m = &k->b->memory;
+    struct snap_memory *m = &b->memory;
+    struct snap_runs *r = &b->runs;
 
-    snap_table_free(m, &k->run_table);
-    snap_release(m, k->runs, k->run_capacity * sizeof *k->runs);
-    snap_release(m, k->run_bytes, k->run_bytes_capacity);
-    snap_release(m, k->past, SNAP_PAST * sizeof *k->past);
+    snap_table_free(m, &r->table);
+    snap_release(m, r->at, r->capacity * sizeof *r->at);
+    snap_release(m, r->bytes, r->bytes_capacity);
+    snap_release(m, r->past, SNAP_PAST * sizeof *r->past);
 }

@@ -21,23 +21,16 @@ static uint32_t line_of(const struct snap_record *r)
                : 0;
 }
 
-static bool frame_make(struct snap_record *r, uint64_t *out)
+static uint64_t frame_make(const struct snap_record *r)
 {
-    struct snapshot_frame f = {0};
-    uint32_t n;
+    struct snapshot_frame f = {.rest = r->rest, .line = line_of(r)};
 
-    r->what = "a frame";
-    f.rest = r->rest;
-    f.line = line_of(r);
-    if (!snap_take_string(r, KEY_FILENAME, &f.filename) ||
-        !snap_take_string(r, KEY_NAME, &f.name) ||
-        !snap_take_string(r, KEY_FX_NODE_OP, &f.fx_node_op) ||
-        !snap_take_string(r, KEY_FX_NODE_NAME, &f.fx_node_name) ||
-        !snap_take_string(r, KEY_FX_ORIGINAL_TRACE, &f.fx_original_trace))
-        return false;
-    n = snap_intern_frame(&r->b->intern, &f);
-    *out = n;
-    return n != SNAP_NONE || snap_no_memory(r->b);
+    snap_take_string(r, KEY_FILENAME, &f.filename);
+    snap_take_string(r, KEY_NAME, &f.name);
+    snap_take_string(r, KEY_FX_NODE_OP, &f.fx_node_op);
+    snap_take_string(r, KEY_FX_NODE_NAME, &f.fx_node_name);
+    snap_take_string(r, KEY_FX_ORIGINAL_TRACE, &f.fx_original_trace);
+    return snap_intern_frame(r->b, &f);
 }
 
 /* ---- events --------------------------------------------------------------- */
@@ -50,8 +43,7 @@ static const uint64_t event_keys =
     SNAP_BIT(KEY_USER_METADATA) | SNAP_BIT(KEY_COMPILE_CONTEXT);
 
 /* An action unknown to this version gets a number of its own. */
-static bool other_action(struct snap_builder *b, const struct snap_value *v,
-                         uint8_t *out)
+static size_t other_action(struct snap_builder *b, const struct snap_value *v)
 {
     struct snapshot *s = b->s;
     size_t n = 0;
@@ -59,92 +51,63 @@ static bool other_action(struct snap_builder *b, const struct snap_value *v,
     while (n < s->other_action_count && s->other_actions[n].name != v->bits)
         n++;
     if (SNAPSHOT_OTHER + n > SNAPSHOT_ACTION_MAX)
-        return snap_fail_at(b, v->at,
-                            "more than %zu kinds of actions; expected alloc, "
-                            "free_requested, free_completed and their like",
-                            n);
-    if (n == s->other_action_count) {
-        if (!snap_reserve(&b->memory, &s->other_actions,
-                          &b->other_action_capacity, n + 1,
-                          sizeof *s->other_actions))
-            return snap_no_memory(b);
-        s->other_actions[s->other_action_count++] =
-            (struct snapshot_unknown){.name = (uint32_t)v->bits};
-    }
+        snap_fail_at(b, v->at,
+                     "more than %zu kinds of actions; expected alloc, "
+                     "free_requested, free_completed and their like",
+                     n);
+    if (n == s->other_action_count)
+        SNAP_ADD(b, s->other_actions, s->other_action_count,
+                 b->other_action_capacity,
+                 (struct snapshot_unknown){.name = (uint32_t)v->bits});
     s->other_actions[n].count++;
-    *out = (uint8_t)(SNAPSHOT_OTHER + n);
-    return true;
+    return n;
 }
 
-static bool take_action(const struct snap_record *r, uint8_t *out)
+static uint8_t take_action(const struct snap_record *r)
 {
     const struct snap_value *v = r->slot[KEY_ACTION];
 
     if (v->kind != SNAP_STRING)
-        return snap_record_wrong(r, KEY_ACTION, "a string");
-    if (v->bits >= WORD_ALLOC && v->bits <= WORD_OOM) {
-        *out = (uint8_t)(v->bits - WORD_ALLOC);
-        return true;
-    }
-    return other_action(r->b, v, out);
+        snap_record_wrong(r, KEY_ACTION, "a string");
+    if (v->bits >= WORD_ALLOC && v->bits <= WORD_OOM)
+        return (uint8_t)(v->bits - WORD_ALLOC);
+    return (uint8_t)(SNAPSHOT_OTHER + other_action(r->b, v));
 }
 
-/* The mask of the optional keys that are present. */
-static uint8_t event_has(const struct snap_record *r)
-{
-    uint8_t has = 0;
-
-    if (snap_record_get(r, KEY_ADDR) != NULL ||
-        snap_record_get(r, KEY_DEVICE_FREE) != NULL)
-        has |= SNAPSHOT_HAS_ADDRESS;
-    if (snap_record_get(r, KEY_POOL_ID) != NULL ||
-        snap_record_get(r, KEY_SEGMENT_POOL_ID) != NULL)
-        has |= SNAPSHOT_HAS_POOL;
-    if (snap_record_get(r, KEY_FRAMES) != NULL)
-        has |= SNAPSHOT_HAS_FRAMES;
-    if (snap_record_get(r, KEY_COMPILE_CONTEXT) != NULL)
-        has |= SNAPSHOT_HAS_CONTEXT;
-    if (snap_record_get(r, KEY_USER_METADATA) != NULL ||
-        snap_record_get(r, KEY_CATEGORY) != NULL)
-        has |= SNAPSHOT_HAS_METADATA;
-    return has;
-}
-
-static bool event_fill(const struct snap_record *r, struct snapshot_event *e)
-{
-    e->has = event_has(r);
-    if (snap_take_time(r, &e->time_us))
-        e->has |= SNAPSHOT_HAS_TIME;
-    /* The list that the event is in says it too. */
-    if (snap_take_device(r, &e->device))
-        e->has |= SNAPSHOT_HAS_DEVICE;
-    return take_action(r, &e->action) &&
-           snap_take_address(r, KEY_DEVICE_FREE, &e->address) &&
-           snap_take_address(r, KEY_ADDR, &e->address) &&
-           snap_take_size(r, KEY_SIZE, &e->size) &&
-           snap_take_stream(r, &e->stream) && snap_take_stack(r, &e->stack) &&
-           snap_take_pool(r, KEY_SEGMENT_POOL_ID, &e->pool) &&
-           snap_take_pool(r, KEY_POOL_ID, &e->pool) &&
-           snap_take_string(r, KEY_CATEGORY, &e->user_metadata) &&
-           snap_take_string(r, KEY_USER_METADATA, &e->user_metadata) &&
-           snap_take_string(r, KEY_COMPILE_CONTEXT, &e->compile_context);
-}
-
-static bool event_make(struct snap_record *r, uint64_t *out)
+static uint64_t event_make(const struct snap_record *r)
 {
     struct snap_builder *b = r->b;
     struct snapshot *s = b->s;
     struct snapshot_event e = {0};
 
-    r->what = "an event";
-    if (!event_fill(r, &e))
-        return false;
-    if (!snap_reserve(&b->memory, &s->events, &b->event_capacity,
-                      s->event_count + 1, sizeof e))
-        return snap_no_memory(b);
-    s->events[s->event_count] = e;
-    *out = s->event_count++;
-    return true;
+    e.has =
+        snap_record_has(r, SNAP_BIT(KEY_ADDR) | SNAP_BIT(KEY_DEVICE_FREE),
+                        SNAPSHOT_HAS_ADDRESS) |
+        snap_record_has(r,
+                        SNAP_BIT(KEY_POOL_ID) | SNAP_BIT(KEY_SEGMENT_POOL_ID),
+                        SNAPSHOT_HAS_POOL) |
+        snap_record_has(r, SNAP_BIT(KEY_FRAMES), SNAPSHOT_HAS_FRAMES) |
+        snap_record_has(r, SNAP_BIT(KEY_COMPILE_CONTEXT),
+                        SNAPSHOT_HAS_CONTEXT) |
+        snap_record_has(r, SNAP_BIT(KEY_USER_METADATA) | SNAP_BIT(KEY_CATEGORY),
+                        SNAPSHOT_HAS_METADATA);
+    if (snap_take_time(r, &e.time_us))
+        e.has |= SNAPSHOT_HAS_TIME;
+    /* The list that the event is in says it too. */
+    if (snap_take_device(r, &e.device))
+        e.has |= SNAPSHOT_HAS_DEVICE;
+    e.action = take_action(r);
+    snap_take_address(r, KEY_DEVICE_FREE, &e.address);
+    snap_take_address(r, KEY_ADDR, &e.address);
+    snap_take_size(r, KEY_SIZE, &e.size);
+    snap_take_stream(r, &e.stream);
+    snap_take_stack(r, &e.stack);
+    snap_take_pool(r, KEY_SEGMENT_POOL_ID, &e.pool);
+    snap_take_pool(r, KEY_POOL_ID, &e.pool);
+    snap_take_string(r, KEY_CATEGORY, &e.user_metadata);
+    snap_take_string(r, KEY_USER_METADATA, &e.user_metadata);
+    snap_take_string(r, KEY_COMPILE_CONTEXT, &e.compile_context);
+    return SNAP_ADD(b, s->events, s->event_count, b->event_capacity, e);
 }
 
 /* ---- annotations ---------------------------------------------------------- */
@@ -153,24 +116,18 @@ static const uint64_t annotation_keys =
     SNAP_BIT(KEY_STAGE) | SNAP_BIT(KEY_NAME) | SNAP_BIT(KEY_DEVICE) |
     SNAP_BIT(KEY_TIME_US);
 
-static bool annotation_make(struct snap_record *r, uint64_t *out)
+static uint64_t annotation_make(const struct snap_record *r)
 {
     struct snap_builder *b = r->b;
     struct snapshot *s = b->s;
     struct snapshot_annotation a = {0};
 
-    r->what = "an annotation";
-    if (!snap_take_string(r, KEY_STAGE, &a.stage) ||
-        !snap_take_string(r, KEY_NAME, &a.name) ||
-        !snap_need_device(r, &a.device))
-        return false;
+    snap_take_string(r, KEY_STAGE, &a.stage);
+    snap_take_string(r, KEY_NAME, &a.name);
+    snap_need_device(r, &a.device);
     (void)snap_take_time(r, &a.time_us);
-    if (!snap_reserve(&b->memory, &s->annotations, &b->annotation_capacity,
-                      s->annotation_count + 1, sizeof a))
-        return snap_no_memory(b);
-    s->annotations[s->annotation_count] = a;
-    *out = s->annotation_count++;
-    return true;
+    return SNAP_ADD(b, s->annotations, s->annotation_count,
+                    b->annotation_capacity, a);
 }
 
 /* ---- classifying an object ------------------------------------------------ */
@@ -179,18 +136,23 @@ static void record_index(struct snap_record *r, const struct snap_value *pairs,
                          size_t count)
 {
     uint64_t mask = 0;
+    uint64_t none = 0;
     bool others = false;
 
     for (size_t i = 0; i < count; i += 2) {
         if (pairs[i].kind == SNAP_STRING &&
             pairs[i].bits < SNAP_RECORD_KEY_END) {
+            uint64_t bit = SNAP_BIT(pairs[i].bits);
+
             r->slot[pairs[i].bits] = &pairs[i + 1];
-            mask |= SNAP_BIT(pairs[i].bits);
+            mask |= bit;
+            none = pairs[i + 1].kind == SNAP_NULL ? none | bit : none & ~bit;
         } else {
             others = true;
         }
     }
     r->mask = mask;
+    r->present = mask & ~none;
     r->others = others;
 }
 
@@ -198,26 +160,27 @@ static void record_index(struct snap_record *r, const struct snap_value *pairs,
 static const struct kind {
     uint64_t told_by;
     const uint64_t *keys;
-    bool (*make)(struct snap_record *r, uint64_t *out);
+    uint64_t (*make)(const struct snap_record *r);
+    const char *name;
     enum snap_kind kind;
     enum snapshot_record record; /* SNAPSHOT_RECORDS: stored elsewhere */
 } kinds[] = {
-    {SNAP_BIT(KEY_ACTION), &event_keys, event_make, SNAP_EVENT,
+    {SNAP_BIT(KEY_ACTION), &event_keys, event_make, "an event", SNAP_EVENT,
      SNAPSHOT_OF_EVENT},
-    {SNAP_BIT(KEY_FILENAME), &frame_keys, frame_make, SNAP_FRAME,
+    {SNAP_BIT(KEY_FILENAME), &frame_keys, frame_make, "a frame", SNAP_FRAME,
      SNAPSHOT_RECORDS},
-    {SNAP_BIT(KEY_STATE), &snap_block_keys, snap_block_make, SNAP_BLOCK,
-     SNAPSHOT_OF_BLOCK},
+    {SNAP_BIT(KEY_STATE), &snap_block_keys, snap_block_make, "a block",
+     SNAP_BLOCK, SNAPSHOT_OF_BLOCK},
     {SNAP_BIT(KEY_BLOCKS) | SNAP_BIT(KEY_TOTAL_SIZE), &snap_segment_keys,
-     snap_segment_make, SNAP_SEGMENT, SNAPSHOT_OF_SEGMENT},
+     snap_segment_make, "a segment", SNAP_SEGMENT, SNAPSHOT_OF_SEGMENT},
     {SNAP_BIT(KEY_REAL_SIZE), &snap_history_keys, snap_history_make,
-     SNAP_HISTORY, SNAPSHOT_OF_HISTORY},
-    {SNAP_BIT(KEY_STAGE), &annotation_keys, annotation_make, SNAP_ANNOTATION,
-     SNAPSHOT_OF_ANNOTATION},
+     "a history entry", SNAP_HISTORY, SNAPSHOT_OF_HISTORY},
+    {SNAP_BIT(KEY_STAGE), &annotation_keys, annotation_make, "an annotation",
+     SNAP_ANNOTATION, SNAPSHOT_OF_ANNOTATION},
 };
 
 /* Count and keep the keys that the record has no field for. */
-static bool take_unknown(struct snap_record *r, uint64_t known,
+static void take_unknown(struct snap_record *r, uint64_t known,
                          const struct snap_value *pairs, size_t count)
 {
     for (size_t i = 0; i < count; i += 2) {
@@ -226,12 +189,10 @@ static bool take_unknown(struct snap_record *r, uint64_t known,
 
         if (key < SNAP_RECORD_KEY_END && (known & SNAP_BIT(key)) != 0)
             continue;
-        if (!snap_intern_unknown(&r->b->intern, key))
-            return snap_no_memory(r->b);
-        if (!snap_rest_add(r->b, SNAP_REST_RECORD, &pairs[i], &pairs[i + 1]))
-            return false;
+        snap_intern_unknown(r->b, key);
+        snap_rest_add(r->b, SNAP_REST_RECORD, &pairs[i], &pairs[i + 1]);
     }
-    return snap_rest_end(r->b, &r->rest);
+    r->rest = snap_rest_end(r->b);
 }
 
 /* Free the lists that the record has taken, or has no field for. */
@@ -241,16 +202,12 @@ static void free_values(struct snap_builder *b, const struct snap_value *pairs,
     const struct snap_value opaque = {.kind = SNAP_OPAQUE};
 
     for (size_t i = 1; i < count; i += 2) {
-        const struct snap_value *v = &pairs[i];
-
-        if (v->kind == SNAP_OBJECT &&
-            (snap_object_of(b, v, SNAP_LIST) != NULL ||
-             snap_object_of(b, v, SNAP_DICT) != NULL))
-            snap_object_free(b, v, &opaque);
+        if (pairs[i].kind == SNAP_OBJECT)
+            snap_object_free(b, &pairs[i], &opaque);
     }
 }
 
-bool snap_record_make(struct snap_builder *b, const struct snap_value *pairs,
+void snap_record_make(struct snap_builder *b, const struct snap_value *pairs,
                       size_t count, struct snap_value *out)
 {
     const struct kind *k = kinds;
@@ -263,16 +220,13 @@ bool snap_record_make(struct snap_builder *b, const struct snap_value *pairs,
     while (k < end && (r.mask & k->told_by) == 0)
         k++;
     if (k == end)
-        return true;
-    if ((r.others || (r.mask & ~*k->keys) != 0) &&
-        !take_unknown(&r, *k->keys, pairs, count))
-        return false;
-    if (!k->make(&r, &out->bits))
-        return false;
-    if (k->record < SNAPSHOT_RECORDS &&
-        !snap_rest_of_record(b, k->record, out->bits, r.rest))
-        return false;
+        return;
+    r.what = k->name;
+    if (r.others || (r.mask & ~*k->keys) != 0)
+        take_unknown(&r, *k->keys, pairs, count);
+    out->bits = k->make(&r);
+    if (k->record < SNAPSHOT_RECORDS)
+        snap_rest_of_record(b, k->record, out->bits, r.rest);
     free_values(b, pairs, count);
     out->kind = (uint8_t)k->kind;
-    return true;
 }

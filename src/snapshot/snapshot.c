@@ -41,26 +41,26 @@ static bool is_zip(const unsigned char *p, size_t count)
     return count >= 4 && p[0] == 'P' && p[1] == 'K' && p[2] == 3 && p[3] == 4;
 }
 
-static bool read_either(struct snap_builder *b)
+static void read_either(struct snap_builder *b)
 {
     const unsigned char *p;
     size_t blanks = 0;
 
-    if (!snap_input_want(&b->in, 4096, b->error))
-        return false;
+    snap_want(b, 4096);
     p = b->in.at;
     while (blanks < snap_input_left(&b->in) && isspace(p[blanks]))
         blanks++;
     if (blanks == snap_input_left(&b->in))
-        return snap_fail(b, "empty; expected a memory snapshot");
+        snap_fail(b, "empty; expected a memory snapshot");
     if (p[blanks] == '{' || p[blanks] == '[') {
         b->s->is_json = true;
-        return snap_read_json(b);
+        snap_read_json(b);
+    } else if (is_zip(p, snap_input_left(&b->in))) {
+        snap_fail(b, "a zip archive, as torch.save() writes; expected a pickle "
+                     "or JSON");
+    } else {
+        snap_read_pickle(b);
     }
-    if (is_zip(p, snap_input_left(&b->in)))
-        return snap_fail(b, "a zip archive, as torch.save() writes; expected "
-                            "a pickle or JSON");
-    return snap_read_pickle(b);
 }
 
 static void trim(struct snap_builder *b)
@@ -77,20 +77,18 @@ static void trim(struct snap_builder *b)
               sizeof *s->histories);
 }
 
-static bool read_whole(struct snap_builder *b, struct trace_source *source,
-                       const char *path, uint64_t max_bytes)
+/* An error at any depth leads back here. */
+static bool read_whole(struct snap_builder *b)
 {
-    bool done;
-
-    if (!snap_input_begin(&b->in, source, path, &b->memory, max_bytes,
-                          b->error))
+    if (setjmp(b->gave_up) != 0)
         return false;
-    done = snap_builder_init(b) || snap_no_memory(b);
-    done = done && read_either(b) && snap_finish(b) && snap_cells_number(b);
-    snap_input_close(&b->in);
-    snap_builder_free(b);
-    trim(b);
-    return done;
+    if (!snap_input_begin(&b->in))
+        snap_no_memory(b);
+    snap_builder_init(b);
+    read_either(b);
+    snap_finish(b);
+    snap_cells_number(b);
+    return true;
 }
 
 bool snapshot_read_source(struct trace_source *source, const char *path,
@@ -109,9 +107,16 @@ bool snapshot_read_source(struct trace_source *source, const char *path,
         return tool_fail(error, "%s: out of host memory", path);
     }
     b.max_depth = o->max_depth ? o->max_depth : SNAPSHOT_DEPTH_DEFAULT;
-    done = read_whole(&b, source, path,
-                      o->max_input_bytes ? o->max_input_bytes
-                                         : SNAPSHOT_INPUT_DEFAULT);
+    b.in = (struct snap_input){.path = path,
+                               .source = source,
+                               .memory = &b.memory,
+                               .max_bytes = o->max_input_bytes
+                                                ? o->max_input_bytes
+                                                : SNAPSHOT_INPUT_DEFAULT};
+    done = read_whole(&b);
+    snap_input_close(&b.in);
+    snap_builder_free(&b);
+    trim(&b);
     if (o->peak_memory_bytes != NULL)
         *o->peak_memory_bytes = b.memory.peak;
     if (!done) {

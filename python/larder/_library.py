@@ -3,131 +3,49 @@
 import ctypes
 
 from larder._history import HistoryOptions
-from larder._loading import load
+from larder._loading import load, structure
 
-
-class Options(ctypes.Structure):
-    """lab_options"""
-
-    _fields_ = [
-        ("size", ctypes.c_size_t),
-        ("device", ctypes.c_char_p),
-        ("policy", ctypes.c_int),
-        ("conf", ctypes.c_char_p),
-        ("seed", ctypes.c_uint64),
-        ("threads", ctypes.c_uint),
-    ]
-
-
-class Memory(ctypes.Structure):
-    """lab_memory"""
-
-    _fields_ = [("size", ctypes.c_size_t)] + [
-        (name, ctypes.c_uint64)
-        for name in (
-            "host_bytes",
-            "host_peak",
-            "context_bytes",
-            "smi_bytes",
-            "reserved_bytes",
-            "allocated_bytes",
-            "requested_bytes",
-            "allocated_peak",
-            "reserved_peak",
-            "device_bytes",
-            "free_bytes",
-            "tensors",
-        )
-    ]
-
-
-class RandomState(ctypes.Structure):
-    """lab_random_state"""
-
-    _fields_ = [("seed", ctypes.c_uint64), ("next", ctypes.c_uint64)]
-
-
-class Function(ctypes.Structure):
-    """lab_function"""
-
-    _fields_ = [
-        ("size", ctypes.c_size_t),
-        ("name", ctypes.c_char_p),
-        ("backward", ctypes.c_void_p),
-        ("context", ctypes.c_void_p),
-        ("release", ctypes.c_void_p),
-        ("input_count", ctypes.c_uint),
-        ("output_count", ctypes.c_uint),
-        ("saved_count", ctypes.c_uint),
-        ("inputs", ctypes.c_void_p),
-        ("outputs", ctypes.c_void_p),
-        ("saved", ctypes.c_void_p),
-    ]
-
-
-class Window(ctypes.Structure):
-    """lab_window"""
-
-    _fields_ = [
-        ("size", ctypes.c_size_t),
-        ("kernel", ctypes.c_int64 * 2),
-        ("stride", ctypes.c_int64 * 2),
-        ("padding", ctypes.c_int64 * 2),
-        ("dilation", ctypes.c_int64 * 2),
-        ("output_padding", ctypes.c_int64 * 2),
-        ("groups", ctypes.c_int64),
-        ("transposed", ctypes.c_bool),
-        ("counts_padding", ctypes.c_bool),
-        ("rounds_up", ctypes.c_bool),
-    ]
-
-
-class Rnn(ctypes.Structure):
-    """lab_rnn"""
-
-    _fields_ = [
-        ("size", ctypes.c_size_t),
-        ("cell", ctypes.c_int),
-        ("backwards", ctypes.c_bool),
-        ("at", ctypes.c_int64),
-    ] + [
-        (name, ctypes.c_void_p) for name in "w_x w_h b_x b_h h c lengths".split()
-    ]
-
-
-class RnnGrads(ctypes.Structure):
-    """lab_rnn_grads"""
-
-    _fields_ = [("size", ctypes.c_size_t)] + [
-        (name, ctypes.c_void_p) for name in "x w_x w_h b_x b_h h c".split()
-    ]
-
-
-class Frame(ctypes.Structure):
-    """larder_frame"""
-
-    _fields_ = [
-        ("filename", ctypes.c_char * 256),
-        ("name", ctypes.c_char * 256),
-        ("line", ctypes.c_uint32),
-    ]
-
-
-class DeviceProperties(ctypes.Structure):
-    """larder_device_props"""
-
-    _fields_ = [
-        ("size", ctypes.c_size_t),
-        ("total_bytes", ctypes.c_uint64),
-        ("granularity_bytes", ctypes.c_uint64),
-        ("context_bytes", ctypes.c_uint64),
-        ("ordinal", ctypes.c_int),
-        ("name", ctypes.c_char * 64),
-        ("is_integrated", ctypes.c_int),
-        ("export_kind", ctypes.c_int),
-        ("uuid", ctypes.c_ubyte * 16),
-        ("is_exclusive", ctypes.c_int),
-    ]
+Options = structure(
+    "lab_options", "size z  device s  policy i  conf s  seed Q  threads u"
+)
+Memory = structure(
+    "lab_memory",
+    """
+    size z  host_bytes Q  host_peak Q  context_bytes Q  smi_bytes Q
+    reserved_bytes Q  allocated_bytes Q  requested_bytes Q  allocated_peak Q
+    reserved_peak Q  device_bytes Q  free_bytes Q  tensors Q
+    """,
+)
+RandomState = structure("lab_random_state", "seed Q  next Q")
+Function = structure(
+    "lab_function",
+    """
+    size z  name s  backward p  context p  release p  input_count u
+    output_count u  saved_count u  inputs p  outputs p  saved p
+    """,
+)
+Window = structure(
+    "lab_window",
+    """
+    size z  kernel 2q  stride 2q  padding 2q  dilation 2q  output_padding 2q
+    groups q  transposed b  counts_padding b  rounds_up b
+    """,
+)
+Rnn = structure(
+    "lab_rnn",
+    "size z  cell i  backwards b  at q  w_x p  w_h p  b_x p  b_h p  h p  c p  lengths p",
+)
+RnnGrads = structure(
+    "lab_rnn_grads", "size z  x p  w_x p  w_h p  b_x p  b_h p  h p  c p"
+)
+Frame = structure("larder_frame", "filename 256c  name 256c  line u")
+DeviceProperties = structure(
+    "larder_device_props",
+    """
+    size z  total_bytes Q  granularity_bytes Q  context_bytes Q  ordinal i  name 64c
+    is_integrated i  export_kind i  uuid 16B  is_exclusive i
+    """,
+)
 
 
 PROTOTYPES = """

@@ -1,4 +1,4 @@
-"""Loads Larder's libraries, and declares their functions."""
+"""Loads Larder's libraries, and declares their functions and structures."""
 
 import ctypes
 
@@ -18,7 +18,22 @@ TYPES = {
     "z": ctypes.c_size_t,
     "d": ctypes.c_double,
     "n": ctypes.POINTER(ctypes.c_int64),
+    "c": ctypes.c_char,
+    "B": ctypes.c_ubyte,
 }
+
+
+def _field_type(text):
+    """Of a letter, with a number before it for an array."""
+    count, kind = text[:-1], TYPES[text[-1]]
+    return kind * int(count) if count else kind
+
+
+def structure(name, fields):
+    """A structure of the library: the name and the type of each field."""
+    words = fields.split()
+    pairs = zip(words[::2], map(_field_type, words[1::2]))
+    return type(name, (ctypes.Structure,), {"_fields_": list(pairs), "__doc__": name})
 
 
 def _declare(loaded, path, prototypes):

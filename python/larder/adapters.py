@@ -4,29 +4,14 @@ larder.cupy, larder.rmm and larder.onnxruntime are built on it."""
 import ctypes
 import os
 
-from larder._loading import load
+from larder._loading import load, structure
 
 
-class _Options(ctypes.Structure):
-    """larder_adapter_options"""
-
-    _fields_ = [
-        ("size", ctypes.c_size_t),
-        ("device", ctypes.c_char_p),
-        ("policy", ctypes.c_int),
-        ("conf", ctypes.c_char_p),
-    ]
-
-
-class OrtFunctions(ctypes.Structure):
-    """larder_ort_functions: the addresses of three functions"""
-
-    _fields_ = [
-        ("alloc", ctypes.c_void_p),
-        ("free", ctypes.c_void_p),
-        ("empty_cache", ctypes.c_void_p),
-    ]
-
+_Options = structure(
+    "larder_adapter_options", "size z  device s  policy i  conf s"
+)
+# The addresses of three functions.
+OrtFunctions = structure("larder_ort_functions", "alloc p  free p  empty_cache p")
 
 _PROTOTYPES = """
     larder_last_error s -           larder_policy_parse i sp

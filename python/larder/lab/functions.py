@@ -83,6 +83,19 @@ def made(name, out, inputs, saved, backward):
     return out
 
 
+def made_of(name, out, input, rule, *saved):
+    """The same of one input, whose gradient is rule(gradient, *saved)."""
+    return made(
+        name, out, (input,), saved, lambda grads, kept: (rule(grads[0], *kept),)
+    )
+
+
+def named(name, function):
+    """The function under a name of its own."""
+    function.__name__ = function.__qualname__ = name
+    return function
+
+
 def check_writable(name, tensor):
     """Raise RuntimeError for an in-place change of a leaf that requires a
     gradient."""
@@ -187,13 +200,9 @@ class Function:
             for one in outputs
         ]
         saved, ctx._saved = ctx._saved, ()
-        plain = [i for i, one in enumerate(saved) if one is not None]
-        count = len(saved)
 
         def backward(grads, kept):
-            ctx._given = [None] * count
-            for i, tensor in zip(plain, kept):
-                ctx._given[i] = tensor
+            ctx._given = kept
             try:
                 return list(_as_tuple(cls.backward(ctx, *grads)))
             finally:
@@ -203,7 +212,7 @@ class Function:
             f"{cls.__name__}Backward",
             tensors,
             differentiable,
-            [saved[i] for i in plain],
+            saved,
             backward,
         )
 

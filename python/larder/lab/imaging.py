@@ -5,7 +5,7 @@ import math
 from larder.lab import operations, raw
 from larder.lab.autocasting import in_narrow
 from larder.lab.failures import InvalidError, not_covered
-from larder.lab.functions import made
+from larder.lab.functions import made, made_of, named
 from larder.lab.making import cat, full
 
 
@@ -201,14 +201,13 @@ def max_pool2d(
     win = raw.window(kernel, stride, padding, dilation, rounds_up=ceil_mode)
     out, indices = raw.max_pool2d(input, win)
     sizes = tuple(input.shape)
-    made(
+    made_of(
         "MaxPool2DWithIndicesBackward0",
         out,
-        (input,),
-        (input, indices),
-        lambda grads, kept: (
-            raw.max_pool2d_backward(grads[0], kept[1], sizes),
-        ),
+        input,
+        lambda grad, _, indices: raw.max_pool2d_backward(grad, indices, sizes),
+        input,
+        indices,
     )
     return (out, indices) if return_indices else out
 
@@ -224,8 +223,7 @@ def _pool1d(pool2d):
             (0, _one(padding)),
         )
 
-    pool1d.__name__ = pool1d.__qualname__ = pool2d.__name__.replace("2d", "1d")
-    return pool1d
+    return named(pool2d.__name__.replace("2d", "1d"), pool1d)
 
 
 max_pool1d = _pool1d(max_pool2d)
@@ -233,12 +231,12 @@ max_pool1d = _pool1d(max_pool2d)
 
 def _averaged(name, input, win):
     sizes = tuple(input.shape)
-    return made(
+    return made_of(
         name,
         raw.avg_pool2d(input, win),
-        (input,),
-        (input,),
-        lambda grads, kept: (raw.avg_pool2d_backward(grads[0], win, sizes),),
+        input,
+        lambda grad, _: raw.avg_pool2d_backward(grad, win, sizes),
+        input,
     )
 
 
@@ -327,14 +325,11 @@ def interpolate(
         )
     sizes, linear = tuple(input.shape), mode == "bilinear"
     corners = bool(align_corners)
-    return made(
+    return made_of(
         f"Upsample{mode.title()}2DBackward0",
         raw.resize2d(input, to, linear, corners),
-        (input,),
-        (),
-        lambda grads, kept: (
-            raw.resize2d_backward(grads[0], sizes, linear, corners),
-        ),
+        input,
+        lambda grad: raw.resize2d_backward(grad, sizes, linear, corners),
     )
 
 
@@ -364,15 +359,15 @@ def _padded(input, sides, value):
     out[tuple(window)].copy_(input.detach()[tuple(inner)])
     shape = tuple(input.shape)
 
-    def backward(grads, kept):
-        part = grads[0][tuple(window)]
+    def rule(grad):
+        part = grad[tuple(window)]
         if tuple(part.shape) == shape:
-            return (part,)
+            return part
         whole = full(shape, 0.0, dtype=part.dtype, device=part.device)
         whole[tuple(inner)].copy_(part)
-        return (whole,)
+        return whole
 
-    return made("ConstantPadNdBackward0", out, (input,), (), backward)
+    return made_of("ConstantPadNdBackward0", out, input, rule)
 
 
 def _edged(input, dim, before, after, mode):

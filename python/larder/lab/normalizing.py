@@ -9,26 +9,24 @@ from larder.lab.kinds import Size
 from larder.lab.recording import no_grad
 
 
-def _recorded(name, input, groups, weight, bias, out, mean, rstd, live):
+def _normalized(name, input, groups, weight, bias, eps, mean=None, rstd=None):
+    """The result, with the mean and the deviation used: those given, or the
+    input's own, through which the gradient then passes."""
+    live = mean is None
+    out, mean, rstd = raw.normalize(input, groups, weight, bias, eps, mean, rstd)
     wants = [
         one is not None and one.requires_grad for one in (input, weight, bias)
     ]
-    has_weight = weight is not None
 
     def backward(grads, kept):
+        x, mean, rstd, weight = kept
         return raw.normalize_backward(
-            grads[0],
-            kept[0],
-            groups,
-            kept[3] if has_weight else None,
-            kept[1],
-            kept[2],
-            live,
-            wants,
+            grads[0], x, groups, weight, mean, rstd, live, wants
         )
 
-    saved = (input, mean, rstd) + ((weight,) if has_weight else ())
-    return made(name, out, (input, weight, bias), saved, backward)
+    saved = (input, mean, rstd, weight)
+    made(name, out, (input, weight, bias), saved, backward)
+    return out, mean, rstd
 
 
 def _update(running_mean, running_var, mean, rstd, count, momentum, eps):
@@ -60,56 +58,36 @@ def batch_norm(
                 "batch_norm: training needs more than one value per channel, not "
                 f"sizes {list(input.shape)}"
             )
-        out, mean, rstd = raw.normalize(input, 0, weight, bias, eps)
+        name = "CudnnBatchNormBackward0" if input.is_cuda else (
+            "NativeBatchNormBackward0"
+        )
+        out, mean, rstd = _normalized(name, input, 0, weight, bias, eps)
         if running_mean is not None:
             _update(
                 running_mean, running_var, mean, rstd, count, momentum, eps
             )
-        name = "CudnnBatchNormBackward0" if input.is_cuda else (
-            "NativeBatchNormBackward0"
-        )
-        return _recorded(
-            name, input, 0, weight, bias, out, mean, rstd, True
-        )
+        return out
     if running_mean is None:
         raise InvalidError("batch_norm: no running statistics to use")
     with no_grad():
         rstd = (running_var + eps).rsqrt()
-    out, _, _ = raw.normalize(input, 0, weight, bias, eps, running_mean, rstd)
-    return _recorded(
-        "NativeBatchNormBackward0",
-        input,
-        0,
-        weight,
-        bias,
-        out,
-        running_mean,
-        rstd,
-        False,
+    name = "NativeBatchNormBackward0"
+    out, _, _ = _normalized(
+        name, input, 0, weight, bias, eps, running_mean, rstd
     )
+    return out
 
 
 @in_float32
-def instance_norm(
-    input, weight=None, bias=None, eps=1e-5
-):
+def instance_norm(input, weight=None, bias=None, eps=1e-5):
     return group_norm(input, input.shape[1], weight, bias, eps)
 
 
 @in_float32
 def group_norm(input, num_groups, weight=None, bias=None, eps=1e-5):
-    out, mean, rstd = raw.normalize(input, num_groups, weight, bias, eps)
-    return _recorded(
-        "NativeGroupNormBackward0",
-        input,
-        num_groups,
-        weight,
-        bias,
-        out,
-        mean,
-        rstd,
-        True,
-    )
+    name = "NativeGroupNormBackward0"
+    out, mean, rstd = _normalized(name, input, num_groups, weight, bias, eps)
+    return out
 
 
 @in_float32

@@ -6,7 +6,7 @@ from larder._library import library
 from larder.lab import kinds, pointwise, raw, reducing
 from larder.lab.autocasting import in_float32, in_narrow
 from larder.lab.failures import InvalidError, check, not_covered
-from larder.lab.functions import made
+from larder.lab.functions import made, made_of
 from larder.lab.making import zeros
 from larder.lab.tensors import Tensor, handle, optional, tensor_from, wrap
 
@@ -281,14 +281,14 @@ def _padded_embedding(input, weight, padding_idx):
     """An embedding whose padding row gets no gradient."""
     shape = weight.shape
 
-    def backward(grads, kept):
-        whole = zeros(shape, device=grads[0].device, dtype=grads[0].dtype)
-        raw.index_put(whole, 0, kept, grads[0], True)
+    def rule(grad, index):
+        whole = zeros(shape, device=grad.device, dtype=grad.dtype)
+        raw.index_put(whole, 0, (index,), grad, True)
         whole[padding_idx].zero_()
-        return (whole,)
+        return whole
 
     out = raw.index(weight, 0, (input,))
-    return made("EmbeddingBackward0", out, (weight,), (input,), backward)
+    return made_of("EmbeddingBackward0", out, weight, rule, input)
 
 
 def plain_attention(query, key, value, is_causal):

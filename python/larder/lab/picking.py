@@ -5,7 +5,7 @@ import collections
 
 from larder.lab import raw
 from larder.lab.failures import InvalidError, not_covered
-from larder.lab.functions import check_writable, made
+from larder.lab.functions import check_writable, made, made_of
 from larder.lab.kinds import bool_, int64, spread
 from larder.lab.making import full, tensor, zeros
 from larder.lab.pointwise import operand
@@ -18,17 +18,12 @@ def _zeros_for(grad, shape):
 
 def gather(input, dim, index):
     shape = input.shape
-    return made(
-        "GatherBackward0",
-        raw.gather(input, dim, index),
-        (input,),
-        (index,),
-        lambda grads, kept: (
-            raw.scatter(
-                _zeros_for(grads[0], shape), dim, kept[0], grads[0], add=True
-            ),
-        ),
-    )
+
+    def rule(grad, index):
+        return raw.scatter(_zeros_for(grad, shape), dim, index, grad, add=True)
+
+    out = raw.gather(input, dim, index)
+    return made_of("GatherBackward0", out, input, rule, index)
 
 
 def _scattered(name, self, dim, index, src, add):
@@ -116,17 +111,12 @@ def scatter_reduce(input, dim, index, src, reduce, *, include_self=True):
 def at(input, dim, indices):
     """input[:, i, j] from dimension dim on."""
     shape = input.shape
-    return made(
-        "IndexBackward0",
-        raw.index(input, dim, indices),
-        (input,),
-        tuple(indices),
-        lambda grads, kept: (
-            raw.index_put(
-                _zeros_for(grads[0], shape), dim, kept, grads[0], True
-            ),
-        ),
-    )
+
+    def rule(grad, *indices):
+        return raw.index_put(_zeros_for(grad, shape), dim, indices, grad, True)
+
+    out = raw.index(input, dim, indices)
+    return made_of("IndexBackward0", out, input, rule, *indices)
 
 
 def index_select(input, dim, index):
@@ -221,12 +211,11 @@ def one_hot(tensor, num_classes=-1):
 
 def _triangle(name, upper):
     def operation(input, diagonal=0):
-        return made(
+        return made_of(
             f"{name}Backward0",
             raw.triangle(input, diagonal, upper),
-            (input,),
-            (),
-            lambda grads, kept: (raw.triangle(grads[0], diagonal, upper),),
+            input,
+            lambda grad: raw.triangle(grad, diagonal, upper),
         )
 
     return operation
@@ -238,12 +227,11 @@ triu = _triangle("Triu", True)
 
 def flip(input, *dims):
     dims = spread(dims)
-    return made(
+    return made_of(
         "FlipBackward0",
         raw.flip(input, dims),
-        (input,),
-        (),
-        lambda grads, kept: (raw.flip(grads[0], dims),),
+        input,
+        lambda grad: raw.flip(grad, dims),
     )
 
 
@@ -265,12 +253,11 @@ def roll(input, shifts, dims=None):
 def repeat(input, *repeats):
     repeats = spread(repeats)
     shape = input.shape
-    return made(
+    return made_of(
         "RepeatBackward0",
         raw.repeat(input, repeats),
-        (input,),
-        (),
-        lambda grads, kept: (raw.repeat_backward(grads[0], shape),),
+        input,
+        lambda grad: raw.repeat_backward(grad, shape),
     )
 
 

@@ -1,11 +1,12 @@
 """Elementwise operations that the library does not record itself."""
 
+import functools
 import math
 
 from larder.lab import raw
 from larder.lab.autocasting import in_float32
 from larder.lab.failures import InvalidError, not_covered
-from larder.lab.functions import check_writable, made
+from larder.lab.functions import check_writable, made, made_of, named
 from larder.lab.kinds import bool_, dtype_of
 from larder.lab.making import full
 from larder.lab.tensors import Tensor
@@ -35,12 +36,8 @@ def _zeros(grad):
 
 _INPUT, _RESULT = "input", "result"
 _RULES = {
+    **dict.fromkeys(("sign", "floor", "ceil", "round", "trunc"), (None, _zeros)),
     "abs": (_INPUT, lambda g, x: g * raw.map("sign", x)),
-    "sign": (None, lambda g, _: _zeros(g)),
-    "floor": (None, lambda g, _: _zeros(g)),
-    "ceil": (None, lambda g, _: _zeros(g)),
-    "round": (None, lambda g, _: _zeros(g)),
-    "trunc": (None, lambda g, _: _zeros(g)),
     "sin": (_INPUT, lambda g, x: g * raw.map("cos", x)),
     "cos": (_INPUT, lambda g, x: g * -raw.map("sin", x)),
     "tan": (_RESULT, lambda g, y: g * (1 + y * y)),
@@ -60,14 +57,10 @@ _RULES = {
     "log10": (_INPUT, lambda g, x: g / (x * math.log(10))),
     "rsqrt": (_RESULT, lambda g, y: -0.5 * g * y**3),
     "reciprocal": (_RESULT, lambda g, y: -g * (y * y)),
-    "silu": (_INPUT, lambda g, x: raw.map("silu_backward", g, x)),
-    "mish": (_INPUT, lambda g, x: raw.map("mish_backward", g, x)),
-    "hardswish": (_INPUT, lambda g, x: raw.map("hardswish_backward", g, x)),
-    "hardsigmoid": (
-        _INPUT,
-        lambda g, x: raw.map("hardsigmoid_backward", g, x),
-    ),
-    "logsigmoid": (_INPUT, lambda g, x: raw.map("logsigmoid_backward", g, x)),
+    **{
+        name: (_INPUT, functools.partial(raw.map, f"{name}_backward"))
+        for name in ("silu", "mish", "hardswish", "hardsigmoid", "logsigmoid")
+    },
 }
 
 
@@ -81,30 +74,12 @@ def _one(name):
     def operation(input):
         out = raw.map(name, input)
         saved = {_INPUT: (input,), _RESULT: (out,), None: ()}[keeps]
-        return made(
-            _node(name),
-            out,
-            (input,),
-            saved,
-            lambda grads, kept: (rule(grads[0], kept[0] if kept else None),),
-        )
+        return made_of(_node(name), out, input, rule, *saved)
 
-    operation.__name__ = operation.__qualname__ = name
-    return operation
+    return named(name, operation)
 
 
-abs, sign, floor, ceil, round, trunc = map(
-    _one, "abs sign floor ceil round trunc".split()
-)
-sin, cos, tan, asin, acos, atan, sinh, cosh = map(
-    _one, "sin cos tan asin acos atan sinh cosh".split()
-)
-erf, exp2, expm1, log1p, log2, log10 = map(
-    _one, "erf exp2 expm1 log1p log2 log10".split()
-)
-reciprocal, silu, mish, hardswish, hardsigmoid, logsigmoid = map(
-    _one, "reciprocal silu mish hardswish hardsigmoid logsigmoid".split()
-)
+globals().update((_name, _one(_name)) for _name in _RULES)
 rsqrt = in_float32(_one("rsqrt"))
 
 
@@ -117,36 +92,17 @@ def square(input):
 
 def _with_numbers(name, input, p, q=0.0, keep_result=False, inplace=False):
     """An activation with numeric parameters, which its backward uses too."""
+    kept = input
     if inplace:
-        return _in_place(name, input, p, q, keep_result)
-    out = raw.map(name, input, p=p, q=q)
-    return made(
-        _node(name),
-        out,
-        (input,),
-        (out if keep_result else input,),
-        lambda grads, kept: (
-            raw.map(f"{name}_backward", grads[0], kept[0], p=p, q=q),
-        ),
-    )
-
-
-def _in_place(name, input, p, q, keep_result):
-    check_writable(name, input)
-    # The gradient needs the values that are overwritten, so a copy is kept.
-    needs_copy = not keep_result and input.requires_grad
-    before = input.detach().clone() if needs_copy else None
-    inputs = (input,)
-    raw.map_into(input, name, input, p=p, q=q)
-    return made(
-        _node(name),
-        input,
-        inputs,
-        (input if keep_result else before,),
-        lambda grads, kept: (
-            raw.map(f"{name}_backward", grads[0], kept[0], p=p, q=q),
-        ),
-    )
+        check_writable(name, input)
+        # The gradient needs the values that are overwritten, so a copy is kept.
+        needs_copy = not keep_result and input.requires_grad
+        kept = input.detach().clone() if needs_copy else None
+        out = raw.map_into(input, name, input, p=p, q=q)
+    else:
+        out = raw.map(name, input, p=p, q=q)
+    rule = functools.partial(raw.map, f"{name}_backward", p=p, q=q)
+    return made_of(_node(name), out, input, rule, out if keep_result else kept)
 
 
 def leaky_relu(input, negative_slope=0.01, inplace=False):
@@ -177,7 +133,7 @@ def gelu_tanh(input):
 
 
 def silu_(input):
-    return _in_place("silu", input, 0.0, 0.0, False)
+    return _with_numbers("silu", input, 0.0, inplace=True)
 
 
 def hardtanh(input, min_val=-1.0, max_val=1.0, inplace=False):
@@ -202,31 +158,25 @@ def clamp(input, min=None, max=None):
     if isinstance(min, Tensor) or isinstance(max, Tensor):
         out = input if min is None else maximum(input, operand(min))
         return out if max is None else minimum(out, operand(max))
-    bounds = (
-        -math.inf if min is None else min,
-        math.inf if max is None else max,
-    )
-    out = raw.map("clamp", input, p=bounds[0], q=bounds[1])
-    return made(
+    return made_of(
         "ClampBackward1",
-        out,
-        (input,),
-        (input,),
-        lambda grads, kept: (
-            raw.map("where", _within(kept[0], min, max), grads[0], number(0)),
-        ),
+        raw.map("clamp", input, **_bounds(min, max)),
+        input,
+        lambda grad, x: raw.map("where", _within(x, min, max), grad, number(0)),
+        input,
     )
+
+
+def _bounds(least, most):
+    return {
+        "p": -math.inf if least is None else least,
+        "q": math.inf if most is None else most,
+    }
 
 
 def clamp_(self, min=None, max=None):
     check_writable("clamp_", self)
-    return raw.map_into(
-        self,
-        "clamp",
-        self,
-        p=-math.inf if min is None else min,
-        q=math.inf if max is None else max,
-    )
+    return raw.map_into(self, "clamp", self, **_bounds(min, max))
 
 
 def clamp_min(input, min):
@@ -242,31 +192,11 @@ def _comparison(name):
             return NotImplemented
         return raw.map(name, operand(input), operand(other))
 
-    operation.__name__ = operation.__qualname__ = name
-    return operation
-
-
-eq, ne, lt, le, gt, ge = map(_comparison, "eq ne lt le gt ge".split())
-logical_and, logical_or, logical_xor = map(
-    _comparison, "logical_and logical_or logical_xor".split()
-)
-bitwise_and, bitwise_or, bitwise_xor = map(
-    _comparison, "bitwise_and bitwise_or bitwise_xor".split()
-)
-fmod, floor_divide, atan2 = map(_comparison, "fmod floor_divide atan2".split())
+    return named(name, operation)
 
 
 def _test(name):
-    def operation(input):
-        return raw.map(name, input)
-
-    operation.__name__ = operation.__qualname__ = name
-    return operation
-
-
-logical_not, isnan, isinf, isfinite = map(
-    _test, "logical_not isnan isinf isfinite".split()
-)
+    return named(name, lambda input: raw.map(name, input))
 
 
 def bitwise_not(input):
@@ -290,12 +220,7 @@ def remainder(input, other):
 def _chooser(name, comparison):
     def operation(input, other):
         def backward(grads, kept):
-            chosen = raw.map(comparison, kept[0], kept[1])
-            zero = number(0)
-            return (
-                raw.map("where", chosen, grads[0], zero),
-                raw.map("where", chosen, zero, grads[0]),
-            )
+            return _parted(raw.map(comparison, *kept), grads[0])
 
         other = operand(other)
         return made(
@@ -306,8 +231,16 @@ def _chooser(name, comparison):
             backward,
         )
 
-    operation.__name__ = operation.__qualname__ = name
-    return operation
+    return named(name, operation)
+
+
+def _parted(chosen, grad):
+    """The gradient where an element was chosen, and elsewhere."""
+    zero = number(0)
+    return (
+        raw.map("where", chosen, grad, zero),
+        raw.map("where", chosen, zero, grad),
+    )
 
 
 maximum = _chooser("maximum", "ge")
@@ -339,21 +272,17 @@ def where(condition, input=None, other=None):
 
         return nonzero(condition, as_tuple=True)
     input, other = operand(input), operand(other)
-
-    def backward(grads, kept):
-        zero = number(0)
-        return (
-            raw.map("where", kept[0], grads[0], zero),
-            raw.map("where", kept[0], zero, grads[0]),
-        )
-
-    out = raw.map("where", condition, input, other)
-    return made("WhereBackward0", out, (input, other), (condition,), backward)
+    return made(
+        "WhereBackward0",
+        raw.map("where", condition, input, other),
+        (input, other),
+        (condition,),
+        lambda grads, kept: _parted(kept[0], grads[0]),
+    )
 
 
 def lerp(input, end, weight):
-    out = raw.map("lerp", input, operand(end), operand(weight))
-    return out
+    return raw.map("lerp", input, operand(end), operand(weight))
 
 
 def lerp_(self, end, weight):
@@ -369,16 +298,23 @@ def addcdiv(input, tensor1, tensor2, *, value=1):
     return input + value * (tensor1 / tensor2)
 
 
-def masked_fill(input, mask, value):
-    if isinstance(value, Tensor):
-        value = value.item()
-    return made(
+def _number_of(value):
+    return value.item() if isinstance(value, Tensor) else value
+
+
+def _filled(out, input, mask):
+    return made_of(
         "MaskedFillBackward0",
-        raw.map("masked_fill", input, mask, p=value),
-        (input,),
-        (mask,),
-        lambda grads, kept: (raw.map("masked_fill", grads[0], kept[0], p=0),),
+        out,
+        input,
+        lambda grad, kept: raw.map("masked_fill", grad, kept, p=0),
+        mask,
     )
+
+
+def masked_fill(input, mask, value):
+    out = raw.map("masked_fill", input, mask, p=_number_of(value))
+    return _filled(out, input, mask)
 
 
 def fill_diagonal_(self, fill_value, wrap=False):
@@ -391,35 +327,29 @@ def fill_diagonal_(self, fill_value, wrap=False):
 
 
 def masked_fill_(self, mask, value):
-    if isinstance(value, Tensor):
-        value = value.item()
+    value = _number_of(value)
     check_writable("masked_fill_", self)
-    inputs = (self,)
     raw.map_into(self, "masked_fill", self, mask, p=value)
-    return made(
-        "MaskedFillBackward0",
-        self,
-        inputs,
-        (mask,),
-        lambda grads, kept: (raw.map("masked_fill", grads[0], kept[0], p=0),),
-    )
-
-
-# ---- in place, where nothing is recorded ----
+    return _filled(self, self, mask)
 
 
 def _plain_in_place(name):
+    """Where nothing is recorded."""
+
     def operation(self):
-        check_writable(name + "_", self)
-        return raw.map_into(self, name, self)
+        check_writable(name, self)
+        return raw.map_into(self, name[:-1], self)
 
-    operation.__name__ = operation.__qualname__ = name + "_"
-    return operation
+    return named(name, operation)
 
 
-abs_, floor_, ceil_, round_, sign_, reciprocal_, rsqrt_ = map(
-    _plain_in_place, "abs floor ceil round sign reciprocal rsqrt".split()
-)
+for _make, _names in (
+    (_comparison, "eq ne lt le gt ge logical_and logical_or logical_xor"),
+    (_comparison, "bitwise_and bitwise_or bitwise_xor fmod floor_divide atan2"),
+    (_test, "logical_not isnan isinf isfinite"),
+    (_plain_in_place, "abs_ floor_ ceil_ round_ sign_ reciprocal_ rsqrt_"),
+):
+    globals().update((_name, _make(_name)) for _name in _names.split())
 
 
 def allclose(input, other, rtol=1e-5, atol=1e-8, equal_nan=False):

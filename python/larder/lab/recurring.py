@@ -8,7 +8,7 @@ from larder._library import Rnn, RnnGrads, library
 from larder.lab.autocasting import in_narrow
 from larder.lab.failures import check
 from larder.lab.functions import record, recorded
-from larder.lab.making import cat, empty, stack, zeros
+from larder.lab.making import cat, empty, stack, zeros_like
 from larder.lab.tensors import optional
 
 RNN_TANH, RNN_RELU, LSTM, GRU = range(4)
@@ -29,10 +29,6 @@ def _struct(cell, backwards, at, lengths, weights, h, c):
 
 def _like(tensor, *sizes):
     return empty(sizes, device=tensor.device, dtype=tensor.dtype)
-
-
-def _zeros_like(tensor):
-    return zeros(tensor.shape, device=tensor.device, dtype=tensor.dtype)
 
 
 class _Run:
@@ -63,15 +59,13 @@ class _Run:
 
 
 def _backward_of(fixed, wants):
-    """The backward of one direction.  Saved are x, out, kept, h, then c and
-    biases if they exist."""
+    """The backward of one direction.  `wants`: which inputs need a gradient."""
 
     def backward(grads, saved):
-        x, out, kept, h, w_x, w_h, c, b_x, b_h = _filled(saved, wants)
-        targets = [x, w_x, w_h, b_x, b_h, h, c]
+        x, out, kept, h, w_x, w_h, c, b_x, b_h = saved
         made = [
-            _zeros_like(one) if one is not None and wanted else None
-            for one, wanted in zip(targets, wants["grads"])
+            zeros_like(one) if wanted else None
+            for one, wanted in zip((x, w_x, w_h, b_x, b_h, h, c), wants)
         ]
         to = RnnGrads(
             ctypes.sizeof(RnnGrads), *(optional(one) for one in made)
@@ -96,32 +90,16 @@ def _backward_of(fixed, wants):
     return backward
 
 
-def _filled(saved, wants):
-    parts = list(saved)
-    return parts[:6] + [
-        parts.pop(6) if there else None for there in wants["there"]
-    ]
-
-
 def _record(cell, run, x, out):
-    c_and_biases = (run.c, run.weights[2], run.weights[3])
-    inputs = (x, *run.weights, run.h, run.c)
-    wants = {
-        "there": [one is not None for one in c_and_biases],
-        "grads": [
-            one is not None and one.requires_grad
-            for one in inputs
-        ],
-    }
+    w_x, w_h, b_x, b_h = run.weights
+    inputs = (x, w_x, w_h, b_x, b_h, run.h, run.c)
+    wants = [one is not None and one.requires_grad for one in inputs]
     outputs = (out, run.h_last) + ((run.c_last,) if cell == LSTM else ())
-    saved = (x, out, run.kept, run.h, run.weights[0], run.weights[1]) + tuple(
-        one for one in c_and_biases if one is not None
-    )
     record(
         "CudnnRnnBackward0",
         inputs,
         outputs,
-        saved,
+        (x, out, run.kept, run.h, w_x, w_h, run.c, b_x, b_h),
         _backward_of(run.fixed, wants),
     )
 

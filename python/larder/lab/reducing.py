@@ -6,7 +6,7 @@ import functools
 from larder.lab import raw
 from larder.lab.autocasting import in_float32
 from larder.lab.failures import InvalidError
-from larder.lab.functions import made
+from larder.lab.functions import made_of, named
 from larder.lab.kinds import dtypes  # noqa: F401
 from larder.lab.making import zeros
 from larder.lab.tensors import Tensor
@@ -36,12 +36,12 @@ def sum_dims(input, dims, keepdim, scale=1.0):
         out.div_(scale)
     shape, kept = input.shape, _kept_shape(input, dims)
 
-    def backward(grads, saved):
-        wide = grads[0].reshape(kept).expand(shape)
-        return (wide if scale == 1.0 else wide / scale,)
+    def rule(grad):
+        wide = grad.reshape(kept).expand(shape)
+        return wide if scale == 1.0 else wide / scale
 
     name = "SumBackward1" if scale == 1.0 else "MeanBackward1"
-    return made(name, out, (input,), (), backward)
+    return made_of(name, out, input, rule)
 
 
 def count_of(input, dims):
@@ -54,12 +54,16 @@ def count_of(input, dims):
 # ---- the largest and the least ----
 
 
-def _spread(grad, index, dim, shape, keepdim):
+def _spread(dim, shape, keepdim):
     """Zeros, with the gradient at the given indices."""
-    if not keepdim:
-        grad, index = grad.unsqueeze(dim), index.unsqueeze(dim)
-    whole = zeros(shape, device=grad.device, dtype=grad.dtype)
-    return raw.scatter(whole, dim, index, grad)
+
+    def rule(grad, index):
+        if not keepdim:
+            grad, index = grad.unsqueeze(dim), index.unsqueeze(dim)
+        whole = zeros(shape, device=grad.device, dtype=grad.dtype)
+        return raw.scatter(whole, dim, index, grad)
+
+    return rule
 
 
 def _extreme(largest):
@@ -70,16 +74,8 @@ def _extreme(largest):
         if not input.ndim:
             return Found(input.clone(), zeros((), dtype=dtypes[1]))
         values, indices = raw.extreme(input, dim, largest, keepdim)
-        shape = input.shape
-        made(
-            f"{name}Backward0",
-            values,
-            (input,),
-            (indices,),
-            lambda grads, kept: (
-                _spread(grads[0], kept[0], dim, shape, keepdim),
-            ),
-        )
+        rule = _spread(dim, input.shape, keepdim)
+        made_of(f"{name}Backward0", values, input, rule, indices)
         return Found(values, indices)
 
     def operation(input, dim=None, keepdim=False, *, other=None):
@@ -94,8 +90,7 @@ def _extreme(largest):
             return along(input, dim, keepdim)
         return _folded(f"{name}Backward1", whole, input, None, False)
 
-    operation.__name__ = operation.__qualname__ = name.lower()
-    return operation
+    return named(name.lower(), operation)
 
 
 max = _extreme(True)
@@ -108,13 +103,12 @@ def _folded(name, op, input, dims, keepdim):
     out = raw.reduce(op, input, dims, keepdim)
     shape = _kept_shape(input, dims)
 
-    def backward(grads, kept):
-        x, result = kept
+    def rule(grad, x, result):
         mask = raw.map("eq", x, result.reshape(shape))
         count = raw.reduce(raw.SUM, mask, dims, True)
-        return (grads[0].reshape(shape) / count * mask,)
+        return grad.reshape(shape) / count * mask
 
-    return made(name, out, (input,), (input, out), backward)
+    return made_of(name, out, input, rule, input, out)
 
 
 def amax(input, dim=(), keepdim=False):
@@ -158,54 +152,49 @@ count_nonzero = _boolean(raw.COUNT)
 def prod(input, dim=None, keepdim=False):
     out = raw.reduce(raw.PROD, input, _dims(dim), keepdim)
     shape = _kept_shape(input, _dims(dim))
-    return made(
+    return made_of(
         "ProdBackward0",
         out,
-        (input,),
-        (input, out),
-        lambda grads, kept: (
-            (grads[0] * kept[1]).reshape(shape) / kept[0],
-        ),
+        input,
+        lambda grad, x, result: (grad * result).reshape(shape) / x,
+        input,
+        out,
     )
 
 
-def _correction(unbiased, correction):
-    if correction is not None:
-        return correction
-    return 1 if unbiased else 0
+def _spread_of(name, op):
+    """The variance, or the deviation, which is kept for its gradient too."""
+
+    def operation(
+        input, dim=None, unbiased=True, keepdim=False, *, correction=None
+    ):
+        if isinstance(dim, bool):
+            dim, unbiased = None, dim
+        less = correction
+        if less is None:
+            less = 1 if unbiased else 0
+        dims = _dims(dim)
+        shape = _kept_shape(input, dims)
+        count = count_of(input, dims)
+
+        def of_var(grad, x):
+            away = x - sum_dims(x, dims, True, count)
+            return grad.reshape(shape) * (2.0 / (count - less)) * away
+
+        def of_std(grad, x, result):
+            scale = (grad / (result * (count - less))).reshape(shape)
+            return scale * (x - sum_dims(x, dims, True, count))
+
+        out = raw.reduce(op, input, dims, keepdim, less)
+        if op == raw.VAR:
+            return made_of("VarBackward0", out, input, of_var, input)
+        return made_of("StdBackward0", out, input, of_std, input, out)
+
+    return named(name, operation)
 
 
-def var(input, dim=None, unbiased=True, keepdim=False, *, correction=None):
-    if isinstance(dim, bool):
-        dim, unbiased = None, dim
-    less = _correction(unbiased, correction)
-    dims = _dims(dim)
-    shape = _kept_shape(input, dims)
-    count = count_of(input, dims)
-
-    def backward(grads, kept):
-        away = kept[0] - sum_dims(kept[0], dims, True, count)
-        return (grads[0].reshape(shape) * (2.0 / (count - less)) * away,)
-
-    out = raw.reduce(raw.VAR, input, dims, keepdim, less)
-    return made("VarBackward0", out, (input,), (input,), backward)
-
-
-def std(input, dim=None, unbiased=True, keepdim=False, *, correction=None):
-    if isinstance(dim, bool):
-        dim, unbiased = None, dim
-    less = _correction(unbiased, correction)
-    dims = _dims(dim)
-    shape = _kept_shape(input, dims)
-    count = count_of(input, dims)
-
-    def backward(grads, kept):
-        x, result = kept
-        scale = (grads[0] / (result * (count - less))).reshape(shape)
-        return (scale * (x - sum_dims(x, dims, True, count)),)
-
-    out = raw.reduce(raw.STD, input, dims, keepdim, less)
-    return made("StdBackward0", out, (input,), (input, out), backward)
+var = _spread_of("var", raw.VAR)
+std = _spread_of("std", raw.STD)
 
 
 @in_float32
@@ -214,56 +203,46 @@ def norm(input, p=2, dim=None, keepdim=False):
     dims = _dims(dim)
     shape = _kept_shape(input, dims)
 
-    def backward(grads, kept):
-        x, result = kept
-        result = result.reshape(shape)
+    def rule(grad, x, result):
+        grad, result = grad.reshape(shape), result.reshape(shape)
         if order == 2.0:
-            return (x * (grads[0].reshape(shape) / result),)
-        return (
-            raw.map(
-                "norm_backward", grads[0].reshape(shape), x, result, p=order
-            ),
-        )
+            return x * (grad / result)
+        return raw.map("norm_backward", grad, x, result, p=order)
 
     out = raw.reduce(raw.NORM, input, dims, keepdim, order)
-    return made("NormBackward1", out, (input,), (input, out), backward)
+    return made_of("NormBackward1", out, input, rule, input, out)
 
 
 def logsumexp(input, dim, keepdim=False):
     dims = _dims(dim)
     shape = _kept_shape(input, dims)
     out = raw.reduce(raw.LOGSUMEXP, input, dims, keepdim)
-    return made(
-        "LogsumexpBackward0",
-        out,
-        (input,),
-        (input, out),
-        lambda grads, kept: (
-            grads[0].reshape(shape) * (kept[0] - kept[1].reshape(shape)).exp(),
-        ),
-    )
+
+    def rule(grad, x, result):
+        return grad.reshape(shape) * (x - result.reshape(shape)).exp()
+
+    return made_of("LogsumexpBackward0", out, input, rule, input, out)
 
 
 def cumsum(input, dim):
-    return made(
+    return made_of(
         "CumsumBackward0",
         raw.scan(raw.SUM, input, dim),
-        (input,),
-        (),
-        lambda grads, kept: (
-            raw.flip(raw.scan(raw.SUM, raw.flip(grads[0], dim), dim), dim),
-        ),
+        input,
+        lambda grad: _summed_from_the_end(grad, dim),
     )
 
 
 def cumprod(input, dim):
-    def backward(grads, kept):
-        x, result = kept
-        along = raw.flip(grads[0] * result, dim)
-        return (raw.flip(raw.scan(raw.SUM, along, dim), dim) / x,)
+    def rule(grad, x, result):
+        return _summed_from_the_end(grad * result, dim) / x
 
     out = raw.scan(raw.PROD, input, dim)
-    return made("CumprodBackward0", out, (input,), (input, out), backward)
+    return made_of("CumprodBackward0", out, input, rule, input, out)
+
+
+def _summed_from_the_end(grad, dim):
+    return raw.flip(raw.scan(raw.SUM, raw.flip(grad, dim), dim), dim)
 
 
 # ---- order ----
@@ -271,14 +250,7 @@ def cumprod(input, dim):
 
 def _ordered(name, input, dim, descending, count):
     values, indices = raw.sort(input, dim, descending, count)
-    shape = input.shape
-    made(
-        name,
-        values,
-        (input,),
-        (indices,),
-        lambda grads, kept: (_spread(grads[0], kept[0], dim, shape, True),),
-    )
+    made_of(name, values, input, _spread(dim, input.shape, True), indices)
     return Found(values, indices)
 
 

@@ -13,16 +13,7 @@ what an operation keeps for backward, when it lets go, and which temporary
 memory it takes.
 """
 
-from larder.lab import (
-    making,
-    methods,  # for what it does to Tensor
-    operations,
-    picking,
-    pointwise,
-    products,
-    reducing,
-    views,
-)
+from larder.lab import methods
 from larder.lab.autocasting import (
     autocast,
     get_autocast_dtype,
@@ -66,62 +57,6 @@ from larder.lab.saving import load, save
 from larder.lab.sessions import Session, session, use
 from larder.lab.tensors import Parameter, Tensor
 
-# The functions of torch, by the module that has them.
-_FUNCTIONS = (
-    (
-        making,
-        """
-        arange as_tensor cat empty empty_like eye from_numpy full
-        full_like linspace logspace normal ones ones_like rand
-        rand_like randint randn randn_like randperm stack tensor zeros
-        zeros_like
-        """,
-    ),
-    (
-        operations,
-        """
-        add clone div embedding exp log log_softmax matmul mean mul neg
-        pow relu sigmoid softmax sqrt sub sum tanh
-        """,
-    ),
-    (
-        picking,
-        """
-        bernoulli bincount diag flip gather histc index_add
-        index_select masked_select multinomial nonzero
-        repeat_interleave roll scatter scatter_add take tile tril triu
-        unique
-        """,
-    ),
-    (
-        pointwise,
-        """
-        abs acos addcdiv addcmul allclose asin atan atan2 bitwise_and
-        bitwise_not bitwise_or bitwise_xor ceil clamp cos cosh eq equal
-        erf exp2 expm1 floor floor_divide fmod ge gt isclose isfinite
-        isinf isnan le lerp log1p log2 log10 logical_and logical_not
-        logical_or logical_xor lt masked_fill maximum minimum ne
-        reciprocal remainder round rsqrt sign sin sinh square tan trunc
-        where
-        """,
-    ),
-    (products, "addmm baddbmm bmm cdist dot einsum mm mv outer"),
-    (
-        reducing,
-        """
-        all amax amin any argmax argmin argsort count_nonzero cumprod
-        cumsum kthvalue logsumexp max median min norm prod sort std
-        topk var
-        """,
-    ),
-    (
-        views,
-        """
-        chunk flatten movedim narrow permute reshape select split
-        squeeze t transpose unbind unflatten unsqueeze
-        """,
-    ),
-)
-for _module, _names in _FUNCTIONS:
-    for _name in _names.split():
+for _module, _both, _functions, _ in methods.OPERATIONS:
+    for _name in (_both + " " + _functions).split():
         globals()[_name] = getattr(_module, _name)

@@ -92,14 +92,13 @@ def _wide(value):
 def _casting(function, cast):
     @functools.wraps(function)
     def casting(*arguments, **named):
-        if _State.device is None:
+        was = _State.device
+        if was is None:
             return function(*arguments, **named)
-        was, _State.device = _State.device, None
+        arguments = [cast(one) for one in arguments]
+        named = {name: cast(one) for name, one in named.items()}
+        _State.device = None
         try:
-            _State.device = was
-            arguments = [cast(one) for one in arguments]
-            named = {name: cast(one) for name, one in named.items()}
-            _State.device = None
             return function(*arguments, **named)
         finally:
             _State.device = was

@@ -85,18 +85,22 @@ randn = _maker(library.lab_randn, "randn")
 rand = _maker(library.lab_rand, "rand")
 
 
-def full(size, fill_value, *, device=None, dtype=None, requires_grad=False):
+def _created(call, size, dtype, device, *values):
     size = spread((size,))
-    dtype = dtype or dtype_of(fill_value)
-    made = tensor_from(
-        library.lab_full,
+    return tensor_from(
+        call,
         active[0] or opened(),
         dtype_code(dtype),
         place_of(device),
         len(size),
         sizes_array(size),
-        float(fill_value),
+        *values,
     )
+
+
+def full(size, fill_value, *, device=None, dtype=None, requires_grad=False):
+    dtype = dtype or dtype_of(fill_value)
+    made = _created(library.lab_full, size, dtype, device, float(fill_value))
     return made.requires_grad_() if requires_grad else made
 
 
@@ -110,17 +114,7 @@ def randint(
             return randint(low, high, size, device=device, dtype=dtype)
     if high is None:
         low, high = 0, low
-    size = spread((size,))
-    return tensor_from(
-        library.lab_randint,
-        active[0] or opened(),
-        dtype_code(dtype),
-        place_of(device),
-        len(size),
-        sizes_array(size),
-        low,
-        high,
-    )
+    return _created(library.lab_randint, size, dtype, device, low, high)
 
 
 def arange(

@@ -12,54 +12,82 @@ from larder.lab import (
 )
 from larder.lab.tensors import Tensor
 
-_METHODS = (
+# The operations, by module: functions and methods, functions only, methods only.
+OPERATIONS = (
+    (
+        making,
+        "",
+        """
+        arange as_tensor cat empty empty_like eye from_numpy full full_like linspace
+        logspace normal ones ones_like rand rand_like randint randn randn_like
+        randperm stack tensor zeros zeros_like
+        """,
+        "",
+    ),
     (
         operations,
         """
-        add sub mul div neg exp log sqrt pow relu tanh sigmoid
-        add_ sub_ mul_ div_ relu_ addcmul_ addcdiv_ fill_ zero_ copy_
-        sum mean matmul softmax log_softmax
-        clone detach contiguous to cpu cuda long half bfloat16 double short
-        char byte type_as
+        add clone div exp log log_softmax matmul mean mul neg pow relu sigmoid softmax
+        sqrt sub sum tanh
         """,
-    ),
-    (
-        views,
+        "embedding",
         """
-        reshape view expand view_as reshape_as expand_as flatten transpose t
-        permute squeeze unsqueeze chunk split unbind narrow select movedim
-        unflatten
-        """,
-    ),
-    (
-        pointwise,
-        """
-        abs sign floor ceil round trunc sin cos tan asin acos atan sinh cosh
-        erf exp2 expm1 log1p log2 log10 rsqrt reciprocal square clamp clamp_
-        clamp_min eq ne lt le gt ge logical_and logical_or logical_xor
-        logical_not bitwise_and bitwise_or bitwise_xor bitwise_not fmod
-        floor_divide remainder atan2 isnan isinf isfinite maximum minimum
-        lerp lerp_ addcmul addcdiv masked_fill masked_fill_ abs_ floor_ ceil_
-        round_ sign_ reciprocal_ rsqrt_ allclose isclose equal fill_diagonal_
-        """,
-    ),
-    (
-        reducing,
-        """
-        max min amax amin argmax argmin any all count_nonzero prod var std norm
-        logsumexp cumsum cumprod sort argsort topk kthvalue median
+        add_ addcdiv_ addcmul_ bfloat16 byte char contiguous copy_ cpu cuda detach
+        div_ double fill_ half long mul_ relu_ short sub_ to type_as zero_
         """,
     ),
     (
         picking,
         """
-        gather scatter scatter_ scatter_add scatter_add_ index_select
-        index_put_ index_add index_add_ index_fill_ take nonzero masked_select
-        bincount multinomial bernoulli tril triu flip roll repeat tile
-        repeat_interleave diag scatter_reduce unfold unique histc
+        bernoulli bincount diag flip gather histc index_add index_select masked_select
+        multinomial nonzero repeat_interleave roll scatter scatter_add take tile tril
+        triu unique
+        """,
+        "",
+        """
+        index_add_ index_fill_ index_put_ repeat scatter_ scatter_add_ scatter_reduce
+        unfold
         """,
     ),
-    (products, "bmm mm mv dot outer addmm baddbmm"),
+    (
+        pointwise,
+        """
+        abs acos addcdiv addcmul allclose asin atan atan2 bitwise_and bitwise_not
+        bitwise_or bitwise_xor ceil clamp cos cosh eq equal erf exp2 expm1 floor
+        floor_divide fmod ge gt isclose isfinite isinf isnan le lerp log10 log1p log2
+        logical_and logical_not logical_or logical_xor lt masked_fill maximum minimum
+        ne reciprocal remainder round rsqrt sign sin sinh square tan trunc
+        """,
+        "where",
+        """
+        abs_ ceil_ clamp_ clamp_min fill_diagonal_ floor_ lerp_ masked_fill_
+        reciprocal_ round_ rsqrt_ sign_
+        """,
+    ),
+    (
+        products,
+        "addmm baddbmm bmm dot mm mv outer",
+        "cdist einsum",
+        "",
+    ),
+    (
+        reducing,
+        """
+        all amax amin any argmax argmin argsort count_nonzero cumprod cumsum kthvalue
+        logsumexp max median min norm prod sort std topk var
+        """,
+        "",
+        "",
+    ),
+    (
+        views,
+        """
+        chunk flatten movedim narrow permute reshape select split squeeze t transpose
+        unbind unflatten unsqueeze
+        """,
+        "",
+        "expand expand_as reshape_as view view_as",
+    ),
 )
 
 
@@ -108,8 +136,8 @@ def _drawn(make):
 
 
 def _add_methods():
-    for module, names in _METHODS:
-        for name in names.split():
+    for module, both, _, methods in OPERATIONS:
+        for name in (both + " " + methods).split():
             setattr(Tensor, name, getattr(module, name))
     Tensor.float = operations.float_
     Tensor.int = operations.int_

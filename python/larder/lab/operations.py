@@ -167,22 +167,16 @@ def relu_(self):
     return _in_place(library.lab_relu_inplace(self._h), self)
 
 
-def addcmul_(self, tensor1, tensor2, *, value=1):
-    return _in_place(
-        library.lab_addcmul_inplace(
-            self._h, handle(tensor1), handle(tensor2), value
-        ),
-        self,
-    )
+def _with_product(call):
+    def operation(self, tensor1, tensor2, *, value=1):
+        r = call(self._h, handle(tensor1), handle(tensor2), value)
+        return _in_place(r, self)
+
+    return operation
 
 
-def addcdiv_(self, tensor1, tensor2, *, value=1):
-    return _in_place(
-        library.lab_addcdiv_inplace(
-            self._h, handle(tensor1), handle(tensor2), value
-        ),
-        self,
-    )
+addcmul_ = _with_product(library.lab_addcmul_inplace)
+addcdiv_ = _with_product(library.lab_addcdiv_inplace)
 
 
 def fill_(self, value):
@@ -260,15 +254,8 @@ softmax = _soft(library.lab_softmax)
 log_softmax = _soft(library.lab_log_softmax)
 
 
-def layer_norm(input, weight, bias, eps):
-    """Over the last dimension."""
-    return tensor_from(
-        library.lab_layer_norm,
-        handle(input),
-        optional(weight),
-        optional(bias),
-        eps,
-    )
+# Over the last dimension.
+layer_norm = raw.calling(library.lab_layer_norm, "toon")
 
 
 def embedding(input, weight, padding_idx=None):
@@ -291,46 +278,20 @@ def _padded_embedding(input, weight, padding_idx):
     return made_of("EmbeddingBackward0", out, weight, rule, input)
 
 
-def plain_attention(query, key, value, is_causal):
-    """softmax(q·kᵀ/√d)·v, as the library implements it."""
-    return tensor_from(
-        library.lab_attention,
-        handle(query),
-        handle(key),
-        handle(value),
-        is_causal,
-    )
-
-
-def conv2d(input, weight, bias, stride, padding):
-    """With the same stride and padding both ways."""
-    return tensor_from(
-        library.lab_conv2d,
-        handle(input),
-        handle(weight),
-        optional(bias),
-        stride,
-        padding,
-    )
-
-
-def max_pool2d(input, kernel, stride):
-    """With the same kernel and stride both ways."""
-    return tensor_from(library.lab_max_pool2d, handle(input), kernel, stride)
+# softmax(q·kᵀ/√d)·v of query, key, value, is_causal, as the library implements it.
+plain_attention = raw.calling(library.lab_attention, "tttn")
+# Of input, weight, bias, stride, padding: the same both ways.
+conv2d = raw.calling(library.lab_conv2d, "ttonn")
+# Of input, kernel, stride: the same both ways.
+max_pool2d = raw.calling(library.lab_max_pool2d, "tnn")
+# The mean over rows, with classes given as indices.
+cross_entropy = raw.calling(library.lab_cross_entropy, "tt")
+# The mean of the squares.
+mse_loss = raw.calling(library.lab_mse_loss, "tt")
 
 
 def dropout(input, p=0.5, training=True, inplace=False):
     return _same_or_made(input, library.lab_dropout, p, training)
-
-
-def cross_entropy(input, target):
-    """The mean over rows, with classes given as indices."""
-    return tensor_from(library.lab_cross_entropy, handle(input), handle(target))
-
-
-def mse_loss(input, target):
-    """The mean of the squares."""
-    return tensor_from(library.lab_mse_loss, handle(input), handle(target))
 
 
 # ---- other places and types ----

@@ -86,16 +86,6 @@ def scatter(tensor, dim, index, src=None, number=0.0, add=False):
     return tensor
 
 
-def index(tensor, dim, indices):
-    return tensor_from(
-        library.lab_raw_index,
-        handle(tensor),
-        dim,
-        _arrays(indices),
-        len(indices),
-    )
-
-
 def index_put(tensor, dim, indices, src, add=False):
     check(
         library.lab_raw_index_put(
@@ -118,18 +108,6 @@ def flip(tensor, dims):
 
 def _sizes(sizes):
     return (c_int64 * max(len(sizes), 1))(*sizes)
-
-
-def repeat(tensor, repeats):
-    return tensor_from(
-        library.lab_raw_repeat, handle(tensor), len(repeats), _sizes(repeats)
-    )
-
-
-def repeat_backward(grad, sizes):
-    return tensor_from(
-        library.lab_raw_repeat_backward, handle(grad), len(sizes), _sizes(sizes)
-    )
 
 
 # ---- windows ----
@@ -166,26 +144,30 @@ def window(
 
 # How an argument is passed to the library, by a letter.
 _GIVEN = {
-    "t": handle,
-    "o": optional,
-    "n": lambda number: number,
-    "w": byref,  # a window
-    "s": _sizes,
+    "t": lambda tensor: (handle(tensor),),
+    "o": lambda tensor: (optional(tensor),),
+    "n": lambda number: (number,),
+    "w": lambda window: (byref(window),),
+    "s": lambda sizes: (_sizes(sizes),),
+    "S": lambda sizes: (len(sizes), _sizes(sizes)),
+    "a": lambda tensors: (_arrays(tensors), len(tensors)),
 }
 
 
-def _function(name, letters, made):
-    call = getattr(library, f"lab_raw_{name}")
-    given = [_GIVEN[letter] for letter in letters]
+def calling(call, letters, made=tensor_from):
+    """A function of the library for arguments in order."""
+    gives = [_GIVEN[letter] for letter in letters]
 
     def function(*arguments):
-        return made(call, *[give(one) for give, one in zip(given, arguments)])
+        given = zip(gives, arguments)
+        return made(call, *[one for give, what in given for one in give(what)])
 
     return function
 
 
 _ONE = """
     gather tnt      nonzero t               scan ntn
+    index tna       repeat tS               repeat_backward tS
     bincount ton    multinomial tnn         triangle tnn
     conv2d ttow     conv2d_input ttws       conv2d_weight ttws
     avg_pool2d tw   avg_pool2d_backward tws max_pool2d_backward tts
@@ -196,7 +178,8 @@ _PAIR_OF = "sort tnnn    max_pool2d tw"
 for _table, _made in ((_ONE, tensor_from), (_PAIR_OF, pair_from)):
     _words = _table.split()
     for _name, _letters in zip(_words[::2], _words[1::2]):
-        globals()[_name] = _function(_name, _letters, _made)
+        _call = getattr(library, f"lab_raw_{_name}")
+        globals()[_name] = calling(_call, _letters, _made)
 
 
 # ---- normalisation ----

@@ -12,8 +12,8 @@ from larder import lab as _lab
 from larder.lab import session as _session
 from larder.lab.failures import gate as _gate
 from larder.lab.failures import not_covered as _not_covered
-from larder.lab import kinds as _kinds
 from larder.lab.kinds import default_float as _default_float
+from larder.lab.kinds import get_default_device, set_default_device
 from larder.lab.operations import dropout, relu_  # noqa: F401
 
 # All names of larder.lab, except those that `torch` itself does not have.
@@ -103,14 +103,6 @@ def set_default_dtype(d):
     if not d.is_floating_point:
         raise _not_covered(f"default dtype {d!r}", ["types of floats"])
     _default_float[0] = d
-
-
-def set_default_device(device):
-    _kinds.set_default_device(device)
-
-
-def get_default_device():
-    return _kinds.get_default_device()
 
 
 def set_float32_matmul_precision(precision):

@@ -1,5 +1,8 @@
 """torch.cuda with one simulated device."""
 
+from contextlib import nullcontext as _nullcontext
+from types import SimpleNamespace as _SimpleNamespace
+
 from larder.lab import get_rng_state as _get_rng_state
 from larder.lab import session as _session
 from larder.lab import set_rng_state as _set_rng_state
@@ -99,17 +102,12 @@ def ipc_collect():
     """No effect: no memory of other processes is held."""
 
 
-class device:
+class device(_nullcontext):
     """A context manager that selects the only device."""
 
     def __init__(self, device):
         _check(device)
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *error):
-        return None
+        super().__init__()
 
 
 def get_rng_state(device=None):
@@ -120,23 +118,10 @@ def set_rng_state(new_state, device=None):
     _set_rng_state(new_state)
 
 
-class _Nvtx:
-    """Ranges for a profiler; no effect."""
-
-    @staticmethod
-    def range_push(text):
-        return 0
-
-    @staticmethod
-    def range_pop():
-        return 0
-
-    @staticmethod
-    def mark(text):
-        return None
-
-
-nvtx = _Nvtx()
+# Ranges for a profiler; no effect.
+nvtx = _SimpleNamespace(
+    range_push=lambda text: 0, range_pop=lambda: 0, mark=lambda text: None
+)
 
 
 def manual_seed(seed):

@@ -3,9 +3,10 @@
 import pickle
 
 from larder._files import NewFile
-from larder.lab import OutOfMemoryError
+from larder.lab import OutOfMemoryError, Session
 from larder.lab import session as _session
 from larder.lab.failures import InvalidError, gate
+from larder.lab.functions import named
 from larder.lab.kinds import Device
 
 
@@ -15,42 +16,36 @@ def _check(device):
         raise InvalidError(f"{device} is not a cuda device")
 
 
-def _figure(name, field):
-    """A function that gives a field of lab_memory."""
+def _asking(name, query):
+    """A function of the device that asks the session."""
 
-    def figure(device=None):
+    def ask(device=None):
         _check(device)
-        return getattr(_session().memory_struct(), field)
+        return query(_session())
 
-    figure.__name__ = figure.__qualname__ = name
-    return figure
+    return named(name, ask)
 
 
-memory_allocated = _figure("memory_allocated", "allocated_bytes")
-max_memory_allocated = _figure("max_memory_allocated", "allocated_peak")
-memory_reserved = _figure("memory_reserved", "reserved_bytes")
-max_memory_reserved = _figure("max_memory_reserved", "reserved_peak")
+def _field(name):
+    return lambda session: getattr(session.memory_struct(), name)
+
+
+globals().update(
+    (_name, _asking(_name, _query))
+    for _name, _query in {
+        "memory_allocated": _field("allocated_bytes"),
+        "max_memory_allocated": _field("allocated_peak"),
+        "memory_reserved": _field("reserved_bytes"),
+        "max_memory_reserved": _field("reserved_peak"),
+        "memory_stats": Session.stats,
+        "reset_peak_memory_stats": Session.reset_peak,
+        "reset_accumulated_memory_stats": Session.reset_accumulated,
+        "get_per_process_memory_fraction": Session.memory_fraction,
+    }.items()
+)
 memory_cached = memory_reserved
 max_memory_cached = max_memory_reserved
-
-
-def reset_peak_memory_stats(device=None):
-    _check(device)
-    _session().reset_peak()
-
-
-reset_max_memory_allocated = reset_peak_memory_stats
-reset_max_memory_cached = reset_peak_memory_stats
-
-
-def reset_accumulated_memory_stats(device=None):
-    _check(device)
-    _session().reset_accumulated()
-
-
-def memory_stats(device=None):
-    _check(device)
-    return _session().stats()
+reset_max_memory_allocated = reset_max_memory_cached = reset_peak_memory_stats
 
 
 def memory_stats_as_nested_dict(device=None):
@@ -88,11 +83,6 @@ def set_per_process_memory_fraction(fraction, device=None):
     if not isinstance(fraction, (int, float)):
         raise TypeError(f"a fraction must be a number, not {fraction!r}")
     _session().set_memory_fraction(fraction)
-
-
-def get_per_process_memory_fraction(device=None):
-    _check(device)
-    return _session().memory_fraction()
 
 
 def list_gpu_processes(device=None):

@@ -1,6 +1,7 @@
 """torch.cuda's streams and events.  All work is complete when a call returns;
 a tensor's stream decides where its memory is reused."""
 
+import contextlib
 import itertools
 import time
 
@@ -91,18 +92,9 @@ class Event:
         return (end_event._time - self._time) * 1000
 
 
-class _No:
-    """The context of stream(None), which has no effect."""
-
-    def __enter__(self):
-        return None
-
-    def __exit__(self, *error):
-        return None
-
-
 def stream(stream):
-    return _No() if stream is None else stream
+    """None has no effect."""
+    return contextlib.nullcontext() if stream is None else stream
 
 
 def current_stream(device=None):

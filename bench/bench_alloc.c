@@ -13,6 +13,11 @@
  * count.  With two threads it is wall time, waits included, and the figure is
  * the time per operation of one thread; this needs a quiet machine.
  *
+ * The rows "beside" have in use what other threads began: a history, a tag, a
+ * route to a private pool, a capture, a reserved piece.  Their baseline is the
+ * same without it.  A slow call takes the locks of all streams; the rows show
+ * what it costs with as many as have locks of their own.
+ *
  * --latency instead times each call of the random mixes alone, by wall time
  * including the clock reads, but limited to the CPU time of 64 calls, so that
  * other work on the machine hardly counts.  It prints percentiles, and the
@@ -27,7 +32,9 @@
 #include <time.h>
 
 #include <larder/device.h>
+#include <larder/history.h>
 #include <larder/larder.h>
+#include <larder/tag.h>
 
 #include "measure.h"
 
@@ -151,6 +158,13 @@ static void chunk_mix(struct work *w)
         must(larder_free(w->a, *slot));
         must(larder_alloc(w->a, s->bytes, w->stream, slot));
     }
+}
+
+/* Each call takes all locks, finds the block and does nothing else. */
+static void chunk_slow(struct work *w)
+{
+    for (int i = 0; i < CHUNK; i++)
+        must(larder_record_stream(w->a, w->addrs[0], w->stream));
 }
 
 /* ---- setting up ---------------------------------------------------------- */
@@ -309,6 +323,7 @@ struct runner {
     pthread_barrier_t *barrier;
     chunk_fn *chunk;
     struct work *w;
+    clockid_t clock;
     double ns;
 };
 
@@ -317,7 +332,7 @@ static void *runner_main(void *arg)
     struct runner *r = arg;
 
     pthread_barrier_wait(r->barrier);
-    r->ns = time_run(CLOCK_MONOTONIC, r->chunk, r->w);
+    r->ns = time_run(r->clock, r->chunk, r->w);
     return NULL;
 }
 
@@ -343,17 +358,25 @@ static double time_threads(struct runner *runners, int threads)
     return sum / threads;
 }
 
-static double threads_ns(larder_device *dev, larder_policy policy,
-                         chunk_fn *chunk, int threads, int one_stream)
+typedef void begin_fn(larder_allocator *a);
+
+/* `begin`: what is begun beside the threads; NULL: nothing. */
+static double beside_ns(larder_device *dev, larder_policy policy,
+                        chunk_fn *chunk, int threads, int one_stream,
+                        begin_fn *begin)
 {
     larder_allocator *a = allocator_make(dev, policy);
     struct runner runners[THREADS_MAX];
     double ns[RUNS];
 
+    if (begin != NULL)
+        begin(a);
     for (int i = 0; i < threads; i++) {
         larder_stream stream = one_stream ? 0 : (larder_stream)i;
 
         runners[i].chunk = chunk;
+        runners[i].clock =
+            threads == 1 ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC;
         runners[i].w = work_make(a, stream, chunk == chunk_mix ? 64 : 0);
     }
     time_threads(runners, threads);
@@ -363,6 +386,12 @@ static double threads_ns(larder_device *dev, larder_policy policy,
         work_free(runners[i].w);
     must(larder_destroy(a));
     return median(ns, runs);
+}
+
+static double threads_ns(larder_device *dev, larder_policy policy,
+                         chunk_fn *chunk, int threads, int one_stream)
+{
+    return beside_ns(dev, policy, chunk, threads, one_stream, NULL);
 }
 
 static void bench_threads(larder_device *dev, chunk_fn *chunk, int one_stream)
@@ -380,6 +409,114 @@ static void bench_threads(larder_device *dev, chunk_fn *chunk, int one_stream)
     if (measured != LARDER_POLICY_PYTORCH)
         report(name, ns, "pytorch",
                threads_ns(dev, LARDER_POLICY_PYTORCH, chunk, 2, one_stream));
+}
+
+/* ---- beside others -------------------------------------------------------- */
+
+static void begin_history(larder_allocator *a)
+{
+    larder_history_options opt;
+
+    larder_history_options_init(&opt);
+    must(larder_history_start(a, &opt));
+}
+
+static void begin_tag(larder_allocator *a)
+{
+    must(larder_tag_begin(a, "of another thread"));
+}
+
+static int accept_none(void *ctx, larder_stream stream)
+{
+    (void)ctx;
+    (void)stream;
+    return 0;
+}
+
+static void begin_route(larder_allocator *a)
+{
+    must(larder_pool_begin(a, (larder_pool_id){1, 1}, accept_none, NULL));
+}
+
+static void begin_capture(larder_allocator *a)
+{
+    must(larder_capture_begin(a));
+}
+
+static void begin_piece(larder_allocator *a)
+{
+    must(larder_reserve(a, UINT64_C(2) << 20));
+}
+
+static const struct beside {
+    const char *name;
+    begin_fn *begin;
+} besides[] = {
+    {"a history", begin_history}, {"a tag", begin_tag},
+    {"a route", begin_route},     {"a capture", begin_capture},
+    {"a piece", begin_piece},
+};
+
+enum { BESIDES = sizeof besides / sizeof besides[0] };
+
+static void bench_beside(larder_device *dev, int threads)
+{
+    double plain = threads_ns(dev, measured, chunk_mix, threads, 0);
+    char name[64];
+
+    for (int i = 0; i < BESIDES; i++) {
+        snprintf(name, sizeof name, "mix %d thread%s beside %s", threads,
+                 threads > 1 ? "s" : "", besides[i].name);
+        report(
+            name,
+            beside_ns(dev, measured, chunk_mix, threads, 0, besides[i].begin),
+            "nothing", plain);
+    }
+}
+
+/* ---- slow calls ------------------------------------------------------------ */
+
+enum { STREAMS_MAX = 160 };
+
+static void *free_elsewhere(void *arg)
+{
+    struct work *w = arg;
+
+    must(larder_free(w->a, w->addrs[1]));
+    return NULL;
+}
+
+/* With so many streams in use, by two threads. */
+static double slow_ns(larder_device *dev, larder_stream streams)
+{
+    larder_allocator *a = allocator_make(dev, measured);
+    struct work *w = work_make(a, 0, 1);
+    pthread_t thread;
+    double ns;
+
+    for (larder_stream stream = 1; stream < streams; stream++) {
+        must(larder_alloc(a, PAIR_BYTES, stream, &w->addrs[1]));
+        must(larder_free(a, w->addrs[1]));
+    }
+    must(larder_alloc(a, PAIR_BYTES, 0, &w->addrs[1]));
+    if (pthread_create(&thread, NULL, free_elsewhere, w) != 0) {
+        fprintf(stderr, "bench_alloc: cannot create a thread\n");
+        exit(1);
+    }
+    pthread_join(thread, NULL);
+    ns = measure(chunk_slow, w);
+    work_free(w);
+    must(larder_destroy(a));
+    return ns;
+}
+
+static void bench_slow(larder_device *dev)
+{
+    double one = slow_ns(dev, 1);
+
+    report("slow call 4 streams", slow_ns(dev, 4), "1 stream", one);
+    report("slow call 32 streams", slow_ns(dev, 32), "1 stream", one);
+    report("slow call 160 streams", slow_ns(dev, STREAMS_MAX), "1 stream", one);
 }
 
 /* ---- latency ------------------------------------------------------------- */
@@ -566,6 +703,9 @@ int main(int argc, char **argv)
         bench_threads(dev, chunk_pair, one_stream);
         bench_threads(dev, chunk_mix, one_stream);
     }
+    bench_beside(dev, 1);
+    bench_beside(dev, 2);
+    bench_slow(dev);
     must(larder_device_close(dev));
     return 0;
 }

@@ -62,7 +62,7 @@ typedef enum larder_stacks {
 
 /* Writes up to `capacity` values that identify the callers, innermost first,
  * and returns how many.  They need not be addresses if a frame resolver
- * understands them.  Called with the allocator's lock held: must not call the
+ * understands them.  Called with locks of the allocator held: must not call the
  * allocator. */
 typedef size_t larder_stack_fn(void *ctx, uint64_t *frames, size_t capacity);
 

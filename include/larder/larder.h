@@ -397,8 +397,9 @@ typedef struct larder_pool_id {
     uint64_t second;
 } larder_pool_id;
 
-/* Returns whether allocations on `stream` use the pool.  Called with the
- * allocator's lock held: must not call the allocator. */
+/* Returns whether allocations on `stream` use the pool.  Called once or several
+ * times for a request, by the thread that makes it and by one thread at a time,
+ * with locks of the allocator held: must not call the allocator. */
 typedef int larder_pool_filter(void *ctx, larder_stream stream);
 
 /* Begin the pool: until larder_pool_end(), allocations on streams that the

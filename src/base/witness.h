@@ -21,7 +21,8 @@ enum lock_rank {
     RANK_PEERS,      /* of one device's allocators */
     RANK_ALLOCATOR,
     RANK_SHARD, /* plus its number, from 1 */
-    RANK_TRIMMER = RANK_SHARD + 256,
+    RANK_SHARDS_COMMON = RANK_SHARD + 256,
+    RANK_TRIMMER,
     RANK_LEDGER,       /* this process's place; then the page's lock */
     RANK_DEVICE,       /* a simulated GPU's, or a driver's context's */
     RANK_DEVICE_PLAN,  /* of faults */

@@ -1,8 +1,11 @@
-/* test_fast_path.c - which requests take the fast path, and how much it
- * examines: the blocks looked at, and when streams are asked about, to the exact
- * request. */
+/* test_fast_path.c - which requests take the fast or the careful path, and how
+ * much these examine: the blocks looked at, and when streams are asked about, to
+ * the exact request. */
 #include <pthread.h>
+#include <sched.h>
 #include <stdatomic.h>
+
+#include <larder/tag.h>
 
 #include "support/clock.h"
 #include "support/rig.h"
@@ -53,8 +56,8 @@ static void run_to_end(struct user *u)
 }
 
 /* The slow path begins with the allocator's own lock: while that is held, only
- * the fast path can make progress. */
-static void a_second_thread_needs_no_lock_but_its_streams(void **state)
+ * the fast and the careful path can make progress.  `begin` is called before. */
+static void get_through_beside(void (*begin)(struct rig *rig))
 {
     struct rig rig = rig_up_policy(SPEC, LARDER_POLICY_LARDER, "");
     struct allocator *a = handle_allocator(rig.a);
@@ -62,9 +65,9 @@ static void a_second_thread_needs_no_lock_but_its_streams(void **state)
     pthread_t thread;
     int got_through;
 
-    (void)state;
     rig_free(&rig, rig_alloc(&rig, 1000)); /* this thread is the first */
     run_to_end(&u);
+    begin(&rig);
     atomic_store(&u.is_done, 0);
     lock_take(&a->lock);
     assert_int_equal(pthread_create(&thread, NULL, use_own_stream, &u), 0);
@@ -73,6 +76,132 @@ static void a_second_thread_needs_no_lock_but_its_streams(void **state)
     lock_leave(&a->lock);
     assert_int_equal(pthread_join(thread, NULL), 0);
     assert_true(got_through);
+    rig_down(&rig);
+}
+
+static void begin_nothing(struct rig *rig)
+{
+    (void)rig;
+}
+
+static void begin_history(struct rig *rig)
+{
+    assert_ok(larder_history_start(rig->a, NULL));
+}
+
+static void begin_tag(struct rig *rig)
+{
+    assert_ok(larder_tag_begin(rig->a, "weights"));
+}
+
+static int is_not_own_stream(void *ctx, larder_stream stream)
+{
+    (void)ctx;
+    return stream != OWN_STREAM;
+}
+
+static void begin_route(struct rig *rig)
+{
+    assert_ok(larder_pool_begin(rig->a, (larder_pool_id){1, 1},
+                                is_not_own_stream, NULL));
+}
+
+static void begin_capture(struct rig *rig)
+{
+    assert_ok(larder_capture_begin(rig->a));
+}
+
+static void begin_piece(struct rig *rig)
+{
+    assert_ok(larder_reserve(rig->a, MIB(2)));
+}
+
+static void a_second_thread_needs_no_lock_but_its_streams(void **state)
+{
+    static void (*const begins[])(struct rig * rig) = {
+        begin_nothing, begin_history, begin_tag,
+        begin_route,   begin_capture, begin_piece};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof begins / sizeof begins[0]; i++)
+        get_through_beside(begins[i]);
+}
+
+/* ---- the careful path ------------------------------------------------------- */
+
+struct filtered {
+    struct rig rig;
+    pthread_t threads[2];
+    atomic_uint streams;
+    atomic_int inside;
+    atomic_int together; /* times that two threads were in the filter */
+};
+
+static int note_company(void *ctx, larder_stream stream)
+{
+    struct filtered *f = ctx;
+
+    (void)stream;
+    if (atomic_fetch_add(&f->inside, 1) > 0)
+        atomic_fetch_add(&f->together, 1);
+    sched_yield();
+    atomic_fetch_sub(&f->inside, 1);
+    return 0;
+}
+
+static void *allocate_filtered(void *ctx)
+{
+    struct filtered *f = ctx;
+    larder_stream stream = atomic_fetch_add(&f->streams, 1) + 1u;
+
+    for (int i = 0; i < 20 * REQUESTS; i++) {
+        larder_addr addr;
+
+        if (larder_alloc(f->rig.a, 1000, stream, &addr) != LARDER_OK ||
+            larder_free(f->rig.a, addr) != LARDER_OK)
+            return f;
+    }
+    return NULL;
+}
+
+static void a_filter_is_called_by_one_thread_at_a_time(void **state)
+{
+    struct filtered f = {.rig = rig_up_policy(SPEC, LARDER_POLICY_LARDER, "")};
+
+    (void)state;
+    assert_ok(
+        larder_pool_begin(f.rig.a, (larder_pool_id){1, 1}, note_company, &f));
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(
+            pthread_create(&f.threads[i], NULL, allocate_filtered, &f), 0);
+    for (int i = 0; i < 2; i++) {
+        void *failed;
+
+        assert_int_equal(pthread_join(f.threads[i], &failed), 0);
+        assert_null(failed);
+    }
+    assert_int_equal(atomic_load(&f.together), 0);
+    rig_down(&f.rig);
+}
+
+/* A piece is carved for the first request, and what follows fits into it. */
+static void a_part_of_a_piece_is_found_and_counted(void **state)
+{
+    struct rig rig = rig_up_policy(SPEC, LARDER_POLICY_LARDER, "");
+    larder_addr first;
+    larder_addr second;
+
+    (void)state;
+    assert_ok(larder_reserve(rig.a, MIB(2)));
+    first = rig_alloc(&rig, 1000);
+    second = rig_alloc(&rig, 1000);
+    assert_int_equal(second, first + 1024);
+    assert_int_equal(rig_stats(&rig).inactive_split.all.current, 1);
+    rig_free(&rig, first);
+    assert_int_equal(rig_stats(&rig).inactive_split.all.current, 2);
+    rig_free(&rig, second);
+    assert_int_equal(rig_stats(&rig).inactive_split.all.current, 0);
+    assert_ok(larder_check(rig.a));
     rig_down(&rig);
 }
 
@@ -98,9 +227,9 @@ static larder_addr apart(struct rig *rig, uint64_t bytes)
 /* Blocks of one size class, of which only the one freed first, before
  * `too_small` others, is large enough; a larger class has one too.  Spacers
  * separate them. */
-static struct choice choice_up(int too_small)
+static struct choice choice_up(int too_small, const char *conf)
 {
-    struct choice c = {.rig = rig_up_policy(SPEC, LARDER_POLICY_LARDER, "")};
+    struct choice c = {.rig = rig_up_policy(SPEC, LARDER_POLICY_LARDER, conf)};
     larder_addr small[FIT_LOOKS];
 
     assert_true(too_small <= FIT_LOOKS);
@@ -117,17 +246,12 @@ static struct choice choice_up(int too_small)
     return c;
 }
 
-/* With a history every request takes the slow path. */
+/* With debug:1 every request takes the slow path. */
 static void check_looks(int too_small, bool is_slow, bool finds)
 {
-    struct choice c = choice_up(too_small);
-    larder_history_options opt;
-    larder_addr got;
+    struct choice c = choice_up(too_small, is_slow ? "debug:1" : "");
+    larder_addr got = rig_alloc(&c.rig, WANTED);
 
-    larder_history_options_init(&opt);
-    if (is_slow)
-        assert_ok(larder_history_start(c.rig.a, &opt));
-    got = rig_alloc(&c.rig, WANTED);
     assert_int_equal(got, finds ? c.sufficient : c.larger);
     rig_down(&c.rig);
 }
@@ -144,12 +268,12 @@ static void four_blocks_of_the_request_s_class_are_looked_at(void **state)
 /* ---- patience --------------------------------------------------------------- */
 
 /* A block whose stream has passed is reused by exactly this request. */
-static void the_32nd_request_asks_about_streams(void **state)
+static void ask_at_the_32nd(void (*begin)(struct rig *rig))
 {
     struct rig rig = rig_up_policy(MANUAL, LARDER_POLICY_LARDER, "");
     larder_addr shared = rig_alloc(&rig, MIB(3));
 
-    (void)state;
+    begin(&rig);
     rig_free(&rig, rig_alloc(&rig, 1000));
     assert_ok(larder_record_stream(rig.a, shared, 3));
     rig_free(&rig, shared);
@@ -163,10 +287,20 @@ static void the_32nd_request_asks_about_streams(void **state)
     rig_down(&rig);
 }
 
+/* With a history too: what is recorded is what happens without one. */
+static void the_32nd_request_asks_about_streams(void **state)
+{
+    (void)state;
+    ask_at_the_32nd(begin_nothing);
+    ask_at_the_32nd(begin_history);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_second_thread_needs_no_lock_but_its_streams),
+        cmocka_unit_test(a_filter_is_called_by_one_thread_at_a_time),
+        cmocka_unit_test(a_part_of_a_piece_is_found_and_counted),
         cmocka_unit_test(four_blocks_of_the_request_s_class_are_looked_at),
         cmocka_unit_test(the_32nd_request_asks_about_streams),
     };

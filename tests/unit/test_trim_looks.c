@@ -78,11 +78,10 @@ static void a_page_that_is_used_again_is_young(void **state)
     rig_down(&rig);
 }
 
-/* A call off the fast path, as every call is with a history, uses its pages
- * too. */
-static void a_page_used_off_the_fast_path_is_young(void **state)
+/* A call on the slow path, as every call is with debug:1, uses its pages too. */
+static void a_page_used_on_the_slow_path_is_young(void **state)
 {
-    struct rig rig = rig_up_policy(PAGED, LARDER_POLICY_LARDER, "history:1000");
+    struct rig rig = rig_up_policy(PAGED, LARDER_POLICY_LARDER, "debug:1");
 
     (void)state;
     assert_stays_while_used(&rig);
@@ -276,7 +275,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pages_are_released_four_passes_after_their_use),
         cmocka_unit_test(a_page_that_is_used_again_is_young),
-        cmocka_unit_test(a_page_used_off_the_fast_path_is_young),
+        cmocka_unit_test(a_page_used_on_the_slow_path_is_young),
         cmocka_unit_test(segments_go_after_four_whole_periods),
         cmocka_unit_test(memory_is_released_once_its_event_completed),
         cmocka_unit_test(unmapped_pages_are_released_after_idle_passes),

@@ -10,6 +10,7 @@
 #include "core/history/recording.h"
 #include "core/observe/walk.h"
 #include "core/peers/peers.h"
+#include "core/policy_larder/careful.h"
 #include "core/policy_larder/fast.h"
 #include "core/pools/pool.h"
 #include "core/request/request.h"
@@ -59,6 +60,9 @@ static LAST larder_result alloc_slowly(struct allocator *a, uint64_t bytes,
         *out = 0;
         return LARDER_OK;
     }
+    if (hint != LARDER_HINT_LONG && shards_are_careful(a) &&
+        larder__careful_alloc(a, bytes, stream, out, caller))
+        return LARDER_OK;
     peers_answer_calls(a);
     allocator_lock(a);
     shards_enter(a);
@@ -250,7 +254,8 @@ static LAST larder_result free_slowly(struct allocator *a, larder_addr addr,
     struct block *b = NULL;
     larder_result r;
 
-    if (addr == 0)
+    if (addr == 0 ||
+        (shards_are_careful(a) && larder__careful_free(a, addr, caller)))
         return LARDER_OK;
     peers_answer_calls(a);
     allocator_lock(a);
@@ -302,7 +307,7 @@ static FAST_INLINE larder_result free_locked(struct allocator *a,
 {
     struct block *b = fast_find(a, f, granule, addr);
 
-    if (b == NULL || !fast_free(a, f, granule, b))
+    if (b == NULL || !a->shards.takes_frees || !fast_free(a, f, granule, b))
         return free_unfound(a, f, addr, caller);
     lock_leave(&f->lock);
     return LARDER_OK;

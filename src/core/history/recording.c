@@ -7,6 +7,7 @@
 #include "base/callstack.h"
 #include "base/fail.h"
 #include "base/host.h"
+#include "core/state/shard.h"
 
 enum {
     OWN_FRAMES = 32, /* library frames above the caller: always fewer */
@@ -258,7 +259,7 @@ void larder__history_record(struct allocator *a, larder_action action,
     struct history_event *e;
     int pool;
 
-    larder__assert(allocator_is_locked(a));
+    larder__assert(shards_common_is_held(a));
     larder__assert((unsigned)action < 1u << EVENT_ACTION_BITS);
     if (is_in(h->options.skip_actions, action))
         return;

@@ -82,7 +82,7 @@ static FAST_INLINE struct block *fast_cut(struct allocator *a, struct shard *f,
 }
 
 static FAST_INLINE void fast_hand_out(struct allocator *a, struct block *b,
-                                      uint64_t bytes, larder_addr *out)
+                                      uint64_t bytes)
 {
     larder__assert(bytes > 0 && bytes <= b->bytes);
     larder__assert(b->bytes % FAST_UNIT == 0 && b->addr % FAST_UNIT == 0);
@@ -91,12 +91,12 @@ static FAST_INLINE void fast_hand_out(struct allocator *a, struct block *b,
     b->uses = NULL;
     b->events = 0;
     map_put(&a->map, b);
-    *out = b->addr;
 }
 
-/* The caller holds f's lock.  False: nothing was done; take the slow path. */
-static FAST_INLINE bool fast_alloc(struct allocator *a, struct shard *f,
-                                   uint64_t bytes, larder_addr *out)
+/* Allocate a block for a request of `bytes`, from 1 to `max_bytes`.  The caller
+ * holds f's lock.  NULL: nothing was done; take the slow path. */
+static FAST_INLINE struct block *fast_take(struct allocator *a, struct shard *f,
+                                           uint64_t max_bytes, uint64_t bytes)
 {
     uint64_t size = bits_up(bytes, FAST_UNIT);
     enum pool_kind kind = fast_kind(a, size);
@@ -104,27 +104,35 @@ static FAST_INLINE bool fast_alloc(struct allocator *a, struct shard *f,
     struct tally *tally;
     struct block *b;
 
-    /* Requests of 0 bytes never come here, and max_bytes 0 disables the fast
-     * path. */
-    if (bytes - 1 >= a->shards.max_bytes || heap == NULL ||
-        fast_should_poll(a, f))
-        return false;
+    if (bytes - 1 >= max_bytes || heap == NULL || fast_should_poll(a, f))
+        return NULL;
     tally = shard_tally(a, f, (int64_t)size);
     if (tally == NULL)
-        return false;
+        return NULL;
     b = fit_find(heap->fit, size, FIT_LOOKS);
-    if (b == NULL)
-        return false;
+    if (b == NULL || b->shard != f->number) /* a part of a piece has none */
+        return NULL;
     if (b->bytes == size)
         fit_remove(heap->fit, b);
     else if (f->header_count > 0)
         b = fast_cut(a, f, heap->fit, b, size);
     else
-        return false;
+        return NULL;
     stamp_block(a, b);
-    fast_hand_out(a, b, bytes, out);
+    fast_hand_out(a, b, bytes);
     tally_add(tally, kind, size, bytes);
-    return true;
+    return b;
+}
+
+/* The caller holds f's lock.  False: nothing was done; take the slow path. */
+static FAST_INLINE bool fast_alloc(struct allocator *a, struct shard *f,
+                                   uint64_t bytes, larder_addr *out)
+{
+    const struct block *b = fast_take(a, f, a->shards.max_bytes, bytes);
+
+    if (b != NULL)
+        *out = b->addr;
+    return b != NULL;
 }
 
 /* ---- freeing --------------------------------------------------------------- */
@@ -139,7 +147,7 @@ static FAST_INLINE struct block *fast_find(struct allocator *a,
 {
     struct block *b;
 
-    if (map_shard(granule) != f->number || a->shards.max_bytes == 0)
+    if (map_shard(granule) != f->number)
         return NULL;
     b = map_find_in(granule, &a->slab, addr);
     if (b == NULL || b->state != BLOCK_LIVE || b->uses != NULL)

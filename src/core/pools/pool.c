@@ -160,7 +160,7 @@ larder_result larder__pool_find_heap(struct allocator *a, struct pool *pool,
 struct private_pool *larder__pool_routed(struct allocator *a,
                                          larder_stream stream)
 {
-    larder__assert(allocator_is_locked(a));
+    larder__assert(shards_common_is_held(a));
     for (const struct route *r = a->routes.first; r != NULL; r = r->next) {
         if (r->filter == NULL || r->filter(r->ctx, stream))
             return r->to;

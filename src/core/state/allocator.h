@@ -291,8 +291,10 @@ enum { SHARD_SLOTS_LOG2 = 8, SHARD_SLOTS = 1 << SHARD_SLOTS_LOG2 };
  * allocates. */
 struct shards {
     uint64_t max_bytes; /* largest request on the fast path (fast.h); 0: none */
-    bool has_waiting;   /* blocks wait for recorded streams */
-    bool is_watching;   /* has_waiting, or there is a bell */
+    bool takes_frees;   /* whether frees take it */
+    atomic_bool is_careful; /* whether hits take the careful path (careful.h) */
+    bool has_waiting;       /* blocks wait for recorded streams */
+    bool is_watching;       /* has_waiting, or there is a bell */
     /* Not 0 while other processes ask for memory (peers.h); NULL: no peers. */
     const _Atomic uint32_t *bell;
     bool is_shared; /* two threads have allocated or freed */
@@ -302,6 +304,7 @@ struct shards {
     _Atomic(struct shard *) slots[SHARD_SLOTS]; /* by stream */
     struct shard *list[UINT8_MAX + 1];          /* by number, from 1 */
     struct tally tally;
+    struct lock common; /* taken after a shard's, on the careful path */
 };
 
 /* All private pools, also those of tags and regions, in the order of

@@ -52,14 +52,33 @@ void larder__shards_lock(struct allocator *a)
     add_up(a);
 }
 
-/* Store only changed values: every request of every stream reads them. */
-static void shard_publish(struct allocator *a, uint64_t max_bytes,
-                          bool has_waiting)
+/* Whether nothing but its stream's free blocks decides what a request gets, and
+ * nothing is recorded of it. */
+static bool requests_are_plain(const struct allocator *a)
 {
+    return a->history == NULL && a->tag_frames == 0 &&
+           a->routes.first == NULL && a->pieces == NULL;
+}
+
+/* Store only changed values: every request of every stream reads them. */
+static void shards_publish(struct allocator *a)
+{
+    bool is_open = a->is_fast && !a->has_withheld;
+    bool is_plain = requests_are_plain(a);
+    uint64_t max_bytes = is_open && is_plain ? a->props.total_bytes : 0;
+    bool takes_frees = is_open && a->history == NULL;
+    bool is_careful = is_open && !is_plain && a->debug == NULL;
+    bool has_waiting = !events_are_idle(&a->events);
     bool is_watching = has_waiting || a->shards.bell != NULL;
 
+    larder__assert(!is_open || a->is_paged);
     if (a->shards.max_bytes != max_bytes)
         a->shards.max_bytes = max_bytes;
+    if (a->shards.takes_frees != takes_frees)
+        a->shards.takes_frees = takes_frees;
+    if (shards_are_careful(a) != is_careful)
+        atomic_store_explicit(&a->shards.is_careful, is_careful,
+                              memory_order_relaxed);
     if (a->shards.has_waiting != has_waiting)
         a->shards.has_waiting = has_waiting;
     if (a->shards.is_watching != is_watching)
@@ -68,14 +87,8 @@ static void shard_publish(struct allocator *a, uint64_t max_bytes,
 
 void larder__shards_unlock(struct allocator *a)
 {
-    bool is_open = a->is_fast && a->tag_frames == 0 && a->history == NULL &&
-                   a->routes.first == NULL && a->captures == 0 &&
-                   a->pieces == NULL && !a->has_withheld;
-
     larder__assert(allocator_is_locked(a));
-    larder__assert(!is_open || a->is_paged);
-    shard_publish(a, is_open ? a->props.total_bytes : 0,
-                  !events_are_idle(&a->events));
+    shards_publish(a);
     for (unsigned i = a->shards.count; i > 0; i--)
         lock_leave(&a->shards.list[i]->lock);
 }
@@ -182,6 +195,7 @@ void larder__shards_set_bell(struct allocator *a, const _Atomic uint32_t *bell)
 
 void larder__shards_init(struct allocator *a)
 {
+    lock_init(&a->shards.common, RANK_SHARDS_COMMON);
     larder__shards_set_bell(a, NULL);
 }
 

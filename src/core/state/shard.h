@@ -96,6 +96,20 @@ static inline bool shards_are_called(const struct allocator *a)
            atomic_load_explicit(a->shards.bell, memory_order_relaxed) != 0;
 }
 
+/* Whether hits take the careful path.  Needs no lock, but only under a shard's
+ * lock does the answer stay true. */
+static inline bool shards_are_careful(const struct allocator *a)
+{
+    return atomic_load_explicit(&a->shards.is_careful, memory_order_relaxed);
+}
+
+/* Whether the thread may call filters and write to the history: it holds all
+ * locks, or one shard's and the common one. */
+static inline bool shards_common_is_held(const struct allocator *a)
+{
+    return allocator_is_locked(a) || larder__witness_holds(&a->shards.common);
+}
+
 /* ---- all locks ------------------------------------------------------------ */
 
 /* Take the locks of all shards and add up their counts; the allocator's lock is

@@ -493,12 +493,36 @@ static void counts_that_are_off_break_their_rules(void **state)
     BREAKS(&row.rig, a->events.held, a->events.held + 1, "E1");
     BREAKS(&row.rig, a->held_bytes, a->held_bytes + 512, "A1");
     BREAKS(&row.rig, a->account.owed_bytes, 512, "A2");
+    BREAKS(&row.rig, a->account.refused_bytes, 512, "A4");
     a->account.cache.held_bytes += 512;
     a->held_bytes += 512;
     assert_broken(&row.rig, "rule S2 is broken at 0x0: held bytes");
     a->account.cache.held_bytes -= 512;
     a->held_bytes -= 512;
     row_down(&row);
+}
+
+/* The sum over all owners is right. */
+static void memory_of_another_owner_breaks_a3(void **state)
+{
+    struct rig rig = rig_up("sim:1GiB,backing=none", "");
+    struct allocator *a = inside(&rig);
+    struct private_pool *p;
+
+    (void)state;
+    assert_ok(larder_tag_begin(rig.a, "weights"));
+    (void)rig_alloc(&rig, MIB(30));
+    assert_ok(larder_tag_end(rig.a));
+    (void)rig_alloc(&rig, MIB(30));
+    p = a->privates.first;
+    assert_true(p->holding.held_bytes >= MIB(30));
+    p->holding.held_bytes -= MIB(2);
+    a->account.cache.held_bytes += MIB(2);
+    assert_broken(&rig, "rule A3 is broken");
+    p->holding.held_bytes += MIB(2);
+    a->account.cache.held_bytes -= MIB(2);
+    assert_ok(larder_check(rig.a));
+    rig_down(&rig);
 }
 
 int main(void)
@@ -526,6 +550,7 @@ int main(void)
         cmocka_unit_test(parts_outside_of_their_piece_break_p2),
         cmocka_unit_test(statistics_that_are_no_sums_break_s1),
         cmocka_unit_test(counts_that_are_off_break_their_rules),
+        cmocka_unit_test(memory_of_another_owner_breaks_a3),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

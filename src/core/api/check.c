@@ -3,7 +3,7 @@
  * Rules B1 to B6 are in block.h.  The others:
  *   S1  the statistics' current values equal the sums over all blocks;
  *   S2  held_bytes equals the sum over segments and pieces;
- *   A1 and A2 are in state/holding.h;
+ *   A1 to A4 are in state/holding.h;
  *   G1 to G4 are in policy_larder/pages.h;
  *   P1  an expandable segment has handles for exactly its mapped pages;
  *   L1 and L2 are in segments/order.h;
@@ -200,6 +200,17 @@ static larder_result check_check_pages(const struct segment *s,
     return LARDER_OK;
 }
 
+/* Add what a segment has from the device. */
+static void sum_reserved(const struct segment *s, uint64_t bytes,
+                         struct sums *sums)
+{
+    const struct pool *pool = s->heap->pool;
+
+    sums->reserved_bytes[pool->stats] += (int64_t)bytes;
+    if (pool->owner != NULL)
+        pool->owner->counted_bytes += bytes;
+}
+
 /* Check all pages of a segment of pages. */
 static larder_result check_paged(const struct segment *s, struct sums *sums)
 {
@@ -212,8 +223,7 @@ static larder_result check_paged(const struct segment *s, struct sums *sums)
             return broken("G2", "the number of pages", s->addr);
         sums->paged += count;
     }
-    sums->reserved_bytes[s->heap->pool->stats] +=
-        (int64_t)(count * s->page_bytes);
+    sum_reserved(s, count * s->page_bytes, sums);
     sums->pages += count;
     return LARDER_OK;
 }
@@ -221,7 +231,6 @@ static larder_result check_paged(const struct segment *s, struct sums *sums)
 static larder_result check_segment(struct allocator *a, const struct segment *s,
                                    struct sums *sums)
 {
-    unsigned pool = s->heap->pool->stats;
     const struct block *before = NULL;
     larder_result r;
 
@@ -240,8 +249,8 @@ static larder_result check_segment(struct allocator *a, const struct segment *s,
     if (before == NULL || before->addr + before->bytes != s->addr + s->bytes)
         return broken("B1", "the blocks end too early or too late", s->addr);
     if (s->kind == SEGMENT_DRIVER) {
-        sums->segment[pool]++;
-        sums->reserved_bytes[pool] += (int64_t)s->bytes;
+        sums->segment[s->heap->pool->stats]++;
+        sum_reserved(s, s->bytes, sums);
     }
     if (!larder__detached_is_sound(s))
         return broken("P3", "pages without their memory", s->addr);
@@ -442,9 +451,12 @@ static larder_result check_account(const struct allocator *a)
 {
     uint64_t held = a->account.cache.held_bytes;
     uint64_t owed = holding_owed(&a->account.cache);
+    uint64_t refused = 0;
 
     for (const struct private_pool *p = a->privates.first; p != NULL;
          p = p->next) {
+        if (p->holding.held_bytes != p->counted_bytes)
+            return broken("A3", "what a pool holds", p->id.second);
         held += p->holding.held_bytes;
         owed += holding_owed(&p->holding);
     }
@@ -452,7 +464,11 @@ static larder_result check_account(const struct allocator *a)
         return broken("A1", "what the owners hold", held);
     if (owed != a->account.owed_bytes)
         return broken("A2", "what is owed to owners", owed);
-    return LARDER_OK;
+    for (size_t i = 0; i < a->orphans.count; i++)
+        refused += a->orphans.list[i].bytes;
+    return refused == a->account.refused_bytes
+               ? LARDER_OK
+               : broken("A4", "what no owner holds", refused);
 }
 
 static larder_result check_events(const struct allocator *a,
@@ -477,6 +493,8 @@ larder_result larder__check_rules(struct allocator *a)
     larder_result r;
 
     larder__assert(allocator_is_locked(a));
+    for (struct private_pool *p = a->privates.first; p != NULL; p = p->next)
+        p->counted_bytes = 0;
     for (const struct segment *s = a->segments; s != NULL; s = s->next) {
         if ((r = check_segment(a, s, &sums)) != LARDER_OK)
             return r;

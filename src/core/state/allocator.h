@@ -131,6 +131,7 @@ struct private_pool {
     struct pool pools[POOL_KINDS];
     uint16_t history_id; /* number in the history; 0: none yet */
     struct holding holding;
+    uint64_t counted_bytes;    /* of its segments, for larder_check() (A3) */
     bool lends;                /* its free blocks may serve others */
     bool is_captured;          /* some of its requests were part of a capture */
     bool has_graph;            /* the same, as seen by the checks of debug:2 */

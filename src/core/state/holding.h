@@ -8,7 +8,10 @@
  *
  * Rules, checked by larder_check():
  *   A1  the owners together hold what the allocator holds;
- *   A2  what is owed to them is the sum of what each lacks of its minimum. */
+ *   A2  what is owed to them is the sum of what each lacks of its minimum;
+ *   A3  each private pool, tag and region holds what its segments have from the
+ *       device; with A1, the cache holds everything else;
+ *   A4  what no owner holds is the sum over the orphans. */
 #ifndef LARDER_CORE_STATE_HOLDING_H
 #define LARDER_CORE_STATE_HOLDING_H
 

@@ -93,17 +93,18 @@ static larder_result find_device(struct cuda *c, const char *text, int number)
  * it. */
 static cud_result find_granularity(struct cuda *c)
 {
-    cud_page_prop prop = {
-        .type = CUD_PAGE_PINNED,
-        .requestedHandleTypes = c->handle_type,
-        .location = {.type = CUD_ON_DEVICE, .id = c->device},
-    };
     size_t bytes = 0;
     cud_result answer;
 
     if (c->call.map == NULL || attribute(c, CUDA_ATTRIBUTE_virtual_memory) == 0)
         return CUD_SUCCESS;
-    answer = c->call.granularity(&bytes, &prop, CUD_GRANULARITY_MINIMUM);
+    c->page_prop = (cud_page_prop){
+        .type = CUD_PAGE_PINNED,
+        .requestedHandleTypes = c->handle_type,
+        .location = {.type = CUD_ON_DEVICE, .id = c->device},
+    };
+    answer =
+        c->call.granularity(&bytes, &c->page_prop, CUD_GRANULARITY_MINIMUM);
     c->props.granularity_bytes = bytes;
     return answer;
 }

@@ -50,12 +50,22 @@ static cud_result capture_relax(const struct cuda *c, struct cuda_scope *s)
     return answer;
 }
 
-cud_result larder__cuda_enter(struct cuda *c, struct cuda_scope *s)
-{
-    cud_result answer;
+const struct cuda_scope larder__cuda_scopes[CUDA_SCOPES] = {
+    [CUDA_RELAXED] = {.is_relaxed = true},
+    [CUDA_RELEASE] = {.is_release = true},
+    [CUDA_RELAXED_RELEASE] = {.is_release = true, .is_relaxed = true},
+    [CUDA_RECORD] = {0},
+    [CUDA_ON_STREAM] = {.bad_handle = LARDER_ERR_UNKNOWN_STREAM},
+    [CUDA_WAIT_STREAM] = {.is_release = true,
+                          .bad_handle = LARDER_ERR_UNKNOWN_STREAM},
+};
 
-    answer = context_make_current(c, s);
-    return answer == CUD_SUCCESS ? capture_relax(c, s) : answer;
+bool larder__cuda_enter(struct cuda *c, struct cuda_scope *s)
+{
+    s->answer = context_make_current(c, s);
+    if (s->answer == CUD_SUCCESS)
+        s->answer = capture_relax(c, s);
+    return s->answer == CUD_SUCCESS;
 }
 
 larder_result larder__cuda_leave(struct cuda *c, struct cuda_scope *s,

@@ -20,6 +20,7 @@ struct cuda {
     struct cud_calls call;
     cud_device device;
     int handle_type;
+    cud_page_prop page_prop; /* of every page */
     larder_device_props props;
 
     /* The primary context, which other users of the driver in this process
@@ -42,16 +43,62 @@ struct cuda_scope {
     larder_result no_memory;  /* meaning of "no memory"; 0: of the device */
     larder_result bad_handle; /* 0: LARDER_ERR_DEVICE */
 
+    cud_result answer; /* if the call was not made */
     bool was_pushed;
     bool was_relaxed;
     cud_capture_mode mode;
 };
 
+enum cuda_scope_kind {
+    CUDA_RELAXED,
+    CUDA_RELEASE,
+    CUDA_RELAXED_RELEASE,
+    CUDA_RECORD,
+    CUDA_ON_STREAM,   /* which may not exist */
+    CUDA_WAIT_STREAM, /* the same, and waits */
+    CUDA_SCOPES
+};
+
 /* ---- cuda_context.c ----------------------------------------------------- */
 
-cud_result larder__cuda_enter(struct cuda *c, struct cuda_scope *s);
+extern const struct cuda_scope larder__cuda_scopes[CUDA_SCOPES];
+
+/* False: the call cannot be made, and s->answer is the driver's reason. */
+bool larder__cuda_enter(struct cuda *c, struct cuda_scope *s);
 larder_result larder__cuda_leave(struct cuda *c, struct cuda_scope *s,
                                  cud_result answer);
+/* Make the call `name` with these arguments. */
+#define CUDA_CALL(c, s, name, ...)                                             \
+    larder__cuda_leave((c), (s),                                               \
+                       larder__cuda_enter((c), (s))                            \
+                           ? (c)->call.name(__VA_ARGS__)                       \
+                           : (s)->answer)
+
+/* Define op_NAME(), which makes the call of that name within a scope of
+ * cuda_scopes. */
+#define CUDA_OP(name, scope, parameters, ...)                                  \
+    static larder_result op_##name parameters                                  \
+    {                                                                          \
+        struct cuda *c = self;                                                 \
+        struct cuda_scope s = larder__cuda_scopes[scope];                      \
+                                                                               \
+        return CUDA_CALL(c, &s, name, __VA_ARGS__);                            \
+    }
+
+/* The same where the driver makes something: `made`, whose number is *out. */
+#define CUDA_OP_MADE(name, scope, type, parameters, ...)                       \
+    static larder_result op_##name parameters                                  \
+    {                                                                          \
+        struct cuda *c = self;                                                 \
+        struct cuda_scope s = larder__cuda_scopes[scope];                      \
+        type made = 0;                                                         \
+        larder_result r = CUDA_CALL(c, &s, name, __VA_ARGS__);                 \
+                                                                               \
+        if (r == LARDER_OK)                                                    \
+            *out = (uintptr_t)made;                                            \
+        return r;                                                              \
+    }
+
 /* Release the context, if it was acquired. */
 void larder__cuda_context_close(struct cuda *c);
 

@@ -14,80 +14,21 @@ static cud_event as_event(uint64_t event)
 
 /* ---- events --------------------------------------------------------------- */
 
-static larder_result op_event_create(void *self, uint64_t *out)
-{
-    struct cuda *c = self;
-    struct cuda_scope s = {.is_relaxed = true};
-    cud_event event = NULL;
-    cud_result answer = larder__cuda_enter(c, &s);
-    larder_result r;
-
-    if (answer == CUD_SUCCESS)
-        answer = c->call.event_create(&event, CUD_EVENT_NO_TIMING);
-    r = larder__cuda_leave(c, &s, answer);
-    if (r == LARDER_OK)
-        *out = (uintptr_t)event;
-    return r;
-}
-
-static larder_result op_event_destroy(void *self, uint64_t event)
-{
-    struct cuda *c = self;
-    struct cuda_scope s = {.is_release = true};
-    cud_result answer = larder__cuda_enter(c, &s);
-
-    if (answer == CUD_SUCCESS)
-        answer = c->call.event_destroy(as_event(event));
-    return larder__cuda_leave(c, &s, answer);
-}
-
-static larder_result op_event_record(void *self, uint64_t event,
-                                     larder_stream stream)
-{
-    struct cuda *c = self;
-    struct cuda_scope s = {0};
-    cud_result answer = larder__cuda_enter(c, &s);
-
-    if (answer == CUD_SUCCESS)
-        answer = c->call.event_record(as_event(event), as_stream(stream));
-    return larder__cuda_leave(c, &s, answer);
-}
-
-static larder_result op_event_query(void *self, uint64_t event)
-{
-    struct cuda *c = self;
-    struct cuda_scope s = {.is_release = true};
-    cud_result answer = larder__cuda_enter(c, &s);
-
-    if (answer == CUD_SUCCESS)
-        answer = c->call.event_query(as_event(event));
-    return larder__cuda_leave(c, &s, answer);
-}
-
-static larder_result op_event_sync(void *self, uint64_t event)
-{
-    struct cuda *c = self;
-    struct cuda_scope s = {.is_release = true};
-    cud_result answer = larder__cuda_enter(c, &s);
-
-    if (answer == CUD_SUCCESS)
-        answer = c->call.event_sync(as_event(event));
-    return larder__cuda_leave(c, &s, answer);
-}
+CUDA_OP_MADE(event_create, CUDA_RELAXED, cud_event, (void *self, uint64_t *out),
+             &made, CUD_EVENT_NO_TIMING)
+CUDA_OP(event_destroy, CUDA_RELEASE, (void *self, uint64_t event),
+        as_event(event))
+CUDA_OP(event_record, CUDA_RECORD,
+        (void *self, uint64_t event, larder_stream stream), as_event(event),
+        as_stream(stream))
+CUDA_OP(event_query, CUDA_RELEASE, (void *self, uint64_t event),
+        as_event(event))
+CUDA_OP(event_sync, CUDA_RELEASE, (void *self, uint64_t event), as_event(event))
 
 /* ---- streams -------------------------------------------------------------- */
 
-static larder_result op_stream_sync(void *self, larder_stream stream)
-{
-    struct cuda *c = self;
-    struct cuda_scope s = {.is_release = true,
-                           .bad_handle = LARDER_ERR_UNKNOWN_STREAM};
-    cud_result answer = larder__cuda_enter(c, &s);
-
-    if (answer == CUD_SUCCESS)
-        answer = c->call.stream_sync(as_stream(stream));
-    return larder__cuda_leave(c, &s, answer);
-}
+CUDA_OP(stream_sync, CUDA_WAIT_STREAM, (void *self, larder_stream stream),
+        as_stream(stream))
 
 /* Ask whether a stream that exists is captured.  The default stream is never
  * captured.  While a stream that waits for it is, the query returns an
@@ -95,16 +36,15 @@ static larder_result op_stream_sync(void *self, larder_stream stream)
 static larder_result capture_status(struct cuda *c, larder_stream stream,
                                     cud_capture_status *out)
 {
-    struct cuda_scope s = {.bad_handle = LARDER_ERR_UNKNOWN_STREAM};
-    cud_result answer = larder__cuda_enter(c, &s);
+    struct cuda_scope s = larder__cuda_scopes[CUDA_ON_STREAM];
 
-    if (answer == CUD_SUCCESS)
-        answer = c->call.stream_is_capturing(as_stream(stream), out);
-    if (answer == CUD_CAPTURE_IMPLICIT) {
-        answer = CUD_SUCCESS;
+    if (larder__cuda_enter(c, &s))
+        s.answer = c->call.stream_is_capturing(as_stream(stream), out);
+    if (s.answer == CUD_CAPTURE_IMPLICIT) {
+        s.answer = CUD_SUCCESS;
         *out = CUD_CAPTURE_NONE;
     }
-    return larder__cuda_leave(c, &s, answer);
+    return larder__cuda_leave(c, &s, s.answer);
 }
 
 /* Of the cheap queries this is the one that a captured stream allows: asking
@@ -157,25 +97,17 @@ static larder_result op_copy(void *self, uint64_t dst, uint64_t src,
                              larder_stream stream)
 {
     struct cuda *c = self;
-    struct cuda_scope s = {.bad_handle = LARDER_ERR_UNKNOWN_STREAM};
-    cud_result answer = larder__cuda_enter(c, &s);
+    struct cuda_scope s = larder__cuda_scopes[CUDA_ON_STREAM];
 
-    if (answer == CUD_SUCCESS)
-        answer = copy_queue(c, dst, src, bytes, kind, as_stream(stream));
-    return larder__cuda_leave(c, &s, answer);
+    if (larder__cuda_enter(c, &s))
+        s.answer = copy_queue(c, dst, src, bytes, kind, as_stream(stream));
+    return larder__cuda_leave(c, &s, s.answer);
 }
 
-static larder_result op_fill(void *self, larder_addr dst, unsigned char value,
-                             uint64_t bytes, larder_stream stream)
-{
-    struct cuda *c = self;
-    struct cuda_scope s = {.bad_handle = LARDER_ERR_UNKNOWN_STREAM};
-    cud_result answer = larder__cuda_enter(c, &s);
-
-    if (answer == CUD_SUCCESS)
-        answer = c->call.fill(dst, value, bytes, as_stream(stream));
-    return larder__cuda_leave(c, &s, answer);
-}
+CUDA_OP(fill, CUDA_ON_STREAM,
+        (void *self, larder_addr dst, unsigned char value, uint64_t bytes,
+         larder_stream stream),
+        dst, value, bytes, as_stream(stream))
 
 /* ---- the table ------------------------------------------------------------ */
 

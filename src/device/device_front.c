@@ -6,78 +6,41 @@
 
 #include "base/fail.h"
 
+#define UNPACKED(...) __VA_ARGS__
+
+/* Define larder__device_NAME(dev, parameters), which makes the call of that name;
+ * its price depends on `bytes`.  What follows says what a failed call was
+ * about. */
+#define DEVICE_FUNCTION(name, parameters, bytes, arguments, ...)               \
+    larder_result larder__device_##name(larder_device *dev,                    \
+                                        UNPACKED parameters)                   \
+    {                                                                          \
+        struct device_call c = {.dev = dev};                                   \
+                                                                               \
+        if (DEVICE_CALL(&c, name, bytes, UNPACKED arguments))                  \
+            return c.result;                                                   \
+        return larder__call_fail(&c, __VA_ARGS__);                             \
+    }
+
 /* ---- memory ------------------------------------------------------------- */
 
-larder_result larder__device_mem_alloc(larder_device *dev, uint64_t bytes,
-                                       larder_addr *out)
-{
-    struct device_call c = {.dev = dev};
-
-    if (DEVICE_CALL(&c, mem_alloc, bytes, bytes, out))
-        return LARDER_OK;
-    return larder__call_fail(&c, "of %" PRIu64 " bytes", bytes);
-}
-
-larder_result larder__device_mem_free(larder_device *dev, larder_addr addr)
-{
-    struct device_call c = {.dev = dev};
-
-    if (DEVICE_CALL(&c, mem_free, 0, addr))
-        return LARDER_OK;
-    return larder__call_fail(&c, "of 0x%" PRIx64, addr);
-}
-
-larder_result larder__device_mem_info(larder_device *dev, uint64_t *free_bytes,
-                                      uint64_t *total_bytes)
-{
-    struct device_call c = {.dev = dev};
-
-    if (DEVICE_CALL(&c, mem_info, 0, free_bytes, total_bytes))
-        return LARDER_OK;
-    return larder__call_fail(&c, "of device '%s'", dev->ops.name);
-}
+DEVICE_FUNCTION(mem_alloc, (uint64_t bytes, larder_addr *out), bytes,
+                (bytes, out), "of %" PRIu64 " bytes", bytes)
+DEVICE_FUNCTION(mem_free, (larder_addr addr), 0, (addr), "of 0x%" PRIx64, addr)
+DEVICE_FUNCTION(mem_info, (uint64_t * free_bytes, uint64_t *total_bytes), 0,
+                (free_bytes, total_bytes), "of device '%s'", dev->ops.name)
 
 /* ---- virtual memory ----------------------------------------------------- */
 
-larder_result larder__device_address_reserve(larder_device *dev, uint64_t bytes,
-                                             larder_addr *out)
-{
-    struct device_call c = {.dev = dev};
-
-    if (DEVICE_CALL(&c, address_reserve, 0, bytes, out))
-        return LARDER_OK;
-    return larder__call_fail(&c, "of %" PRIu64 " bytes", bytes);
-}
-
-larder_result larder__device_address_free(larder_device *dev, larder_addr addr,
-                                          uint64_t bytes)
-{
-    struct device_call c = {.dev = dev};
-
-    if (DEVICE_CALL(&c, address_free, 0, addr, bytes))
-        return LARDER_OK;
-    return larder__call_fail(&c, "of %" PRIu64 " bytes at 0x%" PRIx64, bytes,
-                             addr);
-}
-
-larder_result larder__device_page_create(larder_device *dev, uint64_t bytes,
-                                         uint64_t *out)
-{
-    struct device_call c = {.dev = dev};
-
-    if (DEVICE_CALL(&c, page_create, bytes, bytes, out))
-        return LARDER_OK;
-    return larder__call_fail(&c, "of %" PRIu64 " bytes", bytes);
-}
-
-larder_result larder__device_page_release(larder_device *dev, uint64_t page)
-{
-    struct device_call c = {.dev = dev};
-
-    if (DEVICE_CALL(&c, page_release, 0, page))
-        return LARDER_OK;
-    return larder__call_fail(&c, "of page 0x%" PRIx64, page);
-}
+DEVICE_FUNCTION(address_reserve, (uint64_t bytes, larder_addr *out), 0,
+                (bytes, out), "of %" PRIu64 " bytes", bytes)
+DEVICE_FUNCTION(address_free, (larder_addr addr, uint64_t bytes), 0,
+                (addr, bytes), "of %" PRIu64 " bytes at 0x%" PRIx64, bytes,
+                addr)
+DEVICE_FUNCTION(page_create, (uint64_t bytes, uint64_t *out), bytes,
+                (bytes, out), "of %" PRIu64 " bytes", bytes)
+DEVICE_FUNCTION(page_release, (uint64_t page), 0, (page), "of page 0x%" PRIx64,
+                page)
 
 larder_result larder__device_map(larder_device *dev, larder_addr addr,
                                  uint64_t bytes, uint64_t page)
@@ -104,96 +67,31 @@ larder_result larder__device_unmap(larder_device *dev, larder_addr addr,
     return LARDER_OK;
 }
 
-larder_result larder__device_set_access(larder_device *dev, larder_addr addr,
-                                        uint64_t bytes)
-{
-    struct device_call c = {.dev = dev};
-
-    if (DEVICE_CALL(&c, set_access, 0, addr, bytes))
-        return LARDER_OK;
-    return larder__call_fail(&c, "to %" PRIu64 " bytes at 0x%" PRIx64, bytes,
-                             addr);
-}
-
-larder_result larder__device_page_export(larder_device *dev, uint64_t page,
-                                         larder_page_handle *out)
-{
-    struct device_call c = {.dev = dev};
-
-    if (DEVICE_CALL(&c, page_export, 0, page, out))
-        return LARDER_OK;
-    return larder__call_fail(&c, "of page 0x%" PRIx64, page);
-}
-
-larder_result larder__device_page_import(larder_device *dev,
-                                         const larder_page_handle *handle,
-                                         uint64_t bytes, uint64_t *out)
-{
-    struct device_call c = {.dev = dev};
-
-    if (DEVICE_CALL(&c, page_import, 0, handle, bytes, out))
-        return LARDER_OK;
-    return larder__call_fail(&c, "of %" PRIu64 " bytes", bytes);
-}
+DEVICE_FUNCTION(set_access, (larder_addr addr, uint64_t bytes), 0,
+                (addr, bytes), "to %" PRIu64 " bytes at 0x%" PRIx64, bytes,
+                addr)
+DEVICE_FUNCTION(page_export, (uint64_t page, larder_page_handle *out), 0,
+                (page, out), "of page 0x%" PRIx64, page)
+DEVICE_FUNCTION(page_import,
+                (const larder_page_handle *handle, uint64_t bytes,
+                 uint64_t *out),
+                0, (handle, bytes, out), "of %" PRIu64 " bytes", bytes)
 
 /* ---- order -------------------------------------------------------------- */
 
-larder_result larder__device_event_create(larder_device *dev, uint64_t *out)
-{
-    struct device_call c = {.dev = dev};
-
-    if (DEVICE_CALL(&c, event_create, 0, out))
-        return LARDER_OK;
-    return larder__call_fail(&c, "on device '%s'", dev->ops.name);
-}
-
-larder_result larder__device_event_destroy(larder_device *dev, uint64_t event)
-{
-    struct device_call c = {.dev = dev};
-
-    if (DEVICE_CALL(&c, event_destroy, 0, event))
-        return LARDER_OK;
-    return larder__call_fail(&c, "of event 0x%" PRIx64, event);
-}
-
-larder_result larder__device_event_record(larder_device *dev, uint64_t event,
-                                          larder_stream stream)
-{
-    struct device_call c = {.dev = dev};
-
-    if (DEVICE_CALL(&c, event_record, 0, event, stream))
-        return LARDER_OK;
-    return larder__call_fail(&c, "of event 0x%" PRIx64 " on stream %" PRIu64,
-                             event, stream);
-}
-
-larder_result larder__device_event_query(larder_device *dev, uint64_t event)
-{
-    struct device_call c = {.dev = dev};
-
-    if (DEVICE_CALL(&c, event_query, 0, event))
-        return c.result;
-    return larder__call_fail(&c, "of event 0x%" PRIx64, event);
-}
-
-larder_result larder__device_event_sync(larder_device *dev, uint64_t event)
-{
-    struct device_call c = {.dev = dev};
-
-    if (DEVICE_CALL(&c, event_sync, 0, event))
-        return LARDER_OK;
-    return larder__call_fail(&c, "with event 0x%" PRIx64, event);
-}
-
-larder_result larder__device_stream_sync(larder_device *dev,
-                                         larder_stream stream)
-{
-    struct device_call c = {.dev = dev};
-
-    if (DEVICE_CALL(&c, stream_sync, 0, stream))
-        return LARDER_OK;
-    return larder__call_fail(&c, "with stream %" PRIu64, stream);
-}
+DEVICE_FUNCTION(event_create, (uint64_t * out), 0, (out), "on device '%s'",
+                dev->ops.name)
+DEVICE_FUNCTION(event_destroy, (uint64_t event), 0, (event),
+                "of event 0x%" PRIx64, event)
+DEVICE_FUNCTION(event_record, (uint64_t event, larder_stream stream), 0,
+                (event, stream), "of event 0x%" PRIx64 " on stream %" PRIu64,
+                event, stream)
+DEVICE_FUNCTION(event_query, (uint64_t event), 0, (event),
+                "of event 0x%" PRIx64, event)
+DEVICE_FUNCTION(event_sync, (uint64_t event), 0, (event),
+                "with event 0x%" PRIx64, event)
+DEVICE_FUNCTION(stream_sync, (larder_stream stream), 0, (stream),
+                "with stream %" PRIu64, stream)
 
 /* A query about a stream is no call that is counted. */
 static larder_result stream_fail(const larder_device *dev, larder_stream stream,
@@ -285,14 +183,6 @@ larder_result larder_device_fill(larder_device *dev, larder_addr dst,
         dst, stream);
 }
 
-larder_result larder_device_stream_sync(larder_device *dev,
-                                        larder_stream stream)
-{
-    if (dev == NULL)
-        return larder__fail_plain(LARDER_ERR_INVALID);
-    return larder__device_stream_sync(dev, stream);
-}
-
 larder_result larder_device_stream_is_capturing(larder_device *dev,
                                                 larder_stream stream, int *out)
 {
@@ -318,34 +208,22 @@ larder_result larder_device_event_create(larder_device *dev, uint64_t *out)
     return larder__device_event_create(dev, out);
 }
 
-larder_result larder_device_event_destroy(larder_device *dev, uint64_t event)
-{
-    if (dev == NULL)
-        return larder__fail_plain(LARDER_ERR_INVALID);
-    return larder__device_event_destroy(dev, event);
-}
+/* Define larder_device_NAME(), which calls the function above. */
+#define PUBLIC_FUNCTION(name, parameters, ...)                                 \
+    larder_result larder_device_##name(larder_device *dev,                     \
+                                       UNPACKED parameters)                    \
+    {                                                                          \
+        if (dev == NULL)                                                       \
+            return larder__fail_plain(LARDER_ERR_INVALID);                     \
+        return larder__device_##name(dev, __VA_ARGS__);                        \
+    }
 
-larder_result larder_device_event_record(larder_device *dev, uint64_t event,
-                                         larder_stream stream)
-{
-    if (dev == NULL)
-        return larder__fail_plain(LARDER_ERR_INVALID);
-    return larder__device_event_record(dev, event, stream);
-}
-
-larder_result larder_device_event_query(larder_device *dev, uint64_t event)
-{
-    if (dev == NULL)
-        return larder__fail_plain(LARDER_ERR_INVALID);
-    return larder__device_event_query(dev, event);
-}
-
-larder_result larder_device_event_sync(larder_device *dev, uint64_t event)
-{
-    if (dev == NULL)
-        return larder__fail_plain(LARDER_ERR_INVALID);
-    return larder__device_event_sync(dev, event);
-}
+PUBLIC_FUNCTION(event_destroy, (uint64_t event), event)
+PUBLIC_FUNCTION(event_record, (uint64_t event, larder_stream stream), event,
+                stream)
+PUBLIC_FUNCTION(event_query, (uint64_t event), event)
+PUBLIC_FUNCTION(event_sync, (uint64_t event), event)
+PUBLIC_FUNCTION(stream_sync, (larder_stream stream), stream)
 
 larder_result larder_device_host_alloc(larder_device *dev, uint64_t bytes,
                                        void **out)

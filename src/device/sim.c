@@ -89,92 +89,33 @@ static const char *op_error_text(void *self)
     return larder__sim_fail_text();
 }
 
+/* Define op_NAME(), which calls larder__sim_NAME() with the lock held, in a
+ * device that is in use. */
+#define SIM_OP(name, parameters, ...)                                          \
+    static larder_result op_##name parameters                                  \
+    {                                                                          \
+        larder_result r = larder__sim_enter(self);                             \
+                                                                               \
+        return r != LARDER_OK                                                  \
+                   ? r                                                         \
+                   : larder__sim_leave(self,                                   \
+                                       larder__sim_##name(self, __VA_ARGS__)); \
+    }
+
 /* ---- memory ------------------------------------------------------------- */
 
-static larder_result op_mem_alloc(void *self, uint64_t bytes, larder_addr *out)
-{
-    larder_result r = larder__sim_enter(self);
-
-    if (r != LARDER_OK)
-        return r;
-    return larder__sim_leave(self, larder__sim_mem_alloc(self, bytes, out));
-}
-
-static larder_result op_mem_free(void *self, larder_addr addr)
-{
-    larder_result r = larder__sim_enter(self);
-
-    if (r != LARDER_OK)
-        return r;
-    return larder__sim_leave(self, larder__sim_mem_free(self, addr));
-}
-
-static larder_result op_address_reserve(void *self, uint64_t bytes,
-                                        larder_addr *out)
-{
-    larder_result r = larder__sim_enter(self);
-
-    if (r != LARDER_OK)
-        return r;
-    return larder__sim_leave(self,
-                             larder__sim_address_reserve(self, bytes, out));
-}
-
-static larder_result op_address_free(void *self, larder_addr addr,
-                                     uint64_t bytes)
-{
-    larder_result r = larder__sim_enter(self);
-
-    if (r != LARDER_OK)
-        return r;
-    return larder__sim_leave(self, larder__sim_address_free(self, addr, bytes));
-}
-
-static larder_result op_page_create(void *self, uint64_t bytes, uint64_t *out)
-{
-    larder_result r = larder__sim_enter(self);
-
-    if (r != LARDER_OK)
-        return r;
-    return larder__sim_leave(self, larder__sim_page_create(self, bytes, out));
-}
-
-static larder_result op_page_release(void *self, uint64_t page)
-{
-    larder_result r = larder__sim_enter(self);
-
-    if (r != LARDER_OK)
-        return r;
-    return larder__sim_leave(self, larder__sim_page_release(self, page));
-}
-
-static larder_result op_map(void *self, larder_addr addr, uint64_t bytes,
-                            uint64_t page)
-{
-    larder_result r = larder__sim_enter(self);
-
-    if (r != LARDER_OK)
-        return r;
-    return larder__sim_leave(self, larder__sim_map(self, addr, bytes, page));
-}
-
-static larder_result op_unmap(void *self, larder_addr addr, uint64_t bytes)
-{
-    larder_result r = larder__sim_enter(self);
-
-    if (r != LARDER_OK)
-        return r;
-    return larder__sim_leave(self, larder__sim_unmap(self, addr, bytes));
-}
-
-static larder_result op_set_access(void *self, larder_addr addr, uint64_t bytes)
-{
-    larder_result r = larder__sim_enter(self);
-
-    if (r != LARDER_OK)
-        return r;
-    return larder__sim_leave(self, larder__sim_set_access(self, addr, bytes));
-}
+SIM_OP(mem_alloc, (void *self, uint64_t bytes, larder_addr *out), bytes, out)
+SIM_OP(mem_free, (void *self, larder_addr addr), addr)
+SIM_OP(address_reserve, (void *self, uint64_t bytes, larder_addr *out), bytes,
+       out)
+SIM_OP(address_free, (void *self, larder_addr addr, uint64_t bytes), addr,
+       bytes)
+SIM_OP(page_create, (void *self, uint64_t bytes, uint64_t *out), bytes, out)
+SIM_OP(page_release, (void *self, uint64_t page), page)
+SIM_OP(map, (void *self, larder_addr addr, uint64_t bytes, uint64_t page), addr,
+       bytes, page)
+SIM_OP(unmap, (void *self, larder_addr addr, uint64_t bytes), addr, bytes)
+SIM_OP(set_access, (void *self, larder_addr addr, uint64_t bytes), addr, bytes)
 
 static larder_result op_page_export(void *self, uint64_t page,
                                     larder_page_handle *out)
@@ -205,61 +146,13 @@ static larder_result op_page_import(void *self,
 
 /* ---- order -------------------------------------------------------------- */
 
-static larder_result op_event_create(void *self, uint64_t *out)
-{
-    larder_result r = larder__sim_enter(self);
-
-    if (r != LARDER_OK)
-        return r;
-    return larder__sim_leave(self, larder__sim_event_create(self, out));
-}
-
-static larder_result op_event_destroy(void *self, uint64_t event)
-{
-    larder_result r = larder__sim_enter(self);
-
-    if (r != LARDER_OK)
-        return r;
-    return larder__sim_leave(self, larder__sim_event_destroy(self, event));
-}
-
-static larder_result op_event_record(void *self, uint64_t event,
-                                     larder_stream stream)
-{
-    larder_result r = larder__sim_enter(self);
-
-    if (r != LARDER_OK)
-        return r;
-    return larder__sim_leave(self,
-                             larder__sim_event_record(self, event, stream));
-}
-
-static larder_result op_event_query(void *self, uint64_t event)
-{
-    larder_result r = larder__sim_enter(self);
-
-    if (r != LARDER_OK)
-        return r;
-    return larder__sim_leave(self, larder__sim_event_query(self, event));
-}
-
-static larder_result op_event_sync(void *self, uint64_t event)
-{
-    larder_result r = larder__sim_enter(self);
-
-    if (r != LARDER_OK)
-        return r;
-    return larder__sim_leave(self, larder__sim_event_sync(self, event));
-}
-
-static larder_result op_stream_sync(void *self, larder_stream stream)
-{
-    larder_result r = larder__sim_enter(self);
-
-    if (r != LARDER_OK)
-        return r;
-    return larder__sim_leave(self, larder__sim_stream_sync(self, stream));
-}
+SIM_OP(event_create, (void *self, uint64_t *out), out)
+SIM_OP(event_destroy, (void *self, uint64_t event), event)
+SIM_OP(event_record, (void *self, uint64_t event, larder_stream stream), event,
+       stream)
+SIM_OP(event_query, (void *self, uint64_t event), event)
+SIM_OP(event_sync, (void *self, uint64_t event), event)
+SIM_OP(stream_sync, (void *self, larder_stream stream), stream)
 
 static larder_result op_stream_check(void *self, larder_stream stream)
 {
@@ -296,45 +189,37 @@ static larder_result op_unordered_use(void *self, larder_addr addr,
 
 /* ---- data and host memory ----------------------------------------------- */
 
+static larder_result queue(struct sim *sim, larder_stream stream,
+                           const struct sim_work *work)
+{
+    larder_result r = larder__sim_enter(sim);
+
+    if (r != LARDER_OK)
+        return r;
+    return larder__sim_leave(sim, larder__sim_stream_queue(sim, stream, work));
+}
+
 static larder_result op_copy(void *self, uint64_t dst, uint64_t src,
                              uint64_t bytes, larder_copy_kind kind,
                              larder_stream stream)
 {
-    struct sim_work work = {
-        .kind = SIM_WORK_COPY,
-        .as.copy = {.dst = dst, .src = src, .bytes = bytes, .kind = kind},
-    };
-    larder_result r = larder__sim_enter(self);
-
-    if (r != LARDER_OK)
-        return r;
-    return larder__sim_leave(self,
-                             larder__sim_stream_queue(self, stream, &work));
+    return queue(
+        self, stream,
+        &(struct sim_work){
+            .kind = SIM_WORK_COPY,
+            .as.copy = {.dst = dst, .src = src, .bytes = bytes, .kind = kind}});
 }
 
 static larder_result op_fill(void *self, larder_addr dst, unsigned char value,
                              uint64_t bytes, larder_stream stream)
 {
-    struct sim_work work = {
-        .kind = SIM_WORK_FILL,
-        .as.fill = {.dst = dst, .value = value, .bytes = bytes},
-    };
-    larder_result r = larder__sim_enter(self);
-
-    if (r != LARDER_OK)
-        return r;
-    return larder__sim_leave(self,
-                             larder__sim_stream_queue(self, stream, &work));
+    return queue(self, stream,
+                 &(struct sim_work){
+                     .kind = SIM_WORK_FILL,
+                     .as.fill = {.dst = dst, .value = value, .bytes = bytes}});
 }
 
-static larder_result op_host_alloc(void *self, uint64_t bytes, void **out)
-{
-    larder_result r = larder__sim_enter(self);
-
-    if (r != LARDER_OK)
-        return r;
-    return larder__sim_leave(self, larder__sim_pinned_alloc(self, bytes, out));
-}
+SIM_OP(pinned_alloc, (void *self, uint64_t bytes, void **out), bytes, out)
 
 static larder_result op_host_free(void *self, void *ptr)
 {
@@ -387,7 +272,7 @@ static const larder_device_ops sim_ops = {
     .stream_is_capturing = op_stream_is_capturing,
     .copy = op_copy,
     .fill = op_fill,
-    .host_alloc = op_host_alloc,
+    .host_alloc = op_pinned_alloc,
     .host_free = op_host_free,
     .processes = op_processes,
     .error_text = op_error_text,

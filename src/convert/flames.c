@@ -18,13 +18,6 @@ struct weights {
     uint64_t *run;  /* bytes requested over the run */
 };
 
-static bool is_there(const struct lifetime *a, uint32_t state)
-{
-    bool begun = a->start == LIFETIME_BEFORE || a->start < state;
-
-    return begun && a->end != LIFETIME_BEFORE && a->end >= state;
-}
-
 static bool add_up(const struct lifetimes *l, struct weights *w)
 {
     uint32_t peak;
@@ -35,7 +28,7 @@ static bool add_up(const struct lifetimes *l, struct weights *w)
     for (size_t i = 0; i < l->alloc_count; i++) {
         const struct lifetime *a = &l->allocs[i];
 
-        if (is_there(a, peak))
+        if (lifetime_in_use(a, peak))
             w->peak[a->stack] += a->rounded;
         if (a->start != LIFETIME_BEFORE)
             w->run[a->stack] += a->requested;

@@ -64,9 +64,9 @@ static void note_first(struct recorded_playback *t, uint32_t event,
     name_frame(t->l->snapshot, e->stack, d);
     for (size_t i = 0; i < t->l->span_count; i++) {
         const struct segment_span *span = &t->l->spans[i];
-        bool begun = span->start == LIFETIME_BEFORE || span->start < event;
 
-        if (begun && span->end > event && e->address >= span->address &&
+        if (lifetime_began(span->start, event) && span->end > event &&
+            e->address >= span->address &&
             e->address - span->address < span->size) {
             d->segment = span->address;
             d->segment_bytes = span->size;

@@ -135,37 +135,17 @@ static int compare_spans(const void *a, const void *b)
     return (x->address > y->address) - (x->address < y->address);
 }
 
-struct start_block {
-    uint64_t address;
-    uint32_t number;
-};
-
-static int compare_blocks(const void *a, const void *b)
-{
-    const struct start_block *x = a;
-    const struct start_block *y = b;
-
-    return (x->address > y->address) - (x->address < y->address);
-}
-
 static bool collect_blocks(struct start *s)
 {
     const struct lifetimes *l = s->r->l;
-    struct start_block *sorted = calloc(l->before_count + 1, sizeof *sorted);
 
-    s->blocks = calloc(l->before_count + 1, sizeof *s->blocks);
-    if (sorted == NULL || s->blocks == NULL) {
-        free(sorted);
-        return cannot(s, "out of host memory", 0);
-    }
-    for (size_t i = 0; i < l->before_count; i++)
-        sorted[i] = (struct start_block){l->allocs[i].address, (uint32_t)i};
-    qsort(sorted, l->before_count, sizeof *sorted, compare_blocks);
-    for (size_t i = 0; i < l->before_count; i++)
-        s->blocks[i] = sorted[i].number;
     s->block_count = l->before_count;
-    free(sorted);
-    return true;
+    s->blocks = calloc(s->block_count + 1, sizeof *s->blocks);
+    for (size_t i = 0; s->blocks != NULL && i < s->block_count; i++)
+        s->blocks[i] = (uint32_t)i;
+    return (s->blocks != NULL &&
+            lifetimes_by_address(l, s->blocks, s->block_count)) ||
+           cannot(s, "out of host memory", 0);
 }
 
 static bool collect(struct start *s)

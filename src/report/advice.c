@@ -52,13 +52,10 @@ static uint64_t would_spare(const struct run_summary *r,
     const struct snapshot *snap = m->lifetimes->snapshot;
     uint64_t sum = remedy_of_stack(
         snap, remedy, r->lifetimes->events[s->event].stack, s->asked);
+    const struct lifetime *a;
 
-    for (size_t i = 0; i < m->live_count; i++) {
-        const struct lifetime *a = &m->lifetimes->allocs[m->live[i]];
-
-        if (moment_in_use(a, m->state))
-            sum += remedy_of_stack(snap, remedy, a->stack, a->rounded);
-    }
+    for (size_t i = 0; (a = moment_use(m, &i)) != NULL; i++)
+        sum += remedy_of_stack(snap, remedy, a->stack, a->rounded);
     return sum;
 }
 
@@ -84,9 +81,8 @@ static bool advise_call(const struct run_summary *r, const struct shortage *s,
 
 /* Estimate what scales with the batch size: activations, temporaries, the
  * request. */
-static uint64_t advise_less(const struct run_summary *r,
-                            const struct shortage *s, uint32_t activations,
-                            FILE *out)
+static void advise_less(const struct run_summary *r, const struct shortage *s,
+                        uint32_t activations, FILE *out)
 {
     uint64_t missing = shortage_missing(s);
     uint64_t passing = s->asked + moment_bytes_of(&s->moment, r->categories,
@@ -98,7 +94,7 @@ static uint64_t advise_less(const struct run_summary *r,
             report_bytes(missing),
             shortage_of_all(s) ? "; no setting does that" : "");
     if (advise_call(r, s, missing, out))
-        return missing;
+        return;
     if (missing < passing)
         fprintf(
             out,
@@ -111,73 +107,41 @@ static uint64_t advise_less(const struct run_summary *r,
         fprintf(out, ", or recompute activations, starting with those of %s",
                 report_frame(r->lifetimes->snapshot, activations, false));
     fputs(".", out);
-    return missing;
 }
 
 /* No setting is named that was not replayed. */
-static uint64_t advise_pieces(const struct run_summary *r,
-                              const struct shortage *s, bool replayed,
-                              FILE *out)
+static void advise_pieces(const struct run_summary *r, bool replayed,
+                          const char *free_bytes, FILE *out)
 {
     const char *rest = replayed ? ", or allocate it first."
                                 : ", or find a setting that makes it usable: "
                                   "`larder tune` replays them.";
 
-    fprintf(out, "Free earlier what pins %s of free memory%s",
-            report_bytes(s->free_bytes),
+    fprintf(out, "Free earlier what pins %s of free memory%s", free_bytes,
             is_expandable(r)
                 ? ", or allocate it first: segments are expandable already."
                 : rest);
-    return s->free_bytes;
 }
 
-static uint64_t advise_waiting(const struct shortage *s, FILE *out)
-{
-    fprintf(out,
-            "Let the other stream catch up before this request, or use "
-            "record_stream less: %s was freed, but that stream still used it.",
-            report_bytes(s->moment.pending));
-    return s->moment.pending;
-}
-
+/* Returns the bytes that it saves at that moment. */
 static uint64_t advise_cause(const struct run_summary *r,
                              const struct shortage *s, uint32_t activations,
                              bool replayed, FILE *out)
 {
-    switch (s->cause) {
-    case SHORTAGE_TOO_MUCH:
-        return advise_less(r, s, activations, out);
-    case SHORTAGE_PIECES:
-        return advise_pieces(r, s, replayed, out);
-    case SHORTAGE_PENDING:
-        return advise_waiting(s, out);
-    case SHORTAGE_STREAMS:
-        fprintf(out,
-                "Allocate on the stream that owns the memory, or on fewer "
-                "streams: a free block of %s belonged to another stream.",
-                report_bytes(s->stream_largest));
-        return s->stream_largest;
-    case SHORTAGE_POOLS:
-        fprintf(out,
-                "Before this request, release the captured graph or memory "
-                "pool that holds a free block of %s.",
-                report_bytes(s->pool_largest));
-        return s->pool_largest;
-    case SHORTAGE_LIMIT:
-        fprintf(out,
-                "Raise the process's memory limit "
-                "(set_per_process_memory_fraction): the driver had %s left.",
-                report_bytes(s->driver_free));
-        return s->driver_free;
-    case SHORTAGE_REFUSED:
+    const char *figure = report_bytes(shortage_figure(s));
+
+    if (s->cause == SHORTAGE_TOO_MUCH)
+        advise_less(r, s, activations, out);
+    else if (s->cause == SHORTAGE_PIECES)
+        advise_pieces(r, replayed, figure, out);
+    else if (s->cause == SHORTAGE_REFUSED)
         fprintf(out,
                 "Raise the limit%s: a free block of %s was not used.  The "
                 "recording does not say which rule prevented it.",
-                has_max_split(r) ? " or max_split_size_mb" : "",
-                report_bytes(s->own_largest));
-        return s->own_largest;
-    }
-    return 0;
+                has_max_split(r) ? " or max_split_size_mb" : "", figure);
+    else
+        fprintf(out, shortage_words[s->cause].advice, figure);
+    return shortage_figure(s);
 }
 
 /* The most that an earlier one of the last failures lacked. */
@@ -359,21 +323,18 @@ static void advise_activations(const struct run_summary *r,
 /* Whether nothing but their age speaks for most of the weights. */
 static bool are_older(const struct run_summary *r)
 {
-    const struct lifetimes *l = r->lifetimes;
+    const struct snapshot *s = r->lifetimes->snapshot;
+    const struct lifetime *a;
     enum report_category told;
     uint64_t older = 0;
     uint64_t all = 0;
 
-    for (size_t i = 0; i < r->peak.live_count; i++) {
-        uint32_t number = r->peak.live[i];
-        const struct lifetime *a = &l->allocs[number];
-
-        if (r->categories[number] != REPORT_WEIGHTS ||
-            !moment_in_use(a, r->peak_state))
+    for (size_t i = 0; (a = moment_use(&r->peak, &i)) != NULL; i++) {
+        if (r->categories[r->peak.live[i]] != REPORT_WEIGHTS)
             continue;
         all += a->rounded;
         if (a->start == LIFETIME_BEFORE && a->stack == 0 &&
-            !report_category_told(l->snapshot, a->user_metadata, &told))
+            !report_category_told(s, a->user_metadata, &told))
             older += a->rounded;
     }
     return older > all - older;

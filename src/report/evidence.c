@@ -27,16 +27,14 @@ bool evidence_of_activations(const struct moment *m, const uint8_t *categories,
 {
     const struct lifetimes *l = m->lifetimes;
     uint8_t *by = path_signs(l->snapshot, false);
+    const struct lifetime *a;
     uint64_t evident = 0;
     uint64_t all = 0;
 
     if (by == NULL)
         return false;
-    for (size_t i = 0; i < m->live_count; i++) {
-        const struct lifetime *a = &l->allocs[m->live[i]];
-
-        if (categories[m->live[i]] != REPORT_ACTIVATIONS ||
-            !moment_in_use(a, m->state))
+    for (size_t i = 0; (a = moment_use(m, &i)) != NULL; i++) {
+        if (categories[m->live[i]] != REPORT_ACTIVATIONS)
             continue;
         all += a->rounded;
         evident += is_evident(l, by, a) ? a->rounded : 0;

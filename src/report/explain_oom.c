@@ -96,47 +96,16 @@ static void write_fragments(const struct explanation *t)
 
 static void write_cause(const struct explanation *t)
 {
-    switch (t->s->cause) {
-    case SHORTAGE_TOO_MUCH:
+    const char *why = shortage_words[t->s->cause].why;
+
+    if (t->s->cause == SHORTAGE_TOO_MUCH) {
         write_too_much(t);
-        break;
-    case SHORTAGE_PIECES:
+    } else if (t->s->cause == SHORTAGE_PIECES) {
         write_fragments(t);
-        break;
-    case SHORTAGE_STREAMS:
-        fprintf(t->out,
-                "Why: each stream has its own free memory.  A block of %s was "
-                "free, but belongs to another stream.\n",
-                report_bytes(t->s->stream_largest));
-        break;
-    case SHORTAGE_POOLS:
-        fprintf(t->out,
-                "Why: each pool has its own free memory.  A block of %s was "
-                "free, but in a pool that this request may not use.\n",
-                report_bytes(t->s->pool_largest));
-        break;
-    case SHORTAGE_PENDING:
-        fprintf(t->out,
-                "Why: %s was freed, but recorded streams still used it.\n",
-                report_bytes(t->s->moment.pending));
-        break;
-    case SHORTAGE_LIMIT:
-        fprintf(
-            t->out,
-            "Why: not for lack of memory.  The driver had %s left, which is "
-            "enough: a limit of the process (set_per_process_memory_fraction) "
-            "refused the request, or the driver could not find that much in "
-            "one block.\n",
-            report_bytes(t->s->driver_free));
-        break;
-    case SHORTAGE_REFUSED:
-        fprintf(
-            t->out,
-            "Why: a block of %s was free, but was not used: a memory limit, "
-            "or max_split_size, which keeps large blocks unsplit, prevented "
-            "it.\n",
-            report_bytes(t->s->own_largest));
-        break;
+    } else {
+        fputs("Why: ", t->out);
+        fprintf(t->out, why, report_bytes(shortage_figure(t->s)));
+        fputs("\n", t->out);
     }
 }
 
@@ -320,42 +289,18 @@ static void suggest_for_fragments(const struct explanation *t)
 
 static void write_remedies(const struct explanation *t)
 {
-    fprintf(t->out, "What would have fitted: up to %s.\n",
+    enum shortage_cause cause = t->s->cause;
+
+    fprintf(t->out,
+            "What would have fitted: up to %s.\nWhat would have helped:\n",
             report_bytes(t->s->would_fit));
-    fputs("What would have helped:\n", t->out);
-    switch (t->s->cause) {
-    case SHORTAGE_TOO_MUCH:
+    if (shortage_words[cause].remedy != NULL)
+        fprintf(t->out, "  - %s\n", shortage_words[cause].remedy);
+    if (cause == SHORTAGE_TOO_MUCH)
         suggest_less(t);
-        break;
-    case SHORTAGE_PIECES:
+    if (cause == SHORTAGE_PIECES ||
+        (cause == SHORTAGE_STREAMS && !t->s->expandable))
         suggest_for_fragments(t);
-        break;
-    case SHORTAGE_STREAMS:
-        fputs("  - Allocating on the stream that owns the memory, or on fewer "
-              "streams.\n",
-              t->out);
-        if (!t->s->expandable)
-            suggest_for_fragments(t);
-        break;
-    case SHORTAGE_POOLS:
-        fputs("  - Releasing the pool (a captured graph, a memory pool of the "
-              "program)\n    before this request.\n",
-              t->out);
-        break;
-    case SHORTAGE_PENDING:
-        fputs("  - Fewer uses of record_stream, or waiting for the other "
-              "stream before this request.\n",
-              t->out);
-        break;
-    case SHORTAGE_LIMIT:
-        fputs("  - A higher limit, or none.\n", t->out);
-        break;
-    case SHORTAGE_REFUSED:
-        fputs("  - A higher limit (set_per_process_memory_fraction), or a "
-              "larger max_split_size.\n",
-              t->out);
-        break;
-    }
 }
 
 static bool write_explanation(const struct explanation *t,

@@ -209,24 +209,20 @@ static bool is_late(const struct run_summary *f, uint32_t number,
 /* Late bytes that were in use at the peak. */
 static uint64_t late_bytes(const struct run_summary *f, uint32_t *largest)
 {
-    const struct lifetimes *l = f->lifetimes;
     const struct moment *m = &f->peak;
     const struct iterations *it = &f->iterations;
+    const struct lifetime *a;
     uint32_t period =
         (it->begin[it->count - 1] - it->begin[0]) / (uint32_t)(it->count - 1);
     uint64_t max = 0;
     uint64_t bytes = 0;
-    size_t i;
 
-    for (i = 0; i < m->live_count; i++) {
-        uint64_t size = l->allocs[m->live[i]].rounded;
-
-        if (!moment_in_use(&l->allocs[m->live[i]], m->state) ||
-            !is_late(f, m->live[i], period))
+    for (size_t i = 0; (a = moment_use(m, &i)) != NULL; i++) {
+        if (!is_late(f, m->live[i], period))
             continue;
-        bytes += size;
-        if (size > max) {
-            max = size;
+        bytes += a->rounded;
+        if (a->rounded > max) {
+            max = a->rounded;
             *largest = m->live[i];
         }
     }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "report/frame_kind.h"
+#include "report/summary_of_run.h"
 #include "snapshot/plain_text.h"
 
 const char *report_by_name(enum report_by by)
@@ -214,4 +215,22 @@ bool report_by_merge(const struct snapshot *s, enum report_by by,
     free(items);
     free(sorted);
     return true;
+}
+
+bool report_by_groups(const struct run_summary *r, enum report_by by,
+                      struct report_group **out, size_t *count,
+                      struct tool_error *error)
+{
+    size_t bytes = r->line_count * sizeof **out;
+
+    *count = r->line_count;
+    *out = malloc(bytes + 1);
+    if (*out == NULL)
+        return tool_fail(error, "not enough host memory for the report");
+    if (bytes > 0)
+        memcpy(*out, r->lines, bytes);
+    if (report_by_merge(r->lifetimes->snapshot, by, *out, count, error))
+        return true;
+    free(*out);
+    return false;
 }

@@ -34,4 +34,11 @@ bool report_by_merge(const struct snapshot *s, enum report_by by,
                      struct report_group *lines, size_t *count,
                      struct tool_error *error);
 
+/* A merged copy of a run's lines, in an array of *count that the caller frees.
+ * False: no host memory. */
+struct run_summary;
+bool report_by_groups(const struct run_summary *r, enum report_by by,
+                      struct report_group **out, size_t *count,
+                      struct tool_error *error);
+
 #endif

@@ -89,12 +89,10 @@ static void groups_gather(struct gathering *g)
     size_t none = g->m->lifetimes->snapshot->frame_count;
     size_t i;
 
-    for (i = 0; i < g->m->live_count; i++) {
+    for (i = 0; moment_use(g->m, &i) != NULL; i++) {
         uint32_t number = g->m->live[i];
 
-        if (g->only >= 0 && g->categories[number] != g->only)
-            continue;
-        if (moment_in_use(&g->m->lifetimes->allocs[number], g->m->state))
+        if (g->only < 0 || g->categories[number] == g->only)
             groups_add(g, number);
     }
     qsort(g->groups, g->count, sizeof(*g->groups), report_groups_by_bytes);

@@ -4,21 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Whether what event `start` created exists in the state. */
-static bool began(uint32_t start, uint32_t state)
-{
-    return start == LIFETIME_BEFORE || start < state;
-}
-
-bool moment_in_use(const struct lifetime *a, uint32_t state)
-{
-    return began(a->start, state) && a->end != LIFETIME_BEFORE &&
-           a->end >= state;
-}
+#include "trace/array_room.h"
 
 static bool is_pending(const struct lifetime *a, uint32_t state)
 {
-    return began(a->start, state) && !moment_in_use(a, state) &&
+    return lifetime_began(a->start, state) && !lifetime_in_use(a, state) &&
            a->done >= state;
 }
 
@@ -64,7 +54,7 @@ static bool make_areas(struct moment *m)
     for (i = 0; i < l->span_count; i++) {
         const struct segment_span *span = &l->spans[i];
 
-        if (!began(span->start, m->state) || span->end < m->state)
+        if (!lifetime_began(span->start, m->state) || span->end < m->state)
             continue;
         m->areas[m->area_count++] = (struct moment_area){
             .address = span->address,
@@ -83,46 +73,31 @@ static bool make_areas(struct moment *m)
 
 /* ---- allocations ------------------------------------------------------------ */
 
-struct placed {
-    uint64_t address;
-    uint32_t number;
-};
-
-static int by_place(const void *a, const void *b)
-{
-    const struct placed *x = a;
-    const struct placed *y = b;
-
-    return (x->address > y->address) - (x->address < y->address);
-}
-
 static bool make_live(struct moment *m)
 {
     const struct lifetimes *l = m->lifetimes;
-    struct placed *placed;
-    size_t count = 0;
-    size_t i;
+    size_t capacity = 0;
 
-    for (i = 0; i < l->alloc_count; i++)
-        count += moment_in_use(&l->allocs[i], m->state) ||
-                 is_pending(&l->allocs[i], m->state);
-    placed = malloc((count + 1) * sizeof(*placed));
-    m->live = malloc((count + 1) * sizeof(*m->live));
-    if (placed == NULL || m->live == NULL) {
-        free(placed);
-        return false;
+    for (size_t i = 0; i < l->alloc_count; i++) {
+        if (!lifetime_in_use(&l->allocs[i], m->state) &&
+            !is_pending(&l->allocs[i], m->state))
+            continue;
+        if (!ARRAY_ROOM(m->live, capacity, m->live_count + 1))
+            return false;
+        m->live[m->live_count++] = (uint32_t)i;
     }
-    for (i = 0; i < l->alloc_count; i++) {
-        if (moment_in_use(&l->allocs[i], m->state) ||
-            is_pending(&l->allocs[i], m->state))
-            placed[m->live_count++] =
-                (struct placed){l->allocs[i].address, (uint32_t)i};
+    return lifetimes_by_address(l, m->live, m->live_count);
+}
+
+const struct lifetime *moment_use(const struct moment *m, size_t *i)
+{
+    for (; *i < m->live_count; ++*i) {
+        const struct lifetime *a = &m->lifetimes->allocs[m->live[*i]];
+
+        if (lifetime_in_use(a, m->state))
+            return a;
     }
-    qsort(placed, m->live_count, sizeof(*placed), by_place);
-    for (i = 0; i < m->live_count; i++)
-        m->live[i] = placed[i].number;
-    free(placed);
-    return true;
+    return NULL;
 }
 
 /* ---- the whole moment --------------------------------------------------------- */
@@ -141,7 +116,7 @@ static void add_gap(struct moment *m, struct moment_area *area,
 static void count_one(struct moment *m, struct moment_area *area,
                       const struct lifetime *a)
 {
-    if (moment_in_use(a, m->state))
+    if (lifetime_in_use(a, m->state))
         area->allocated += a->rounded;
     else
         area->pending += a->rounded;
@@ -177,7 +152,7 @@ static void sum_up(struct moment *m)
     for (i = 0; i < m->live_count; i++) {
         const struct lifetime *a = &allocs[m->live[i]];
 
-        if (moment_in_use(a, m->state)) {
+        if (lifetime_in_use(a, m->state)) {
             m->allocated += a->rounded;
             m->requested += a->requested;
         } else {
@@ -225,14 +200,12 @@ void moment_free(struct moment *m)
 uint64_t moment_bytes_of(const struct moment *m, const uint8_t *categories,
                          unsigned which, uint32_t *largest)
 {
+    const struct lifetime *a;
     uint64_t sum = 0;
     uint64_t max = 0;
 
-    for (size_t i = 0; i < m->live_count; i++) {
-        const struct lifetime *a = &m->lifetimes->allocs[m->live[i]];
-
-        if ((which >> categories[m->live[i]] & 1) == 0 ||
-            !moment_in_use(a, m->state))
+    for (size_t i = 0; (a = moment_use(m, &i)) != NULL; i++) {
+        if ((which >> categories[m->live[i]] & 1) == 0)
             continue;
         sum += a->rounded;
         if (largest != NULL && a->rounded > max) {

@@ -49,8 +49,9 @@ bool moment_make(const struct lifetimes *l, uint32_t state, struct moment *out,
                  struct tool_error *error);
 void moment_free(struct moment *m);
 
-/* Whether allocation a is in use in a state, and not only pending. */
-bool moment_in_use(const struct lifetime *a, uint32_t state);
+/* The next allocation in use, from live[*i] on, which becomes its index.  NULL:
+ * there is none. */
+const struct lifetime *moment_use(const struct moment *m, size_t *i);
 
 /* The bytes in use of some categories, a bit for each, and in *largest, unless
  * it is NULL, the largest such allocation; 0: it stays as it is. */

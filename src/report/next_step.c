@@ -22,7 +22,7 @@ static struct optimizer_state find_state(const struct run_summary *r)
 
         if (r->categories[i] != REPORT_OPTIMIZER)
             continue;
-        if (moment_in_use(a, r->peak_state))
+        if (lifetime_in_use(a, r->peak_state))
             s.at_peak += a->rounded;
         if (a->end != l->event_count)
             continue;

@@ -12,34 +12,11 @@
 
 /* ---- one rank ----------------------------------------------------------- */
 
-static const char *cause_name(enum shortage_cause cause)
-{
-    switch (cause) {
-    case SHORTAGE_TOO_MUCH:
-        return "not enough memory";
-    case SHORTAGE_PIECES:
-        return "fragmentation";
-    case SHORTAGE_STREAMS:
-        return "free memory of another stream";
-    case SHORTAGE_POOLS:
-        return "free memory of another pool";
-    case SHORTAGE_PENDING:
-        return "freed memory that waits for streams";
-    case SHORTAGE_LIMIT:
-        return "a limit of its own";
-    case SHORTAGE_REFUSED:
-        break;
-    }
-    return "a block withheld by a rule";
-}
-
 const char *report_rank_cause(const char *name)
 {
-    for (int i = 0; i <= (int)SHORTAGE_REFUSED; i++) {
-        const char *one = cause_name((enum shortage_cause)i);
-
-        if (strcmp(one, name) == 0)
-            return one;
+    for (int i = 0; i < SHORTAGE_CAUSES; i++) {
+        if (strcmp(shortage_words[i].name, name) == 0)
+            return shortage_words[i].name;
     }
     return NULL;
 }
@@ -56,7 +33,7 @@ static bool find_failure(const struct lifetimes *l, struct report_rank *rank,
     if (!shortage_make(l, event, &s, error))
         return false;
     rank->asked = s.asked > 0 ? s.asked : 1;
-    rank->cause = cause_name(s.cause);
+    rank->cause = shortage_words[s.cause].name;
     if (l->events[event].stack != 0)
         report_requester_in(l->snapshot, l->events[event].stack,
                             rank->requester);

@@ -172,7 +172,7 @@ static void subtract_all(struct measuring *m, struct remedy_worth *out)
         if (bytes == 0)
             continue;
         subtract(m, a, first_state(a), bytes);
-        if (!moment_in_use(a, m->r->peak_state))
+        if (!lifetime_in_use(a, m->r->peak_state))
             continue;
         out->at_peak += a->rounded;
         if (a->rounded > max) {
@@ -204,7 +204,8 @@ static void subtract_leak(struct measuring *m, struct remedy_worth *out)
             if (!finding_is_left(m->r, (uint32_t)number))
                 continue;
             subtract(m, a, it->begin[i + 1], a->rounded);
-            out->at_peak += moment_in_use(a, m->r->peak_state) ? a->rounded : 0;
+            out->at_peak +=
+                lifetime_in_use(a, m->r->peak_state) ? a->rounded : 0;
         }
     }
 }

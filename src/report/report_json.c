@@ -203,25 +203,21 @@ static json_t *groups_json(const struct run_summary *r,
                            const struct report_options *opt, size_t top,
                            struct tool_error *error)
 {
-    const struct snapshot *s = r->lifetimes->snapshot;
-    size_t count = r->line_count;
-    struct report_group *groups = calloc(count + 1, sizeof(*groups));
-    json_t *list = NULL;
-    size_t i;
+    struct report_group *groups;
+    size_t count;
+    json_t *list;
 
-    if (groups == NULL) {
-        tool_set_error(error, "not enough host memory for the report");
+    if (!report_by_groups(r, opt->by, &groups, &count, error))
         return NULL;
+    list = json_array();
+    for (size_t i = 0; i < count && i < top; i++) {
+        const char *label = report_group_label(r->lifetimes->snapshot,
+                                               &groups[i], opt->by, true);
+
+        json_array_append_new(list,
+                              group_json(&groups[i], report_by_name(opt->by),
+                                         json_string(label)));
     }
-    if (count > 0)
-        memcpy(groups, r->lines, count * sizeof(*groups));
-    if (report_by_merge(s, opt->by, groups, &count, error))
-        list = json_array();
-    for (i = 0; list != NULL && i < count && i < top; i++)
-        json_array_append_new(
-            list, group_json(&groups[i], report_by_name(opt->by),
-                             json_string(report_group_label(s, &groups[i],
-                                                            opt->by, true))));
     free(groups);
     return list;
 }

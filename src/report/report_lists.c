@@ -18,15 +18,12 @@ static void write_share(const struct report_writing *w,
 uint64_t report_told_bytes(const struct run_summary *r)
 {
     const struct moment *m = &r->peak;
-    uint64_t told = 0;
+    const struct lifetime *a;
     enum report_category category;
-    size_t i;
+    uint64_t told = 0;
 
-    for (i = 0; i < m->live_count; i++) {
-        const struct lifetime *a = &m->lifetimes->allocs[m->live[i]];
-
-        if (moment_in_use(a, m->state) &&
-            report_category_told(m->lifetimes->snapshot, a->user_metadata,
+    for (size_t i = 0; (a = moment_use(m, &i)) != NULL; i++) {
+        if (report_category_told(m->lifetimes->snapshot, a->user_metadata,
                                  &category))
             told += a->rounded;
     }
@@ -77,18 +74,14 @@ static void write_groups(const struct report_writing *w,
 static bool write_lines(const struct report_writing *w,
                         struct tool_error *error)
 {
-    size_t count = w->r->line_count;
-    struct report_group *groups = calloc(count + 1, sizeof(*groups));
-    bool ok = groups != NULL ||
-              tool_fail(error, "not enough host memory for the report");
+    struct report_group *groups;
+    size_t count;
 
-    if (ok && count > 0)
-        memcpy(groups, w->r->lines, count * sizeof(*groups));
-    ok = ok && report_by_merge(w->s, w->opt->by, groups, &count, error);
-    if (ok)
-        write_groups(w, groups, count);
+    if (!report_by_groups(w->r, w->opt->by, &groups, &count, error))
+        return false;
+    write_groups(w, groups, count);
     free(groups);
-    return ok;
+    return true;
 }
 
 static bool write_tree(const struct report_writing *w, struct tool_error *error)

@@ -11,6 +11,59 @@
 
 #define PAGE_BYTES ((uint64_t)2 << 20)
 
+const struct shortage_words shortage_words[SHORTAGE_CAUSES] = {
+    [SHORTAGE_TOO_MUCH] = {.name = "not enough memory"},
+    [SHORTAGE_PIECES] = {.name = "fragmentation"},
+    [SHORTAGE_STREAMS] =
+        {
+            "free memory of another stream",
+            "each stream has its own free memory.  A block of %s was free, but "
+            "belongs to another stream.",
+            "Allocating on the stream that owns the memory, or on fewer "
+            "streams.",
+            "Allocate on the stream that owns the memory, or on fewer streams: "
+            "a free block of %s belonged to another stream.",
+        },
+    [SHORTAGE_POOLS] =
+        {
+            "free memory of another pool",
+            "each pool has its own free memory.  A block of %s was free, but "
+            "in a pool that this request may not use.",
+            "Releasing the pool (a captured graph, a memory pool of the "
+            "program)\n    before this request.",
+            "Before this request, release the captured graph or memory pool "
+            "that holds a free block of %s.",
+        },
+    [SHORTAGE_PENDING] =
+        {
+            "freed memory that waits for streams",
+            "%s was freed, but recorded streams still used it.",
+            "Fewer uses of record_stream, or waiting for the other stream "
+            "before this request.",
+            "Let the other stream catch up before this request, or use "
+            "record_stream less: %s was freed, but that stream still used it.",
+        },
+    [SHORTAGE_LIMIT] =
+        {
+            "a limit of its own",
+            "not for lack of memory.  The driver had %s left, which is enough: "
+            "a limit of the process (set_per_process_memory_fraction) refused "
+            "the request, or the driver could not find that much in one block.",
+            "A higher limit, or none.",
+            "Raise the process's memory limit "
+            "(set_per_process_memory_fraction): the driver had %s left.",
+        },
+    [SHORTAGE_REFUSED] =
+        {
+            "a block withheld by a rule",
+            "a block of %s was free, but was not used: a memory limit, or "
+            "max_split_size, which keeps large blocks unsplit, prevented it.",
+            "A higher limit (set_per_process_memory_fraction), or a larger "
+            "max_split_size.",
+            NULL,
+        },
+};
+
 bool shortage_may_use(const struct shortage *s, const struct moment_area *a)
 {
     if (a->stream != s->stream || a->pool != s->pool)
@@ -111,6 +164,21 @@ uint64_t shortage_missing(const struct shortage *s)
     uint64_t needed = shortage_needed(s);
 
     return needed > s->attainable ? needed - s->attainable : s->asked;
+}
+
+uint64_t shortage_figure(const struct shortage *s)
+{
+    const uint64_t figures[SHORTAGE_CAUSES] = {
+        [SHORTAGE_TOO_MUCH] = shortage_missing(s),
+        [SHORTAGE_PIECES] = s->free_bytes,
+        [SHORTAGE_STREAMS] = s->stream_largest,
+        [SHORTAGE_POOLS] = s->pool_largest,
+        [SHORTAGE_PENDING] = s->moment.pending,
+        [SHORTAGE_LIMIT] = s->driver_free,
+        [SHORTAGE_REFUSED] = s->own_largest,
+    };
+
+    return figures[s->cause];
 }
 
 bool shortage_of_all(const struct shortage *s)

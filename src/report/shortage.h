@@ -12,8 +12,19 @@ enum shortage_cause {
     SHORTAGE_POOLS,    /* ... or of another pool */
     SHORTAGE_PENDING,  /* freed memory waited for other streams */
     SHORTAGE_LIMIT,    /* the driver had enough; a limit refused */
-    SHORTAGE_REFUSED   /* a block was free, but a rule kept it back */
+    SHORTAGE_REFUSED,  /* a block was free, but a rule kept it back */
+    SHORTAGE_CAUSES
 };
+
+/* What is said of a cause; NULL where it takes more than one figure.  Each %s is
+ * shortage_figure(). */
+struct shortage_words {
+    const char *name;
+    const char *why;
+    const char *remedy;
+    const char *advice;
+};
+extern const struct shortage_words shortage_words[SHORTAGE_CAUSES];
 
 struct shortage {
     struct moment moment; /* just before the failure */
@@ -50,6 +61,9 @@ uint64_t shortage_missing(const struct shortage *s);
 /* Whether the request fails under every setting: what was asked for and in use,
  * without any rounding, is more than there was. */
 bool shortage_of_all(const struct shortage *s);
+
+/* The bytes that the cause is about. */
+uint64_t shortage_figure(const struct shortage *s);
 
 /* Whether such a request may use an area. */
 bool shortage_may_use(const struct shortage *s, const struct moment_area *a);

@@ -1,6 +1,7 @@
 /* lifetimes.c - processes the events of one device. */
 #include "snapshot/lifetimes.h"
 
+#include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +11,7 @@
 
 struct walk {
     struct lifetimes *out;
+    jmp_buf no_memory;          /* where a lack of it leads */
     size_t capacity;            /* of out->allocs */
     struct address_map alive;   /* address -> allocation */
     struct address_map waiting; /* freed, not yet reusable */
@@ -24,7 +26,7 @@ static struct lifetime *append(struct walk *w)
     struct lifetime *made;
 
     if (!ARRAY_ROOM(l->allocs, w->capacity, l->alloc_count + 1))
-        return NULL;
+        longjmp(w->no_memory, 1);
     made = &l->allocs[l->alloc_count++];
     memset(made, 0, sizeof(*made));
     made->end = l->event_count;
@@ -38,8 +40,6 @@ static struct lifetime *append_from(struct walk *w,
 {
     struct lifetime *made = append(w);
 
-    if (made == NULL)
-        return NULL;
     made->address = e->address;
     made->requested = e->size;
     made->rounded = lifetimes_round(&w->out->snapshot->settings, e->size);
@@ -51,41 +51,38 @@ static struct lifetime *append_from(struct walk *w,
     return made;
 }
 
-static uint32_t lifetimes_number_of(const struct walk *w,
-                                    const struct lifetime *a)
+static void put(struct walk *w, struct address_map *map,
+                const struct lifetime *a)
 {
-    return (uint32_t)(a - w->out->allocs);
+    if (!address_map_put(map, a->address, (uint32_t)(a - w->out->allocs)))
+        longjmp(w->no_memory, 1);
 }
 
-static bool on_alloc(struct walk *w, const struct snapshot_event *e,
+static void on_alloc(struct walk *w, const struct snapshot_event *e,
                      uint32_t event)
 {
     uint32_t old = address_map_take(&w->alive, e->address);
-    struct lifetime *made;
 
     if (old != ADDRESS_MAP_NONE) {
         w->out->allocs[old].end = event;
         w->out->allocs[old].done = event;
         w->out->overwritten++;
     }
-    made = append_from(w, e, event);
-    return made != NULL &&
-           address_map_put(&w->alive, e->address, lifetimes_number_of(w, made));
+    put(w, &w->alive, append_from(w, e, event));
 }
 
 /* The allocation that an event ends: one whose allocation was recorded, or one
  * from before the recording. */
-static bool ended_by(struct walk *w, struct address_map *map,
-                     const struct snapshot_event *e, struct lifetime **out)
+static struct lifetime *ended_by(struct walk *w, struct address_map *map,
+                                 const struct snapshot_event *e)
 {
     uint32_t number = address_map_take(map, e->address);
 
-    *out = number != ADDRESS_MAP_NONE ? &w->out->allocs[number]
+    return number != ADDRESS_MAP_NONE ? &w->out->allocs[number]
                                       : append_from(w, e, LIFETIME_BEFORE);
-    return *out != NULL;
 }
 
-static bool on_free_requested(struct walk *w, const struct snapshot_event *e,
+static void on_free_requested(struct walk *w, const struct snapshot_event *e,
                               uint32_t event)
 {
     struct lifetime *ended;
@@ -93,27 +90,22 @@ static bool on_free_requested(struct walk *w, const struct snapshot_event *e,
     if (address_map_get(&w->alive, e->address) == ADDRESS_MAP_NONE &&
         address_map_get(&w->waiting, e->address) != ADDRESS_MAP_NONE) {
         w->out->unmatched++;
-        return true;
+        return;
     }
-    if (!ended_by(w, &w->alive, e, &ended))
-        return false;
+    ended = ended_by(w, &w->alive, e);
     ended->end = event;
-    return address_map_put(&w->waiting, e->address,
-                           lifetimes_number_of(w, ended));
+    put(w, &w->waiting, ended);
 }
 
-static bool on_free_completed(struct walk *w, const struct snapshot_event *e,
+static void on_free_completed(struct walk *w, const struct snapshot_event *e,
                               uint32_t event)
 {
-    struct lifetime *ended;
+    struct lifetime *ended = ended_by(w, &w->waiting, e);
 
-    if (!ended_by(w, &w->waiting, e, &ended))
-        return false;
     /* Freed before the recording, and pending since then. */
     if (ended->start == LIFETIME_BEFORE && ended->end == w->out->event_count)
         ended->end = LIFETIME_BEFORE;
     ended->done = event;
-    return true;
 }
 
 /* ---- segments ------------------------------------------------------------ */
@@ -141,42 +133,38 @@ static struct segment_span span_of(const struct walk *w,
     return span;
 }
 
-static bool on_segment(struct walk *w, const struct snapshot_event *e,
+static void on_segment(struct walk *w, const struct snapshot_event *e,
                        uint32_t event)
 {
     bool begins = e->action == SNAPSHOT_SEGMENT_ALLOC ||
                   e->action == SNAPSHOT_SEGMENT_MAP;
     struct segment_span span = span_of(w, e, begins ? event : LIFETIME_BEFORE);
 
-    return begins ? span_set_add(&w->spans, &span)
-                  : span_set_remove(&w->spans, &span, event);
+    if (begins)
+        span_set_add(&w->spans, &span);
+    else
+        span_set_remove(&w->spans, &span, event);
 }
 
 /* ---- walking the events ---------------------------------------------------- */
 
-static bool on_event(struct walk *w, const struct snapshot_event *e,
+static void on_event(struct walk *w, const struct snapshot_event *e,
                      uint32_t event)
 {
-    switch ((enum snapshot_action)e->action) {
-    case SNAPSHOT_ALLOC:
-        return on_alloc(w, e, event);
-    case SNAPSHOT_FREE_REQUESTED:
-        return on_free_requested(w, e, event);
-    case SNAPSHOT_FREE_COMPLETED:
-        return on_free_completed(w, e, event);
-    case SNAPSHOT_SEGMENT_ALLOC:
-    case SNAPSHOT_SEGMENT_FREE:
-    case SNAPSHOT_SEGMENT_MAP:
-    case SNAPSHOT_SEGMENT_UNMAP:
-        return on_segment(w, e, event);
-    default:
-        return true;
-    }
+    if (e->action == SNAPSHOT_ALLOC)
+        on_alloc(w, e, event);
+    else if (e->action == SNAPSHOT_FREE_REQUESTED)
+        on_free_requested(w, e, event);
+    else if (e->action == SNAPSHOT_FREE_COMPLETED)
+        on_free_completed(w, e, event);
+    else if (e->action >= SNAPSHOT_SEGMENT_ALLOC &&
+             e->action <= SNAPSHOT_SEGMENT_UNMAP)
+        on_segment(w, e, event);
 }
 
 /* A block of the final state completes what is known of its allocation; without
  * one, it has existed since before the recording. */
-static bool add_final_block(struct walk *w, const struct snapshot_segment *seg,
+static void add_final_block(struct walk *w, const struct snapshot_segment *seg,
                             const struct snapshot_block *block)
 {
     bool pending = block->state == SNAPSHOT_ACTIVE_PENDING_FREE;
@@ -186,11 +174,9 @@ static bool add_final_block(struct walk *w, const struct snapshot_segment *seg,
 
     if (number != ADDRESS_MAP_NONE) {
         w->out->allocs[number].rounded = block->size;
-        return true;
+        return;
     }
     a = append(w);
-    if (a == NULL)
-        return false;
     a->address = block->address;
     a->requested = (block->has & SNAPSHOT_HAS_REQUESTED) != 0
                        ? block->requested_size
@@ -203,7 +189,7 @@ static bool add_final_block(struct walk *w, const struct snapshot_segment *seg,
     a->stream = seg->stream;
     a->pool = seg->pool;
     a->user_metadata = block->user_metadata;
-    return address_map_put(map, block->address, lifetimes_number_of(w, a));
+    put(w, map, a);
 }
 
 static uint8_t kind_of(const struct snapshot_segment *seg)
@@ -238,7 +224,7 @@ static void correct_kinds(struct walk *w, const struct snapshot_segment *seg)
     spans[set->order[low]].pool = seg->pool;
 }
 
-static bool add_final_segment(struct walk *w,
+static void add_final_segment(struct walk *w,
                               const struct snapshot_segment *seg)
 {
     struct segment_span span = {
@@ -251,51 +237,23 @@ static bool add_final_segment(struct walk *w,
         .pool = seg->pool,
         .kind = kind_of(seg),
     };
-    size_t i;
 
-    if (!span_set_fill(&w->spans, &span))
-        return false;
-    for (i = 0; i < seg->block_count; i++) {
+    span_set_fill(&w->spans, &span);
+    for (size_t i = 0; i < seg->block_count; i++) {
         const struct snapshot_block *block =
             &w->out->snapshot->blocks[seg->block + i];
 
-        if (block->state != SNAPSHOT_INACTIVE &&
-            !add_final_block(w, seg, block))
-            return false;
+        if (block->state != SNAPSHOT_INACTIVE)
+            add_final_block(w, seg, block);
     }
-    return true;
-}
-
-static bool add_final_state(struct walk *w)
-{
-    const struct snapshot *s = w->out->snapshot;
-    size_t i;
-
-    for (i = 0; i < s->segment_count; i++) {
-        const struct snapshot_segment *seg = &s->segments[i];
-
-        if (seg->device == w->out->device && !add_final_segment(w, seg))
-            return false;
-    }
-    return true;
-}
-
-static bool walk_events(struct walk *w)
-{
-    uint32_t i;
-
-    for (i = 0; i < w->out->event_count; i++) {
-        if (!on_event(w, &w->out->events[i], i))
-            return false;
-    }
-    return add_final_state(w);
 }
 
 /* Allocations from before the recording come first.  The others are in order
  * already and are moved up in place, the last one first, because there may be
  * millions. */
-static bool put_in_order(struct lifetimes *l)
+static void put_in_order(struct walk *w)
 {
+    struct lifetimes *l = w->out;
     struct lifetime *before;
     size_t to = l->alloc_count;
     size_t left;
@@ -304,10 +262,10 @@ static bool put_in_order(struct lifetimes *l)
     for (i = 0; i < l->alloc_count; i++)
         l->before_count += l->allocs[i].start == LIFETIME_BEFORE;
     if (l->before_count == 0)
-        return true;
+        return;
     before = malloc(l->before_count * sizeof(*before));
     if (before == NULL)
-        return false;
+        longjmp(w->no_memory, 1);
     left = l->before_count;
     for (i = l->alloc_count; i-- > 0;) {
         if (l->allocs[i].start == LIFETIME_BEFORE)
@@ -317,6 +275,26 @@ static bool put_in_order(struct lifetimes *l)
     }
     memcpy(l->allocs, before, l->before_count * sizeof(*before));
     free(before);
+}
+
+/* False: no host memory. */
+static bool walk_all(struct walk *w)
+{
+    const struct snapshot *s = w->out->snapshot;
+
+    if (setjmp(w->no_memory) != 0)
+        return false;
+    for (uint32_t i = 0; i < w->out->event_count; i++)
+        on_event(w, &w->out->events[i], i);
+    for (size_t i = 0; i < s->segment_count; i++) {
+        if (s->segments[i].device == w->out->device)
+            add_final_segment(w, &s->segments[i]);
+    }
+    put_in_order(w);
+    for (size_t i = 0; i < s->segment_count; i++) {
+        if (s->segments[i].device == w->out->device)
+            correct_kinds(w, &s->segments[i]);
+    }
     return true;
 }
 
@@ -339,7 +317,6 @@ bool lifetimes_make(const struct snapshot *s, size_t device,
 {
     struct walk w = {0};
     bool ok;
-    size_t i;
 
     memset(out, 0, sizeof(*out));
     out->snapshot = s;
@@ -353,11 +330,8 @@ bool lifetimes_make(const struct snapshot *s, size_t device,
     }
     w.out = out;
     w.spans.out = out;
-    ok = walk_events(&w) && put_in_order(out);
-    for (i = 0; ok && i < s->segment_count; i++) {
-        if (s->segments[i].device == device)
-            correct_kinds(&w, &s->segments[i]);
-    }
+    w.spans.no_memory = &w.no_memory;
+    ok = walk_all(&w);
     address_map_free(&w.alive);
     address_map_free(&w.waiting);
     span_set_free(&w.spans);
@@ -456,6 +430,35 @@ bool lifetimes_peak(const struct lifetimes *l, enum lifetime_curve which,
         *state = values[i] > values[*state] ? i : *state;
     *bytes = values[*state];
     free(values);
+    return true;
+}
+
+struct placed {
+    uint64_t address;
+    uint32_t number;
+};
+
+static int by_place(const void *a, const void *b)
+{
+    const struct placed *x = a;
+    const struct placed *y = b;
+
+    return (x->address > y->address) - (x->address < y->address);
+}
+
+bool lifetimes_by_address(const struct lifetimes *l, uint32_t *numbers,
+                          size_t count)
+{
+    struct placed *placed = malloc((count + 1) * sizeof *placed);
+
+    if (placed == NULL)
+        return false;
+    for (size_t i = 0; i < count; i++)
+        placed[i] = (struct placed){l->allocs[numbers[i]].address, numbers[i]};
+    qsort(placed, count, sizeof *placed, by_place);
+    for (size_t i = 0; i < count; i++)
+        numbers[i] = placed[i].number;
+    free(placed);
     return true;
 }
 

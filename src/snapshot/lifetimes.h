@@ -34,6 +34,19 @@ struct lifetime {
     uint32_t user_metadata; /* string */
 };
 
+/* Whether what event `start` created exists in a state. */
+static inline bool lifetime_began(uint32_t start, uint32_t state)
+{
+    return start == LIFETIME_BEFORE || start < state;
+}
+
+/* Whether it is in use in a state, and not only pending. */
+static inline bool lifetime_in_use(const struct lifetime *a, uint32_t state)
+{
+    return lifetime_began(a->start, state) && a->end != LIFETIME_BEFORE &&
+           a->end >= state;
+}
+
 enum span_kind { SPAN_SMALL, SPAN_LARGE, SPAN_EXPANDABLE };
 
 /* A segment, or a mapped part of an expandable one. */
@@ -82,6 +95,10 @@ size_t lifetimes_device_count(const struct snapshot *s);
  * roundup_power2_divisions). */
 uint64_t lifetimes_round(const struct snapshot_settings *settings,
                          uint64_t bytes);
+
+/* Order allocation numbers by address.  False: no host memory. */
+bool lifetimes_by_address(const struct lifetimes *l, uint32_t *numbers,
+                          size_t count);
 
 /* The first event not before a time, by binary search; event_count: none. */
 uint32_t lifetimes_event_at(const struct lifetimes *l, int64_t time_us);

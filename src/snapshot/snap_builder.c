@@ -13,7 +13,7 @@ enum { BATCH = 1000, KEEP_CAPACITY = 4096 };
 
 /* ---- errors --------------------------------------------------------------- */
 
-_Noreturn void snap_give_up(struct snap_builder *b)
+TOOL_NO_RETURN void snap_give_up(struct snap_builder *b)
 {
     longjmp(b->gave_up, 1);
 }
@@ -28,8 +28,8 @@ static void fail_words(struct snap_builder *b, uint64_t offset,
                    words);
 }
 
-_Noreturn void snap_fail_at(struct snap_builder *b, uint32_t at,
-                            const char *format, ...)
+TOOL_NO_RETURN void snap_fail_at(struct snap_builder *b, uint32_t at,
+                                 const char *format, ...)
 {
     uint64_t here = snap_input_offset(&b->in, b->in.at);
     uint64_t offset = (here & ~(uint64_t)UINT32_MAX) | at;
@@ -43,7 +43,7 @@ _Noreturn void snap_fail_at(struct snap_builder *b, uint32_t at,
     snap_give_up(b);
 }
 
-_Noreturn void snap_fail(struct snap_builder *b, const char *format, ...)
+TOOL_NO_RETURN void snap_fail(struct snap_builder *b, const char *format, ...)
 {
     va_list args;
 
@@ -53,7 +53,7 @@ _Noreturn void snap_fail(struct snap_builder *b, const char *format, ...)
     snap_give_up(b);
 }
 
-_Noreturn void snap_no_memory(struct snap_builder *b)
+TOOL_NO_RETURN void snap_no_memory(struct snap_builder *b)
 {
     if (!b->memory.over_budget)
         snap_fail(b, "out of host memory");

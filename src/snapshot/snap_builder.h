@@ -145,17 +145,17 @@ struct snap_builder {
 #endif
 
 /* Report an error at the value. */
-_Noreturn void snap_fail_at(struct snap_builder *b, uint32_t at,
-                            const char *format, ...) SNAP_PRINTF(3, 4);
+TOOL_NO_RETURN void snap_fail_at(struct snap_builder *b, uint32_t at,
+                                 const char *format, ...) SNAP_PRINTF(3, 4);
 
 /* Report an error at the input's position. */
-_Noreturn void snap_fail(struct snap_builder *b, const char *format, ...)
+TOOL_NO_RETURN void snap_fail(struct snap_builder *b, const char *format, ...)
     SNAP_PRINTF(2, 3);
 
-_Noreturn void snap_no_memory(struct snap_builder *b);
+TOOL_NO_RETURN void snap_no_memory(struct snap_builder *b);
 
 /* b->error is set already. */
-_Noreturn void snap_give_up(struct snap_builder *b);
+TOOL_NO_RETURN void snap_give_up(struct snap_builder *b);
 
 /* ---- input and memory --------------------------------------------------- */
 

@@ -6,8 +6,9 @@
 #include "snapshot/snap_builder.h"
 #include "snapshot/snap_rest.h"
 
-_Noreturn static void wrong(struct snap_builder *b, const struct snap_value *v,
-                            const char *name, const char *expected)
+TOOL_NO_RETURN static void wrong(struct snap_builder *b,
+                                 const struct snap_value *v, const char *name,
+                                 const char *expected)
 {
     snap_fail_at(b, v->at, "\"%s\" is %s; expected %s", name,
                  snap_kind_name(b, v), expected);
@@ -113,9 +114,9 @@ static void finish_traces(struct snap_builder *b, const struct snap_value *v)
 
 /* ---- settings ------------------------------------------------------------- */
 
-_Noreturn static void wrong_key(struct snap_builder *b, uint64_t key,
-                                const struct snap_value *v,
-                                const char *expected)
+TOOL_NO_RETURN static void wrong_key(struct snap_builder *b, uint64_t key,
+                                     const struct snap_value *v,
+                                     const char *expected)
 {
     wrong(b, v, larder__snapshot_words[key], expected);
 }

@@ -18,7 +18,8 @@ enum { LIST_BATCH = 512, DICT_BATCH = 2 * 1000, NUMBER_MAX = 400 };
 /* ---- errors and bytes ----------------------------------------------------- */
 
 /* Report malformed JSON, with the line. */
-_Noreturn static void malformed(struct snap_builder *b, const char *expected)
+TOOL_NO_RETURN static void malformed(struct snap_builder *b,
+                                     const char *expected)
 {
     struct snap_input *in = &b->in;
     char found[32];

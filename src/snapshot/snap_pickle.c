@@ -25,7 +25,8 @@ static uint32_t le32(const unsigned char *p)
            (uint32_t)p[3] << 24;
 }
 
-_Noreturn static void truncated(struct snap_builder *b, const char *expected)
+TOOL_NO_RETURN static void truncated(struct snap_builder *b,
+                                     const char *expected)
 {
     b->in.at = b->in.end;
     snap_fail(b, "the file ends here; expected %s", expected);

@@ -31,7 +31,7 @@ static const char *line(struct snap_builder *b, size_t *length)
     return text;
 }
 
-_Noreturn static void not_a_number(struct snap_builder *b)
+TOOL_NO_RETURN static void not_a_number(struct snap_builder *b)
 {
     snap_fail_at(b, b->at, "expected a line with a number");
 }
@@ -120,8 +120,9 @@ static void show(char *out, const char *text, size_t length)
     out[length] = '\0';
 }
 
-_Noreturn static void refuse_name(struct snap_builder *b, const char *opcode,
-                                  const char *module, const char *name)
+TOOL_NO_RETURN static void refuse_name(struct snap_builder *b,
+                                       const char *opcode, const char *module,
+                                       const char *name)
 {
     snap_fail_at(b, b->at,
                  "opcode %s refers to %s.%s, which would run code; "
@@ -129,7 +130,8 @@ _Noreturn static void refuse_name(struct snap_builder *b, const char *opcode,
                  opcode, module, name);
 }
 
-_Noreturn static void refuse_lines(struct snap_builder *b, const char *opcode)
+TOOL_NO_RETURN static void refuse_lines(struct snap_builder *b,
+                                        const char *opcode)
 {
     char names[2][NAME_MAX_SHOWN + 1];
 
@@ -142,7 +144,7 @@ _Noreturn static void refuse_lines(struct snap_builder *b, const char *opcode)
     refuse_name(b, opcode, names[0], names[1]);
 }
 
-_Noreturn static void refuse_stack(struct snap_builder *b)
+TOOL_NO_RETURN static void refuse_stack(struct snap_builder *b)
 {
     char names[2][NAME_MAX_SHOWN + 1] = {"?", "?"};
 
@@ -156,7 +158,7 @@ _Noreturn static void refuse_stack(struct snap_builder *b)
     refuse_name(b, "STACK_GLOBAL", names[0], names[1]);
 }
 
-_Noreturn static void refuse(struct snap_builder *b, unsigned char op)
+TOOL_NO_RETURN static void refuse(struct snap_builder *b, unsigned char op)
 {
     static const struct {
         unsigned char op;

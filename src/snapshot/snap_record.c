@@ -2,8 +2,8 @@
  * key, with checks of their types. */
 #include "snapshot/snap_record.h"
 
-_Noreturn void snap_record_wrong(const struct snap_record *r,
-                                 enum snap_word key, const char *expected)
+TOOL_NO_RETURN void snap_record_wrong(const struct snap_record *r,
+                                      enum snap_word key, const char *expected)
 {
     const struct snap_value *v = r->slot[key];
 

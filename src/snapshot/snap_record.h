@@ -32,8 +32,8 @@ static inline uint8_t snap_record_has(const struct snap_record *r,
 }
 
 /* Report that the value has another type. */
-_Noreturn void snap_record_wrong(const struct snap_record *r,
-                                 enum snap_word key, const char *expected);
+TOOL_NO_RETURN void snap_record_wrong(const struct snap_record *r,
+                                      enum snap_word key, const char *expected);
 
 /* Report it if the key is missing. */
 void snap_record_need(const struct snap_record *r, enum snap_word key);

@@ -5,7 +5,8 @@
 
 #include "snapshot/snap_builder.h"
 
-_Noreturn static void wrong(struct snap_builder *b, const struct snap_value *v)
+TOOL_NO_RETURN static void wrong(struct snap_builder *b,
+                                 const struct snap_value *v)
 {
     snap_fail_at(b, v->at,
                  "\"stacks\" is %s; expected a list of lists of numbers of "

@@ -44,28 +44,19 @@ static size_t first_after(const struct span_set *set, uint64_t address)
     return low;
 }
 
-/* Append a span to the list of all.  Returns its number, or UINT32_MAX. */
-static uint32_t append(struct span_set *set, const struct segment_span *span)
-{
-    if (!ARRAY_ROOM(set->out->spans, set->capacity, set->out->span_count + 1))
-        return UINT32_MAX;
-    set->out->spans[set->out->span_count] = *span;
-    return (uint32_t)set->out->span_count++;
-}
-
-static bool insert(struct span_set *set, size_t at,
+static void insert(struct span_set *set, size_t at,
                    const struct segment_span *span)
 {
-    uint32_t number = append(set, span);
+    struct lifetimes *l = set->out;
 
-    if (number == UINT32_MAX ||
+    if (!ARRAY_ROOM(l->spans, set->capacity, l->span_count + 1) ||
         !ARRAY_ROOM(set->order, set->order_capacity, set->live + 1))
-        return false;
+        longjmp(*set->no_memory, 1);
     memmove(set->order + at + 1, set->order + at,
             (set->live - at) * sizeof(*set->order));
-    set->order[at] = number;
+    set->order[at] = (uint32_t)l->span_count;
     set->live++;
-    return true;
+    l->spans[l->span_count++] = *span;
 }
 
 static void forget(struct span_set *set, size_t at)
@@ -77,18 +68,18 @@ static void forget(struct span_set *set, size_t at)
 
 /* Shorten live span `at` to what is below `address`; the rest becomes a live
  * span of its own after it. */
-static bool cut(struct span_set *set, size_t at, uint64_t address)
+static void cut(struct span_set *set, size_t at, uint64_t address)
 {
     struct segment_span rest = *live_span(set, at);
 
     rest.size = end_of(&rest) - address;
     rest.address = address;
     live_span(set, at)->size -= rest.size;
-    return insert(set, at + 1, &rest);
+    insert(set, at + 1, &rest);
 }
 
 /* Add the parts of `span` that no live span covers. */
-static bool fill_gaps(struct span_set *set, const struct segment_span *span)
+static void fill_gaps(struct span_set *set, const struct segment_span *span)
 {
     uint64_t address = span->address;
     size_t at = first_after(set, address);
@@ -102,15 +93,12 @@ static bool fill_gaps(struct span_set *set, const struct segment_span *span)
         if (until > address) {
             gap.address = address;
             gap.size = until - address;
-            if (!insert(set, at, &gap))
-                return false;
-            at++;
+            insert(set, at++, &gap);
         }
         if (at >= set->live || live_span(set, at)->address >= end_of(span))
             break;
         address = end_of(live_span(set, at++));
     }
-    return true;
 }
 
 /* End every live span inside the range, at whose borders spans were already
@@ -126,17 +114,19 @@ static void end_inside(struct span_set *set, const struct segment_span *range,
     }
 }
 
-static bool cut_edges(struct span_set *set, const struct segment_span *range)
+/* Cut the live span that extends across an address. */
+static void cut_across(struct span_set *set, uint64_t address)
 {
-    size_t at = first_after(set, range->address);
+    size_t at = first_after(set, address);
 
-    if (at < set->live && live_span(set, at)->address < range->address) {
-        if (!cut(set, at, range->address))
-            return false;
-    }
-    at = first_after(set, end_of(range));
-    return at >= set->live || live_span(set, at)->address >= end_of(range) ||
-           cut(set, at, end_of(range));
+    if (at < set->live && live_span(set, at)->address < address)
+        cut(set, at, address);
+}
+
+static void cut_edges(struct span_set *set, const struct segment_span *range)
+{
+    cut_across(set, range->address);
+    cut_across(set, end_of(range));
 }
 
 static bool is_sound(const struct segment_span *span)
@@ -144,28 +134,27 @@ static bool is_sound(const struct segment_span *span)
     return span->size > 0 && span->address <= UINT64_MAX - span->size;
 }
 
-bool span_set_add(struct span_set *set, const struct segment_span *span)
+void span_set_add(struct span_set *set, const struct segment_span *span)
 {
     if (!is_sound(span))
-        return true;
-    if (!cut_edges(set, span))
-        return false;
+        return;
+    cut_edges(set, span);
     end_inside(set, span, span->start);
-    return insert(set, first_after(set, span->address), span);
+    insert(set, first_after(set, span->address), span);
 }
 
-bool span_set_remove(struct span_set *set, const struct segment_span *span,
+void span_set_remove(struct span_set *set, const struct segment_span *span,
                      uint32_t end)
 {
     if (!is_sound(span))
-        return true;
-    if (!cut_edges(set, span) || !fill_gaps(set, span))
-        return false;
+        return;
+    cut_edges(set, span);
+    fill_gaps(set, span);
     end_inside(set, span, end);
-    return true;
 }
 
-bool span_set_fill(struct span_set *set, const struct segment_span *span)
+void span_set_fill(struct span_set *set, const struct segment_span *span)
 {
-    return !is_sound(span) || fill_gaps(set, span);
+    if (is_sound(span))
+        fill_gaps(set, span);
 }

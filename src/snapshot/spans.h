@@ -4,10 +4,13 @@
 #ifndef LARDER_SNAPSHOT_SPANS_H
 #define LARDER_SNAPSHOT_SPANS_H
 
+#include <setjmp.h>
+
 #include "snapshot/lifetimes.h"
 
-/* All zero, except for `out`, is empty. */
+/* All zero, except for `out` and where no memory leads, is empty. */
 struct span_set {
+    jmp_buf *no_memory;
     struct lifetimes *out; /* receives every span, live or ended */
     size_t capacity;       /* of out->spans */
     uint32_t *order;       /* live spans by address: numbers in out->spans */
@@ -18,17 +21,17 @@ struct span_set {
 void span_set_free(struct span_set *set);
 
 /* A span begins at event span->start.  Spans that were live there end at that
- * event.  False: no memory. */
-bool span_set_add(struct span_set *set, const struct segment_span *span);
+ * event. */
+void span_set_add(struct span_set *set, const struct segment_span *span);
 
 /* Everything reserved in span's range ends at event `end`; spans that extend
  * beyond it are cut.  Parts of the range that are not known were reserved
- * before the recording began, as described by span.  False: no memory. */
-bool span_set_remove(struct span_set *set, const struct segment_span *span,
+ * before the recording began, as described by span. */
+void span_set_remove(struct span_set *set, const struct segment_span *span,
                      uint32_t end);
 
 /* Add the parts of span's range that are not reserved as existing since before
- * the recording.  False: no memory. */
-bool span_set_fill(struct span_set *set, const struct segment_span *span);
+ * the recording. */
+void span_set_fill(struct span_set *set, const struct segment_span *span);
 
 #endif

@@ -13,6 +13,9 @@ struct tool_error {
     char text[TOOL_ERROR_MAX];
 };
 
+/* Of functions that do not return, which cppcheck has to know, too. */
+#define TOOL_NO_RETURN __attribute__((noreturn))
+
 /* Set the message. */
 #if defined(__GNUC__)
 __attribute__((format(printf, 2, 3)))

@@ -3,9 +3,9 @@
 A test that does not run a line cannot detect a bug in it.  So only tests that run
 the line are run on a mutant, and a mutant in a line that no test runs survives.
 
-gcc counts the lines: everything is compiled once more with --coverage, and each
-test runs once on that.  Counts of a process that is killed are lost; those of a
-process that ends by _exit() are kept (EXIT_SOURCE).
+gcc counts the lines: the files that get a mutant are compiled once more with
+--coverage, and each test runs once on that.  Counts of a process that is killed
+are lost; those of a process that ends by _exit() are kept (EXIT_SOURCE).
 
 A function in a header is compiled into each source that calls it, so for lines of
 headers the objects that ran them are recorded.
@@ -95,10 +95,3 @@ class Coverage:
 
     def objects_of(self, path, line):
         return self.objects.get(path, {}).get(self.line_of(path, line), set())
-
-    def lines_below(self, folder):
-        """How many lines of the folder's files count, and how many of them are
-        run by some test."""
-        tests = [t for path, lines in self.lines.items()
-                 if os.path.dirname(path) == folder for t in lines.values()]
-        return len(tests), sum(1 for t in tests if t)

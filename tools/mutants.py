@@ -14,7 +14,10 @@ So that a mutant takes only seconds:
   - only the tests that run the line are tried (tools/mutant_cover.py), those most
     likely to fail first: tests that caught mutants of the same file, then short
     ones.  The first failure ends the trial, and so does a test that takes much
-    longer than on the unchanged sources.
+    longer than when its lines were counted;
+  - lines are counted only in the files that get a mutant, and a test is run on the
+    unchanged sources only when it fails for the first time: one that fails there
+    too is not tried again.
 
 What a forgotten assignment leaves in a variable is rubbish, so that its use is
 noticed, where the compiler can do so.  With --sanitized those that survive are
@@ -222,6 +225,8 @@ class Bench:
         self.build, self.work = os.path.abspath(build), os.path.abspath(work)
         self.root = self.cached("CMAKE_HOME_DIRECTORY")
         self.library = os.path.join(self.work, "libmutant.so")
+        self.unchanged = os.path.join(self.work, "libunchanged.so")
+        self.is_sound = {}  # name of a test -> passes on what is unchanged
         self.verbose = verbose
         self.commands = {}
         self.objects = {}
@@ -271,6 +276,14 @@ class Bench:
                    ["-o", output, "-c", os.path.join(self.root, path)],
                    cwd=self.build)
 
+    def includes(self, path):
+        """The files that a source includes, and the source."""
+        done = run(self.commands[path] + ["-MM", os.path.join(self.root, path)],
+                   cwd=self.build)
+        must(path, done)
+        return {os.path.relpath(os.path.join(self.build, word), self.root)
+                for word in done.stdout.decode().split()}
+
     def link(self, objects, flags=()):
         listed = os.path.join(self.work, "objects")
         with open(listed, "w", encoding="utf-8") as f:
@@ -285,6 +298,23 @@ class Bench:
 
     def publish(self):
         os.replace(self.library + ".new", self.library)
+
+    def publish_unchanged(self):
+        shutil.copy(self.unchanged, self.library + ".new")
+        self.publish()
+
+    def catches(self, test):
+        """Whether the test fails on the library, and passes on what is
+        unchanged."""
+        if test.passes():
+            return False
+        if test.name not in self.is_sound:
+            mutant = self.library + ".mutant"
+            os.replace(self.library, mutant)
+            self.publish_unchanged()
+            self.is_sound[test.name] = test.passes()
+            os.replace(mutant, self.library)
+        return self.is_sound[test.name]
 
     def link_words(self, target):
         """The command with which BUILD links a program, for either generator."""
@@ -336,7 +366,8 @@ class Test:
         self.name, self.argv, self.directory = name, argv, directory
         self.seconds = 0.0
 
-    def passes(self, limit):
+    def passes(self, limit=None):
+        """Run it.  limit: seconds, or eight times what it took once."""
         try:
             child = subprocess.Popen(self.argv, cwd=self.directory,
                                      stdin=subprocess.DEVNULL,
@@ -346,7 +377,7 @@ class Test:
         except OSError:
             return False
         try:
-            return child.wait(limit) in (0, 77)
+            return child.wait(limit or 5 + 8 * self.seconds) in (0, 77)
         except subprocess.TimeoutExpired:
             return False
         finally:
@@ -368,21 +399,32 @@ def prepare_library(bench):
         show(i, len(bench.commands), "compiling " + path)
         must(path, bench.compile(path))
     must("the library", bench.link_with())
-    bench.publish()
+    os.replace(bench.library + ".new", bench.unchanged)
+    bench.publish_unchanged()
 
 
-def prepare_counted_library(bench):
-    """Build a library in place of it that counts the lines it runs."""
-    objects = [os.path.join(bench.cover, "exit.o")]
+def sources_with(bench, paths):
+    """The sources among the paths, and those that include a header of them."""
+    headers = {p for p in paths if p.endswith(".h")}
+    return {p for p in bench.commands
+            if p in paths or (headers and headers & bench.includes(p))}
+
+
+def prepare_counted_library(bench, paths):
+    """Build a library in place of it that counts the lines it runs of these
+    files."""
+    counted = {"": os.path.join(bench.cover, "exit.o")}
     source = os.path.join(bench.work, "exit.c")
     with open(source, "w", encoding="utf-8") as f:
         f.write(mutant_cover.EXIT_SOURCE)
-    must(source, run(["cc", "-fPIC", "-c", source, "-o", objects[0]]))
-    for i, path in enumerate(sorted(bench.commands)):
-        show(i, len(bench.commands), "compiling to count: " + path)
+    must(source, run(["cc", "-fPIC", "-c", source, "-o", counted[""]]))
+    sources = sorted(sources_with(bench, paths))
+    for i, path in enumerate(sources):
+        show(i, len(sources), "compiling to count: " + path)
         must(path, bench.compile_counted(path))
-        objects.append(bench.object_in("cover", path))
-    must("the library that counts", bench.link(objects, ["--coverage"]))
+        counted[path] = bench.object_in("cover", path)
+    must("the library that counts",
+         bench.link({**bench.objects, **counted}.values(), ["--coverage"]))
     bench.publish()
 
 
@@ -416,27 +458,22 @@ def link_tests(bench, is_wanted):
         yield Test(name, argv, directory)
 
 
-def time_tests(tests, longest):
-    """The tests that pass on the unchanged sources, with their times."""
+def count_lines(bench, tests, paths, longest):
+    """Record which test runs which line of the files, and how long it takes.
+    Returns the tests that pass in time, and the record."""
+    passing = []
+    coverage = mutant_cover.Coverage(bench.root, bench.cover)
+    prepare_counted_library(bench, paths)
     for i, test in enumerate(tests):
-        show(i, len(tests), "timing " + test.name)
+        show(i, len(tests), "counting lines of " + test.name)
+        coverage.forget_counts()
         begin = time.monotonic()
         if test.passes(longest):
             test.seconds = time.monotonic() - begin
-            yield test
-
-
-def count_lines(bench, tests, longest):
-    """Record which test runs which line.  A test that exceeds its time limit
-    when lines are counted has no counts, and is left out."""
-    coverage = mutant_cover.Coverage(bench.root, bench.cover)
-    coverage.forget_counts()
-    prepare_counted_library(bench)
-    for i, test in enumerate(tests):
-        show(i, len(tests), "counting lines of " + test.name)
-        test.passes(10 * longest)
-        coverage.learn(test.name)
-    return coverage
+            coverage.learn(test.name)
+            passing.append(test)
+    bench.publish_unchanged()
+    return passing, coverage
 
 
 def equal_keys(root):
@@ -528,11 +565,12 @@ def try_mutant(bench, mutant, tests, coverage, caught):
     bench.publish()
     folder = os.path.dirname(mutant.path)
     able = coverage.tests_of(mutant.path, mutant.line)
+    able = {name for name in able if bench.is_sound.get(name, True)}
     order = sorted((t for t in tests if t.name in able), key=lambda t: (
         -caught.get((mutant.path, t.name), 0), -caught.get((folder, t.name), 0),
         t.seconds))
     for test in order:
-        if not test.passes(5 + 8 * test.seconds):
+        if bench.catches(test):
             for where in (mutant.path, folder):
                 caught[(where, test.name)] = caught.get((where, test.name),
                                                         0) + 1
@@ -540,9 +578,10 @@ def try_mutant(bench, mutant, tests, coverage, caught):
     return ""
 
 
-def look_again(options, live, coverage):
-    """Try mutants that survived under the sanitizers.  Returns those that were
-    caught, and by which test."""
+def look_again(options, live, coverage, seconds):
+    """Try mutants that survived under the sanitizers, with the tests that take
+    these seconds without.  Returns those that were caught, and by which
+    test."""
     bench = Bench(options.build, os.path.join(options.work, "sanitized"),
                   options.verbose, is_sanitized=True)
     able = set()
@@ -550,8 +589,9 @@ def look_again(options, live, coverage):
         able |= coverage.tests_of(mutant.path, mutant.line)
     bench.read_commands()
     prepare_library(bench)
-    tests = list(time_tests(list(link_tests(bench, able.__contains__)),
-                            options.longest))
+    tests = list(link_tests(bench, able.__contains__))
+    for test in tests:
+        test.seconds = seconds[test.name]
     caught, found = {}, {}
     for i, mutant in enumerate(live):
         show(i, len(live), "sanitized: " + mutant.name())
@@ -591,20 +631,15 @@ def read_options():
     return options
 
 
-def report(rows, places, seconds, coverage):
+def report(rows, places, seconds):
     """The lines of the report, and the percentage of surviving mutants."""
     rooms = {}
     for mutant, by in rows:
         room = rooms.setdefault(os.path.dirname(mutant.path), [0, 0])
         room[0] += 1
         room[1] += by == ""
-    lines = ["%-28s %8s %6s %8s %6s" % ("folder", "planted", "live", "lines",
-                                        "run")]
-    for room in sorted(rooms):
-        counted, run_by_some = coverage.lines_below(room)
-        lines.append("%-28s %8d %6d %8d %5.1f%%" %
-                     (room, *rooms[room], counted,
-                      100.0 * run_by_some / max(counted, 1)))
+    lines = ["%-28s %8s %6s" % ("folder", "planted", "live")]
+    lines += ["%-28s %8d %6d" % (room, *rooms[room]) for room in sorted(rooms)]
     live = [m for m, by in rows if by == ""]
     percent = 100.0 * len(live) / max(len(rows), 1)
     lines.append("%d planted, of %d places; %d live (%.1f %%); %.0f s" %
@@ -624,11 +659,11 @@ def main():
         return 0
     begin = time.monotonic()
     bench.read_commands()
-    prepare_library(bench)
-    tests = list(time_tests(list(link_tests(bench, re.compile(
-        options.tests).search)), options.longest))
-    coverage = count_lines(bench, tests, options.longest)
     chosen, places = sample(bench, options)
+    prepare_library(bench)
+    tests, coverage = count_lines(
+        bench, list(link_tests(bench, re.compile(options.tests).search)),
+        {m.path for m in chosen}, options.longest)
     show(0, 1, "!%d tests; prepared in %.0f s" % (len(tests),
                                                    time.monotonic() - begin))
     if not tests:
@@ -642,11 +677,12 @@ def main():
             show(i, len(chosen), "!%d %s %s" % (i, by or "LIVES", mutant))
     live = [m for m, by in rows if by == ""]
     if options.sanitized and live:
-        found = look_again(options, live, coverage)
+        found = look_again(options, live, coverage,
+                           {t.name: t.seconds for t in tests})
         rows = [(m, by or found.get(m, "")) for m, by in rows]
         show(0, 1, "!%d of %d that lived were caught by the sanitizers" %
              (len(found), len(live)))
-    lines, percent = report(rows, places, time.monotonic() - begin, coverage)
+    lines, percent = report(rows, places, time.monotonic() - begin)
     print("\n".join(lines))
     with open(os.path.join(bench.work, "report.txt"), "w",
               encoding="utf-8") as f:

@@ -268,6 +268,30 @@ static void a_full_device_takes_back_a_released_pool(void **state)
 
 /* As in PyTorch 2.13, a begun pool is not a capture: memory is released
  * meanwhile. */
+/* Of the first releases of PyTorch whose pools lend, last of all and first. */
+static void a_pool_lends_each_stream_its_own_memory(void **state)
+{
+    static const char *const releases[] = {"pytorch:2.8", "pytorch:2.11"};
+    enum { STREAMS = 3 };
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct rig rig = rig_up("sim:150MiB,backing=none", releases[i]);
+        larder_addr own[STREAMS], p;
+
+        for (larder_stream s = 0; s < STREAMS; s++)
+            own[s] = rig_alloc_in(&rig, pool_a, MIB(40), s);
+        assert_ok(larder_pool_set_lending(rig.a, pool_a, 1));
+        for (larder_stream s = 0; s < STREAMS; s++)
+            rig_free(&rig, own[s]);
+        for (larder_stream s = 0; s < STREAMS; s++)
+            assert_int_equal(rig_alloc_on(&rig, MIB(40), s), own[s]);
+        assert_result(LARDER_ERR_OUT_OF_MEMORY,
+                      larder_alloc(rig.a, MIB(40), STREAMS, &p));
+        rig_down(&rig);
+    }
+}
+
 static void a_pool_released_while_it_is_begun_stays_until_its_end(void **state)
 {
     struct rig rig = rig_up(SPEC, "pytorch:2.13");
@@ -574,6 +598,7 @@ int main(void)
         cmocka_unit_test(a_shared_pool_stays_until_its_last_user_releases_it),
         cmocka_unit_test(live_memory_outlives_the_release_of_its_pool),
         cmocka_unit_test(a_full_device_takes_back_a_released_pool),
+        cmocka_unit_test(a_pool_lends_each_stream_its_own_memory),
         cmocka_unit_test(a_pool_released_while_it_is_begun_stays_until_its_end),
         cmocka_unit_test(an_allocator_with_begun_pools_can_be_destroyed),
         cmocka_unit_test(mistakes_are_named_and_change_nothing),

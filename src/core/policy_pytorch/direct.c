@@ -17,16 +17,6 @@
 #include "core/state/held.h"
 #include "core/state/usage.h"
 
-/* Whether the default pools have a free block: one that could not be released,
- * because nothing is cached. */
-static bool has_backlog(struct pool *pool)
-{
-    if (pool->stocked_count == 0)
-        return false;
-    larder__stocked_tidy(pool);
-    return pool->stocked_count > 0;
-}
-
 static larder_result direct_get(struct allocator *a, struct request *q)
 {
     larder_result r;
@@ -52,10 +42,8 @@ static larder_result direct_find(struct allocator *a, struct request *q)
     q->segment_bytes = q->size;
     if (allocator_is_capturing(a)) /* nothing may be released */
         return direct_get(a, q);
-    for (int kind = 0; kind < POOL_KINDS; kind++) {
-        if (has_backlog(&a->pools[kind]))
-            (void)larder__release_pool(a, &a->pools[kind]);
-    }
+    for (int kind = 0; kind < POOL_KINDS; kind++)
+        (void)larder__release_pool(a, &a->pools[kind]);
     r = direct_get(a, q);
     if (r != LARDER_ERR_OUT_OF_MEMORY || usage_is_final(q))
         return r;

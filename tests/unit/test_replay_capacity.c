@@ -58,6 +58,14 @@ static void no_capacity_suffices_above_a_limit(void **state)
     assert_int_equal(min_capacity("a 0 9223372036854775807\n", NULL, NULL), 0);
 }
 
+/* 16 TiB, the most that can be simulated. */
+static void the_largest_device_may_be_the_smallest(void **state)
+{
+    (void)state;
+    assert_int_equal(min_capacity("a 0 17592186044416\n", NULL, NULL),
+                     UINT64_C(16) << 40);
+}
+
 static void sizes_below_the_boundary_are_tried_one_by_one(void **state)
 {
     static const char path[] =
@@ -85,6 +93,7 @@ int main(void)
         cmocka_unit_test(the_smallest_capacity_holds_the_context),
         cmocka_unit_test(a_fraction_needs_a_larger_device),
         cmocka_unit_test(no_capacity_suffices_above_a_limit),
+        cmocka_unit_test(the_largest_device_may_be_the_smallest),
         cmocka_unit_test(sizes_below_the_boundary_are_tried_one_by_one),
     };
 

@@ -85,7 +85,8 @@ SIDE = r"\(?[\w.>\[\]*&-]+(?: [*/] \w+)?\)?"
 # Room for more than is needed.
 HARMLESS_COUNT = re.compile(r"\bcalloc\((?:[^;,]* \+ )?1(?=,)")
 HARMLESS_ROOM = re.compile(r"\b(?:malloc|realloc)\([^;]* \+ 1(?=\) \* sizeof)"
-                           r"|\bcalloc\([^;]*, 1(?=\))")
+                           r"|\bcalloc\([^;]*, 1(?=\))"
+                           r"|\bsnap_reserve\([^;]* \+ 1(?=,)")
 # What sorting does with equal ones is open, and how far two are apart.
 HARMLESS_ORDER = re.compile(
     r"return \((?P<a>%s) (?P<one>[<>]) (?P<b>%s)\) -\s+"

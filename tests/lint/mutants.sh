@@ -28,6 +28,7 @@ static int counts(int a, int b, int c)
     if (c + a > b)
         a = b;
     call(a);
+    snap_reserve(m, &a, &b, c + 1, 1);
     capacity = capacity * 2 + 4;
     return a > b ? b - 1 : b;
 }
@@ -47,16 +48,19 @@ cat >"$folder/wanted" <<'END'
 10 number 0
 9 statement b = a;
 18 bound >
-22 bound >
+23 bound >
 17 sum +
 18 sum +
 21 sum +
-22 sum -
-22 number 1
+22 sum +
+23 sum -
+21 number 1
+23 number 1
 16 statement a = *(int *)calloc(1, sizeof a);
 17 statement a = *(int *)calloc(b + 1, sizeof a);
 19 statement a = b;
 20 statement call(a);
-21 statement capacity = capacity * 2 + 4;
+21 statement snap_reserve(m, &a, &b, c + 1, 1);
+22 statement capacity = capacity * 2 + 4;
 END
 diff "$folder/wanted" "$folder/got"

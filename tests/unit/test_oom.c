@@ -50,6 +50,23 @@ static void the_message_has_the_size_the_device_was_asked_for(void **state)
     rig_down(&rig);
 }
 
+/* Larder's own policy asks for pages, and for segments in a private pool. */
+static void the_size_is_that_of_pages_or_of_a_segment(void **state)
+{
+    struct rig rig =
+        rig_up_policy("sim:8MiB,backing=none", LARDER_POLICY_LARDER, "");
+    larder_pool_id id = {1, 0};
+
+    (void)state;
+    assert_no_room(&rig, MIB(11) + 1);
+    assert_words("Tried to allocate 11.00 MiB.");
+    assert_ok(larder_pool_begin(rig.a, id, NULL, NULL));
+    assert_no_room(&rig, MIB(11) + 1);
+    assert_words("Tried to allocate 12.00 MiB.");
+    assert_ok(larder_pool_end(rig.a, id));
+    rig_down(&rig);
+}
+
 /* Then nothing counts as free, of what the device had when it was opened. */
 static void memory_counts_as_used_if_the_device_does_not_say(void **state)
 {
@@ -405,6 +422,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_message_is_pytorch_s_with_our_name),
         cmocka_unit_test(the_message_has_the_size_the_device_was_asked_for),
+        cmocka_unit_test(the_size_is_that_of_pages_or_of_a_segment),
         cmocka_unit_test(memory_counts_as_used_if_the_device_does_not_say),
         cmocka_unit_test(the_message_says_what_private_pools_hold),
         cmocka_unit_test(the_message_names_the_device),

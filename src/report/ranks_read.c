@@ -98,13 +98,12 @@ static bool take_all(const char *path, const json_t *list,
 static bool begins_as_ranks(const char *path)
 {
     static const char beginning[] = "{\"ranks\": [";
-    char read[sizeof beginning] = "";
+    char read[sizeof beginning];
     FILE *f = fopen(path, "re");
 
     if (f == NULL)
         return false;
-    if (fread(read, 1, sizeof beginning - 1, f) == 0)
-        read[0] = '\0';
+    read[fread(read, 1, sizeof beginning - 1, f)] = '\0';
     fclose(f);
     /* With or without the blank, as Python's json writes it. */
     return strncmp(read, beginning, sizeof beginning - 1) == 0 ||

@@ -1,5 +1,6 @@
 /* test_run_summary.c - the figures of a run: what its segments cost the driver,
- * its peak and the time of it, its curves, and the peaks of its iterations. */
+ * its peak and the time of it, its curves, the peaks of its iterations, and what the
+ * next step begins with. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -348,6 +349,60 @@ static void an_iterations_peak_counts_all_its_events(void **state)
     made_run_free(&m);
 }
 
+/* ---- the next step --------------------------------------------------------- */
+
+/* What begins before these calls lives long. */
+#define CALLS                                                                  \
+    "repeat 40\nalloc 9000 50KiB 0 h.py:1:h\nfree_requested 9000 50KiB\nend\n"
+/* Weights and a pass: with a call's, a hundred times 1 MiB and 512 bytes. */
+#define PASS                                                                   \
+    "alloc 0 60MiB 0 m.py:1:__init__\nalloc 100 40MiB 0 "                      \
+    "m.py:2:forward\n" CALLS "free_requested 100 40MiB\n"
+#define STATE(address, size)                                                   \
+    "alloc " address " " size " 0 a/optim/o.py:1:step\n"
+
+static void next_is(const char *lines, uint64_t bytes)
+{
+    struct made_run m;
+
+    made_run(lines, NULL, &m);
+    assert_int_equal(report_next_step(&m.r), bytes);
+    made_run_free(&m);
+}
+
+static void the_next_step_begins_with_the_state_that_stays(void **state)
+{
+    (void)state;
+    next_is(PASS STATE("200", "30MiB") CALLS, MIB(30));
+    next_is(STATE("300", "5MiB") PASS STATE("200", "30MiB") CALLS, MIB(30));
+    next_is(PASS STATE("300", "5MiB") CALLS
+            "free_requested 300 5MiB\n" STATE("200", "30MiB") CALLS,
+            MIB(30));
+    next_is(STATE("200", "30MiB") PASS CALLS, 0);
+    next_is(STATE("200", "30MiB")
+                PASS STATE("300", "5MiB") "free_requested 200 30MiB\n",
+            0);
+}
+
+static void the_next_step_is_known_where_it_is_recorded(void **state)
+{
+    (void)state;
+    next_is(
+        PASS STATE("200", "30MiB") "alloc 100 1049088 0 m.py:2:forward\n" CALLS,
+        MIB(30));
+    next_is(
+        PASS STATE("200", "30MiB") "alloc 100 1049600 0 m.py:2:forward\n" CALLS,
+        0);
+    next_is(PASS STATE("200", "30MiB") CALLS "oom 0 4MiB\n", 0);
+}
+
+static void a_hundredth_of_the_peak_is_no_state(void **state)
+{
+    (void)state;
+    next_is(PASS STATE("200", "1049088") CALLS, 0);
+    next_is(PASS STATE("200", "1049600") CALLS, MIB(1) + 1024);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -367,6 +422,9 @@ int main(void)
         cmocka_unit_test(iterations_of_a_few_bytes_are_steady),
         cmocka_unit_test(iterations_that_need_nothing_are_not_steady),
         cmocka_unit_test(an_iterations_peak_counts_all_its_events),
+        cmocka_unit_test(the_next_step_begins_with_the_state_that_stays),
+        cmocka_unit_test(the_next_step_is_known_where_it_is_recorded),
+        cmocka_unit_test(a_hundredth_of_the_peak_is_no_state),
     };
 
     return run_guarded_tests(tests);

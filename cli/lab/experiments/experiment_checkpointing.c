@@ -5,6 +5,7 @@
 
 #include "experiment_list.h"
 #include "experiment_models.h"
+#include "lab_try.h"
 
 enum {
     WIDTH = 256,
@@ -73,58 +74,44 @@ static bool transformer_create(struct exp *e, int count, struct transformer *m)
 static larder_result through_blocks(struct transformer *m, bool checkpoint,
                                     lab_tensor **h)
 {
-    larder_result r = LARDER_OK;
+    for (int i = 0; i < m->count; i++) {
+        struct block *b = &m->blocks[i];
 
-    for (int i = 0; r == LARDER_OK && i < m->count; i++) {
-        lab_tensor *made;
-
-        if (checkpoint)
-            r = lab_checkpoint(block_forward, &m->blocks[i], NULL, *h, &made);
-        else
-            r = block_forward(&m->blocks[i], *h, &made);
-        if (r != LARDER_OK)
-            break;
-        lab_unref(*h);
-        *h = made;
+        LAB_REBIND(h, checkpoint
+                          ? lab_checkpoint(block_forward, b, NULL, *h, &made)
+                          : block_forward(b, *h, &made));
     }
-    return r;
+    return LARDER_OK;
 }
 
 static larder_result loss_of(lab_tensor *h, lab_tensor **out)
 {
-    lab_tensor *square;
-    larder_result r = lab_mul(h, h, &square);
+    LAB_OWNED lab_tensor *square = NULL;
 
-    if (r != LARDER_OK)
-        return r;
-    r = lab_mean(square, out);
-    lab_unref(square);
-    return r;
+    LAB_TRY(lab_mul(h, h, &square));
+    return lab_mean(square, out);
 }
 
-static larder_result train_step(struct exp *e, struct transformer *m,
-                                int64_t batch, bool checkpoint)
+static larder_result forward_and_back(lab *l, struct transformer *m,
+                                      int64_t batch, bool checkpoint)
 {
     const int64_t sizes[] = {batch, POSITIONS, WIDTH};
-    lab_tensor *h, *loss = NULL;
-    larder_result r =
-        lab_randn(e->session, LAB_FLOAT32, LAB_DEVICE, 3, sizes, &h);
+    LAB_OWNED lab_tensor *h = NULL, *loss = NULL;
 
-    if (r != LARDER_OK)
-        return r;
+    LAB_TRY(lab_randn(l, LAB_FLOAT32, LAB_DEVICE, 3, sizes, &h));
     if (checkpoint)
-        r = lab_set_requires_grad(h, true);
-    if (r == LARDER_OK)
-        r = lab_optimizer_zero_grad(m->optimizer, true);
-    if (r == LARDER_OK)
-        r = through_blocks(m, checkpoint, &h);
-    if (r == LARDER_OK)
-        r = loss_of(h, &loss);
-    if (r == LARDER_OK)
-        r = lab_backward(loss, NULL, false);
-    lab_unref(loss);
-    lab_unref(h);
-    return r == LARDER_OK ? lab_optimizer_step(m->optimizer) : r;
+        LAB_TRY(lab_set_requires_grad(h, true));
+    LAB_TRY(lab_optimizer_zero_grad(m->optimizer, true));
+    LAB_TRY(through_blocks(m, checkpoint, &h));
+    LAB_TRY(loss_of(h, &loss));
+    return lab_backward(loss, NULL, false);
+}
+
+static larder_result train_step(lab *l, struct transformer *m, int64_t batch,
+                                bool checkpoint)
+{
+    LAB_TRY(forward_and_back(l, m, batch, checkpoint));
+    return lab_optimizer_step(m->optimizer);
 }
 
 /* ---- the measurements ---- */
@@ -140,7 +127,7 @@ static bool train(struct exp *e, const struct shape *shape, bool checkpoint)
     bool done = transformer_create(e, shape->blocks, &m);
 
     for (int i = 0; done && i < 2; i++)
-        done = exp_try(e, train_step(e, &m, shape->batch, checkpoint));
+        done = exp_try(e, train_step(e->session, &m, shape->batch, checkpoint));
     if (done)
         done = exp_step(e, "%d blocks, batch of %d, 2 steps%s", shape->blocks,
                         (int)shape->batch, checkpoint ? ", checkpointed" : "");

@@ -7,50 +7,31 @@
 #include <math.h>
 #include <string.h>
 
-/* *t = made, dropping the old value. */
-static void assign(lab_tensor **t, lab_tensor *made)
-{
-    lab_unref(*t);
-    *t = made;
-}
+#include "lab_try.h"
 
-static larder_result parameter_create(lab *l, int ndim, const int64_t *sizes,
-                                      double scale, lab_tensor **out)
-{
-    lab_tensor *t;
-    larder_result r;
-
-    r = lab_randn(l, LAB_FLOAT32, LAB_DEVICE, ndim, sizes, &t);
-    if (r != LARDER_OK)
-        return r;
-    r = lab_mul_scalar_inplace(t, scale);
-    if (r == LARDER_OK)
-        r = lab_set_requires_grad(t, true);
-    if (r != LARDER_OK) {
-        lab_unref(t);
-        return r;
-    }
-    *out = t;
-    return LARDER_OK;
-}
-
-/* parameter[0] is in × out's weight, parameter[1] its bias. */
+/* out × in's weight is parameter[0], its bias parameter[1].  What was created is
+ * dropped with the model. */
 static larder_result linear_create(lab *l, int64_t in, int64_t out,
                                    lab_tensor **parameter)
 {
     const int64_t sizes[] = {out, in};
-    larder_result r =
-        parameter_create(l, 2, sizes, 1 / sqrt((double)in), &parameter[0]);
 
-    if (r == LARDER_OK)
-        r = parameter_create(l, 1, sizes, 0, &parameter[1]);
-    return r;
+    for (int i = 0; i < 2; i++) {
+        LAB_TRY(
+            lab_randn(l, LAB_FLOAT32, LAB_DEVICE, 2 - i, sizes, &parameter[i]));
+        LAB_TRY(lab_mul_scalar_inplace(parameter[i],
+                                       i == 0 ? 1 / sqrt((double)in) : 0));
+        LAB_TRY(lab_set_requires_grad(parameter[i], true));
+    }
+    return LARDER_OK;
 }
 
-static void experiment_models_drop_all(lab_tensor **parameter, int count)
+static larder_result drop_all(lab_tensor **parameter, int count,
+                              larder_result r)
 {
     for (int i = 0; i < count; i++)
-        assign(&parameter[i], NULL);
+        lab_drop(&parameter[i]);
+    return r;
 }
 
 /* ---- the perceptron ---- */
@@ -63,119 +44,78 @@ larder_result mlp_create(lab *l, const int64_t widths[MLP_LAYERS + 1],
     memset(out, 0, sizeof *out);
     for (int i = 0; r == LARDER_OK && i < MLP_LAYERS; i++)
         r = linear_create(l, widths[i], widths[i + 1], &out->parameter[2 * i]);
-    if (r != LARDER_OK)
-        mlp_drop(out);
-    return r;
+    return r == LARDER_OK ? r : drop_all(out->parameter, 2 * MLP_LAYERS, r);
 }
 
 void mlp_drop(struct mlp *m)
 {
-    experiment_models_drop_all(m->parameter, 2 * MLP_LAYERS);
+    drop_all(m->parameter, 2 * MLP_LAYERS, LARDER_OK);
 }
 
 larder_result mlp_forward(const struct mlp *m, lab_tensor *x, lab_tensor **out)
 {
-    lab_tensor *h = lab_ref(x), *made = NULL;
-    larder_result r = LARDER_OK;
+    LAB_OWNED lab_tensor *h = lab_ref(x);
 
-    for (int i = 0; r == LARDER_OK && i < MLP_LAYERS; i++) {
-        r = lab_linear(h, m->parameter[2 * i], m->parameter[2 * i + 1], &made);
-        if (r != LARDER_OK)
-            break;
-        assign(&h, made);
-        if (i == MLP_LAYERS - 1)
-            break;
-        r = lab_relu(h, &made);
-        if (r == LARDER_OK)
-            assign(&h, made);
+    for (int i = 0; i < MLP_LAYERS; i++) {
+        if (i > 0)
+            LAB_REBIND(&h, lab_relu(h, &made));
+        LAB_REBIND(&h, lab_linear(h, m->parameter[2 * i],
+                                  m->parameter[2 * i + 1], &made));
     }
-    if (r == LARDER_OK)
-        *out = h;
-    else
-        lab_unref(h);
-    return r;
+    return lab_give(&h, out);
 }
 
 /* ---- the block ---- */
 
-enum { LN1 = 0, QKV = 2, PROJ = 4, LN2 = 6, FC1 = 8, FC2 = 10 };
+enum { LN1, QKV, PROJ, LN2, FC1, FC2, LAYERS };
+
+static bool is_norm(int layer)
+{
+    return layer == LN1 || layer == LN2;
+}
 
 static larder_result norm_create(lab *l, int64_t width, lab_tensor **parameter)
 {
-    larder_result r;
-
-    r = lab_ones(l, LAB_FLOAT32, LAB_DEVICE, 1, &width, &parameter[0]);
-    if (r == LARDER_OK)
-        r = lab_zeros(l, LAB_FLOAT32, LAB_DEVICE, 1, &width, &parameter[1]);
-    if (r == LARDER_OK)
-        r = lab_set_requires_grad(parameter[0], true);
-    if (r == LARDER_OK)
-        r = lab_set_requires_grad(parameter[1], true);
-    return r;
+    LAB_TRY(lab_ones(l, LAB_FLOAT32, LAB_DEVICE, 1, &width, &parameter[0]));
+    LAB_TRY(lab_zeros(l, LAB_FLOAT32, LAB_DEVICE, 1, &width, &parameter[1]));
+    LAB_TRY(lab_set_requires_grad(parameter[0], true));
+    return lab_set_requires_grad(parameter[1], true);
 }
 
 larder_result block_create(lab *l, int64_t width, int64_t heads,
                            struct block *out)
 {
-    lab_tensor **p = out->parameter;
-    larder_result r;
+    static const int64_t in[LAYERS] = {
+        [QKV] = 1, [PROJ] = 1, [FC1] = 1, [FC2] = 4}; /* in widths */
+    static const int64_t to[LAYERS] = {
+        [QKV] = 3, [PROJ] = 1, [FC1] = 4, [FC2] = 1};
+    larder_result r = LARDER_OK;
 
     memset(out, 0, sizeof *out);
     out->heads = heads;
-    r = norm_create(l, width, p + LN1);
-    if (r == LARDER_OK)
-        r = linear_create(l, width, 3 * width, p + QKV);
-    if (r == LARDER_OK)
-        r = linear_create(l, width, width, p + PROJ);
-    if (r == LARDER_OK)
-        r = norm_create(l, width, p + LN2);
-    if (r == LARDER_OK)
-        r = linear_create(l, width, 4 * width, p + FC1);
-    if (r == LARDER_OK)
-        r = linear_create(l, 4 * width, width, p + FC2);
-    if (r != LARDER_OK)
-        block_drop(out);
-    return r;
+    for (int i = 0; r == LARDER_OK && i < LAYERS; i++) {
+        lab_tensor **p = &out->parameter[2 * i];
+
+        r = is_norm(i) ? norm_create(l, width, p)
+                       : linear_create(l, in[i] * width, to[i] * width, p);
+    }
+    return r == LARDER_OK ? r : drop_all(out->parameter, BLOCK_PARAMETERS, r);
 }
 
 void block_drop(struct block *b)
 {
-    experiment_models_drop_all(b->parameter, BLOCK_PARAMETERS);
+    drop_all(b->parameter, BLOCK_PARAMETERS, LARDER_OK);
 }
 
-/* *t = layer(*t), for a linear layer or a norm. */
-static larder_result through_linear(const struct block *b, int layer,
-                                    lab_tensor **t)
+/* *t = layer(*t) */
+static larder_result through(const struct block *b, int layer, lab_tensor **t)
 {
-    lab_tensor *made;
-    larder_result r =
-        lab_linear(*t, b->parameter[layer], b->parameter[layer + 1], &made);
+    lab_tensor *w = b->parameter[2 * layer],
+               *bias = b->parameter[2 * layer + 1];
 
-    if (r == LARDER_OK)
-        assign(t, made);
-    return r;
-}
-
-static larder_result through_norm(const struct block *b, int layer,
-                                  lab_tensor **t)
-{
-    lab_tensor *made;
-    larder_result r = lab_layer_norm(*t, b->parameter[layer],
-                                     b->parameter[layer + 1], 1e-5, &made);
-
-    if (r == LARDER_OK)
-        assign(t, made);
-    return r;
-}
-
-static larder_result transposed(lab_tensor **t, int dim0, int dim1)
-{
-    lab_tensor *made;
-    larder_result r = lab_transpose(*t, dim0, dim1, &made);
-
-    if (r == LARDER_OK)
-        assign(t, made);
-    return r;
+    LAB_REBIND(t, is_norm(layer) ? lab_layer_norm(*t, w, bias, 1e-5, &made)
+                                 : lab_linear(*t, w, bias, &made));
+    return LARDER_OK;
 }
 
 /* B×T×C to B×heads×T×(C/heads): a view. */
@@ -183,155 +123,104 @@ static larder_result split_heads(lab_tensor **t, int64_t heads)
 {
     const int64_t *s = lab_sizes(*t);
     const int64_t sizes[] = {s[0], s[1], heads, s[2] / heads};
-    lab_tensor *made;
-    larder_result r = lab_view(*t, 4, sizes, &made);
 
-    if (r != LARDER_OK)
-        return r;
-    assign(t, made);
-    return transposed(t, 1, 2);
+    LAB_REBIND(t, lab_view(*t, 4, sizes, &made));
+    LAB_REBIND(t, lab_transpose(*t, 1, 2, &made));
+    return LARDER_OK;
 }
 
 /* The Python function's variables; qkv lives as long as they do. */
+enum { Q, K, V, A, VARIABLES };
+
 struct attention {
-    lab_tensor *q, *k, *v, *a;
+    lab_tensor *t[VARIABLES];
 };
 
 static void attention_drop(struct attention *n)
 {
-    assign(&n->q, NULL);
-    assign(&n->k, NULL);
-    assign(&n->v, NULL);
-    assign(&n->a, NULL);
+    drop_all(n->t, VARIABLES, LARDER_OK);
 }
 
 static larder_result make_qkv(const struct block *b, lab_tensor *h,
                               struct attention *n)
 {
-    lab_tensor *t = lab_ref(h), *parts[3];
-    int made = 0;
-    larder_result r = through_norm(b, LN1, &t);
+    LAB_OWNED lab_tensor *t = lab_ref(h);
+    int made;
 
-    if (r == LARDER_OK)
-        r = through_linear(b, QKV, &t);
-    if (r == LARDER_OK)
-        r = lab_chunk(t, 3, -1, parts, &made);
-    lab_unref(t);
-    if (r != LARDER_OK)
-        return r;
-    n->q = parts[0];
-    n->k = parts[1];
-    n->v = parts[2];
-    r = split_heads(&n->q, b->heads);
-    if (r == LARDER_OK)
-        r = split_heads(&n->k, b->heads);
-    if (r == LARDER_OK)
-        r = split_heads(&n->v, b->heads);
-    return r;
+    LAB_TRY(through(b, LN1, &t));
+    LAB_TRY(through(b, QKV, &t));
+    LAB_TRY(lab_chunk(t, 3, -1, n->t, &made));
+    lab_drop(&t);
+    for (int i = Q; i <= V; i++)
+        LAB_TRY(split_heads(&n->t[i], b->heads));
+    return LARDER_OK;
 }
 
 /* a = softmax(q·kᵀ / 8) */
 static larder_result make_weights(struct attention *n)
 {
-    const int64_t *sizes = lab_sizes(n->q);
-    lab_tensor *t = lab_ref(n->k), *made;
-    larder_result r = transposed(&t, -2, -1);
+    double root = sqrt((double)lab_sizes(n->t[Q])[3]);
+    LAB_OWNED lab_tensor *t = lab_ref(n->t[K]);
 
-    if (r == LARDER_OK)
-        r = lab_matmul(n->q, t, &made);
-    if (r == LARDER_OK) {
-        assign(&t, made);
-        r = lab_div_scalar(t, sqrt((double)sizes[3]), &made);
-    }
-    if (r == LARDER_OK) {
-        assign(&t, made);
-        r = lab_softmax(t, -1, &n->a);
-    }
-    lab_unref(t);
-    return r;
+    LAB_REBIND(&t, lab_transpose(t, -2, -1, &made));
+    LAB_REBIND(&t, lab_matmul(n->t[Q], t, &made));
+    LAB_REBIND(&t, lab_div_scalar(t, root, &made));
+    return lab_softmax(t, -1, &n->t[A]);
 }
 
 /* (a·v) with the heads joined again: B×T×C. */
-static larder_result experiment_models_mix(const struct attention *n,
-                                           lab_tensor **out)
+static larder_result mix(const struct attention *n, lab_tensor **out)
 {
-    const int64_t *s = lab_sizes(n->v);
+    const int64_t *s = lab_sizes(n->t[V]);
     const int64_t sizes[] = {s[0], s[2], s[1] * s[3]};
-    lab_tensor *t;
-    larder_result r = lab_matmul(n->a, n->v, &t);
+    LAB_OWNED lab_tensor *t = NULL;
 
-    if (r != LARDER_OK)
-        return r;
-    r = transposed(&t, 1, 2);
-    if (r == LARDER_OK)
-        r = lab_reshape(t, 3, sizes, out);
-    lab_unref(t);
-    return r;
+    LAB_TRY(lab_matmul(n->t[A], n->t[V], &t));
+    LAB_REBIND(&t, lab_transpose(t, 1, 2, &made));
+    return lab_reshape(t, 3, sizes, out);
 }
 
-/* *h = *h + part; drops part. */
-static larder_result add_to(lab_tensor **h, lab_tensor *part)
+/* *h = *h + *part; drops the part first. */
+static larder_result add_to(lab_tensor **h, lab_tensor **part)
 {
-    lab_tensor *made;
-    larder_result r = lab_add(*h, part, &made);
+    LAB_OWNED lab_tensor *sum = NULL;
 
-    lab_unref(part);
-    if (r == LARDER_OK)
-        assign(h, made);
-    return r;
+    LAB_TRY(lab_add(*h, *part, &sum));
+    lab_drop(part);
+    lab_drop(h);
+    return lab_give(&sum, h);
 }
 
 static larder_result attend(const struct block *b, lab_tensor **h,
                             struct attention *n)
 {
-    lab_tensor *t;
-    larder_result r = make_qkv(b, *h, n);
+    LAB_OWNED lab_tensor *t = NULL;
 
-    if (r == LARDER_OK)
-        r = make_weights(n);
-    if (r == LARDER_OK)
-        r = experiment_models_mix(n, &t);
-    if (r != LARDER_OK)
-        return r;
-    r = through_linear(b, PROJ, &t);
-    if (r == LARDER_OK)
-        return add_to(h, t);
-    lab_unref(t);
-    return r;
+    LAB_TRY(make_qkv(b, *h, n));
+    LAB_TRY(make_weights(n));
+    LAB_TRY(mix(n, &t));
+    LAB_TRY(through(b, PROJ, &t));
+    return add_to(h, &t);
 }
 
 static larder_result feed_forward(const struct block *b, lab_tensor **h)
 {
-    lab_tensor *t = lab_ref(*h), *made;
-    larder_result r = through_norm(b, LN2, &t);
+    LAB_OWNED lab_tensor *t = lab_ref(*h);
 
-    if (r == LARDER_OK)
-        r = through_linear(b, FC1, &t);
-    if (r == LARDER_OK)
-        r = lab_gelu(t, &made);
-    if (r == LARDER_OK) {
-        assign(&t, made);
-        r = through_linear(b, FC2, &t);
-    }
-    if (r == LARDER_OK)
-        return add_to(h, t);
-    lab_unref(t);
-    return r;
+    LAB_TRY(through(b, LN2, &t));
+    LAB_TRY(through(b, FC1, &t));
+    LAB_REBIND(&t, lab_gelu(t, &made));
+    LAB_TRY(through(b, FC2, &t));
+    return add_to(h, &t);
 }
 
 larder_result block_forward(void *context, lab_tensor *h, lab_tensor **out)
 {
     const struct block *b = context;
-    struct attention names = {0};
-    lab_tensor *t = lab_ref(h);
-    larder_result r = attend(b, &t, &names);
+    LAB_OWNED lab_tensor *t = lab_ref(h);
+    __attribute__((cleanup(attention_drop))) struct attention names = {{NULL}};
 
-    if (r == LARDER_OK)
-        r = feed_forward(b, &t);
-    attention_drop(&names);
-    if (r == LARDER_OK)
-        *out = t;
-    else
-        lab_unref(t);
-    return r;
+    LAB_TRY(attend(b, &t, &names));
+    LAB_TRY(feed_forward(b, &t));
+    return lab_give(&t, out);
 }

@@ -6,6 +6,7 @@
 
 #include "commands.h"
 #include "doctor.h"
+#include "json_line.h"
 
 struct settings {
     bool json;
@@ -73,19 +74,15 @@ static json_t *object_of(const struct doctor_finding *f)
 static bool cmd_doctor_print_json(const struct doctor *d)
 {
     json_t *findings = json_array();
-    json_t *all;
-    bool ok = findings != NULL;
+    int bad = 0;
 
-    for (size_t i = 0; ok && i < d->count; i++)
-        ok = json_array_append_new(findings, object_of(&d->findings[i])) == 0;
-    all = json_pack("{s:i, s:i, s:o}", "problems",
-                    (int)count_of(d, DOCTOR_PROBLEM), "notes",
-                    (int)count_of(d, DOCTOR_NOTE), "findings", findings);
-    ok = ok && all != NULL &&
-         json_dumpf(all, stdout, JSON_COMPACT | JSON_ENSURE_ASCII) == 0;
-    json_decref(all);
-    putchar('\n');
-    return ok;
+    for (size_t i = 0; i < d->count; i++)
+        bad |= json_array_append_new(findings, object_of(&d->findings[i]));
+    return json_line(stdout, json_pack("{s:i, s:i, s:o}", "problems",
+                                       (int)count_of(d, DOCTOR_PROBLEM),
+                                       "notes", (int)count_of(d, DOCTOR_NOTE),
+                                       "findings", findings)) &&
+           bad == 0;
 }
 
 /* ---- the command ---------------------------------------------------------------- */

@@ -1,5 +1,4 @@
 /* cmd_report.c - `larder report` and `larder diff`. */
-#include <langinfo.h>
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,6 +12,7 @@
 #include "report/report.h"
 #include "release_diff.h"
 #include "report_cure.h"
+#include "terminal.h"
 
 enum { TOP_MAX = 100000, INPUTS_MAX = 2, RANKS_DEFAULT = 16 };
 
@@ -124,7 +124,7 @@ static int cmd_report_read_settings(const struct cli_command *self, int argc,
                          s->inputs.count) != CLI_EXIT_OK)
         return CLI_EXIT_BAD;
     setlocale(LC_CTYPE, "");
-    s->options.ascii = strcmp(nl_langinfo(CODESET), "UTF-8") != 0;
+    s->options.ascii = !terminal_is_utf8();
     return -1;
 }
 

@@ -1,6 +1,7 @@
 /* terminal.c - properties of the terminal behind a stream. */
 #include "terminal.h"
 
+#include <langinfo.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -19,6 +20,11 @@ bool terminal_has_colour(FILE *f)
     const char *no = getenv("NO_COLOR");
 
     return terminal_is_smart(f) && (no == NULL || *no == '\0');
+}
+
+bool terminal_is_utf8(void)
+{
+    return strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
 }
 
 int terminal_width(FILE *f)

@@ -4,7 +4,6 @@
  * number and ledger, in a list that drops processes not seen for that long. */
 #include "top_screen.h"
 
-#include <langinfo.h>
 #include <locale.h>
 #include <ncurses.h>
 #include <stdio.h>
@@ -13,6 +12,7 @@
 
 #include "clock.h"
 #include "option.h"
+#include "terminal.h"
 #include "top_pick.h"
 #include "units.h"
 
@@ -451,7 +451,7 @@ int top_screen_run(enum top_order order, const char *words, unsigned period_ms)
     if (s == NULL)
         return cli_no_memory("top");
     setlocale(LC_ALL, "");
-    s->is_unicode = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+    s->is_unicode = terminal_is_utf8();
     s->order = order;
     snprintf(s->filter, sizeof s->filter, "%s", words);
     /* initscr() would print a message and exit on an error. */

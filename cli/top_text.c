@@ -5,6 +5,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
+#include "json_line.h"
 #include "table.h"
 #include "replay/json_values.h"
 #include "units.h"
@@ -123,14 +124,8 @@ bool top_print_json(const struct top_data *data)
 {
     bool ok = !data->failed;
 
-    for (size_t i = 0; i < data->count; i++) {
-        json_t *o = device_json(&data->devices[i]);
-
-        ok = o != NULL &&
-             json_dumpf(o, stdout, JSON_COMPACT | JSON_ENSURE_ASCII) == 0 && ok;
-        puts("");
-        json_decref(o);
-    }
+    for (size_t i = 0; i < data->count; i++)
+        ok = json_line(stdout, device_json(&data->devices[i])) && ok;
     return ok;
 }
 

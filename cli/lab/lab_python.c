@@ -2,7 +2,6 @@
 #include "lab_python.h"
 
 #include <errno.h>
-#include <langinfo.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,8 +45,7 @@ static void fill_words(const struct lab_python *l, char **words, char width[16])
     snprintf(width, 16, "%u", columns);
     add_option(words, &count, "--width", columns > 0 ? width : NULL);
     add_flag(words, &count, "--colour", terminal_has_colour(l->panel));
-    add_flag(words, &count, "--ascii",
-             strcmp(nl_langinfo(CODESET), "UTF-8") != 0);
+    add_flag(words, &count, "--ascii", !terminal_is_utf8());
     add_flag(words, &count, "--each-statement", l->each_statement);
     add_flag(words, &count, "--each-step", l->each_step);
     add_flag(words, &count, "--json", l->json);

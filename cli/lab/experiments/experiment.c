@@ -39,15 +39,18 @@ void exp_free(struct exp *e)
     *e = (struct exp){0};
 }
 
+size_t exp_wrong(const struct exp *e)
+{
+    size_t wrong = 0;
+
+    for (size_t i = 0; i < e->check_count; i++)
+        wrong += !e->checks[i].ok;
+    return wrong;
+}
+
 bool exp_ok(const struct exp *e)
 {
-    if (e->error[0] != '\0')
-        return false;
-    for (size_t i = 0; e->judged && i < e->check_count; i++) {
-        if (!e->checks[i].ok)
-            return false;
-    }
-    return true;
+    return e->error[0] == '\0' && (!e->judged || exp_wrong(e) == 0);
 }
 
 bool exp_fail(struct exp *e, const char *format, ...)
@@ -65,14 +68,10 @@ bool exp_fail(struct exp *e, const char *format, ...)
 
 bool exp_try(struct exp *e, larder_result r)
 {
-    if (r == LARDER_OK)
-        return true;
-    return exp_fail(e, "%s", lab_last_error());
+    return r == LARDER_OK || exp_fail(e, "%s", lab_last_error());
 }
 
 bool exp_try_larder(struct exp *e, larder_result r)
 {
-    if (r == LARDER_OK)
-        return true;
-    return exp_fail(e, "%s", larder_last_error());
+    return r == LARDER_OK || exp_fail(e, "%s", larder_last_error());
 }

@@ -109,6 +109,8 @@ void exp_init(struct exp *e, const struct experiment *what,
 void exp_free(struct exp *e);
 /* Whether every check that counts is as expected, and nothing failed. */
 bool exp_ok(const struct exp *e);
+/* The number of checks that are not as expected. */
+size_t exp_wrong(const struct exp *e);
 /* True for LARDER_OK; otherwise stores the last error of the lab, or of
  * larder. */
 bool exp_try(struct exp *e, larder_result r);
@@ -142,6 +144,9 @@ bool exp_yes(struct exp *e, const char *what, bool seen);
 bool exp_verdict(struct exp *e, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 uint64_t exp_figure_of(const lab_memory *m, enum exp_figure figure);
+/* Their names, and those of units. */
+extern const char *const exp_figures[EXP_FIGURES];
+extern const char *const exp_units[EXP_YES + 1];
 
 /* ---- statements (experiment_statement.c) ---- */
 

@@ -1,13 +1,14 @@
 /* experiment_list.c - finds experiments by name or number, and runs them. */
 #include "experiment_list.h"
-#include "lab/lab_history.h"
 
 #include <jansson.h>
+#include <larder/history.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "complain.h"
+#include "json_line.h"
 
 static const struct experiment *const experiments[] = {
     &experiment_move_and_reuse,  &experiment_context_and_growth,
@@ -45,32 +46,22 @@ int experiments_count(const char *name)
     return count;
 }
 
-static bool list_json(FILE *out)
-{
-    json_t *array = json_array();
-    int bad = array == NULL;
-
-    for (int i = 0; !bad && i < COUNT; i++)
-        bad = json_array_append_new(array,
-                                    json_pack("{s:i, s:s, s:s}", "number",
-                                              experiments[i]->number, "name",
-                                              experiments[i]->name, "title",
-                                              experiments[i]->title));
-    bad = bad || json_dumpf(array, out, JSON_COMPACT | JSON_ENSURE_ASCII) != 0;
-    json_decref(array);
-    fputc('\n', out);
-    return !bad;
-}
-
 void experiments_list(FILE *out, bool json)
 {
-    if (json) {
-        list_json(out);
-        return;
+    json_t *array = json ? json_array() : NULL;
+
+    for (int i = 0; i < COUNT; i++) {
+        const struct experiment *x = experiments[i];
+
+        if (json)
+            json_array_append_new(array, json_pack("{s:i, s:s, s:s}", "number",
+                                                   x->number, "name", x->name,
+                                                   "title", x->title));
+        else
+            fprintf(out, "%d  %-20s %s\n", x->number, x->name, x->title);
     }
-    for (int i = 0; i < COUNT; i++)
-        fprintf(out, "%d  %-20s %s\n", experiments[i]->number,
-                experiments[i]->name, experiments[i]->title);
+    if (json)
+        json_line(out, array);
 }
 
 /* ---- running ---- */
@@ -79,7 +70,8 @@ void experiments_list(FILE *out, bool json)
 static bool write_snapshot(const struct exp *e)
 {
     if (e->opt->snapshot == NULL || e->session == NULL ||
-        lab_history_write(e->session, e->opt->snapshot) == LARDER_OK)
+        larder_snapshot_write(lab_allocator(e->session), e->opt->snapshot,
+                              NULL) == LARDER_OK)
         return true;
     return cli_complain("lab", "%s", larder_last_error());
 }

@@ -1,11 +1,11 @@
 /* experiment_report.c - an experiment as text: its question, its statements
  * with figures, expected and actual values, the verdict. */
 #include <inttypes.h>
-#include <langinfo.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "experiment.h"
+#include "terminal.h"
 #include "units.h"
 
 enum {
@@ -15,20 +15,13 @@ enum {
     CELL_MAX = 48
 };
 
-static const char *const heads[EXP_FIGURES] = {"nvidia-smi", "reserved",
-                                               "allocated", "host"};
-
 /* ---- words ---- */
 
-struct marks {
-    const char *good, *bad;
-};
-
-static struct marks marks_of(void)
+static const char *mark(bool good)
 {
-    if (strcmp(nl_langinfo(CODESET), "UTF-8") == 0)
-        return (struct marks){"✓", "✗"};
-    return (struct marks){"=", "!"};
+    if (terminal_is_utf8())
+        return good ? "✓" : "✗";
+    return good ? "=" : "!";
 }
 
 static const char *ink(const struct exp *e, const char *code)
@@ -106,13 +99,6 @@ static const char *mebibytes(uint64_t bytes, char out[CELL_MAX])
 
 static const char *quantity(enum exp_unit unit, uint64_t n, char out[CELL_MAX])
 {
-    static const char *const units[] = {
-        [EXP_CALLS] = "calls",
-        [EXP_TENSORS] = "tensors",
-        [EXP_SEGMENTS] = "segments",
-        [EXP_ITERATIONS] = "iterations",
-    };
-
     if (unit == EXP_YES) {
         snprintf(out, CELL_MAX, "%s", n != 0 ? "yes" : "no");
     } else if (unit == EXP_NS) {
@@ -123,7 +109,7 @@ static const char *quantity(enum exp_unit unit, uint64_t n, char out[CELL_MAX])
             snprintf(out + strlen(out), CELL_MAX - strlen(out), " MiB");
     } else {
         snprintf(out, CELL_MAX, "%" PRIu64 " %.*s", n,
-                 (int)strlen(units[unit]) - (n == 1), units[unit]);
+                 (int)strlen(exp_units[unit]) - (n == 1), exp_units[unit]);
     }
     return out;
 }
@@ -131,7 +117,7 @@ static const char *quantity(enum exp_unit unit, uint64_t n, char out[CELL_MAX])
 /* ---- the table ---- */
 
 static void print_figure(const struct exp *e, const struct exp_step *step,
-                         enum exp_figure figure, struct marks marks)
+                         enum exp_figure figure)
 {
     uint64_t seen = exp_figure_of(&step->memory, figure);
     bool good = seen == step->expected[figure];
@@ -140,13 +126,13 @@ static void print_figure(const struct exp *e, const struct exp_step *step,
     fprintf(e->opt->out, "%*s", FIGURE_WIDTH - 1, mebibytes(seen, text));
     if (step->expects[figure])
         fprintf(e->opt->out, "%s%s%s", ink(e, good ? "\033[32m" : "\033[31m"),
-                good ? marks.good : marks.bad, ink(e, "\033[0m"));
+                mark(good), ink(e, "\033[0m"));
     else if (figure + 1 < EXP_FIGURES)
         fputc(' ', e->opt->out);
 }
 
 static void print_step(const struct exp *e, const struct exp_step *step,
-                       size_t room, struct marks marks)
+                       size_t room)
 {
     FILE *out = e->opt->out;
     size_t length = strlen(step->statement);
@@ -163,7 +149,7 @@ static void print_step(const struct exp *e, const struct exp_step *step,
     }
     fprintf(out, "%*s", (int)(room - columns), "");
     for (int i = 0; i < EXP_FIGURES; i++)
-        print_figure(e, step, (enum exp_figure)i, marks);
+        print_figure(e, step, (enum exp_figure)i);
     fputc('\n', out);
 }
 
@@ -175,7 +161,7 @@ static void print_panels(const struct exp *e)
     }
 }
 
-static void print_table(const struct exp *e, struct marks marks)
+static void print_table(const struct exp *e)
 {
     FILE *out = e->opt->out;
     size_t room = width_of(e) - 2 - EXP_FIGURES * FIGURE_WIDTH;
@@ -184,11 +170,11 @@ static void print_table(const struct exp *e, struct marks marks)
         return;
     fprintf(out, "  %s%-*s", ink(e, "\033[1m"), (int)room, "MiB after");
     for (int i = 0; i < EXP_FIGURES; i++)
-        fprintf(out, "%*s%s", FIGURE_WIDTH - 1, heads[i],
+        fprintf(out, "%*s%s", FIGURE_WIDTH - 1, exp_figures[i],
                 i + 1 < EXP_FIGURES ? " " : "");
     fprintf(out, "%s\n", ink(e, "\033[0m"));
     for (size_t i = 0; i < e->step_count; i++)
-        print_step(e, &e->steps[i], room, marks);
+        print_step(e, &e->steps[i], room);
     fputc('\n', out);
 }
 
@@ -219,7 +205,7 @@ static void print_series(const struct exp *e, const char *word,
                   6 + (unsigned)strlen(word));
 }
 
-static void print_figures(const struct exp *e, struct marks marks)
+static void print_figures(const struct exp *e)
 {
     for (int figure = 0; figure < EXP_FIGURES; figure++) {
         bool any = false, good = true;
@@ -234,57 +220,46 @@ static void print_figures(const struct exp *e, struct marks marks)
         }
         if (!any)
             continue;
-        fprintf(e->opt->out, "    %s %s, MiB\n", good ? marks.good : marks.bad,
-                heads[figure]);
+        fprintf(e->opt->out, "    %s %s, MiB\n", mark(good),
+                exp_figures[figure]);
         print_series(e, "expected", (enum exp_figure)figure, true);
         print_series(e, "seen", (enum exp_figure)figure, false);
     }
 }
 
-static void print_check(const struct exp *e, const struct exp_check *check,
-                        struct marks marks)
+static void print_check(const struct exp *e, const struct exp_check *check)
 {
     char expected[CELL_MAX], seen[CELL_MAX], words[2 * CELL_MAX + 32];
-    size_t column = 6 + strlen(check->what);
+    bool breaks;
 
     quantity(check->unit, check->expected, expected);
     quantity(check->unit, check->seen, seen);
     snprintf(words, sizeof words, "expected %s, seen %s", expected, seen);
-    fprintf(e->opt->out, "    %s %s%s", check->ok ? marks.good : marks.bad,
-            check->what, column + 2 + strlen(words) > width_of(e) ? "\n" : "");
-    fprintf(e->opt->out, "%s%s\n",
-            column + 2 + strlen(words) > width_of(e) ? "      " : ": ", words);
+    breaks = 6 + strlen(check->what) + 2 + strlen(words) > width_of(e);
+    fprintf(e->opt->out, "    %s %s%s%s\n", mark(check->ok), check->what,
+            breaks ? "\n      " : ": ", words);
 }
 
-static void print_checks(const struct exp *e, struct marks marks)
+static void print_checks(const struct exp *e)
 {
     if (e->check_count == 0)
         return;
     fprintf(e->opt->out, "  %sExpected and seen%s\n", ink(e, "\033[1m"),
             ink(e, "\033[0m"));
-    print_figures(e, marks);
+    print_figures(e);
     for (size_t i = 0; i < e->check_count; i++) {
         if (!e->checks[i].is_step)
-            print_check(e, &e->checks[i], marks);
+            print_check(e, &e->checks[i]);
     }
     fputc('\n', e->opt->out);
 }
 
 /* ---- the whole report -- */
 
-static size_t count_wrong(const struct exp *e)
-{
-    size_t wrong = 0;
-
-    for (size_t i = 0; i < e->check_count; i++)
-        wrong += !e->checks[i].ok;
-    return wrong;
-}
-
 size_t exp_verdict_text(const struct exp *e, char *out, size_t capacity)
 {
     const char *sentence = e->verdict != NULL ? e->verdict : "";
-    size_t wrong = count_wrong(e);
+    size_t wrong = exp_wrong(e);
     int n;
 
     if (e->error[0] != '\0')
@@ -320,7 +295,6 @@ void exp_report_begin(const struct exp *e)
 void exp_report_end(const struct exp *e)
 {
     FILE *out = e->opt->out;
-    struct marks marks = marks_of();
     char verdict[EXP_ERROR_MAX + 512];
 
     if (e->spec[0] != '\0')
@@ -328,11 +302,11 @@ void exp_report_end(const struct exp *e)
                 larder_policy_name(e->policy),
                 e->conf[0] != '\0' ? ", settings " : "", e->conf);
     print_panels(e);
-    print_table(e, marks);
-    print_checks(e, marks);
+    print_table(e);
+    print_checks(e);
     exp_verdict_text(e, verdict, sizeof verdict);
     fprintf(out, "  %s%s%s ", ink(e, exp_ok(e) ? "\033[32m" : "\033[31m"),
-            exp_ok(e) ? marks.good : marks.bad, ink(e, "\033[0m"));
+            mark(exp_ok(e)), ink(e, "\033[0m"));
     fprintf(out, "%sVerdict%s\n", ink(e, "\033[1m"), ink(e, "\033[0m"));
     print_wrapped(out, verdict, width_of(e), 4, 0);
     fputc('\n', out);

@@ -1,82 +1,71 @@
 /* experiment_session.c - sessions of an experiment: on the requested device,
  * with changes if the experiment needs them. */
+#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "experiment.h"
-#include "lab/lab_history.h"
+#include <larder/history.h>
 
-struct spec_text {
-    char *out;
-    size_t length;
-    bool cut;
+#include "experiment.h"
+
+struct option {
+    const char *key; /* "context=" */
+    const char *value;
 };
 
-static void spec_add(struct spec_text *text, const char *part, size_t length)
+enum { CHANGES = 3 };
+
+static bool is_changed(const struct option changes[CHANGES], const char *option)
 {
-    if (text->length + length >= EXP_SPEC_MAX) {
-        text->cut = true;
-        return;
+    for (int i = 0; i < CHANGES; i++) {
+        if (changes[i].value != NULL &&
+            strncmp(option, changes[i].key, strlen(changes[i].key)) == 0)
+            return true;
     }
-    memcpy(text->out + text->length, part, length);
-    text->length += length;
-    text->out[text->length] = '\0';
+    return false;
 }
 
-static void spec_option(struct spec_text *text, const char *key,
-                        const char *value)
+/* Append to a spec of this length; returns the length it would have. */
+__attribute__((format(printf, 3, 4))) static size_t spec_add(char *out,
+                                                             size_t length,
+                                                             const char *format,
+                                                             ...)
 {
-    if (value == NULL)
-        return;
-    spec_add(text, ",", 1);
-    spec_add(text, key, strlen(key));
-    spec_add(text, "=", 1);
-    spec_add(text, value, strlen(value));
-}
+    va_list args;
 
-static bool option_is(const char *option, size_t length, const char *key)
-{
-    size_t n = strlen(key);
-
-    return length > n && strncmp(option, key, n) == 0 && option[n] == '=';
-}
-
-/* Whether `want` overrides this option of the spec. */
-static bool option_replaced(const struct exp_device *want, const char *option,
-                            size_t length)
-{
-    return (want->context != NULL && option_is(option, length, "context")) ||
-           (want->backing != NULL && option_is(option, length, "backing")) ||
-           (want->shared != NULL && option_is(option, length, "shared"));
+    va_start(args, format);
+    if (length < EXP_SPEC_MAX)
+        length += (size_t)vsnprintf(out + length, EXP_SPEC_MAX - length, format,
+                                    args);
+    va_end(args);
+    return length;
 }
 
 bool exp_spec(const struct exp *e, const struct exp_device *want,
               char out[EXP_SPEC_MAX])
 {
+    const struct option changes[CHANGES] = {{"context=", want->context},
+                                            {"backing=", want->backing},
+                                            {"shared=", want->shared}};
     const char *given =
         e->opt->device != NULL ? e->opt->device : LAB_DEVICE_DEFAULT;
-    struct spec_text text = {.out = out};
-    size_t length = strcspn(given, ",");
+    const char *option = given + strcspn(given, ",");
+    size_t n = want->size != NULL
+                   ? spec_add(out, 0, "sim:%s", want->size)
+                   : spec_add(out, 0, "%.*s", (int)(option - given), given);
 
-    out[0] = '\0';
-    if (want->size == NULL) {
-        spec_add(&text, given, length);
-    } else {
-        spec_add(&text, "sim:", 4);
-        spec_add(&text, want->size, strlen(want->size));
-    }
-    while (given[length] != '\0') {
-        const char *option = given + length + 1;
-        size_t n = strcspn(option, ",");
+    while (*option != '\0') {
+        int length = 1 + (int)strcspn(option + 1, ",");
 
-        if (!option_replaced(want, option, n))
-            spec_add(&text, option - 1, n + 1);
-        length += n + 1;
+        if (!is_changed(changes, option + 1))
+            n = spec_add(out, n, "%.*s", length, option);
+        option += length;
     }
-    spec_option(&text, "context", want->context);
-    spec_option(&text, "backing", want->backing);
-    spec_option(&text, "shared", want->shared);
-    return !text.cut;
+    for (int i = 0; i < CHANGES; i++) {
+        if (changes[i].value != NULL)
+            n = spec_add(out, n, ",%s%s", changes[i].key, changes[i].value);
+    }
+    return n < EXP_SPEC_MAX;
 }
 
 bool exp_open(struct exp *e, const struct exp_device *want)
@@ -100,7 +89,9 @@ bool exp_open(struct exp *e, const struct exp_device *want)
     opt.policy = want->policy != 0 ? want->policy : e->policy;
     if (!exp_try(e, lab_open(&opt, &e->session)))
         return false;
-    if (e->opt->snapshot != NULL && !exp_try(e, lab_history_begin(e->session)))
+    if (e->opt->snapshot != NULL &&
+        !exp_try_larder(e,
+                        larder_history_start(lab_allocator(e->session), NULL)))
         return false;
     if (e->spec[0] == '\0')
         memcpy(e->spec, spec, sizeof spec);

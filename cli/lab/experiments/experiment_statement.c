@@ -3,32 +3,28 @@
 
 #include "experiment.h"
 
-static bool rebind(struct exp *e, int v, larder_result r, lab_tensor **made)
-{
-    if (!exp_try(e, r))
-        return false;
-    lab_unref(e->t[v]);
-    e->t[v] = *made;
-    return true;
-}
+/* The call's argument is `made`. */
+#define REBIND(e, v, call)                                                     \
+    do {                                                                       \
+        lab_tensor *made = NULL;                                               \
+                                                                               \
+        if (!exp_try(e, call))                                                 \
+            return false;                                                      \
+        lab_unref((e)->t[v]);                                                  \
+        (e)->t[v] = made;                                                      \
+        return true;                                                           \
+    } while (0)
 
 bool exp_zeros(struct exp *e, int v, lab_place place, int ndim,
                const int64_t *sizes)
 {
-    lab_tensor *made = NULL;
-    larder_result r =
-        lab_zeros(e->session, LAB_FLOAT32, place, ndim, sizes, &made);
-
-    return rebind(e, v, r, &made);
+    REBIND(e, v, lab_zeros(e->session, LAB_FLOAT32, place, ndim, sizes, &made));
 }
 
 bool exp_randn(struct exp *e, int v, int ndim, const int64_t *sizes)
 {
-    lab_tensor *made = NULL;
-    larder_result r =
-        lab_randn(e->session, LAB_FLOAT32, LAB_DEVICE, ndim, sizes, &made);
-
-    return rebind(e, v, r, &made);
+    REBIND(e, v,
+           lab_randn(e->session, LAB_FLOAT32, LAB_DEVICE, ndim, sizes, &made));
 }
 
 static larder_result empty_of(struct exp *e, uint64_t bytes, lab_tensor **out)
@@ -40,18 +36,12 @@ static larder_result empty_of(struct exp *e, uint64_t bytes, lab_tensor **out)
 
 bool exp_bytes(struct exp *e, int v, uint64_t bytes)
 {
-    lab_tensor *made = NULL;
-    larder_result r = empty_of(e, bytes, &made);
-
-    return rebind(e, v, r, &made);
+    REBIND(e, v, empty_of(e, bytes, &made));
 }
 
 bool exp_to(struct exp *e, int v, lab_place place)
 {
-    lab_tensor *made = NULL;
-    larder_result r = lab_to(e->t[v], place, &made);
-
-    return rebind(e, v, r, &made);
+    REBIND(e, v, lab_to(e->t[v], place, &made));
 }
 
 bool exp_drop(struct exp *e, int v)

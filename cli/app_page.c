@@ -7,24 +7,19 @@
 
 #include "own_folder.h"
 
+#define PAGE "app.html"
+
 /* In a build folder, and in an installation. */
 static FILE *app_page_open(void)
 {
-    static const char *const places[] = {"app.html",
-                                         "../share/larder/app.html"};
+    static const char *const places[] = {".", "../share/larder", NULL};
     char folder[PATH_MAX];
-    FILE *page = NULL;
+    char path[PATH_MAX + sizeof "/" PAGE];
 
-    if (!cli_own_folder(folder))
+    if (!cli_find_near(places, PAGE, folder))
         return NULL;
-    for (size_t i = 0; page == NULL && i < sizeof places / sizeof places[0];
-         i++) {
-        char path[PATH_MAX + sizeof "/../share/larder/app.html"];
-
-        snprintf(path, sizeof path, "%s/%s", folder, places[i]);
-        page = fopen(path, "rb");
-    }
-    return page;
+    snprintf(path, sizeof path, "%s/" PAGE, folder);
+    return fopen(path, "rb");
 }
 
 static bool copy_all(FILE *from, FILE *to)

@@ -16,55 +16,18 @@
 #define RUNTIME "libcudart.so.13"
 #define REDIRECT "liblarder_redirect.so"
 
-static bool join(char out[PATH_MAX], const char *folder, const char *rest)
-{
-    int length = snprintf(out, PATH_MAX, "%s/%s", folder, rest);
-
-    return length > 0 && length < PATH_MAX;
-}
-
-static bool holds(const char *folder, const char *file)
-{
-    char probe[PATH_MAX];
-
-    return join(probe, folder, file) && access(probe, R_OK) == 0;
-}
-
-/* The first folder near the command that contains the file: of a build, then of
- * installation prefixes. */
-static bool find_beside(const char *build, const char *installed,
-                        const char *file, char out[PATH_MAX])
-{
-    static const char *const libraries[] = {"../lib", "../lib64",
-                                            "../lib/x86_64-linux-gnu",
-                                            "../lib/aarch64-linux-gnu"};
-    char self[PATH_MAX];
-    char library[PATH_MAX];
-    char folder[PATH_MAX];
-
-    if (!cli_own_folder(self))
-        return false;
-    if (join(folder, self, build) && holds(folder, file))
-        return realpath(folder, out) != NULL;
-    for (size_t i = 0; i < sizeof libraries / sizeof libraries[0]; i++) {
-        if (join(library, self, libraries[i]) &&
-            join(folder, library, installed) && holds(folder, file))
-            return realpath(folder, out) != NULL;
-    }
-    return false;
-}
-
 /* Where a variable says that the file is.  False if it does not say; *is_wrong:
  * it is not there, which is reported. */
 static bool find_said(const char *variable, const char *file,
                       char out[PATH_MAX], bool *is_wrong)
 {
+    static const char *const here[] = {".", NULL};
     const char *set = environment_said(variable);
 
     *is_wrong = false;
     if (set == NULL)
         return false;
-    if (holds(set, file) && realpath(set, out) != NULL)
+    if (cli_find_folder(set, here, file, out))
         return true;
     *is_wrong = true;
     return cli_complain("exec", "%s '%s' does not contain %s", variable, set,
@@ -73,11 +36,13 @@ static bool find_said(const char *variable, const char *file,
 
 bool exec_find_folder(char out[PATH_MAX])
 {
+    static const char *const places[] =
+        OWN_LIBRARIES("fakecuda", "/larder/fakecuda");
     bool is_wrong;
 
     return find_said("LARDER_FAKECUDA_DIR", DRIVER, out, &is_wrong) ||
            (!is_wrong &&
-            (find_beside("fakecuda", "larder/fakecuda", DRIVER, out) ||
+            (cli_find_near(places, DRIVER, out) ||
              cli_complain("exec",
                           "the simulated driver is not beside the command; set "
                           "LARDER_FAKECUDA_DIR to its folder")));
@@ -85,8 +50,11 @@ bool exec_find_folder(char out[PATH_MAX])
 
 bool exec_find_runtime(char out[PATH_MAX], bool *is_wrong)
 {
+    static const char *const places[] =
+        OWN_LIBRARIES("cudart", "/larder/cudart");
+
     return find_said("LARDER_CUDART_DIR", RUNTIME, out, is_wrong) ||
-           (!*is_wrong && find_beside("cudart", "larder/cudart", RUNTIME, out));
+           (!*is_wrong && cli_find_near(places, RUNTIME, out));
 }
 
 /* The loader accepts several auditors, separated by colons. */
@@ -96,14 +64,15 @@ bool exec_set_runtime(const char *folder)
 
     if (!environment_prepend("LD_LIBRARY_PATH", folder))
         return false;
-    if (!holds(folder, REDIRECT) || !join(auditor, folder, REDIRECT) ||
-        strchr(auditor, ':') != NULL)
+    if (snprintf(auditor, sizeof auditor, "%s/" REDIRECT, folder) >= PATH_MAX ||
+        access(auditor, R_OK) != 0 || strchr(auditor, ':') != NULL)
         return true;
     return environment_prepend("LD_AUDIT", auditor);
 }
 
 bool exec_find_preload(char out[PATH_MAX])
 {
+    static const char *const places[] = OWN_LIBRARIES(".", "");
     const char *set = environment_said("LARDER_PRELOAD_LIBRARY");
     char folder[PATH_MAX];
 
@@ -111,8 +80,8 @@ bool exec_find_preload(char out[PATH_MAX])
         return (access(set, R_OK) == 0 && realpath(set, out) != NULL) ||
                cli_complain("exec",
                             "LARDER_PRELOAD_LIBRARY '%s' cannot be read", set);
-    return (find_beside(".", ".", PRELOAD, folder) &&
-            join(out, folder, PRELOAD)) ||
+    return (cli_find_near(places, PRELOAD, folder) &&
+            snprintf(out, PATH_MAX, "%s/" PRELOAD, folder) < PATH_MAX) ||
            cli_complain("exec", PRELOAD " is not beside the command; set "
                                         "LARDER_PRELOAD_LIBRARY to its path");
 }

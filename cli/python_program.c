@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "complain.h"
@@ -15,70 +14,16 @@
 #include "option.h"
 #include "own_folder.h"
 
-static bool is_folder_or_file(const char *path)
-{
-    struct stat st;
-
-    return stat(path, &st) == 0 && (S_ISDIR(st.st_mode) || S_ISREG(st.st_mode));
-}
-
-/* The first of `places` (ended by NULL), relative to `folder`, that contains
- * `inside`. */
-static bool find_place(const char *folder, const char *const *places,
-                       const char *inside, char out[PATH_MAX])
-{
-    for (; *places != NULL; places++) {
-        char probe[PATH_MAX];
-        int length =
-            snprintf(probe, sizeof probe, "%s/%s/%s", folder, *places, inside);
-
-        if (length > 0 && (size_t)length < sizeof probe &&
-            is_folder_or_file(probe)) {
-            snprintf(probe, sizeof probe, "%s/%s", folder, *places);
-            return realpath(probe, out) != NULL;
-        }
-    }
-    return false;
-}
-
-/* The package `larder` of the command's own build. */
-static bool find_package_beside(char out[PATH_MAX])
-{
-    static const char *const places[] = {"../python", "../share/larder/python",
-                                         "python", NULL};
-    char folder[PATH_MAX];
-
-    return cli_own_folder(folder) &&
-           find_place(folder, places, "larder/lab", out);
-}
-
-static bool find_package_in(const char *command, const char *folder,
-                            char out[PATH_MAX])
-{
-    static const char *const here[] = {".", NULL};
-
-    if (find_place(folder, here, "larder/lab", out))
-        return true;
-    return cli_complain(
-        command, "LARDER_PYTHON_DIR '%s' does not contain the package larder",
-        folder);
-}
+#define PACKAGE "larder/lab"
 
 /* Where the shared library is, relative to the command; if it is not there the
  * package searches for itself. */
 static void set_library_folder(void)
 {
-    static const char *const places[] = {".",
-                                         "../lib",
-                                         "../lib64",
-                                         "../lib/x86_64-linux-gnu",
-                                         "../lib/aarch64-linux-gnu",
-                                         NULL};
-    char folder[PATH_MAX];
+    static const char *const places[] = OWN_LIBRARIES(".", "");
     char found[PATH_MAX];
 
-    if (cli_own_folder(folder) &&
-        find_place(folder, places, "liblarder_lab.so.0", found))
+    if (cli_find_near(places, "liblarder_lab.so.0", found))
         setenv("LARDER_LIBRARY_DIR", found, 0);
 }
 
@@ -86,13 +31,19 @@ static void set_library_folder(void)
  * installed, for example by pip. */
 static bool set_package_folder(const char *command)
 {
+    static const char *const here[] = {".", NULL};
+    static const char *const near[] = {"../python", "../share/larder/python",
+                                       "python", NULL};
     const char *asked = environment_said("LARDER_PYTHON_DIR");
     char package[PATH_MAX];
 
     if (asked != NULL) {
-        if (!find_package_in(command, asked, package))
-            return false;
-    } else if (!find_package_beside(package)) {
+        if (!cli_find_folder(asked, here, PACKAGE, package))
+            return cli_complain(command,
+                                "LARDER_PYTHON_DIR '%s' does not contain the "
+                                "package larder",
+                                asked);
+    } else if (!cli_find_near(near, PACKAGE, package)) {
         if (environment_said("LARDER_PYTHON") != NULL)
             return true;
         return cli_complain(command,

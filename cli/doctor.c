@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-void doctor_say(struct doctor *d, enum doctor_grade grade, const char *part,
-                const char *name, const char *format, ...)
+void doctor_say(struct doctor *d, enum doctor_grade grade, const char *name,
+                const char *format, ...)
 {
     /* When all entries are used the last one is overwritten. */
     struct doctor_finding *f =
@@ -15,7 +15,7 @@ void doctor_say(struct doctor *d, enum doctor_grade grade, const char *part,
     va_list args;
 
     f->grade = grade;
-    f->part = part;
+    f->part = d->part;
     f->name = name;
     f->advice[0] = '\0';
     va_start(args, format);

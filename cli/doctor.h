@@ -27,15 +27,16 @@ struct doctor_finding {
 struct doctor {
     struct doctor_finding findings[DOCTOR_FINDINGS_MAX];
     size_t count;
+    const char *part; /* that findings are added to */
     char pytorch[32]; /* version; "": not found */
 };
 
 /* Add a finding, and advice to the last.  Text that does not fit is cut. */
 #if defined(__GNUC__)
-__attribute__((format(printf, 5, 6)))
+__attribute__((format(printf, 4, 5)))
 #endif
-void doctor_say(struct doctor *d, enum doctor_grade grade, const char *part,
-           const char *name, const char *format, ...);
+void doctor_say(struct doctor *d, enum doctor_grade grade, const char *name,
+           const char *format, ...);
 
 #if defined(__GNUC__)
 __attribute__((format(printf, 2, 3)))

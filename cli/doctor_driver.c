@@ -14,8 +14,6 @@
 #include "environment.h"
 #include "units.h"
 
-#define PART "driver"
-
 enum { GPUS_MAX = 16 };
 
 struct family {
@@ -60,7 +58,7 @@ static void add_module(struct doctor *d, const struct family *family)
 
     if (access(family->module, R_OK) == 0 &&
         doctor_read_line(family->module, version, sizeof version))
-        doctor_say(d, DOCTOR_FINE, PART, "kernel module", "%s", version);
+        doctor_say(d, DOCTOR_FINE, "kernel module", "%s", version);
 }
 
 static void add_gpu(struct doctor *d, const struct family *family, int n,
@@ -69,15 +67,14 @@ static void add_gpu(struct doctor *d, const struct family *family, int n,
     const char *total = units_bytes(props->total_bytes);
 
     if (props->granularity_bytes != 0) {
-        doctor_say(d, DOCTOR_FINE, PART, "GPU",
+        doctor_say(d, DOCTOR_FINE, "GPU",
                    "%s:%d is %s, %s; virtual memory in pages of %s",
                    family->name, n, props->name, total,
                    units_bytes(props->granularity_bytes));
         return;
     }
-    doctor_say(d, DOCTOR_NOTE, PART, "GPU",
-               "%s:%d is %s, %s; no virtual memory", family->name, n,
-               props->name, total);
+    doctor_say(d, DOCTOR_NOTE, "GPU", "%s:%d is %s, %s; no virtual memory",
+               family->name, n, props->name, total);
     doctor_advise(d,
                   "expandable segments and moving pages need it (CUDA 10.2 or "
                   "newer; some virtual GPUs lack it): the policies work "
@@ -129,7 +126,7 @@ static void add_missing(struct doctor *d, const struct family *family,
     bool has_node = access(family->node, F_OK) == 0;
 
     doctor_say(
-        d, has_node ? DOCTOR_PROBLEM : DOCTOR_NOTE, PART, family->name,
+        d, has_node ? DOCTOR_PROBLEM : DOCTOR_NOTE, family->name,
         "not found: %s; searched LD_LIBRARY_PATH (%s), the loader's cache "
         "(/etc/ld.so.cache) and the system's library directories; %s %s",
         why, folders != NULL ? folders : "not set", family->node,
@@ -142,7 +139,7 @@ static void add_unusable(struct doctor *d, const struct family *family,
 {
     const char *visible = getenv(family->variable);
 
-    doctor_say(d, DOCTOR_PROBLEM, PART, family->name,
+    doctor_say(d, DOCTOR_PROBLEM, family->name,
                "%s is loaded, but no GPU can be opened: %s", path, why);
     if (visible != NULL)
         doctor_advise(d, "%s is '%s': it selects which GPUs are visible",
@@ -166,13 +163,14 @@ static void look_at(struct doctor *d, const struct family *family)
     else if (gpus == 0)
         add_unusable(d, family, path, why);
     else
-        doctor_say(d, DOCTOR_FINE, PART, family->name, "%.400s, %d GPU%s", path,
-                   gpus, gpus == 1 ? "" : "s");
+        doctor_say(d, DOCTOR_FINE, family->name, "%.400s, %d GPU%s", path, gpus,
+                   gpus == 1 ? "" : "s");
     add_module(d, family);
 }
 
 void doctor_driver(struct doctor *d)
 {
+    d->part = "driver";
     for (size_t i = 0; i < sizeof families / sizeof families[0]; i++)
         look_at(d, &families[i]);
 }

@@ -13,8 +13,6 @@
 
 #include "units.h"
 
-#define PART "limits"
-
 #define GIB (UINT64_C(1) << 30)
 
 /* Lower limits break programs that do nothing unusual. */
@@ -29,11 +27,11 @@ static void check_address_space(struct doctor *d)
     if (getrlimit(RLIMIT_AS, &limit) != 0)
         return;
     if (limit.rlim_cur == RLIM_INFINITY) {
-        doctor_say(d, DOCTOR_FINE, PART, "address space", "not limited");
+        doctor_say(d, DOCTOR_FINE, "address space", "not limited");
         return;
     }
-    doctor_say(d, DOCTOR_PROBLEM, PART, "address space",
-               "limited to %s (RLIMIT_AS)", units_bytes(limit.rlim_cur));
+    doctor_say(d, DOCTOR_PROBLEM, "address space", "limited to %s (RLIMIT_AS)",
+               units_bytes(limit.rlim_cur));
     doctor_advise(d, "drivers and expandable segments reserve address space "
                      "for more than the GPU's memory: raise it (ulimit -v "
                      "unlimited)");
@@ -46,7 +44,7 @@ static void check_files(struct doctor *d)
     if (getrlimit(RLIMIT_NOFILE, &limit) != 0)
         return;
     doctor_say(d, limit.rlim_cur < FILES_FEW ? DOCTOR_PROBLEM : DOCTOR_FINE,
-               PART, "open files", "%" PRIu64 " (RLIMIT_NOFILE)",
+               "open files", "%" PRIu64 " (RLIMIT_NOFILE)",
                (uint64_t)limit.rlim_cur);
     if (limit.rlim_cur < FILES_FEW)
         doctor_advise(d,
@@ -62,9 +60,9 @@ static void check_locked(struct doctor *d)
     if (getrlimit(RLIMIT_MEMLOCK, &limit) != 0)
         return;
     if (limit.rlim_cur == RLIM_INFINITY)
-        doctor_say(d, DOCTOR_FINE, PART, "locked memory", "not limited");
+        doctor_say(d, DOCTOR_FINE, "locked memory", "not limited");
     else
-        doctor_say(d, DOCTOR_FINE, PART, "locked memory", "%s (RLIMIT_MEMLOCK)",
+        doctor_say(d, DOCTOR_FINE, "locked memory", "%s (RLIMIT_MEMLOCK)",
                    units_bytes(limit.rlim_cur));
 }
 
@@ -131,10 +129,10 @@ static void check_container(struct doctor *d)
 
     /* Version 1 writes a number near 2^63 for "none". */
     if (limit >= UINT64_C(1) << 62) {
-        doctor_say(d, DOCTOR_FINE, PART, "container memory", "not limited");
+        doctor_say(d, DOCTOR_FINE, "container memory", "not limited");
         return;
     }
-    doctor_say(d, DOCTOR_NOTE, PART, "container memory",
+    doctor_say(d, DOCTOR_NOTE, "container memory",
                "limited to %s: host memory, pinned memory and a simulated GPU "
                "with backing=memory count towards it",
                units_bytes(limit));
@@ -150,7 +148,7 @@ static void check_mappings(struct doctor *d)
     if (!doctor_read_line("/proc/sys/vm/max_map_count", text, sizeof text))
         return;
     count = strtol(text, NULL, 10);
-    doctor_say(d, count < MAPPINGS_FEW ? DOCTOR_PROBLEM : DOCTOR_FINE, PART,
+    doctor_say(d, count < MAPPINGS_FEW ? DOCTOR_PROBLEM : DOCTOR_FINE,
                "mappings", "%ld for a process (vm.max_map_count)", count);
     if (count < MAPPINGS_FEW)
         doctor_advise(d,
@@ -166,10 +164,10 @@ static void check_overcommit(struct doctor *d)
     if (!doctor_read_line("/proc/sys/vm/overcommit_memory", text, sizeof text))
         return;
     if (strcmp(text, "2") != 0) {
-        doctor_say(d, DOCTOR_FINE, PART, "overcommit", "allowed");
+        doctor_say(d, DOCTOR_FINE, "overcommit", "allowed");
         return;
     }
-    doctor_say(d, DOCTOR_NOTE, PART, "overcommit",
+    doctor_say(d, DOCTOR_NOTE, "overcommit",
                "forbidden (vm.overcommit_memory=2)");
     doctor_advise(d, "a simulated GPU with real memory may not open: use "
                      "backing=none, or sysctl vm.overcommit_memory=0");
@@ -181,14 +179,13 @@ static void check_shared(struct doctor *d)
     uint64_t size;
 
     if (statvfs("/dev/shm", &fs) != 0) {
-        doctor_say(d, DOCTOR_NOTE, PART, "shared memory",
-                   "/dev/shm does not exist");
+        doctor_say(d, DOCTOR_NOTE, "shared memory", "/dev/shm does not exist");
         doctor_advise(d, "sim:SIZE,shared=NAME and PyTorch's data loaders "
                          "need it: mount a tmpfs there");
         return;
     }
     size = (uint64_t)fs.f_blocks * fs.f_frsize;
-    doctor_say(d, size < GIB ? DOCTOR_NOTE : DOCTOR_FINE, PART, "shared memory",
+    doctor_say(d, size < GIB ? DOCTOR_NOTE : DOCTOR_FINE, "shared memory",
                "%s (/dev/shm)", units_bytes(size));
     if (size < GIB)
         doctor_advise(d, "PyTorch's data loaders pass batches through it and "
@@ -198,6 +195,7 @@ static void check_shared(struct doctor *d)
 
 void doctor_limits(struct doctor *d)
 {
+    d->part = "limits";
     check_address_space(d);
     check_files(d);
     check_locked(d);

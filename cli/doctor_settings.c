@@ -9,8 +9,6 @@
 
 #include "environment.h"
 
-#define PART "settings"
-
 /* In PyTorch's order: the first that is set counts. */
 static const char *const pytorch_variables[] = {
     "PYTORCH_CUDA_ALLOC_CONF", "PYTORCH_HIP_ALLOC_CONF", "PYTORCH_ALLOC_CONF"};
@@ -39,7 +37,7 @@ static void check_pinned(struct doctor *d, const char *name, const char *value)
         return;
     if (!may_be(d, 13, 14))
         return;
-    doctor_say(d, DOCTOR_PROBLEM, PART, "pinned memory",
+    doctor_say(d, DOCTOR_PROBLEM, "pinned memory",
                "%s has pinned_max_round_threshold_mb or "
                "pinned_max_cached_size_mb: PyTorch 2.13 and 2.14 can then "
                "return a pinned block smaller than requested, which "
@@ -56,7 +54,7 @@ static void check_unified(struct doctor *d, const char *name, const char *value)
         strstr(value, "expandable_segments") == NULL ||
         strncmp(d->pytorch, "2.9.1", 5) != 0)
         return;
-    doctor_say(d, DOCTOR_PROBLEM, PART, "expandable segments",
+    doctor_say(d, DOCTOR_PROBLEM, "expandable segments",
                "PyTorch %s ignores expandable_segments in %s", d->pytorch,
                name);
     doctor_advise(d, "set it in PYTORCH_CUDA_ALLOC_CONF");
@@ -68,10 +66,10 @@ static void check_conf(struct doctor *d, enum doctor_grade wrong,
                        const char *name, const char *value)
 {
     if (larder_conf_check(value) == LARDER_OK) {
-        doctor_say(d, DOCTOR_FINE, PART, name, "%.400s", value);
+        doctor_say(d, DOCTOR_FINE, name, "%.400s", value);
         return;
     }
-    doctor_say(d, wrong, PART, name, "%s", larder_last_error());
+    doctor_say(d, wrong, name, "%s", larder_last_error());
     doctor_advise(d, "larder-conf(5) lists the keys and their values");
 }
 
@@ -87,7 +85,7 @@ static void check_pytorch(struct doctor *d)
         if (value == NULL)
             continue;
         if (first != NULL) {
-            doctor_say(d, DOCTOR_PROBLEM, PART, name, "ignored: %s is set, too",
+            doctor_say(d, DOCTOR_PROBLEM, name, "ignored: %s is set, too",
                        first);
             doctor_advise(d, "set one of the two");
             continue;
@@ -104,7 +102,7 @@ static void check_uncached(struct doctor *d)
 {
     if (environment_said("PYTORCH_NO_CUDA_MEMORY_CACHING") == NULL)
         return;
-    doctor_say(d, DOCTOR_NOTE, PART, "PYTORCH_NO_CUDA_MEMORY_CACHING",
+    doctor_say(d, DOCTOR_NOTE, "PYTORCH_NO_CUDA_MEMORY_CACHING",
                "set: PyTorch calls the driver for every tensor");
     doctor_advise(d, "unset it unless you are debugging an invalid access");
 }
@@ -114,11 +112,12 @@ void doctor_settings(struct doctor *d)
     size_t before = d->count;
     const char *own = environment_said("LARDER_CONF");
 
+    d->part = "settings";
     if (own != NULL)
         check_conf(d, DOCTOR_PROBLEM, "LARDER_CONF", own);
     check_pytorch(d);
     check_uncached(d);
     if (d->count == before)
-        doctor_say(d, DOCTOR_FINE, PART, "environment",
+        doctor_say(d, DOCTOR_FINE, "environment",
                    "neither LARDER_CONF nor PYTORCH_CUDA_ALLOC_CONF is set");
 }

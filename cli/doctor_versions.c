@@ -16,8 +16,6 @@
 
 extern char **environ;
 
-#define PART "versions"
-
 /* From the package's metadata: importing PyTorch takes seconds, and may fail
  * for other reasons. */
 static const char question[] = "import sys\n"
@@ -88,25 +86,25 @@ void doctor_versions(struct doctor *d)
     struct utsname kernel;
     char python[32];
 
-    doctor_say(d, DOCTOR_FINE, PART, "larder", "%s", larder_version());
+    d->part = "versions";
+    doctor_say(d, DOCTOR_FINE, "larder", "%s", larder_version());
     if (uname(&kernel) == 0)
-        doctor_say(d, DOCTOR_FINE, PART, "kernel", "%s %s on %s",
-                   kernel.sysname, kernel.release, kernel.machine);
+        doctor_say(d, DOCTOR_FINE, "kernel", "%s %s on %s", kernel.sysname,
+                   kernel.release, kernel.machine);
     ask_python(python, sizeof python, d->pytorch, sizeof d->pytorch);
     if (python[0] == '\0') {
-        doctor_say(d, DOCTOR_NOTE, PART, "Python", "%s cannot be started",
+        doctor_say(d, DOCTOR_NOTE, "Python", "%s cannot be started",
                    cli_python_name());
         doctor_advise(d, "larder run and listings need it: install python3, or "
                          "set LARDER_PYTHON");
         return;
     }
-    doctor_say(d, DOCTOR_FINE, PART, "Python", "%s (%s)", python,
-               cli_python_name());
+    doctor_say(d, DOCTOR_FINE, "Python", "%s (%s)", python, cli_python_name());
     if (d->pytorch[0] != '\0') {
-        doctor_say(d, DOCTOR_FINE, PART, "PyTorch", "%s", d->pytorch);
+        doctor_say(d, DOCTOR_FINE, "PyTorch", "%s", d->pytorch);
         return;
     }
-    doctor_say(d, DOCTOR_NOTE, PART, "PyTorch", "not installed for %s",
+    doctor_say(d, DOCTOR_NOTE, "PyTorch", "not installed for %s",
                cli_python_name());
     doctor_advise(d, "only larder run needs it; LARDER_PYTHON selects another "
                      "Python");

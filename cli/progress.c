@@ -5,25 +5,16 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "clock.h"
 #include "terminal.h"
 
-#define SHOW_AFTER_NS UINT64_C(300000000)
-#define DRAW_EVERY_NS UINT64_C(100000000)
+enum { SHOW_AFTER_MS = 300, DRAW_EVERY_MS = 100 };
 
 #define WIPE "\r\033[K"
 
 enum { BAR_MAX = 30, TAIL_MAX = 64 };
-
-static uint64_t clock_ns(void)
-{
-    struct timespec t;
-
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
 
 /* The shell's prompt must not follow half a bar. */
 static void wipe_and_die(int signal_number)
@@ -51,7 +42,7 @@ void progress_begin(struct progress *p, bool on, size_t inputs)
     memset(p, 0, sizeof *p);
     p->on = on && terminal_is_smart(stderr);
     p->inputs = inputs;
-    p->begun_ns = clock_ns();
+    p->begun_ms = clock_ms();
     pthread_mutex_init(&p->lock, NULL);
     if (p->on)
         catch_interrupt(p);
@@ -96,19 +87,19 @@ static void progress_draw(struct progress *p, uint64_t now)
     else
         fprintf(stderr, "\r%3u%%", p->percent);
     fflush(stderr);
-    p->drawn_ns = now;
+    p->drawn_ms = now;
 }
 
 static void progress_tick(struct progress *p)
 {
-    uint64_t now = clock_ns();
+    uint64_t now = clock_ms();
 
-    if (now - p->begun_ns < SHOW_AFTER_NS)
+    if (now - p->begun_ms < SHOW_AFTER_MS)
         return;
     /* If another thread is drawing, leave it to that. */
     if (pthread_mutex_trylock(&p->lock) != 0)
         return;
-    if (now - p->drawn_ns >= DRAW_EVERY_NS)
+    if (now - p->drawn_ms >= DRAW_EVERY_MS)
         progress_draw(p, now);
     pthread_mutex_unlock(&p->lock);
 }
@@ -136,7 +127,7 @@ void progress_input_done(void *ctx, size_t index)
 
 void progress_end(struct progress *p)
 {
-    if (p->drawn_ns != 0)
+    if (p->drawn_ms != 0)
         fputs(WIPE, stderr);
     if (p->catches)
         sigaction(SIGINT, &p->old_action, NULL);

@@ -21,9 +21,9 @@ struct progress {
     _Atomic uint64_t done;
     _Atomic uint64_t inputs_begun;
     _Atomic uint64_t inputs_done;
-    uint64_t begun_ns;
+    uint64_t begun_ms;
     pthread_mutex_t lock; /* guards the following */
-    uint64_t drawn_ns;    /* 0: nothing was drawn */
+    uint64_t drawn_ms;    /* 0: nothing was drawn */
     unsigned percent;     /* never decreases */
 };
 

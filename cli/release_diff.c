@@ -9,11 +9,12 @@
 
 #include <jansson.h>
 
+#include "json_line.h"
 #include "replay/json_values.h"
 #include "replay/replay.h"
 #include "units.h"
 
-enum { SIDES = 2 };
+enum { SIDES = 2, RELEASES_MAX = 64 };
 
 /* One replay. */
 struct side {
@@ -73,11 +74,9 @@ static void compare_placements(struct comparison *c)
         size_t m = strcspn(a, "\n");
         size_t n = strcspn(b, "\n");
 
-        if (m != n || memcmp(a, b, m) != 0) {
-            if (c->differing++ == 0) {
-                keep_line(c->first[0], a);
-                keep_line(c->first[1], b);
-            }
+        if ((m != n || memcmp(a, b, m) != 0) && c->differing++ == 0) {
+            keep_line(c->first[0], a);
+            keep_line(c->first[1], b);
         }
         c->count++;
         a += m + (a[m] != '\0');
@@ -131,13 +130,16 @@ const char *release_diff_find(const char *version)
     return found;
 }
 
-typedef bool step_fn(void *ctx, size_t release);
+/* Releases, by number, at which this program's placements change. */
+struct steps {
+    size_t releases[RELEASES_MAX];
+    size_t count;
+};
 
-/* Call fn for each release after the older one at which this program's
- * placements change. */
-static bool each_step(const char *path,
-                      const struct release_diff_options *options, step_fn *fn,
-                      void *ctx, struct tool_error *error)
+/* Those after the older of the two. */
+static bool find_steps(const char *path,
+                       const struct release_diff_options *options,
+                       struct steps *out, struct tool_error *error)
 {
     size_t from = release_index(options->from);
     size_t to = release_index(options->to);
@@ -147,13 +149,14 @@ static bool each_step(const char *path,
     bool ok = side_run(&before, path, larder_pytorch_release(low), options,
                        false, error);
 
+    out->count = 0;
     for (size_t i = low + 1; ok && i <= high; i++) {
         struct side now;
 
         ok = side_run(&now, path, larder_pytorch_release(i), options, false,
                       error);
-        if (ok && strcmp(before.placements, now.placements) != 0 && !fn(ctx, i))
-            ok = tool_fail(error, "out of host memory");
+        if (ok && strcmp(before.placements, now.placements) != 0)
+            out->releases[out->count++] = i;
         side_free(&before);
         before = now;
     }
@@ -163,12 +166,11 @@ static bool each_step(const char *path,
 
 /* ---- text --------------------------------------------------------------- */
 
-static bool print_step(void *ctx, size_t release)
+static void print_step(size_t release)
 {
     const char *words;
     const char *restored;
 
-    (void)ctx;
     printf("\nfrom %s on this program's memory lies elsewhere; that release "
            "changed:\n",
            larder_pytorch_release(release));
@@ -179,12 +181,11 @@ static bool print_step(void *ctx, size_t release)
         if (restored[0] != '\0')
             printf("    as before with %s\n", restored);
     }
-    return true;
 }
 
-static void print_bytes(const char *name, uint64_t a, uint64_t b)
+static void print_row(const char *name, const char *a, const char *b)
 {
-    printf("%-18s %12s %12s\n", name, units_bytes(a), units_bytes(b));
+    printf("%-18s %12s %12s\n", name, a, b);
 }
 
 static void print_figures(const struct comparison *c,
@@ -193,15 +194,14 @@ static void print_figures(const struct comparison *c,
     const struct replay_result *a = result(c, 0);
     const struct replay_result *b = result(c, 1);
 
-    printf("%-18s %12s %12s\n", "", options->from, options->to);
-    print_bytes("peak allocated", a->peak_allocated_bytes,
-                b->peak_allocated_bytes);
-    print_bytes("peak reserved", a->peak_reserved_bytes,
-                b->peak_reserved_bytes);
-    print_bytes("smallest device", a->min_capacity_bytes,
-                b->min_capacity_bytes);
-    printf("%-18s %12" PRIu64 " %12" PRIu64 "\n", "failed", a->oom_count,
-           b->oom_count);
+    print_row("", options->from, options->to);
+    print_row("peak allocated", units_bytes(a->peak_allocated_bytes),
+              units_bytes(b->peak_allocated_bytes));
+    print_row("peak reserved", units_bytes(a->peak_reserved_bytes),
+              units_bytes(b->peak_reserved_bytes));
+    print_row("smallest device", units_bytes(a->min_capacity_bytes),
+              units_bytes(b->min_capacity_bytes));
+    print_row("failed", units_count(a->oom_count), units_count(b->oom_count));
     if (c->differing == 0)
         printf("\nall %zu placements are the same\n", c->count);
     else
@@ -211,21 +211,18 @@ static void print_figures(const struct comparison *c,
 
 /* ---- JSON --------------------------------------------------------------- */
 
-static bool add_step(void *ctx, size_t release)
+static json_t *step_json(size_t release)
 {
     json_t *rules = json_array();
-    json_t *step = json_pack("{s:s, s:o}", "release",
-                             larder_pytorch_release(release), "rules", rules);
     const char *words;
     const char *restored;
-    int bad = step == NULL;
 
     for (size_t i = 0;
          larder_pytorch_change(release, i, &words, &restored) == LARDER_OK; i++)
-        bad |=
-            json_array_append_new(rules, json_pack("{s:s, s:s}", "rule", words,
-                                                   "restored_by", restored));
-    return json_array_append_new(ctx, step) == 0 && bad == 0;
+        json_array_append_new(rules, json_pack("{s:s, s:s}", "rule", words,
+                                               "restored_by", restored));
+    return json_pack("{s:s, s:o}", "release", larder_pytorch_release(release),
+                     "rules", rules);
 }
 
 static json_t *both(uint64_t a, uint64_t b)
@@ -236,39 +233,33 @@ static json_t *both(uint64_t a, uint64_t b)
 static bool release_diff_print_json(const char *path,
                                     const struct comparison *c,
                                     const struct release_diff_options *options,
-                                    struct tool_error *error)
+                                    const struct steps *steps)
 {
     const struct replay_result *a = result(c, 0);
     const struct replay_result *b = result(c, 1);
     json_t *changes = json_array();
-    json_t *o;
-    char *text;
+    int bad = 0;
 
-    if (changes == NULL ||
-        !each_step(path, options, add_step, changes, error)) {
-        json_decref(changes);
-        return false;
-    }
-    o = json_pack(
-        "{s:o, s:s, s:s, s:b, s:I, s:I, s:s, s:s, s:o, s:o, s:o, s:o, s:o}",
-        "file", utf8_json(path), "from", options->from, "to", options->to,
-        "same", (int)release_diff_is_same(c), "placements",
-        json_whole(c->count), "differing", json_whole(c->differing),
-        "first_from", c->first[0], "first_to", c->first[1],
-        "peak_allocated_bytes",
-        both(a->peak_allocated_bytes, b->peak_allocated_bytes),
-        "peak_reserved_bytes",
-        both(a->peak_reserved_bytes, b->peak_reserved_bytes),
-        "min_capacity_bytes",
-        both(a->min_capacity_bytes, b->min_capacity_bytes), "oom_count",
-        both(a->oom_count, b->oom_count), "changes", changes);
-    text = o == NULL ? NULL : json_dumps(o, JSON_COMPACT | JSON_ENSURE_ASCII);
-    json_decref(o);
-    if (text == NULL)
-        return tool_fail(error, "out of host memory");
-    puts(text);
-    free(text);
-    return true;
+    for (size_t i = 0; i < steps->count; i++)
+        bad |= json_array_append_new(changes, step_json(steps->releases[i]));
+    return json_line(
+               stdout,
+               json_pack(
+                   "{s:o, s:s, s:s, s:b, s:I, s:I, s:s, s:s, s:o, s:o, s:o, "
+                   "s:o, s:o}",
+                   "file", utf8_json(path), "from", options->from, "to",
+                   options->to, "same", (int)release_diff_is_same(c),
+                   "placements", json_whole(c->count), "differing",
+                   json_whole(c->differing), "first_from", c->first[0],
+                   "first_to", c->first[1], "peak_allocated_bytes",
+                   both(a->peak_allocated_bytes, b->peak_allocated_bytes),
+                   "peak_reserved_bytes",
+                   both(a->peak_reserved_bytes, b->peak_reserved_bytes),
+                   "min_capacity_bytes",
+                   both(a->min_capacity_bytes, b->min_capacity_bytes),
+                   "oom_count", both(a->oom_count, b->oom_count), "changes",
+                   changes)) &&
+           bad == 0;
 }
 
 /* ---- the whole comparison ----------------------------------------------- */
@@ -277,14 +268,22 @@ static bool write_all(const char *path, struct comparison *c,
                       const struct release_diff_options *options,
                       struct tool_error *error)
 {
+    struct steps steps;
+
     if (!side_run(&c->sides[0], path, options->from, options, true, error) ||
         !side_run(&c->sides[1], path, options->to, options, true, error))
         return false;
     compare_placements(c);
+    if (!options->json)
+        print_figures(c, options);
+    if (!find_steps(path, options, &steps, error))
+        return false;
     if (options->json)
-        return release_diff_print_json(path, c, options, error);
-    print_figures(c, options);
-    return each_step(path, options, print_step, NULL, error);
+        return release_diff_print_json(path, c, options, &steps) ||
+               tool_fail(error, "out of host memory");
+    for (size_t i = 0; i < steps.count; i++)
+        print_step(steps.releases[i]);
+    return true;
 }
 
 bool release_diff_write(const char *path,

@@ -26,14 +26,6 @@ enum {
     "form-action 'none'; frame-ancestors 'none'"
 #define VIEW_POLICY "frame-ancestors 'self'"
 
-struct answer {
-    int status;
-    const char *type;
-    const char *policy;
-    const void *body;
-    size_t size;
-};
-
 static bool send_all(int fd, const void *bytes, size_t size)
 {
     const char *at = bytes;
@@ -51,65 +43,59 @@ static bool send_all(int fd, const void *bytes, size_t size)
 
 static const char *words_of(int status)
 {
-    switch (status) {
-    case TOP_FOUND:
-        return "OK";
-    case TOP_MALFORMED:
-        return "Bad Request";
-    case TOP_FORBIDDEN:
-        return "Forbidden";
-    case TOP_NOT_ALLOWED:
-        return "Method Not Allowed";
-    case TOP_TOO_LARGE:
-        return "Request Header Fields Too Large";
-    case TOP_NOT_NOW:
-        return "Service Unavailable";
-    default:
-        return "Not Found";
+    static const struct {
+        int status;
+        const char *words;
+    } known[] = {
+        {TOP_FOUND, "OK"},
+        {TOP_MALFORMED, "Bad Request"},
+        {TOP_FORBIDDEN, "Forbidden"},
+        {TOP_NOT_ALLOWED, "Method Not Allowed"},
+        {TOP_TOO_LARGE, "Request Header Fields Too Large"},
+        {TOP_NOT_NOW, "Service Unavailable"},
+    };
+
+    for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
+        if (known[i].status == status)
+            return known[i].words;
     }
+    return "Not Found";
 }
 
 /* The token is in the address, which must be neither cached nor sent to
  * others. */
-static void send_answer(int fd, const struct answer *a)
+static void send_answer(int fd, int status, const char *type,
+                        const char *policy, const void *body, size_t size)
 {
     char headers[HEADERS_MAX];
-    int n =
-        snprintf(headers, sizeof headers,
-                 "HTTP/1.1 %d %s\r\n"
-                 "Content-Type: %s; charset=utf-8\r\n"
-                 "Content-Length: %zu\r\n"
-                 "Content-Security-Policy: %s\r\n"
-                 "Cache-Control: no-store\r\n"
-                 "Referrer-Policy: no-referrer\r\n"
-                 "X-Content-Type-Options: nosniff\r\n"
-                 "Cross-Origin-Resource-Policy: same-origin\r\n"
-                 "%s"
-                 "Connection: close\r\n\r\n",
-                 a->status, words_of(a->status), a->type, a->size, a->policy,
-                 a->status == TOP_NOT_ALLOWED ? "Allow: GET\r\n" : "");
+    int n = snprintf(headers, sizeof headers,
+                     "HTTP/1.1 %d %s\r\n"
+                     "Content-Type: %s; charset=utf-8\r\n"
+                     "Content-Length: %zu\r\n"
+                     "Content-Security-Policy: %s\r\n"
+                     "Cache-Control: no-store\r\n"
+                     "Referrer-Policy: no-referrer\r\n"
+                     "X-Content-Type-Options: nosniff\r\n"
+                     "Cross-Origin-Resource-Policy: same-origin\r\n"
+                     "%s"
+                     "Connection: close\r\n\r\n",
+                     status, words_of(status), type, size, policy,
+                     status == TOP_NOT_ALLOWED ? "Allow: GET\r\n" : "");
 
     if (send_all(fd, headers, (size_t)n))
-        send_all(fd, a->body, a->size);
+        send_all(fd, body, size);
 }
 
 static void send_words(int fd, int status, const char *policy,
                        const char *words)
 {
-    send_answer(fd, &(struct answer){.status = status,
-                                     .type = "text/plain",
-                                     .policy = policy,
-                                     .body = words,
-                                     .size = strlen(words)});
+    send_answer(fd, status, "text/plain", policy, words, strlen(words));
 }
 
 static void send_file(int fd, const char *type, const unsigned char *text)
 {
-    send_answer(fd, &(struct answer){.status = TOP_FOUND,
-                                     .type = type,
-                                     .policy = PAGE_POLICY,
-                                     .body = text,
-                                     .size = strlen((const char *)text)});
+    send_answer(fd, TOP_FOUND, type, PAGE_POLICY, text,
+                strlen((const char *)text));
 }
 
 /* ---- requested contents ------------------------------------------------- */
@@ -128,11 +114,7 @@ static void send_data(const struct top_served *s, int fd, uint64_t after)
     top_recorded_print(out);
     fputs("]}\n", out);
     if (fclose(out) == 0)
-        send_answer(fd, &(struct answer){.status = TOP_FOUND,
-                                         .type = "application/json",
-                                         .policy = PAGE_POLICY,
-                                         .body = text,
-                                         .size = size});
+        send_answer(fd, TOP_FOUND, "application/json", PAGE_POLICY, text, size);
     free(text);
 }
 
@@ -147,11 +129,7 @@ static void send_view(int fd, int64_t pid)
     if (out == NULL || fclose(out) != 0)
         return;
     if (ok)
-        send_answer(fd, &(struct answer){.status = TOP_FOUND,
-                                         .type = "text/html",
-                                         .policy = VIEW_POLICY,
-                                         .body = text,
-                                         .size = size});
+        send_answer(fd, TOP_FOUND, "text/html", VIEW_POLICY, text, size);
     else
         send_words(fd, TOP_NOT_NOW, VIEW_POLICY, error.text);
     free(text);

@@ -138,47 +138,37 @@ const char *top_order_name(size_t order)
     return order < TOP_ORDERS ? order_names[order] : NULL;
 }
 
-static int falling(uint64_t a, uint64_t b)
+static enum top_order sorted_by; /* of the sort that is running */
+
+/* The largest figure or the first name comes first, then the lowest number. */
+static int compare_processes(const void *a, const void *b)
 {
-    return (a < b) - (a > b);
-}
+    const struct top_process *p = a, *q = b;
+    uint64_t left = 0, right = 0;
+    int names = 0;
 
-static int by_pid(const void *a, const void *b)
-{
-    int64_t of_a = ((const struct top_process *)a)->p.pid;
-    int64_t of_b = ((const struct top_process *)b)->p.pid;
-
-    return (of_a > of_b) - (of_a < of_b);
-}
-
-static int by_held(const void *a, const void *b)
-{
-    int way = falling(top_held(a), top_held(b));
-
-    return way != 0 ? way : by_pid(a, b);
-}
-
-static int by_in_use(const void *a, const void *b)
-{
-    int way = falling(((const struct top_process *)a)->p.in_use_bytes,
-                      ((const struct top_process *)b)->p.in_use_bytes);
-
-    return way != 0 ? way : by_pid(a, b);
-}
-
-static int by_cached(const void *a, const void *b)
-{
-    int way = falling(top_cached(a), top_cached(b));
-
-    return way != 0 ? way : by_pid(a, b);
-}
-
-static int by_name(const void *a, const void *b)
-{
-    int way = strcmp(((const struct top_process *)a)->p.name,
-                     ((const struct top_process *)b)->p.name);
-
-    return way != 0 ? way : by_pid(a, b);
+    switch (sorted_by) {
+    case TOP_HELD:
+        left = top_held(p);
+        right = top_held(q);
+        break;
+    case TOP_IN_USE:
+        left = p->p.in_use_bytes;
+        right = q->p.in_use_bytes;
+        break;
+    case TOP_CACHED:
+        left = top_cached(p);
+        right = top_cached(q);
+        break;
+    case TOP_NAME:
+        names = strcmp(p->p.name, q->p.name);
+        break;
+    default:
+        break;
+    }
+    if (left != right)
+        return left < right ? 1 : -1;
+    return names != 0 ? names : (p->p.pid > q->p.pid) - (p->p.pid < q->p.pid);
 }
 
 /* ---- filter ------------------------------------------------------------- */
@@ -223,15 +213,10 @@ static bool is_a_number(const struct top_data *data, const char *filter)
 void top_data_arrange(struct top_data *data, enum top_order order,
                       const char *filter)
 {
-    static int (*const orders[TOP_ORDERS])(const void *, const void *) = {
-        [TOP_HELD] = by_held,     [TOP_IN_USE] = by_in_use,
-        [TOP_CACHED] = by_cached, [TOP_PID] = by_pid,
-        [TOP_NAME] = by_name,
-    };
-
     bool (*is_meant)(const struct top_process *, const char *) =
         is_a_number(data, filter) ? is_number_of : has_words;
 
+    sorted_by = order;
     for (size_t i = 0; i < data->count; i++) {
         struct top_device *d = &data->devices[i];
         size_t kept = 0;
@@ -242,6 +227,6 @@ void top_data_arrange(struct top_data *data, enum top_order order,
         }
         d->count = kept;
         if (kept > 0)
-            qsort(d->processes, kept, sizeof *d->processes, orders[order]);
+            qsort(d->processes, kept, sizeof *d->processes, compare_processes);
     }
 }

@@ -67,7 +67,8 @@ struct experiment {
     int number; /* several may share one */
     const char *name;
     const char *title;
-    const char *text; /* paragraphs, "\n\n" between them */
+    const char *text;    /* paragraphs, "\n\n" between them */
+    const char *verdict; /* if everything is as expected; NULL: run() says it */
     bool (*run)(struct exp *e);
 };
 
@@ -137,10 +138,14 @@ bool exp_step(struct exp *e, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 /* Expectations for the last step. */
 bool exp_expect(struct exp *e, enum exp_figure figure, uint64_t bytes);
+/* A step with its only expectation. */
+bool exp_after(struct exp *e, const char *statement, enum exp_figure figure,
+               uint64_t bytes);
 bool exp_number(struct exp *e, const char *what, enum exp_unit unit,
                 uint64_t expected, uint64_t seen);
 bool exp_yes(struct exp *e, const char *what, bool seen);
-/* The sentence at the end if everything is as expected. */
+/* The sentence at the end if everything is as expected, in place of what->verdict:
+ * for one with figures. */
 bool exp_verdict(struct exp *e, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 uint64_t exp_figure_of(const lab_memory *m, enum exp_figure figure);

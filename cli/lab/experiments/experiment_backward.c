@@ -36,8 +36,7 @@ bool backward_mean(struct exp *e)
 
 static bool after(struct exp *e, const char *statement, uint64_t allocated)
 {
-    return exp_step(e, "%s", statement) &&
-           exp_expect(e, EXP_ALLOCATED, allocated * MIB);
+    return exp_after(e, statement, EXP_ALLOCATED, allocated * MIB);
 }
 
 /* `peak`: in tensors of x's size.  Two scalars, the mean and its gradient, are
@@ -51,8 +50,8 @@ static bool end(struct exp *e, uint64_t held, uint64_t peak)
                       peak * GIB, m.allocated_peak / MIB * MIB) &&
            exp_number(e, "and in the two scalars, the mean and its gradient",
                       EXP_BYTES, 2 * SCALAR_BYTES, m.allocated_peak % MIB) &&
-           exp_empty_cache(e) && exp_step(e, "empty_cache()") &&
-           exp_expect(e, EXP_RESERVED, held * GIB);
+           exp_empty_cache(e) &&
+           exp_after(e, "empty_cache()", EXP_RESERVED, held * GIB);
 }
 
 /* If the device computes, check the gradient's values. */
@@ -78,10 +77,7 @@ static bool run_backward(struct exp *e)
     return exp_open(e, NULL) && backward_x(e) &&
            after(e, "x = zeros(...) # 1 GiB, with grad", 1024) &&
            backward_y(e) && after(e, "y = 5 * x", 2048) && backward_mean(e) &&
-           end(e, 3, 4) && gradient_is_right(e) &&
-           exp_verdict(
-               e, "At the end x, y and x.grad are alive. At the peak y's "
-                  "gradient was alive too: x's gradient is computed from it.");
+           end(e, 3, 4) && gradient_is_right(e);
 }
 
 const struct experiment experiment_backward = {
@@ -94,6 +90,8 @@ const struct experiment experiment_backward = {
             "from it x's (1024 MiB), and frees y's at once, since y is not a "
             "leaf and its gradient was not requested. So the peak is one "
             "tensor above the end.",
+    .verdict = "At the end x, y and x.grad are alive. At the peak y's "
+               "gradient was alive too: x's gradient is computed from it.",
     .run = run_backward,
 };
 
@@ -104,11 +102,7 @@ static bool run_retain_grad(struct exp *e)
            backward_y(e) && exp_try(e, lab_retain_grad(e->t[BACKWARD_Y])) &&
            after(e, "y = 5 * x; y.retain_grad()", 2048) && backward_mean(e) &&
            end(e, 4, 5) && gradient_is_right(e) &&
-           exp_yes(e, "y has a gradient", lab_grad(e->t[BACKWARD_Y]) != NULL) &&
-           exp_verdict(
-               e, "Keeping y's gradient costs 1024 MiB at the end, as "
-                  "expected, and also 1024 MiB at the peak: the gradient kept "
-                  "is a copy, made while the original is still in use.");
+           exp_yes(e, "y has a gradient", lab_grad(e->t[BACKWARD_Y]) != NULL);
 }
 
 const struct experiment experiment_retain_grad = {
@@ -123,5 +117,8 @@ const struct experiment experiment_retain_grad = {
             "overwritten by later operations, so y.grad is a clone of it. "
             "While x's gradient is computed, all of these exist: x, y, y's "
             "gradient, its copy, and x.grad.",
+    .verdict = "Keeping y's gradient costs 1024 MiB at the end, as "
+               "expected, and also 1024 MiB at the peak: the gradient kept "
+               "is a copy, made while the original is still in use.",
     .run = run_retain_grad,
 };

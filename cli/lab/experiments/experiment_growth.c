@@ -9,8 +9,7 @@ static const int64_t large[] = {200, 300, 200, 20};
 
 static bool after(struct exp *e, const char *statement, uint64_t smi_mib)
 {
-    return exp_step(e, "%s", statement) &&
-           exp_expect(e, EXP_SMI, smi_mib * MIB);
+    return exp_after(e, statement, EXP_SMI, smi_mib * MIB);
 }
 
 static bool nine_more_times(struct exp *e)
@@ -56,14 +55,9 @@ static bool experiment_growth_run(struct exp *e)
 {
     const struct exp_device want = {.context = "1001MiB"};
 
-    return exp_open(e, &want) && exp_step(e, "before anything") &&
-           exp_expect(e, EXP_RESERVED, 0) && rebinding(e) && keeping(e) &&
-           forgetting(e) &&
-           exp_verdict(
-               e, "nvidia-smi shows context + reserved: 1001 MiB of context "
-                  "that belongs to no tensor, 2 MiB for 24 bytes, 916 MiB for "
-                  "each large tensor that is live or cached. Rebinding costs "
-                  "one more, once; keeping nine costs nine.");
+    return exp_open(e, &want) &&
+           exp_after(e, "before anything", EXP_RESERVED, 0) && rebinding(e) &&
+           keeping(e) && forgetting(e);
 }
 
 const struct experiment experiment_context_and_growth = {
@@ -82,5 +76,9 @@ const struct experiment experiment_context_and_growth = {
         "other once y holds no tensor. Nine tensors kept in a list need nine "
         "(they are not written to, since nine such tensors take more than 8 "
         "GiB).",
+    .verdict = "nvidia-smi shows context + reserved: 1001 MiB of context "
+               "that belongs to no tensor, 2 MiB for 24 bytes, 916 MiB for "
+               "each large tensor that is live or cached. Rebinding costs "
+               "one more, once; keeping nine costs nine.",
     .run = experiment_growth_run,
 };

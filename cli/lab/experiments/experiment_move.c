@@ -9,8 +9,7 @@ static const int64_t sizes[] = {256, 1024, 1024}; /* 1 GiB of float32 */
 static bool after(struct exp *e, const char *statement, uint64_t reserved,
                   uint64_t allocated, uint64_t host)
 {
-    return exp_step(e, "%s", statement) &&
-           exp_expect(e, EXP_RESERVED, reserved * GIB) &&
+    return exp_after(e, statement, EXP_RESERVED, reserved * GIB) &&
            exp_expect(e, EXP_ALLOCATED, allocated * GIB) &&
            exp_expect(e, EXP_HOST, host * GIB);
 }
@@ -55,11 +54,7 @@ static bool experiment_move_run(struct exp *e)
            rebind_c(e) && exp_drop(e, D) && after(e, "del d", 3, 2, 1) &&
            exp_zeros(e, E, LAB_HOST, 3, sizes) &&
            after(e, "e = zeros(256, 1024, 1024, cpu)", 3, 2, 2) &&
-           exp_to(e, E, LAB_DEVICE) && after(e, "e = e.to(cuda)", 3, 3, 1) &&
-           exp_verdict(e,
-                       "Memory freed on the device stays reserved for the next "
-                       "tensor; rebinding needs room for the old tensor and "
-                       "the new one; host memory is released at once.");
+           exp_to(e, E, LAB_DEVICE) && after(e, "e = e.to(cuda)", 3, 3, 1);
 }
 
 const struct experiment experiment_move_and_reuse = {
@@ -76,5 +71,8 @@ const struct experiment experiment_move_and_reuse = {
         "the new tensor first and then frees the old one, so for a moment "
         "there must be room for both. `del d` releases nothing to the driver. "
         "Host memory has no such cache: it is returned at once.",
+    .verdict = "Memory freed on the device stays reserved for the next "
+               "tensor; rebinding needs room for the old tensor and "
+               "the new one; host memory is released at once.",
     .run = experiment_move_run,
 };

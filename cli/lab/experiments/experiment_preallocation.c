@@ -16,14 +16,14 @@ struct three_sizes {
 
 static bool three_steps(struct exp *e, const struct three_sizes *reserved)
 {
-    return exp_step(e, "at the start") && exp_expect(e, EXP_RESERVED, 0) &&
+    return exp_after(e, "at the start", EXP_RESERVED, 0) &&
            exp_randn(e, X, 2, square) &&
-           exp_step(e, "x = randn(10000, 10000)") &&
-           exp_expect(e, EXP_RESERVED, reserved->made * MIB) &&
-           exp_drop(e, X) && exp_step(e, "del x") &&
-           exp_expect(e, EXP_RESERVED, reserved->deleted * MIB) &&
-           exp_empty_cache(e) && exp_step(e, "empty_cache()") &&
-           exp_expect(e, EXP_RESERVED, reserved->emptied * MIB);
+           exp_after(e, "x = randn(10000, 10000)", EXP_RESERVED,
+                     reserved->made * MIB) &&
+           exp_drop(e, X) &&
+           exp_after(e, "del x", EXP_RESERVED, reserved->deleted * MIB) &&
+           exp_empty_cache(e) &&
+           exp_after(e, "empty_cache()", EXP_RESERVED, reserved->emptied * MIB);
 }
 
 /* ---- ten rounds ---- */
@@ -90,11 +90,11 @@ static bool rounds(struct exp *e, struct rounds *cached, struct rounds *direct)
     return exp_heading(e, "Ten times `x = randn(10000, 10000); del x`, cached "
                           "and then under the policy direct, which makes a "
                           "driver call for each:") &&
-           ten_rounds(e, 0, cached) && exp_step(e, "ten rounds, cached") &&
-           exp_expect(e, EXP_RESERVED, 382 * MIB) &&
+           ten_rounds(e, 0, cached) &&
+           exp_after(e, "ten rounds, cached", EXP_RESERVED, 382 * MIB) &&
            ten_rounds(e, LARDER_POLICY_DIRECT, direct) &&
-           exp_step(e, "ten rounds, direct") &&
-           exp_expect(e, EXP_RESERVED, 0) && rounds_checks(e, cached, direct);
+           exp_after(e, "ten rounds, direct", EXP_RESERVED, 0) &&
+           rounds_checks(e, cached, direct);
 }
 
 /* ---- finding fragments ------ */
@@ -116,15 +116,13 @@ static bool holes(struct exp *e)
         if (!exp_bytes(e, PIECES + i, 4 * MIB))
             return false;
     }
-    return exp_step(e, "five tensors of 4 MiB") &&
-           exp_expect(e, EXP_RESERVED, 20 * MIB) && exp_drop(e, PIECES + 1) &&
-           exp_drop(e, PIECES + 3) && exp_step(e, "the 2nd and 4th deleted") &&
-           exp_expect(e, EXP_ALLOCATED, 12 * MIB) &&
+    return exp_after(e, "five tensors of 4 MiB", EXP_RESERVED, 20 * MIB) &&
+           exp_drop(e, PIECES + 1) && exp_drop(e, PIECES + 3) &&
+           exp_after(e, "the 2nd and 4th deleted", EXP_ALLOCATED, 12 * MIB) &&
            exp_bytes(e, PIECES + 5, 8 * MIB) &&
-           exp_step(e, "t = empty(8 MiB)") &&
-           exp_expect(e, EXP_RESERVED, 40 * MIB) && exp_empty_cache(e) &&
-           exp_step(e, "empty_cache()") &&
-           exp_expect(e, EXP_RESERVED, 40 * MIB);
+           exp_after(e, "t = empty(8 MiB)", EXP_RESERVED, 40 * MIB) &&
+           exp_empty_cache(e) &&
+           exp_after(e, "empty_cache()", EXP_RESERVED, 40 * MIB);
 }
 
 static bool fragments(struct exp *e)

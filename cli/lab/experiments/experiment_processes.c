@@ -26,8 +26,7 @@ static bool next_gibibyte(struct exp *e, const char *what)
 static bool train_once(struct exp *e)
 {
     return backward_x(e) && backward_y(e) && backward_mean(e) &&
-           exp_step(e, "x, y, mean(y).backward()") &&
-           exp_expect(e, EXP_ALLOCATED, 3 * GIB) &&
+           exp_after(e, "x, y, mean(y).backward()", EXP_ALLOCATED, 3 * GIB) &&
            exp_expect(e, EXP_RESERVED, 4 * GIB + 2 * MIB);
 }
 
@@ -41,8 +40,7 @@ static bool with_cache(struct exp *e, struct neighbour *other)
            exp_number(e, "the other process gets, beside our cache", EXP_BYTES,
                       1536 * MIB, theirs) &&
            next_gibibyte(e, "our next 1 GiB fits, into the cache") &&
-           exp_step(e, "t = empty(1 GiB)") &&
-           exp_expect(e, EXP_RESERVED, 4 * GIB + 2 * MIB) &&
+           exp_after(e, "t = empty(1 GiB)", EXP_RESERVED, 4 * GIB + 2 * MIB) &&
            exp_drop(e, NEXT) && neighbour_gives_back(e, other);
 }
 
@@ -51,8 +49,7 @@ static bool without_cache(struct exp *e, struct neighbour *other)
     uint64_t theirs;
 
     return exp_heading(e, "With empty_cache():") && exp_empty_cache(e) &&
-           exp_step(e, "empty_cache()") &&
-           exp_expect(e, EXP_RESERVED, 3 * GIB) &&
+           exp_after(e, "empty_cache()", EXP_RESERVED, 3 * GIB) &&
            neighbour_takes_all(e, other, &theirs) &&
            exp_step(e, "the other process takes all it can get") &&
            exp_number(e, "the other process gets, after empty_cache()",
@@ -61,8 +58,7 @@ static bool without_cache(struct exp *e, struct neighbour *other)
            exp_step(e, "t = empty(1 GiB)  # %s", exp_outcome(e)) &&
            exp_drop(e, BACKWARD_Y) &&
            next_gibibyte(e, "with y deleted it fits, into y's memory") &&
-           exp_step(e, "del y; t = empty(1 GiB)") &&
-           exp_expect(e, EXP_RESERVED, 3 * GIB);
+           exp_after(e, "del y; t = empty(1 GiB)", EXP_RESERVED, 3 * GIB);
 }
 
 static bool experiment_processes_run(struct exp *e)

@@ -159,6 +159,12 @@ bool exp_expect(struct exp *e, enum exp_figure figure, uint64_t bytes)
     return true;
 }
 
+bool exp_after(struct exp *e, const char *statement, enum exp_figure figure,
+               uint64_t bytes)
+{
+    return exp_step(e, "%s", statement) && exp_expect(e, figure, bytes);
+}
+
 bool exp_verdict(struct exp *e, const char *format, ...)
 {
     va_list args;

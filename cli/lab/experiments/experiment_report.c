@@ -258,7 +258,9 @@ static void print_checks(const struct exp *e)
 
 size_t exp_verdict_text(const struct exp *e, char *out, size_t capacity)
 {
-    const char *sentence = e->verdict != NULL ? e->verdict : "";
+    const char *sentence = e->verdict != NULL         ? e->verdict
+                           : e->what->verdict != NULL ? e->what->verdict
+                                                      : "";
     size_t wrong = exp_wrong(e);
     int n;
 

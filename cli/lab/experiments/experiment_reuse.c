@@ -25,8 +25,8 @@ static bool make_and_free(struct exp *e, uint64_t address[BLOCKS])
     }
     for (int i = 0; i < BLOCKS; i++)
         exp_drop(e, i);
-    return exp_step(e, "64, 36, 48, 40 MiB created and freed") &&
-           exp_expect(e, EXP_RESERVED, 188 * MIB);
+    return exp_after(e, "64, 36, 48, 40 MiB created and freed", EXP_RESERVED,
+                     188 * MIB);
 }
 
 static bool ask(struct exp *e, const struct question *q,
@@ -57,8 +57,7 @@ static bool run_best_fit(struct exp *e)
         if (!ask(e, &questions[i], address))
             return false;
     }
-    return exp_verdict(e, "The smallest free block that is large enough is "
-                          "reused, no matter when it was freed: best fit.");
+    return true;
 }
 
 const struct experiment experiment_best_fit = {
@@ -71,6 +70,8 @@ const struct experiment experiment_best_fit = {
         "reused, every request below would be placed where the 64 MiB were; if "
         "the youngest, where the 40 MiB were whenever it fits. The addresses "
         "show that the smallest block that is large enough is reused.",
+    .verdict = "The smallest free block that is large enough is "
+               "reused, no matter when it was freed: best fit.",
     .run = run_best_fit,
 };
 
@@ -105,9 +106,9 @@ static bool empty_twice(struct exp *e, const char *first, uint64_t expected)
     lab_memory once;
 
     return exp_empty_cache(e) && exp_memory(e, &once) &&
-           exp_step(e, "%s", first) && exp_expect(e, EXP_RESERVED, expected) &&
-           exp_empty_cache(e) && exp_step(e, "empty_cache()  # once more") &&
-           exp_expect(e, EXP_RESERVED, once.reserved_bytes);
+           exp_after(e, first, EXP_RESERVED, expected) && exp_empty_cache(e) &&
+           exp_after(e, "empty_cache()  # once more", EXP_RESERVED,
+                     once.reserved_bytes);
 }
 
 static bool run_one_empty_cache(struct exp *e)
@@ -117,11 +118,7 @@ static bool run_one_empty_cache(struct exp *e)
         return false;
     for (int i = 0; i < TENSORS; i++)
         exp_drop(e, i);
-    return exp_step(e, "the rest freed") &&
-           empty_twice(e, "empty_cache()", 0) &&
-           exp_verdict(e, "One call releases every segment without tensors; a "
-                          "second one finds nothing to release. What stays "
-                          "reserved is pinned by live tensors.");
+    return exp_step(e, "the rest freed") && empty_twice(e, "empty_cache()", 0);
 }
 
 const struct experiment experiment_one_empty_cache = {
@@ -133,5 +130,8 @@ const struct experiment experiment_one_empty_cache = {
         "sure. The first call releases all segments that contain no tensors. A "
         "segment with one small tensor in it stays, however often it is "
         "called; and so do tensors that a variable still refers to.",
+    .verdict = "One call releases every segment without tensors; a "
+               "second one finds nothing to release. What stays "
+               "reserved is pinned by live tensors.",
     .run = run_one_empty_cache,
 };

@@ -73,8 +73,7 @@ static bool one_tensor(struct exp *e)
            exp_refused(e, "a request for 5 GiB fails", 5 * GIB) &&
            exp_step(e, "t = empty(5 GiB)  # %s", exp_outcome(e)) &&
            exp_expect(e, EXP_RESERVED, 0) && exp_bytes(e, T, 4 * GIB) &&
-           exp_step(e, "t = empty(4 GiB)") &&
-           exp_expect(e, EXP_RESERVED, 4 * GIB);
+           exp_after(e, "t = empty(4 GiB)", EXP_RESERVED, 4 * GIB);
 }
 
 /* The 508 bytes behind each tensor of 516 cannot be used by others. */
@@ -85,8 +84,8 @@ static bool then_four_bytes(struct exp *e, struct crowd *little)
 
     if (r != LARDER_OK && r != LARDER_ERR_OUT_OF_MEMORY)
         return exp_try(e, r);
-    return exp_step(e, "then up to 2 Mi of 4 bytes") &&
-           exp_expect(e, EXP_ALLOCATED, 4608 * MIB) &&
+    return exp_after(e, "then up to 2 Mi of 4 bytes", EXP_ALLOCATED,
+                     4608 * MIB) &&
            exp_expect(e, EXP_RESERVED, 4608 * MIB) &&
            exp_yes(e, "in the end a tensor of 4 bytes fails",
                    r == LARDER_ERR_OUT_OF_MEMORY) &&
@@ -104,8 +103,8 @@ static bool unfilled(struct exp *e)
 
     done = exp_open(e, &device) && crowd_init(e, &many, 4 * MEBI) &&
            crowd_init(e, &little, 2 * MEBI) &&
-           exp_try(e, crowd_grow(e, &many, 516)) && exp_step(e, FIVE_HUNDRED) &&
-           exp_expect(e, EXP_ALLOCATED, 4 * GIB) &&
+           exp_try(e, crowd_grow(e, &many, 516)) &&
+           exp_after(e, FIVE_HUNDRED, EXP_ALLOCATED, 4 * GIB) &&
            exp_expect(e, EXP_RESERVED, 4 * GIB) &&
            requested_is(e, "requested, of the 4 GiB (2.0156 GiB)",
                         4 * MIB * 516) &&
@@ -123,8 +122,8 @@ static bool four_bytes(struct exp *e)
     bool done;
 
     done = exp_open(e, &device) && crowd_init(e, &many, 8 * MEBI) &&
-           exp_try(e, crowd_grow(e, &many, 4)) && exp_step(e, FOUR_BYTES) &&
-           exp_expect(e, EXP_ALLOCATED, 4 * GIB) &&
+           exp_try(e, crowd_grow(e, &many, 4)) &&
+           exp_after(e, FOUR_BYTES, EXP_ALLOCATED, 4 * GIB) &&
            requested_is(e, "requested, of the 4 GiB", 32 * MIB);
     crowd_drop(&many);
     return done;
@@ -143,8 +142,8 @@ static bool mebibyte_tensors(struct exp *e, const struct mebis *mebis)
 
     done = exp_open(e, &device) && crowd_init(e, &many, 2048) &&
            exp_try(e, crowd_grow(e, &many, mebis->bytes)) &&
-           exp_step(e, "%s", mebis->statement) &&
-           exp_expect(e, EXP_RESERVED, mebis->reserved_mib * MIB) &&
+           exp_after(e, mebis->statement, EXP_RESERVED,
+                     mebis->reserved_mib * MIB) &&
            exp_stats(e, &stats) &&
            exp_number(e, mebis->statement, EXP_SEGMENTS, mebis->segments,
                       (uint64_t)stats.segment.all.current);

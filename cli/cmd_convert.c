@@ -1,6 +1,5 @@
 /* cmd_convert.c - `larder convert`. */
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +18,6 @@
 #include "take_setting.h"
 #include "trace/trace_source.h"
 #include "trace/trace_zstd.h"
-#include "snapshot/plain_text.h"
 
 enum format {
     FORMAT_TRACE,
@@ -103,34 +101,35 @@ static bool is_picture(enum format format)
            format == FORMAT_FOLDED || format == FORMAT_COLLAPSED;
 }
 
-static int check_names(const struct cli_command *self, struct settings *s)
+static bool check(const struct cli_command *self, void *settings)
 {
+    struct settings *s = settings;
     enum format in;
     bool in_packed;
 
     if (s->out == NULL)
-        return cli_bad_usage(self, "expected two names: IN OUT");
+        return cli_wrong(self, "expected two names: IN OUT");
     s->format = format_of(s->out, &s->packed);
     if (s->format == FORMAT_NONE)
-        return cli_bad_usage(self,
-                             "'%s': expected a name ending in .trace, "
-                             ".pickle or .json, .perfetto.json, "
-                             ".speedscope.json, .folded or .collapsed, with "
-                             "or without .zst",
-                             s->out);
+        return cli_wrong(self,
+                         "'%s': expected a name ending in .trace, "
+                         ".pickle or .json, .perfetto.json, "
+                         ".speedscope.json, .folded or .collapsed, with "
+                         "or without .zst",
+                         s->out);
     if (same_file(s->in, s->out))
-        return cli_bad_usage(self, "'%s' is the input and cannot be written",
-                             s->out);
+        return cli_wrong(self, "'%s' is the input and cannot be written",
+                         s->out);
     in = format_of(s->in, &in_packed);
     if (is_picture(in))
-        return cli_bad_usage(
+        return cli_wrong(
             self,
             "'%s': %s is an output format only; expected a trace or a snapshot",
             s->in, endings[in]);
-    return CLI_EXIT_OK;
+    return true;
 }
 
-static bool cmd_convert_operand(void *settings, const struct cli_args *a)
+static bool take_name(const struct cli_args *a, void *settings)
 {
     struct settings *s = settings;
 
@@ -140,20 +139,10 @@ static bool cmd_convert_operand(void *settings, const struct cli_args *a)
     return true;
 }
 
-/* Returns an exit status, or -1 to continue. */
-static int cmd_convert_read_settings(const struct cli_command *self, int argc,
-                                     char **argv, struct settings *s)
-{
-    int status = cli_read(self, argc, argv, cmd_convert_operand, s);
-
-    return status >= 0 || check_names(self, s) == CLI_EXIT_OK ? status
-                                                              : CLI_EXIT_BAD;
-}
-
 /* ---- writing ------------------------------------------------------------ */
 
 /* What to write. */
-struct output {
+struct output_of {
     const struct settings *settings;
     const struct trace *trace; /* or a snapshot: */
     const struct snapshot *snapshot;
@@ -162,28 +151,17 @@ struct output {
     struct tool_error *error;
 };
 
-/* Nothing may end the comment early. */
-static void write_comment(const struct output *o, FILE *out)
+static bool write_trace(const struct output_of *o, FILE *out)
 {
-    fputs("# ", out);
-    plain_text_put(out, o->settings->in);
-    fprintf(out,
-            ", device %zu: %" PRIu64 " allocation%s from before the recording",
-            o->device, o->notes->rolled_back,
-            o->notes->rolled_back == 1 ? "" : "s");
-    recorded_report_notes(out, o->notes);
-    putc('\n', out);
-}
-
-static bool write_trace(const struct output *o, FILE *out)
-{
-    if (o->notes != NULL)
-        write_comment(o, out);
+    if (o->notes != NULL) {
+        fputs("# ", out);
+        recorded_report_notes(out, o->settings->in, o->device, o->notes);
+    }
     return trace_write(o->trace, out) ||
            tool_fail(o->error, "%s", strerror(errno));
 }
 
-static bool write_format(const struct output *o, FILE *out)
+static bool write_format(const struct output_of *o, FILE *out)
 {
     switch (o->settings->format) {
     case FORMAT_TRACE:
@@ -205,7 +183,7 @@ static bool write_format(const struct output *o, FILE *out)
     return false;
 }
 
-static bool write_compressed(const struct output *o, FILE *out)
+static bool write_compressed(const struct output_of *o, FILE *out)
 {
     FILE *zstd = trace_zstd_open(out);
     bool ok;
@@ -218,27 +196,20 @@ static bool write_compressed(const struct output *o, FILE *out)
     return ok;
 }
 
-static bool fail_to_write(const char *path, const char *why)
-{
-    return cli_complain("convert", "%s: cannot be written: %s", path, why);
-}
-
-static bool write_file(struct output *o)
+static bool write_file(struct output_of *o)
 {
     const char *path = o->settings->out;
     struct tool_error error;
-    struct new_file f;
+    struct output f;
     bool ok;
 
-    if (!new_file_open(&f, path))
-        return fail_to_write(path, f.why);
+    if (!output_open(&f, "convert", path))
+        return false;
     o->error = &error;
     ok = o->settings->packed ? write_compressed(o, f.out)
                              : write_format(o, f.out);
     o->error = NULL;
-    if (!new_file_close(&f, ok))
-        return fail_to_write(path, f.why);
-    return ok || cmd_convert_fail(path, error.text);
+    return output_close(&f, ok) && (ok || cmd_convert_fail(path, error.text));
 }
 
 /* ---- from a trace ------------------------------------------------------- */
@@ -257,7 +228,7 @@ static bool trace_to_snapshot(const struct settings *s, const struct trace *t)
 {
     struct snapshot *snapshot = NULL;
     struct tool_error error;
-    struct output o = {.settings = s, .device = PERFETTO_ALL};
+    struct output_of o = {.settings = s, .device = PERFETTO_ALL};
     bool ok;
 
     if (!snapshot_input_replay(t, s->in, &s->options, &snapshot, &error))
@@ -270,7 +241,7 @@ static bool trace_to_snapshot(const struct settings *s, const struct trace *t)
 
 static bool convert_trace(const struct settings *s, const struct trace *t)
 {
-    struct output o = {.settings = s, .trace = t};
+    struct output_of o = {.settings = s, .trace = t};
 
     if (s->format == FORMAT_TRACE)
         return write_file(&o);
@@ -331,12 +302,7 @@ static void print_notes(const struct settings *s, const struct snapshot *snap,
     if (n->unmatched_frees + n->overwritten + n->zero_sizes + n->pools == 0)
         return;
     fputs("larder convert: ", stderr);
-    plain_text_put(stderr, s->in);
-    fprintf(stderr,
-            ", device %zu: %" PRIu64 " allocation%s from before the recording",
-            device, n->rolled_back, n->rolled_back == 1 ? "" : "s");
-    recorded_report_notes(stderr, n);
-    putc('\n', stderr);
+    recorded_report_notes(stderr, s->in, device, n);
 }
 
 static bool to_trace(const struct settings *s, const struct snapshot *snap,
@@ -346,7 +312,7 @@ static bool to_trace(const struct settings *s, const struct snapshot *snap,
     struct tool_error error;
     struct story story;
     struct trace t;
-    struct output o = {
+    struct output_of o = {
         .settings = s, .trace = &t, .device = device, .notes = &notes};
     bool ok;
 
@@ -399,7 +365,8 @@ static bool choose_device(const struct settings *s, const struct snapshot *snap,
 static bool convert_snapshot(const struct settings *s,
                              const struct snapshot *snap)
 {
-    struct output o = {.settings = s, .snapshot = snap, .device = PERFETTO_ALL};
+    struct output_of o = {
+        .settings = s, .snapshot = snap, .device = PERFETTO_ALL};
     size_t device;
 
     if (!choose_device(s, snap, &device))
@@ -436,7 +403,7 @@ static bool from_snapshot(const struct settings *s, struct trace_source *source)
 static int run_convert(const struct cli_command *self, int argc, char **argv)
 {
     struct settings s = {0};
-    int status = cmd_convert_read_settings(self, argc, argv, &s);
+    int status = cli_read(self, argc, argv, &s);
     struct tool_error error;
     struct replay_input in;
     bool ok;
@@ -467,5 +434,7 @@ const struct cli_command cli_command_convert = {
         "graphs\n"
         "A trace is converted to a snapshot by a replay.\n",
     .options = convert_table,
+    .take = take_name,
+    .check = check,
     .run = run_convert,
 };

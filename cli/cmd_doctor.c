@@ -90,7 +90,7 @@ static bool cmd_doctor_print_json(const struct doctor *d)
 static int run_doctor(const struct cli_command *self, int argc, char **argv)
 {
     struct settings s = {.json = false};
-    int status = cli_read(self, argc, argv, NULL, &s);
+    int status = cli_read(self, argc, argv, &s);
     struct doctor *d;
 
     if (status >= 0)

@@ -91,7 +91,7 @@ static bool is_preload_word(const char *at, size_t length)
 
 /* In any order, as the library accepts them; it would report an invalid value
  * only in the middle of the program. */
-static int check_preload(const struct cli_command *self, const char *words)
+static bool check_preload(const struct cli_command *self, const char *words)
 {
     const char *at = words;
 
@@ -99,13 +99,13 @@ static int check_preload(const struct cli_command *self, const char *words)
         size_t length = strcspn(at, ",");
 
         if (!is_preload_word(at, length))
-            return cli_bad_usage(self,
-                                 "--preload '%s' is not known: expected cache, "
-                                 "limit, either with ,pause, or cache,migrate",
-                                 words);
+            return cli_wrong(self,
+                             "--preload '%s' is not known: expected cache, "
+                             "limit, either with ,pause, or cache,migrate",
+                             words);
         at += length + (at[length] == ',');
     }
-    return -1;
+    return true;
 }
 
 /* Everything from the first operand on belongs to the program. */
@@ -131,54 +131,60 @@ static bool is_real(const struct exec_settings *s)
 
 /* The program would get an unsatisfiable minimum rejected with a message that
  * mentions neither option. */
-static int check_limit(const struct cli_command *self,
-                       const struct exec_settings *s)
+static bool check_limit(const struct cli_command *self,
+                        const struct exec_settings *s)
 {
     if (s->limit.text == NULL || s->minimum.bytes <= s->limit.bytes)
-        return -1;
-    return cli_bad_usage(self,
-                         "--minimum '%s' is more than the process may hold "
-                         "(--limit '%s')",
-                         s->minimum.text, s->limit.text);
+        return true;
+    return cli_wrong(self,
+                     "--minimum '%s' is more than the process may hold "
+                     "(--limit '%s')",
+                     s->minimum.text, s->limit.text);
 }
 
-static int check_card(const struct cli_command *self,
-                      const struct exec_settings *s, larder_device *dev)
+static bool check_card(const struct cli_command *self,
+                       const struct exec_settings *s, larder_device *dev)
 {
     larder_device_props props = {.size = sizeof props};
 
     if (s->minimum.text == NULL)
-        return -1;
+        return true;
     if (larder_device_get_props(dev, &props) != LARDER_OK)
-        return cli_bad_usage(self, "sim '%s': %s", s->sim, larder_last_error());
+        return cli_wrong(self, "sim '%s': %s", s->sim, larder_last_error());
     if (s->minimum.bytes <= props.total_bytes &&
         props.context_bytes <= props.total_bytes - s->minimum.bytes)
-        return -1;
-    return cli_bad_usage(self,
-                         "--minimum '%s' is more than there is on the GPU "
-                         "(--sim '%s')",
-                         s->minimum.text, s->sim);
+        return true;
+    return cli_wrong(self,
+                     "--minimum '%s' is more than there is on the GPU "
+                     "(--sim '%s')",
+                     s->minimum.text, s->sim);
 }
 
 /* Without this check the program would only report that there is no GPU. */
-static int check_sim(const struct cli_command *self,
-                     const struct exec_settings *s, char *spec, size_t room)
+static bool check_sim(const struct cli_command *self,
+                      const struct exec_settings *s, char *spec, size_t room)
 {
     const char *sim = s->sim;
     larder_device *dev = NULL;
     int length = snprintf(spec, room, "sim:%s", sim);
-    int status;
+    bool ok;
 
     if (length < 0 || (size_t)length >= room)
-        return cli_bad_usage(self, "sim '%.40s...' is too long", sim);
+        return cli_wrong(self, "sim '%.40s...' is too long", sim);
     if (larder_device_open(spec, 0, &dev) != LARDER_OK)
-        return cli_bad_usage(self, "sim '%s': %s", sim, larder_last_error());
-    status = check_card(self, s, dev);
+        return cli_wrong(self, "sim '%s': %s", sim, larder_last_error());
+    ok = check_card(self, s, dev);
     larder_device_close(dev);
-    return status;
+    return ok;
 }
 
-static int set_driver(const char *spec, const char *report)
+static bool no_memory(void)
+{
+    cli_no_memory("exec");
+    return false;
+}
+
+static bool set_driver(const char *spec, const char *report)
 {
     char folder[PATH_MAX];
     char runtime[PATH_MAX];
@@ -186,14 +192,14 @@ static int set_driver(const char *spec, const char *report)
     bool has_runtime = exec_find_runtime(runtime, &is_wrong);
 
     if (is_wrong || !exec_find_folder(folder))
-        return CLI_EXIT_BAD;
+        return false;
     if (has_runtime && !exec_set_runtime(runtime))
-        return cli_no_memory("exec");
+        return no_memory();
     if (environment_prepend("LD_LIBRARY_PATH", folder) &&
         setenv("LARDER_FAKECUDA", spec, 1) == 0 &&
         setenv("LARDER_FAKECUDA_REPORT", report, 1) == 0)
-        return -1;
-    return cli_no_memory("exec");
+        return true;
+    return no_memory();
 }
 
 /* Whether the settings in the environment let live memory move: the last one
@@ -217,21 +223,21 @@ static bool may_migrate(void)
 }
 
 /* A cache alone moves live memory, too, before a request fails. */
-static int set_preload(const char *words)
+static bool set_preload(const char *words)
 {
     char library[PATH_MAX];
 
     if (strcmp(words, "cache") == 0 && may_migrate())
         words = "cache,migrate";
     if (!exec_find_preload(library))
-        return CLI_EXIT_BAD;
+        return false;
     if (exec_set_preload(library) && setenv("LARDER_PRELOAD", words, 1) == 0)
-        return -1;
-    return cli_no_memory("exec");
+        return true;
+    return no_memory();
 }
 
 /* Add to the settings in the environment. */
-static int add_setting(const char *key, const char *value)
+static bool add_setting(const char *key, const char *value)
 {
     const char *before = environment_said("LARDER_CONF");
     char *text;
@@ -239,30 +245,26 @@ static int add_setting(const char *key, const char *value)
 
     if (asprintf(&text, "%s%s%s:%s", before != NULL ? before : "",
                  before != NULL ? "," : "", key, value) < 0)
-        return cli_no_memory("exec");
+        return no_memory();
     failed = setenv("LARDER_CONF", text, 1);
     free(text);
-    return failed ? cli_no_memory("exec") : -1;
+    return !failed || no_memory();
 }
 
-/* Only for the child: this process has loaded its libraries. */
-static int set_environment(const struct exec_settings *s, const char *spec,
-                           const char *report)
+/* Only for the child: this process has loaded its libraries.  Memory that Larder
+ * passes on to the driver under a program is not in a ledger: there the limit is
+ * one of its own, too. */
+static bool set_environment(const struct exec_settings *s, const char *spec,
+                            const char *report)
 {
-    int status = -1;
+    bool has_limit = s->limit.text != NULL;
 
-    if (!is_real(s))
-        status = set_driver(spec, report);
-    if (status < 0 && s->preload != NULL)
-        status = set_preload(s->preload);
-    if (status < 0 && s->limit.text != NULL)
-        status = add_setting("process_limit", s->limit.text);
-    /* Memory that it passes on to the driver is not in a ledger. */
-    if (status < 0 && s->limit.text != NULL && s->preload != NULL)
-        status = add_setting("limit", s->limit.text);
-    if (status < 0 && s->minimum.text != NULL)
-        status = add_setting("minimum", s->minimum.text);
-    return status;
+    return (is_real(s) || set_driver(spec, report)) &&
+           (s->preload == NULL || set_preload(s->preload)) &&
+           (!has_limit || add_setting("process_limit", s->limit.text)) &&
+           (!has_limit || s->preload == NULL ||
+            add_setting("limit", s->limit.text)) &&
+           (s->minimum.text == NULL || add_setting("minimum", s->minimum.text));
 }
 
 static bool write_report(const struct exec_settings *s, const char *path)
@@ -326,14 +328,11 @@ static int run_exec(const struct cli_command *self, int argc, char **argv)
     int status = cmd_exec_read_settings(self, argc, argv, &s);
     int fd;
 
-    if (status < 0)
-        status = check_preload(self, s.preload);
-    if (status < 0)
-        status = check_limit(self, &s);
-    if (status < 0 && !is_real(&s))
-        status = check_sim(self, &s, spec, sizeof spec);
     if (status >= 0)
         return status;
+    if (!check_preload(self, s.preload) || !check_limit(self, &s) ||
+        (!is_real(&s) && !check_sim(self, &s, spec, sizeof spec)))
+        return CLI_EXIT_BAD;
     fd = make_report(report);
     if (fd < 0) {
         cli_complain("exec", "%s: cannot be created: %s", report,
@@ -341,8 +340,8 @@ static int run_exec(const struct cli_command *self, int argc, char **argv)
         return CLI_EXIT_BAD;
     }
     close(fd);
-    status = set_environment(&s, spec, report);
-    if (status < 0) {
+    status = CLI_EXIT_BAD;
+    if (set_environment(&s, spec, report)) {
         bool began;
 
         status = exec_child_run(s.words, &began);

@@ -45,7 +45,7 @@ static const struct cli_option lab_table[] = {
     {.name = NULL},
 };
 
-static bool cmd_lab_operand(void *run, const struct cli_args *a)
+static bool refuse_operand(const struct cli_args *a, void *run)
 {
     (void)run;
     return strcmp(a->value, "run") == 0 || strcmp(a->value, "list") == 0
@@ -65,7 +65,7 @@ static int run_prompt(const struct cli_command *self, int argc, char **argv)
         .module = "larder.lab.prompt",
         .panel = stdout,
     };
-    int status = cli_read(self, argc, argv, cmd_lab_operand, &run);
+    int status = cli_read(self, argc, argv, &run);
 
     if (status >= 0)
         return status;
@@ -107,6 +107,7 @@ const struct cli_command cli_command_lab = {
         "The exit status is 0, 1 when a statement from a pipe failed, and 2 "
         "for bad usage.\n",
     .options = lab_table,
+    .take = refuse_operand,
     .parts = lab_parts,
     .run = run_lab,
 };

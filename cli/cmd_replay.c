@@ -7,6 +7,7 @@
 
 #include "commands.h"
 #include "complain.h"
+#include "input_list.h"
 #include "new_file.h"
 #include "progress.h"
 #include "replay/replay.h"
@@ -28,8 +29,7 @@ struct settings {
     bool json;
     bool no_progress;
     uint64_t threads; /* 0: not set */
-    const char **paths;
-    size_t path_count;
+    struct input_list inputs;
 };
 
 /* ---- options ----------------------------------------------------------- */
@@ -92,8 +92,8 @@ static const struct cli_option replay_table[] = {
 };
 
 /* Writing replaces a file, so it must be neither an input nor another output. */
-static int check_outputs(const struct cli_command *self,
-                         const struct settings *s)
+static bool check_outputs(const struct cli_command *self,
+                          const struct settings *s)
 {
     const struct {
         const char *option;
@@ -108,114 +108,56 @@ static int check_outputs(const struct cli_command *self,
 
         if (path == NULL || strcmp(path, "-") == 0)
             continue;
-        if (cli_check_output(self, path, s->paths, s->path_count) !=
-            CLI_EXIT_OK)
-            return CLI_EXIT_BAD;
+        if (!input_list_spares(&s->inputs, self, path))
+            return false;
         for (size_t k = 0; k < i; k++) {
             if (outputs[k].path != NULL &&
                 (strcmp(path, outputs[k].path) == 0 ||
                  same_file(path, outputs[k].path)))
-                return cli_bad_usage(self, "%s and %s name the same file '%s'",
-                                     outputs[k].option, outputs[i].option,
-                                     path);
+                return cli_wrong(self, "%s and %s name the same file '%s'",
+                                 outputs[k].option, outputs[i].option, path);
         }
     }
-    return CLI_EXIT_OK;
+    return true;
 }
 
-/* Reject combinations that make no sense. */
-static int check_settings(const struct cli_command *self,
-                          const struct settings *s)
+static bool check(const struct cli_command *self, void *settings)
 {
+    struct settings *s = settings;
     struct tool_error error;
     bool files = s->placements_path != NULL || s->stats_path != NULL;
 
-    if (s->path_count == 0)
-        return cli_bad_usage(self, "no input; expected a TRACE or SNAPSHOT");
-    if (files && s->path_count > 1)
-        return cli_bad_usage(self,
-                             "--placements and --stats take one input, "
-                             "but %zu were given",
-                             s->path_count);
+    s->options.repeat = s->repeat == REPEAT_UNSET ? 1 : (unsigned)s->repeat;
+    s->options.conf = s->conf != NULL ? s->conf : secure_getenv("LARDER_CONF");
+    if (s->inputs.count == 0)
+        return cli_wrong(self, "no input; expected a TRACE or SNAPSHOT");
+    if (files && s->inputs.count > 1)
+        return cli_wrong(self,
+                         "--placements and --stats take one input, "
+                         "but %zu were given",
+                         s->inputs.count);
     if ((s->options.snapshot != NULL || s->options.oom_snapshot != NULL) &&
-        s->path_count > 1)
-        return cli_bad_usage(self,
-                             "--snapshot and --snapshot-on-oom take one "
-                             "input, but %zu were given",
-                             s->path_count);
+        s->inputs.count > 1)
+        return cli_wrong(self,
+                         "--snapshot and --snapshot-on-oom take one "
+                         "input, but %zu were given",
+                         s->inputs.count);
     if (s->options.stats_every > 0 && s->stats_path == NULL)
-        return cli_bad_usage(self, "--stats-every needs --stats FILE");
+        return cli_wrong(self, "--stats-every needs --stats FILE");
     if (s->json && s->options.summary)
-        return cli_bad_usage(self, "--summary cannot be used with --json");
+        return cli_wrong(self, "--summary cannot be used with --json");
     if (s->conf == NULL && s->options.conf != NULL &&
         larder_conf_check(s->options.conf) != LARDER_OK)
-        return cli_bad_usage(self, "LARDER_CONF: %s", larder_last_error());
+        return cli_wrong(self, "LARDER_CONF: %s", larder_last_error());
     if (s->options.release != NULL &&
         s->options.policy != LARDER_POLICY_DEFAULT &&
         s->options.policy != LARDER_POLICY_PYTORCH)
-        return cli_bad_usage(self,
-                             "--pytorch applies to the policy pytorch, not %s",
-                             larder_policy_name(s->options.policy));
+        return cli_wrong(self,
+                         "--pytorch applies to the policy pytorch, not %s",
+                         larder_policy_name(s->options.policy));
     if (!replay_check(&s->options, &error))
-        return cli_bad_usage(self, "%s", error.text);
-    if (cli_check_inputs(self, s->paths, s->path_count) != CLI_EXIT_OK)
-        return CLI_EXIT_BAD;
-    return check_outputs(self, s);
-}
-
-static bool cmd_replay_operand(void *settings, const struct cli_args *a)
-{
-    struct settings *s = settings;
-
-    s->paths[s->path_count++] = a->value;
-    return true;
-}
-
-/* Returns an exit status, or -1 to continue. */
-static int cmd_replay_read_settings(const struct cli_command *self, int argc,
-                                    char **argv, struct settings *s)
-{
-    int status = cli_read(self, argc, argv, cmd_replay_operand, s);
-
-    s->options.repeat = s->repeat == REPEAT_UNSET ? 1 : (unsigned)s->repeat;
-    s->options.conf = s->conf != NULL ? s->conf : secure_getenv("LARDER_CONF");
-    return status >= 0 || check_settings(self, s) == CLI_EXIT_OK ? status
-                                                                 : CLI_EXIT_BAD;
-}
-
-/* ---- files ------------------------------------------------------------- */
-
-struct output {
-    const char *path; /* NULL: none */
-    struct new_file file;
-    FILE *out; /* NULL: not open */
-};
-
-static bool cannot_be_written(const struct output *o)
-{
-    return cli_complain("replay", "%s: cannot be written: %s", o->path,
-                        o->file.why);
-}
-
-static bool open_output(struct output *o)
-{
-    if (o->path == NULL)
-        return true;
-    if (strcmp(o->path, "-") == 0)
-        o->out = stdout;
-    else if (!new_file_open(&o->file, o->path))
-        return cannot_be_written(o);
-    else
-        o->out = o->file.out;
-    return true;
-}
-
-/* main() closes the standard output, and checks it. */
-static bool close_output(struct output *o, bool ok)
-{
-    if (o->out == NULL || o->out == stdout)
-        return true;
-    return new_file_close(&o->file, ok) || cannot_be_written(o);
+        return cli_wrong(self, "%s", error.text);
+    return input_list_check(&s->inputs, self) && check_outputs(self, s);
 }
 
 /* ---- running ----------------------------------------------------------- */
@@ -250,7 +192,7 @@ static bool print_results(const struct settings *s,
 static bool cmd_replay_print_json(const struct settings *s,
                                   const struct replay_job *jobs)
 {
-    for (size_t i = 0; i < s->path_count; i++) {
+    for (size_t i = 0; i < s->inputs.count; i++) {
         if (jobs[i].ok && !print_results(s, &jobs[i]))
             return false;
     }
@@ -260,13 +202,13 @@ static bool cmd_replay_print_json(const struct settings *s,
 static int print_jobs(const struct settings *s, const struct replay_job *jobs)
 {
     int status = CLI_EXIT_OK;
-    bool printed = s->json
-                       ? cmd_replay_print_json(s, jobs)
-                       : replay_report_print(jobs, s->path_count, &s->options);
+    bool printed =
+        s->json ? cmd_replay_print_json(s, jobs)
+                : replay_report_print(jobs, s->inputs.count, &s->options);
 
     if (!printed)
         status = cli_no_memory("replay");
-    for (size_t i = 0; i < s->path_count; i++) {
+    for (size_t i = 0; i < s->inputs.count; i++) {
         if (jobs[i].ok)
             continue;
         cli_complain("replay", "%s", jobs[i].error.text);
@@ -280,26 +222,26 @@ static void run_jobs(const struct settings *s, struct replay_job *jobs)
     struct replay_options options = s->options;
     struct progress progress;
 
-    progress_begin(&progress, !s->no_progress, s->path_count);
+    progress_begin(&progress, !s->no_progress, s->inputs.count);
     options.progress = progress_more;
     options.progress_ctx = &progress;
-    replay_run_jobs(jobs, s->path_count, thread_count(s), &options,
+    replay_run_jobs(jobs, s->inputs.count, thread_count(s), &options,
                     progress_input_done, &progress);
     progress_end(&progress);
 }
 
 static int run_inputs(const struct settings *s)
 {
-    struct replay_job *jobs = calloc(s->path_count, sizeof *jobs);
+    struct replay_job *jobs = calloc(s->inputs.count, sizeof *jobs);
     int status;
 
     if (jobs == NULL)
         return cli_no_memory("replay");
-    for (size_t i = 0; i < s->path_count; i++)
-        jobs[i].path = s->paths[i];
+    for (size_t i = 0; i < s->inputs.count; i++)
+        jobs[i].path = s->inputs.paths[i];
     run_jobs(s, jobs);
     status = print_jobs(s, jobs);
-    for (size_t i = 0; i < s->path_count; i++) {
+    for (size_t i = 0; i < s->inputs.count; i++) {
         if (jobs[i].ok)
             replay_result_free(&jobs[i].result);
     }
@@ -309,18 +251,18 @@ static int run_inputs(const struct settings *s)
 
 static int run_with_outputs(struct settings *s)
 {
-    struct output placements = {.path = s->placements_path};
-    struct output stats = {.path = s->stats_path};
+    struct output placements, stats = {.out = NULL};
     int status = CLI_EXIT_BAD;
     bool ok;
 
-    if (open_output(&placements) && open_output(&stats)) {
+    if (output_open(&placements, "replay", s->placements_path) &&
+        output_open(&stats, "replay", s->stats_path)) {
         s->options.placements = placements.out;
         s->options.stats = stats.out;
         status = run_inputs(s);
     }
     ok = status != CLI_EXIT_BAD;
-    if (!close_output(&placements, ok) || !close_output(&stats, ok))
+    if (!output_close(&placements, ok) || !output_close(&stats, ok))
         status = CLI_EXIT_BAD;
     return status;
 }
@@ -328,15 +270,11 @@ static int run_with_outputs(struct settings *s)
 static int run_replay(const struct cli_command *self, int argc, char **argv)
 {
     struct settings s = {.repeat = REPEAT_UNSET};
-    int status;
+    int status = cli_read(self, argc, argv, &s);
 
-    s.paths = calloc((size_t)argc, sizeof *s.paths);
-    if (s.paths == NULL)
-        return cli_no_memory("replay");
-    status = cmd_replay_read_settings(self, argc, argv, &s);
     if (status < 0)
         status = run_with_outputs(&s);
-    free(s.paths);
+    input_list_free(&s.inputs);
     return status;
 }
 
@@ -357,5 +295,7 @@ const struct cli_command cli_command_replay = {
             "allocations failed, and\n"
             "2 for bad usage or input.\n",
     .options = replay_table,
+    CLI_TAKE(input_list_take_file, struct settings, inputs),
+    .check = check,
     .run = run_replay,
 };

@@ -21,9 +21,7 @@ struct settings {
     uint64_t top;
     bool json;
     bool ranks;
-    const char *paths[INPUTS_MAX];
-    size_t path_count;
-    struct input_list inputs; /* of report */
+    struct input_list inputs;
     struct release_diff_options releases;
 };
 
@@ -79,53 +77,50 @@ static const struct cli_option diff_table[] = {
     {.name = NULL},
 };
 
-static bool report_operand(void *settings, const struct cli_args *a)
-{
-    struct settings *s = settings;
-
-    return input_list_take(&s->inputs, a);
-}
-
 /* The number of inputs that diff takes: two, or one under two releases. */
 static size_t wanted_of(const struct settings *s)
 {
     return s->releases.from == NULL && s->releases.to == NULL ? INPUTS_MAX : 1;
 }
 
-static bool diff_operand(void *settings, const struct cli_args *a)
+static bool check_inputs(const struct cli_command *self, struct settings *s,
+                         size_t wanted)
+{
+    if (s->inputs.count < wanted)
+        return cli_wrong(self, "%zu of %zu inputs given; expected %s",
+                         s->inputs.count, wanted, self->operands);
+    s->options.top = (size_t)s->top;
+    setlocale(LC_CTYPE, "");
+    s->options.ascii = !terminal_is_utf8();
+    return input_list_check(&s->inputs, self);
+}
+
+static bool check_report(const struct cli_command *self, void *settings)
 {
     struct settings *s = settings;
 
-    if (s->path_count == INPUTS_MAX)
-        return cli_refuse(a, "unexpected '%s'", a->value);
-    s->paths[s->path_count++] = a->value;
+    if (!check_inputs(self, s, 1))
+        return false;
+    s->ranks = s->ranks || s->inputs.count > 1;
+    if (s->ranks &&
+        (s->options.tree || s->options.paths || s->options.by != BY_LINE))
+        return cli_wrong(self, "--by, --tree and --paths are for one snapshot, "
+                               "not for ranks");
     return true;
 }
 
-/* Returns an exit status, or -1 to continue. */
-static int cmd_report_read_settings(const struct cli_command *self, int argc,
-                                    char **argv, struct settings *s)
+static bool check_diff(const struct cli_command *self, void *settings)
 {
-    bool is_diff = self == &cli_command_diff;
-    int status =
-        cli_read(self, argc, argv, is_diff ? diff_operand : report_operand, s);
-    size_t wanted = is_diff ? wanted_of(s) : 1;
+    struct settings *s = settings;
+    size_t wanted = wanted_of(s);
 
-    if (status >= 0)
-        return status;
-    if (s->path_count + s->inputs.count < wanted)
-        return cli_bad_usage(self, "%zu of %zu inputs given; expected %s",
-                             s->path_count, wanted, self->operands);
-    if (s->path_count > wanted)
-        return cli_bad_usage(self, "unexpected '%s'", s->paths[wanted]);
-    s->options.top = (size_t)s->top;
-    if (cli_check_inputs(self, s->paths, s->path_count) != CLI_EXIT_OK ||
-        cli_check_inputs(self, (const char *const *)s->inputs.paths,
-                         s->inputs.count) != CLI_EXIT_OK)
-        return CLI_EXIT_BAD;
-    setlocale(LC_CTYPE, "");
-    s->options.ascii = !terminal_is_utf8();
-    return -1;
+    if (s->inputs.count > wanted)
+        return cli_wrong(self, "unexpected '%s'", s->inputs.paths[wanted]);
+    if (!check_inputs(self, s, wanted))
+        return false;
+    if (wanted > 1 && s->releases.conf != NULL)
+        return cli_wrong(self, "--conf needs --from and --to");
+    return true;
 }
 
 static bool read_inputs(const struct cli_command *self,
@@ -133,8 +128,8 @@ static bool read_inputs(const struct cli_command *self,
 {
     struct tool_error error;
 
-    for (size_t i = 0; i < s->path_count; i++) {
-        if (!snapshot_input_read(s->paths[i], &snapshots[i], &error))
+    for (size_t i = 0; i < s->inputs.count; i++) {
+        if (!snapshot_input_read(s->inputs.paths[i], &snapshots[i], &error))
             return cli_complain(self->name, "%s", error.text);
     }
     return true;
@@ -179,15 +174,10 @@ static int run_report(const struct cli_command *self, int argc, char **argv)
 {
     struct settings s = {.json = false};
     struct tool_error error;
-    int status = cmd_report_read_settings(self, argc, argv, &s);
+    int status = cli_read(self, argc, argv, &s);
     char why[REPORT_CURE_WHY];
     bool ok;
 
-    s.ranks = s.ranks || s.inputs.count > 1;
-    if (status < 0 && s.ranks &&
-        (s.options.tree || s.options.paths || s.options.by != BY_LINE))
-        status = cli_bad_usage(self, "--by, --tree and --paths are for one "
-                                     "snapshot, not for ranks");
     if (status < 0) {
         s.options.cure = report_cure_make(why);
         ok = s.ranks ? report_many(&s, &error) : report_one(&s, &error);
@@ -222,7 +212,7 @@ static int diff_releases(const struct cli_command *self, struct settings *s)
     bool same;
 
     s->releases.json = s->json;
-    if (strcmp(s->paths[0], "-") == 0)
+    if (strcmp(s->inputs.paths[0], "-") == 0)
         return cli_bad_usage(self, "it is read several times: expected the "
                                    "name of a file, not '-'");
     if (!is_release(self, "from", &s->releases.from) ||
@@ -231,38 +221,42 @@ static int diff_releases(const struct cli_command *self, struct settings *s)
     if (s->releases.conf != NULL &&
         larder_conf_check(s->releases.conf) != LARDER_OK)
         return cli_bad_usage(self, "--conf: %s", larder_last_error());
-    if (!release_diff_write(s->paths[0], &s->releases, &same, &error)) {
+    if (!release_diff_write(s->inputs.paths[0], &s->releases, &same, &error)) {
         cli_complain(self->name, "%s", error.text);
         return CLI_EXIT_BAD;
     }
     return same ? CLI_EXIT_OK : CLI_EXIT_NO;
 }
 
-static int run_diff(const struct cli_command *self, int argc, char **argv)
+static int diff_snapshots(const struct cli_command *self,
+                          const struct settings *s)
 {
-    struct settings s = {.json = false};
     struct snapshot *snapshots[INPUTS_MAX] = {NULL, NULL};
     struct tool_error error;
-    int status = cmd_report_read_settings(self, argc, argv, &s);
     bool same = false;
-    bool ok;
+    bool ok = read_inputs(self, s, snapshots);
 
-    if (status >= 0)
-        return status;
-    if (wanted_of(&s) == 1)
-        return diff_releases(self, &s);
-    if (s.releases.conf != NULL)
-        return cli_bad_usage(self, "--conf needs --from and --to");
-    ok = read_inputs(self, &s, snapshots);
-    if (ok && !report_write_diff(stdout, s.paths,
+    if (ok && !report_write_diff(stdout, (const char *const *)s->inputs.paths,
                                  (const struct snapshot *const *)snapshots,
-                                 s.json, &s.options, &same, &error))
+                                 s->json, &s->options, &same, &error))
         ok = cli_complain(self->name, "%s", error.text);
     snapshot_free(snapshots[0]);
     snapshot_free(snapshots[1]);
     if (!ok)
         return CLI_EXIT_BAD;
     return same ? CLI_EXIT_OK : CLI_EXIT_NO;
+}
+
+static int run_diff(const struct cli_command *self, int argc, char **argv)
+{
+    struct settings s = {.json = false};
+    int status = cli_read(self, argc, argv, &s);
+
+    if (status < 0)
+        status = wanted_of(&s) == 1 ? diff_releases(self, &s)
+                                    : diff_snapshots(self, &s);
+    input_list_free(&s.inputs);
+    return status;
 }
 
 const struct cli_command cli_command_report = {
@@ -279,6 +273,8 @@ const struct cli_command cli_command_report = {
         "one, the spread, the\n"
         "outliers, what they have in common, and a table.\n",
     .options = report_table,
+    .check = check_report,
+    CLI_TAKE(input_list_take, struct settings, inputs),
     .run = run_report,
 };
 
@@ -294,5 +290,7 @@ const struct cli_command cli_command_diff = {
             "same, 1 when they\n"
             "differ, 2 for bad usage or input.\n",
     .options = diff_table,
+    .check = check_diff,
+    CLI_TAKE(input_list_take_file, struct settings, inputs),
     .run = run_diff,
 };

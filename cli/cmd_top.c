@@ -83,16 +83,23 @@ static int print_once(const struct top_settings *s)
     return ok ? CLI_EXIT_OK : CLI_EXIT_BAD;
 }
 
+static bool check(const struct cli_command *self, void *settings)
+{
+    const struct top_settings *s = settings;
+
+    if (s->is_served && (s->is_once || s->is_json))
+        return cli_wrong(self, "--serve with --%s: expected one of them",
+                         s->is_once ? "once" : "json");
+    return true;
+}
+
 static int run_top(const struct cli_command *self, int argc, char **argv)
 {
     struct top_settings s = {.filter = "", .period_ms = PERIOD_MS};
-    int status = cli_read(self, argc, argv, NULL, &s);
+    int status = cli_read(self, argc, argv, &s);
 
     if (status >= 0)
         return status;
-    if (s.is_served && (s.is_once || s.is_json))
-        return cli_bad_usage(self, "--serve with --%s: expected one of them",
-                             s.is_once ? "once" : "json");
     if (s.is_served)
         return top_serve_run((unsigned)s.port, (unsigned)s.period_ms, s.order,
                              s.filter);
@@ -110,5 +117,6 @@ const struct cli_command cli_command_top = {
             "process to release what\n"
             "it caches, l sets its limit, q quits.\n",
     .options = top_table,
+    .check = check,
     .run = run_top,
 };

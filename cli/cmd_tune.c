@@ -89,13 +89,6 @@ static const struct cli_option fit_table[] = {
     {.name = NULL},
 };
 
-static bool cmd_tune_operand(void *settings, const struct cli_args *a)
-{
-    struct settings *s = settings;
-
-    return input_list_take(&s->inputs, a);
-}
-
 /* The folder of cached results; there is none without a home folder. */
 static void find_cache(struct settings *s)
 {
@@ -119,31 +112,28 @@ static void find_cache(struct settings *s)
     s->options.cache = s->cache;
 }
 
-/* Returns an exit status, or -1 to continue. */
-static int cmd_tune_read_settings(const struct cli_command *self, int argc,
-                                  char **argv, struct settings *s)
+static bool check(const struct cli_command *self, void *settings)
 {
-    int status = cli_read(self, argc, argv, cmd_tune_operand, s);
-    long cores;
+    struct settings *s = settings;
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
 
-    if (status >= 0)
-        return status;
     if (s->capacity > 0 && (s->all_cards || s->card.name[0] != '\0'))
-        return cli_bad_usage(self, "--capacity and --gpu both say what to fit "
-                                   "in; expected one of them");
+        return cli_wrong(self, "--capacity and --gpu both say what to fit in; "
+                               "expected one of them");
     if (s->inputs.count == 0)
-        return cli_bad_usage(self, "no input; expected a TRACE or SNAPSHOT");
-    if (cli_check_inputs(self, (const char *const *)s->inputs.paths,
-                         s->inputs.count) != CLI_EXIT_OK)
-        return CLI_EXIT_BAD;
-    cores = sysconf(_SC_NPROCESSORS_ONLN);
+        return cli_wrong(self, "no input; expected a TRACE or SNAPSHOT");
+    if (!input_list_check(&s->inputs, self))
+        return false;
     s->options.threads = s->jobs > 0 ? (unsigned)s->jobs
                          : cores > 0 ? (unsigned)cores
                                      : 1;
     if (s->capacity > 0)
         s->options.capacity = s->capacity;
     find_cache(s);
-    return -1;
+    if (self == &cli_command_fit && s->options.capacity == 0 && !s->all_cards)
+        return cli_wrong(self, "no capacity; expected --capacity SIZE or "
+                               "--gpu NAME");
+    return true;
 }
 
 /* ---- running ------------------------------------------------------------ */
@@ -191,9 +181,9 @@ static bool print(const struct settings *s, bool is_fit, const struct tune *t)
                   : tune_report_print(t, s->card.name);
 }
 
-static int run_inputs(const struct cli_command *self, const struct settings *s,
-                      bool is_fit)
+static int run_inputs(const struct cli_command *self, const struct settings *s)
 {
+    bool is_fit = self == &cli_command_fit;
     struct tune_options options = s->options;
     struct tune_inputs inputs = {0};
     struct progress progress;
@@ -273,30 +263,15 @@ static int run_cards(const struct cli_command *self, const struct settings *s)
     return f.fits_one ? CLI_EXIT_OK : CLI_EXIT_NO;
 }
 
-static int cmd_tune_run(const struct cli_command *self, int argc, char **argv,
-                        bool is_fit)
+static int run(const struct cli_command *self, int argc, char **argv)
 {
     struct settings s = {.base.look = recording_scope};
-    int status = cmd_tune_read_settings(self, argc, argv, &s);
+    int status = cli_read(self, argc, argv, &s);
 
-    if (status < 0 && is_fit && s.options.capacity == 0 && !s.all_cards)
-        status = cli_bad_usage(self, "no capacity; expected --capacity SIZE or "
-                                     "--gpu NAME");
     if (status < 0)
-        status =
-            s.all_cards ? run_cards(self, &s) : run_inputs(self, &s, is_fit);
+        status = s.all_cards ? run_cards(self, &s) : run_inputs(self, &s);
     input_list_free(&s.inputs);
     return status;
-}
-
-static int run_tune(const struct cli_command *self, int argc, char **argv)
-{
-    return cmd_tune_run(self, argc, argv, false);
-}
-
-static int run_fit(const struct cli_command *self, int argc, char **argv)
-{
-    return cmd_tune_run(self, argc, argv, true);
 }
 
 const struct cli_command cli_command_tune = {
@@ -309,7 +284,9 @@ const struct cli_command cli_command_tune = {
         "policy; several\n"
         "inputs are the ranks of one job.\n",
     .options = tune_table,
-    .run = run_tune,
+    CLI_TAKE(input_list_take, struct settings, inputs),
+    .check = check,
+    .run = run,
 };
 
 const struct cli_command cli_command_fit = {
@@ -321,5 +298,7 @@ const struct cli_command cli_command_fit = {
             "one), 1 if it does not\n"
             "or cannot be known to, 2 for bad usage or input.\n",
     .options = fit_table,
-    .run = run_fit,
+    CLI_TAKE(input_list_take, struct settings, inputs),
+    .check = check,
+    .run = run,
 };

@@ -55,13 +55,6 @@ static const struct cli_option view_table[] = {
     {.name = NULL},
 };
 
-static bool cmd_view_operand(void *settings, const struct cli_args *a)
-{
-    struct settings *s = settings;
-
-    return input_list_take(&s->inputs, a);
-}
-
 /* Next to the first input, with its name; nowhere if it comes from a pipe. */
 static bool name_page(struct settings *s)
 {
@@ -83,17 +76,16 @@ static bool name_page(struct settings *s)
     return true;
 }
 
-static int check_output(const struct cli_command *self, struct settings *s)
+static bool check_output(const struct cli_command *self, struct settings *s)
 {
     if (s->output == NULL && !s->open && !name_page(s))
-        return cli_bad_usage(self, "no output; expected -o FILE, or --open");
+        return cli_wrong(self, "no output; expected -o FILE, or --open");
     if (s->output == NULL)
-        return CLI_EXIT_OK;
+        return true;
     if (s->open && strcmp(s->output, "-") == 0)
-        return cli_bad_usage(self, "--open with the standard output; expected "
-                                   "-o FILE, or no -o");
-    return cli_check_output(
-        self, s->output, (const char *const *)s->inputs.paths, s->inputs.count);
+        return cli_wrong(self, "--open with the standard output; expected "
+                               "-o FILE, or no -o");
+    return input_list_spares(&s->inputs, self, s->output);
 }
 
 static bool read_ranks(const struct input_list *inputs,
@@ -148,26 +140,18 @@ static bool choose_runs(struct settings *s)
     return ok;
 }
 
-/* Returns an exit status, or -1 to continue. */
-static int cmd_view_read_settings(const struct cli_command *self, int argc,
-                                  char **argv, struct settings *s)
+static bool check(const struct cli_command *self, void *settings)
 {
-    int status = cli_read(self, argc, argv, cmd_view_operand, s);
+    struct settings *s = settings;
 
-    if (status >= 0)
-        return status;
     if (s->inputs.count == 0 && !s->app)
-        return cli_bad_usage(self, "no input; expected a SNAPSHOT, or --app");
+        return cli_wrong(self, "no input; expected a SNAPSHOT, or --app");
     if (s->app && (s->inputs.count > 0 || s->title != NULL))
-        return cli_bad_usage(self,
-                             "--app takes no %s: it reads snapshots in "
-                             "the browser",
-                             s->inputs.count > 0 ? "SNAPSHOT" : "--title");
-    if (cli_check_inputs(self, (const char *const *)s->inputs.paths,
-                         s->inputs.count) != CLI_EXIT_OK ||
-        !choose_runs(s))
-        return CLI_EXIT_BAD;
-    return check_output(self, s) == CLI_EXIT_OK ? -1 : CLI_EXIT_BAD;
+        return cli_wrong(self,
+                         "--app takes no %s: it reads snapshots in the browser",
+                         s->inputs.count > 0 ? "SNAPSHOT" : "--title");
+    return input_list_check(&s->inputs, self) && choose_runs(s) &&
+           check_output(self, s);
 }
 
 static const char *base_name(const char *path)
@@ -200,22 +184,13 @@ static bool write_runs(const struct settings *s, const struct view_run *runs,
 /* The page appears complete or not at all; until then the old file stays. */
 static bool write_file(const struct settings *s, const struct view_run *runs)
 {
-    struct new_file file;
+    struct output f;
     bool ok;
 
-    if (strcmp(s->output, "-") == 0)
-        return write_runs(s, runs, stdout);
-    ok = new_file_open(&file, s->output);
-    if (ok) {
-        bool made = write_runs(s, runs, file.out);
-
-        ok = new_file_close(&file, made);
-        if (ok && !made)
-            return false;
-    }
-    if (!ok)
-        cli_complain("view", "%s: cannot be written: %s", s->output, file.why);
-    return ok;
+    if (!output_open(&f, "view", s->output))
+        return false;
+    ok = write_runs(s, runs, f.out);
+    return output_close(&f, ok) && ok;
 }
 
 static bool read_runs(const struct settings *s, struct view_run *runs,
@@ -284,7 +259,7 @@ static int run_view(const struct cli_command *self, int argc, char **argv)
     struct settings s = {0};
     struct view_run runs[RUNS_MAX] = {{0}};
     struct snapshot *snapshots[RUNS_MAX] = {NULL};
-    int status = cmd_view_read_settings(self, argc, argv, &s);
+    int status = cli_read(self, argc, argv, &s);
 
     if (status < 0)
         status = read_runs(&s, runs, snapshots) && make_page(&s, runs)
@@ -312,5 +287,7 @@ const struct cli_command cli_command_view = {
         "worst and the median are shown.\n"
         "The page is self-contained and needs no network.\n",
     .options = view_table,
+    .check = check,
+    CLI_TAKE(input_list_take, struct settings, inputs),
     .run = run_view,
 };

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 
 #include "complain.h"
+#include "same_file.h"
 #include "trace/array_room.h"
 #include "trace/ends_with.h"
 #include "trace/tool_error.h"
@@ -81,22 +82,31 @@ static bool add_folder(struct input_list *out, const char *folder,
 }
 
 static bool input_list_add(struct input_list *out, const char *path,
-                           struct tool_error *error)
+                           bool expands, struct tool_error *error)
 {
     struct stat st;
 
-    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+    if (expands && stat(path, &st) == 0 && S_ISDIR(st.st_mode))
         return add_folder(out, path, error);
     return push(out, strdup(path), error);
 }
 
-bool input_list_take(struct input_list *out, const struct cli_args *a)
+static bool take(const struct cli_args *a, struct input_list *out, bool expands)
 {
     struct tool_error error;
 
-    if (input_list_add(out, a->value, &error))
-        return true;
-    return cli_complain(a->command->name, "%s", error.text);
+    return input_list_add(out, a->value, expands, &error) ||
+           cli_complain(a->command->name, "%s", error.text);
+}
+
+bool input_list_take(const struct cli_args *a, void *out)
+{
+    return take(a, out, true);
+}
+
+bool input_list_take_file(const struct cli_args *a, void *out)
+{
+    return take(a, out, false);
 }
 
 void input_list_free(struct input_list *list)
@@ -105,4 +115,32 @@ void input_list_free(struct input_list *list)
         free(list->paths[i]);
     free(list->paths);
     *list = (struct input_list){0};
+}
+
+bool input_list_check(const struct input_list *list,
+                      const struct cli_command *command)
+{
+    size_t dashes = 0;
+
+    for (size_t i = 0; i < list->count; i++)
+        dashes += strcmp(list->paths[i], "-") == 0;
+    if (dashes > 1)
+        cli_bad_usage(command,
+                      "'-' is given %zu times, but the standard input can be "
+                      "read only once",
+                      dashes);
+    return dashes <= 1;
+}
+
+bool input_list_spares(const struct input_list *list,
+                       const struct cli_command *command, const char *output)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        if (!same_file(output, list->paths[i]))
+            continue;
+        cli_bad_usage(command, "'%s' is an input and cannot be written",
+                      output);
+        return false;
+    }
+    return true;
 }

@@ -13,10 +13,22 @@ struct input_list {
     size_t capacity;
 };
 
-/* Add the operand a->value: a file or, for a folder, the traces and snapshots
- * in it, sorted by name.  *out begins zeroed.  False, with a message: the
- * folder cannot be read, or contains none. */
-bool input_list_take(struct input_list *out, const struct cli_args *a);
+/* For commands, into a struct input_list that begins zeroed: add the operand, a
+ * file or, for a folder, the traces and snapshots in it, sorted by name.  False,
+ * with a message: the folder cannot be read, or contains none. */
+cli_take_fn input_list_take;
+/* The same for commands that accept no folders. */
+cli_take_fn input_list_take_file;
 void input_list_free(struct input_list *list);
+
+/* Whether the standard input, `-`, is in the list at most once; if not, that is
+ * reported. */
+bool input_list_check(const struct input_list *list,
+                      const struct cli_command *command);
+
+/* Whether `output` is none of the inputs, which writing would replace; if it is,
+ * that is reported. */
+bool input_list_spares(const struct input_list *list,
+                       const struct cli_command *command, const char *output);
 
 #endif

@@ -16,6 +16,23 @@ static int run_completion(const struct cli_command *self, int argc,
                           char **argv);
 static const char *command_word(size_t index);
 
+/* For commands without options: the operands. */
+struct operands {
+    size_t max;
+    size_t count;
+    const char *words[2];
+};
+
+static bool take_operand(const struct cli_args *a, void *operands)
+{
+    struct operands *o = operands;
+
+    if (o->count == o->max)
+        return cli_refuse(a, "unexpected '%s'", a->value);
+    o->words[o->count++] = a->value;
+    return true;
+}
+
 static const struct cli_command command_version = {
     .name = "version",
     .summary = "Show the version of Larder.",
@@ -28,6 +45,7 @@ static const struct cli_command command_help = {
     .summary = "List the commands, or show all options of one.",
     .operands = "[COMMAND [PART]]",
     .operand = command_word,
+    .take = take_operand,
     .run = run_help,
 };
 
@@ -39,6 +57,7 @@ static const struct cli_command command_completion = {
         "'make install' installs the three for the shells.\n"
         "A table lists the options that they are made from, one per line.\n",
     .is_hidden = true,
+    .take = take_operand,
     .run = run_completion,
 };
 
@@ -103,26 +122,9 @@ static const struct cli_command *find_command(const char *name)
     return NULL;
 }
 
-/* For commands without options: the operands. */
-struct operands {
-    size_t max;
-    size_t count;
-    const char *words[2];
-};
-
-static bool take_operand(void *operands, const struct cli_args *a)
-{
-    struct operands *o = operands;
-
-    if (o->count == o->max)
-        return cli_refuse(a, "unexpected '%s'", a->value);
-    o->words[o->count++] = a->value;
-    return true;
-}
-
 static int run_version(const struct cli_command *self, int argc, char **argv)
 {
-    int status = cli_read(self, argc, argv, NULL, NULL);
+    int status = cli_read(self, argc, argv, NULL);
 
     if (status >= 0)
         return status;
@@ -150,7 +152,7 @@ static int run_help(const struct cli_command *self, int argc, char **argv)
 {
     const struct cli_command *about;
     struct operands o = {.max = 2};
-    int status = cli_read(self, argc, argv, take_operand, &o);
+    int status = cli_read(self, argc, argv, &o);
 
     if (status >= 0)
         return status;
@@ -171,7 +173,7 @@ static int run_completion(const struct cli_command *self, int argc, char **argv)
 {
     struct operands o = {.max = 1};
     const char *shell;
-    int status = cli_read(self, argc, argv, take_operand, &o);
+    int status = cli_read(self, argc, argv, &o);
 
     if (status >= 0)
         return status;

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "complain.h"
+
 static bool failed(struct new_file *f, const char *why)
 {
     snprintf(f->why, sizeof f->why, "%s", why);
@@ -79,4 +81,28 @@ bool new_file_close(struct new_file *f, bool ok)
     if (larder_file_close(f->file, ok && written) != LARDER_OK)
         return failed_there(f);
     return written || !ok;
+}
+
+static bool cannot_be_written(const struct output *o)
+{
+    return cli_complain(o->command, "%s: cannot be written: %s", o->path,
+                        o->file.why);
+}
+
+bool output_open(struct output *o, const char *command, const char *path)
+{
+    *o = (struct output){.command = command, .path = path};
+    if (path == NULL)
+        return true;
+    if (strcmp(path, "-") == 0)
+        o->out = stdout;
+    else if (new_file_open(&o->file, path))
+        o->out = o->file.out;
+    return o->out != NULL || cannot_be_written(o);
+}
+
+bool output_close(struct output *o, bool ok)
+{
+    return o->out == NULL || o->out == stdout || new_file_close(&o->file, ok) ||
+           cannot_be_written(o);
 }

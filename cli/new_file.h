@@ -21,4 +21,18 @@ bool new_file_open(struct new_file *f, const char *path);
  * fails (false), it is removed. */
 bool new_file_close(struct new_file *f, bool ok);
 
+/* What a command writes to a path that it was given; failures are reported as
+ * the command's. */
+struct output {
+    const char *command;
+    const char *path;
+    struct new_file file;
+    FILE *out; /* NULL: nothing is written */
+};
+
+/* `-` is the standard output, which main() closes and checks; without a path
+ * there is nothing to write. */
+bool output_open(struct output *o, const char *command, const char *path);
+bool output_close(struct output *o, bool ok);
+
 #endif

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "complain.h"
-#include "same_file.h"
 
 enum { NAME_MAX_LENGTH = 32, OPTIONS_MAX = 32 };
 
@@ -225,19 +224,22 @@ int cli_options(struct cli_args *a, void *settings)
 }
 
 int cli_read(const struct cli_command *command, int argc, char **argv,
-             cli_operand_fn *operand, void *settings)
+             void *settings)
 {
     struct cli_args args;
     int got;
 
     cli_args_init(&args, command, argc, argv);
     while ((got = cli_options(&args, settings)) == CLI_OPERAND) {
-        if (operand == NULL)
+        if (command->take == NULL)
             return cli_bad_usage(command, "unexpected '%s'", args.value);
-        if (!operand(settings, &args))
+        if (!command->take(&args, (char *)settings + command->at))
             return CLI_EXIT_BAD;
     }
-    return got;
+    return got != CLI_END || command->check == NULL ||
+                   command->check(command, settings)
+               ? got
+               : CLI_EXIT_BAD;
 }
 
 /* ---- values ------------------------------------------------------------- */
@@ -269,32 +271,4 @@ bool cli_take_number(const struct cli_args *a, void *out)
             o->name, a->value, o->low, o->high);
     *(uint64_t *)out = value;
     return true;
-}
-
-/* ---- files -------------------------------------------------------------- */
-
-int cli_check_inputs(const struct cli_command *command,
-                     const char *const *paths, size_t count)
-{
-    size_t dashes = 0;
-
-    for (size_t i = 0; i < count; i++)
-        dashes += strcmp(paths[i], "-") == 0;
-    if (dashes > 1)
-        return cli_bad_usage(command,
-                             "'-' is given %zu times, but the standard input "
-                             "can be read only once",
-                             dashes);
-    return CLI_EXIT_OK;
-}
-
-int cli_check_output(const struct cli_command *command, const char *output,
-                     const char *const *inputs, size_t count)
-{
-    for (size_t i = 0; i < count; i++) {
-        if (same_file(output, inputs[i]))
-            return cli_bad_usage(
-                command, "'%s' is an input and cannot be written", output);
-    }
-    return CLI_EXIT_OK;
 }

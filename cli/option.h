@@ -47,6 +47,12 @@ struct cli_command {
     const struct cli_option *options; /* NULL: only --help */
     /* Words that operands can be, NULL after the last; or NULL. */
     const char *(*operand)(size_t index);
+    /* Takes each operand, as an option's value is taken; NULL: there are none. */
+    cli_take_fn *take;
+    size_t at;
+    /* Checks the settings once all are read.  False: it has reported an error.
+     * NULL: there is nothing to check. */
+    bool (*check)(const struct cli_command *self, void *settings);
     bool is_hidden; /* internal: not in help's list, not completed */
     /* Its subcommands, named "NAME PART", ended by NULL; or NULL. */
     const struct cli_command *const *parts;
@@ -81,13 +87,10 @@ void cli_args_init(struct cli_args *a, const struct cli_command *command,
  * CLI_OPERAND or CLI_END. */
 int cli_options(struct cli_args *a, void *settings);
 
-/* Accepts an operand, a->value.  False: it has reported an error. */
-typedef bool cli_operand_fn(void *settings, const struct cli_args *a);
-
-/* Read the whole command line, options and operands mixed; `operand` is NULL if
- * there can be none.  Returns an exit status, or -1 to continue. */
+/* Read the whole command line, options and operands mixed, and check it.  Returns
+ * an exit status, or -1 to continue. */
 int cli_read(const struct cli_command *command, int argc, char **argv,
-             cli_operand_fn *operand, void *settings);
+             void *settings);
 
 /* For tables: true in *out, a bool; the value in *out, a const char *; as a number
  * from `low` to `high`, a uint64_t. */
@@ -111,18 +114,10 @@ int cli_bad_usage(const struct cli_command *command, const char *format, ...);
 /* Report that there is no host memory.  Returns CLI_EXIT_BAD. */
 int cli_no_memory(const char *command);
 
-/* Bad usage as an expression with value false, for what takes a value. */
-#define cli_refuse(a, ...) (cli_bad_usage((a)->command, __VA_ARGS__), false)
-
-/* Check that the standard input, `-`, is among the paths at most once.  Returns
- * an exit status. */
-int cli_check_inputs(const struct cli_command *command,
-                     const char *const *paths, size_t count);
-
-/* Check that `output` is not an input, which writing would replace. Returns an
- * exit status. */
-int cli_check_output(const struct cli_command *command, const char *output,
-                     const char *const *inputs, size_t count);
+/* The same as an expression with value false, for what checks the settings or
+ * takes a value. */
+#define cli_wrong(command, ...) (cli_bad_usage((command), __VA_ARGS__), false)
+#define cli_refuse(a, ...) cli_wrong((a)->command, __VA_ARGS__)
 
 /* The entry of `names` (ended by NULL) most similar to `word`.  NULL: none
  * is. */

@@ -12,8 +12,13 @@ static void print_note(FILE *out, uint64_t n, const char *one, const char *many)
         fprintf(out, "; %" PRIu64 " %s", n, n == 1 ? one : many);
 }
 
-void recorded_report_notes(FILE *out, const struct snap_trace_notes *n)
+void recorded_report_notes(FILE *out, const char *path, size_t device,
+                           const struct snap_trace_notes *n)
 {
+    plain_text_put(out, path);
+    fprintf(out,
+            ", device %zu: %" PRIu64 " allocation%s from before the recording",
+            device, n->rolled_back, n->rolled_back == 1 ? "" : "s");
     print_note(out, n->unmatched_frees, "free without an allocation left out",
                "frees without an allocation left out");
     print_note(out, n->overwritten,
@@ -31,6 +36,7 @@ void recorded_report_notes(FILE *out, const struct snap_trace_notes *n)
                "allocations in private pools");
     print_note(out, n->unpooled, "of them in the default pool here",
                "of them in the default pool here");
+    putc('\n', out);
 }
 
 static void print_first(const struct recorded_difference *d)
@@ -72,13 +78,8 @@ static void print_compared(const struct recorded_result *r)
 
 void recorded_report_print(const char *path, const struct replay_snapshot *s)
 {
-    printf("\n");
-    plain_text_put(stdout, path);
-    printf(", device %zu: %" PRIu64 " allocation%s from before the recording",
-           s->device, s->notes.rolled_back,
-           s->notes.rolled_back == 1 ? "" : "s");
-    recorded_report_notes(stdout, &s->notes);
-    printf("\n");
+    putchar('\n');
+    recorded_report_notes(stdout, path, s->device, &s->notes);
     if (!s->recorded_settings)
         return;
     /* The run in the table begins with an empty device, this one with the

@@ -5,9 +5,9 @@
 
 #include "replay/replay.h"
 
-/* Print what a trace cannot express of a snapshot, as "; N ..." for each count
- * that is not 0. */
-void recorded_report_notes(FILE *out, const struct snap_trace_notes *n);
+/* Print a line: what a trace cannot express of a snapshot's device. */
+void recorded_report_notes(FILE *out, const char *path, size_t device,
+                           const struct snap_trace_notes *n);
 
 /* Print a paragraph. */
 void recorded_report_print(const char *path, const struct replay_snapshot *s);

@@ -38,7 +38,7 @@ static const struct cli_option list_table[] = {
 static int run_list(const struct cli_command *self, int argc, char **argv)
 {
     struct list_settings s = {.json = false};
-    int status = cli_read(self, argc, argv, NULL, &s);
+    int status = cli_read(self, argc, argv, &s);
 
     if (status >= 0)
         return status;
@@ -123,8 +123,8 @@ static int read_run(const struct cli_command *self, int argc, char **argv,
 }
 
 /* One file holds what one experiment did. */
-static int check_names(const struct cli_command *self,
-                       const struct run_settings *s)
+static bool check_names(const struct cli_command *self,
+                        const struct run_settings *s)
 {
     int all = 0;
 
@@ -132,24 +132,24 @@ static int check_names(const struct cli_command *self,
         int count = experiments_count(s->names[i]);
 
         if (count == 0)
-            return cli_bad_usage(
+            return cli_wrong(
                 self,
                 "there is no experiment '%s'; 'larder lab list' lists them",
                 s->names[i]);
         all += count;
     }
     if (s->options.snapshot != NULL && all > 1)
-        return cli_bad_usage(self,
-                             "--snapshot takes one experiment, but %d were "
-                             "given",
-                             all);
-    return CLI_EXIT_OK;
+        return cli_wrong(self,
+                         "--snapshot takes one experiment, but %d were "
+                         "given",
+                         all);
+    return true;
 }
 
 /* Each experiment opens its own sessions: a device that none of them could open
  * is reported once, before the first. */
-static int check_session(const struct cli_command *self,
-                         const struct run_settings *s)
+static bool check_session(const struct cli_command *self,
+                          const struct run_settings *s)
 {
     lab_options opt;
     lab *l;
@@ -159,36 +159,30 @@ static int check_session(const struct cli_command *self,
     opt.policy = s->options.policy;
     opt.conf = s->options.conf;
     if (lab_open(&opt, &l) != LARDER_OK)
-        return cli_bad_usage(self, "%s", lab_last_error());
+        return cli_wrong(self, "%s", lab_last_error());
     lab_close(l);
-    return CLI_EXIT_OK;
+    return true;
 }
 
-static int check_run(const struct cli_command *self,
-                     const struct run_settings *s)
+static bool check_run(const struct cli_command *self,
+                      const struct run_settings *s)
 {
-    int status;
-
     if (s->count == 0 && s->listing == NULL)
-        return cli_bad_usage(self,
-                             "nothing to run; expected an experiment's NAME, "
-                             "all, FILE.py or FILE.ipynb");
+        return cli_wrong(self, "nothing to run; expected an experiment's NAME, "
+                               "all, FILE.py or FILE.ipynb");
     if (s->count > 0 && s->listing != NULL)
-        return cli_bad_usage(
+        return cli_wrong(
             self, "'%s' and '%s': run experiments and a listing separately",
             s->names[0], s->listing[0]);
     if (s->listing != NULL && s->options.steps)
-        return cli_bad_usage(
+        return cli_wrong(
             self,
             "--steps is for experiments; for a listing use --each-statement");
     if (s->count > 0 && (s->each_statement || s->each_step))
-        return cli_bad_usage(
+        return cli_wrong(
             self, "--each-%s is for listings; for experiments use --steps",
             s->each_statement ? "statement" : "step");
-    status = check_names(self, s);
-    if (status == CLI_EXIT_OK && s->count > 0)
-        status = check_session(self, s);
-    return status;
+    return check_names(self, s) && (s->count == 0 || check_session(self, s));
 }
 
 static int run_listing(struct run_settings *s)
@@ -234,8 +228,7 @@ static int run_run(const struct cli_command *self, int argc, char **argv)
         return cli_no_memory("lab run");
     status = read_run(self, argc, argv, &s);
     if (status < 0)
-        status =
-            check_run(self, &s) == CLI_EXIT_OK ? run_checked(&s) : CLI_EXIT_BAD;
+        status = check_run(self, &s) ? run_checked(&s) : CLI_EXIT_BAD;
     free(s.names);
     return status;
 }

@@ -48,6 +48,16 @@ struct lab__recording {
     int64_t integer[LAB__MAX_INTS];
 };
 
+/* Members of a recording: a list of tensors, and how many there are. */
+#define LAB__COUNTED(counter, list, ...)                                       \
+    .counter = sizeof((lab_tensor *[]){__VA_ARGS__}) / sizeof(lab_tensor *),   \
+    .list = (lab_tensor *[])                                                   \
+    {                                                                          \
+        __VA_ARGS__                                                            \
+    }
+#define LAB__INPUTS(...) LAB__COUNTED(count, inputs, __VA_ARGS__)
+#define LAB__SAVES(...) LAB__COUNTED(saves, saved, __VA_ARGS__)
+
 struct lab__visit; /* backward.c */
 
 struct lab__edge {

@@ -87,10 +87,8 @@ static larder_result recompute_record(struct segment *segment,
 {
     const struct lab__recording what = {.name = "CheckpointFunctionBackward",
                                         .backward = backward,
-                                        .count = 1,
-                                        .inputs = &input,
-                                        .saves = 1,
-                                        .saved = &input};
+                                        LAB__INPUTS(input),
+                                        LAB__SAVES(input)};
     struct lab__node *node;
     larder_result r;
 

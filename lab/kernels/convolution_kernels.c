@@ -4,11 +4,12 @@
 
 #include "kernels/raw_kernels.h"
 #include "tensor/parallel.h"
+#include "tensor/wide.h"
 
 struct conv {
-    const float *a, *w, *b, *grad;
-    float *out;
-    int64_t n, c, h, width; /* of the input */
+    float *a, *w, *b, *grad; /* the input, ... and the output's gradient */
+    float *out;              /* the result */
+    int64_t n, c, h, width;  /* of the input */
     int64_t o, kh, kw;
     int64_t oh, ow;
     int64_t in_group, out_group; /* channels of a group */
@@ -69,9 +70,27 @@ static bool ranges_of(const struct conv *v, int64_t at, struct range *y,
     return y->first < y->last && x->first < x->last;
 }
 
-/* out row += w · in row, whose elements are `stride` apart. */
-static void forward_row(float *out, const float *in, int64_t count,
-                        int64_t stride, float w)
+/* A row of the output and the row of the input that it sees through one weight,
+ * whose elements are `stride` apart. */
+typedef void row_fn(float *out, float *in, int64_t count, int64_t stride,
+                    float w);
+
+LAB__INLINE void plane_rows(const struct conv *v, float *out, float *in,
+                            const float *w, row_fn *row)
+{
+    struct range ys, xs;
+
+    for (int64_t at = 0; at < v->kh * v->kw; at++) {
+        if (!ranges_of(v, at, &ys, &xs))
+            continue;
+        for (int64_t y = ys.first; y < ys.last; y++, ys.in += ys.stride)
+            row(out + y * v->ow + xs.first, in + ys.in * v->width + xs.in,
+                xs.last - xs.first, xs.stride, w[at]);
+    }
+}
+
+static void forward_row(float *out, float *in, int64_t count, int64_t stride,
+                        float w)
 {
     if (stride == 1) {
         for (int64_t i = 0; i < count; i++)
@@ -80,21 +99,6 @@ static void forward_row(float *out, const float *in, int64_t count,
     }
     for (int64_t i = 0; i < count; i++)
         out[i] += w * in[i * stride];
-}
-
-static void plane_forward(const struct conv *v, float *out, const float *in,
-                          const float *w)
-{
-    struct range ys, xs;
-
-    for (int64_t at = 0; at < v->kh * v->kw; at++) {
-        if (!ranges_of(v, at, &ys, &xs))
-            continue;
-        for (int64_t y = ys.first; y < ys.last; y++, ys.in += ys.stride)
-            forward_row(out + y * v->ow + xs.first,
-                        in + ys.in * v->width + xs.in, xs.last - xs.first,
-                        xs.stride, w[at]);
-    }
 }
 
 /* Output plane (n, o). */
@@ -109,8 +113,8 @@ static void forward_plane(void *context, int64_t i)
     for (int64_t j = 0; j < plane; j++)
         out[j] = bias;
     for (int64_t c = 0; c < v->in_group; c++)
-        plane_forward(v, out, v->a + (first + c) * v->h * v->width,
-                      v->w + (o * v->in_group + c) * v->kh * v->kw);
+        plane_rows(v, out, v->a + (first + c) * v->h * v->width,
+                   v->w + (o * v->in_group + c) * v->kh * v->kw, forward_row);
 }
 
 void lab__window_conv(lab_tensor *out, const lab_tensor *a, const lab_tensor *w,
@@ -118,20 +122,19 @@ void lab__window_conv(lab_tensor *out, const lab_tensor *a, const lab_tensor *w,
 {
     struct conv v = conv_of(a, w, out, win);
 
-    if (!LAB__READABLE(out, a, w, b))
-        return;
     v.a = lab__floats(a);
     v.w = lab__floats(w);
     v.b = lab__floats(b);
     v.out = lab__floats(out);
-    lab__parallel_each(
-        lab_session(a), v.n * v.o,
-        lab__grain(GRAIN_PRODUCTS, v.in_group * v.kh * v.kw * v.oh * v.ow),
-        forward_plane, &v);
+    if (LAB__READABLE(out, a, w, b))
+        lab__parallel_each(
+            lab_session(a), v.n * v.o,
+            lab__grain(GRAIN_PRODUCTS, v.in_group * v.kh * v.kw * v.oh * v.ow),
+            forward_plane, &v);
 }
 
-static void input_row(float *in, const float *grad, int64_t count,
-                      int64_t stride, float w)
+static void input_row(float *grad, float *in, int64_t count, int64_t stride,
+                      float w)
 {
     if (stride == 1) {
         for (int64_t i = 0; i < count; i++)
@@ -140,21 +143,6 @@ static void input_row(float *in, const float *grad, int64_t count,
     }
     for (int64_t i = 0; i < count; i++)
         in[i * stride] += w * grad[i];
-}
-
-static void plane_grad_input(const struct conv *v, float *in, const float *grad,
-                             const float *w)
-{
-    struct range ys, xs;
-
-    for (int64_t at = 0; at < v->kh * v->kw; at++) {
-        if (!ranges_of(v, at, &ys, &xs))
-            continue;
-        for (int64_t y = ys.first; y < ys.last; y++, ys.in += ys.stride)
-            input_row(in + ys.in * v->width + xs.in,
-                      grad + y * v->ow + xs.first, xs.last - xs.first,
-                      xs.stride, w[at]);
-    }
 }
 
 /* Input plane (n, c). */
@@ -167,9 +155,9 @@ static void grad_input_plane(void *context, int64_t i)
 
     memset(in, 0, (size_t)plane * sizeof *in);
     for (int64_t o = first; o < first + v->out_group; o++)
-        plane_grad_input(v, in, v->grad + (n * v->o + o) * v->oh * v->ow,
-                         v->w + (o * v->in_group + c % v->in_group) * v->kh *
-                                    v->kw);
+        plane_rows(v, v->grad + (n * v->o + o) * v->oh * v->ow, in,
+                   v->w + (o * v->in_group + c % v->in_group) * v->kh * v->kw,
+                   input_row);
 }
 
 void lab__window_conv_input(lab_tensor *grad_a, const lab_tensor *grad,

@@ -21,14 +21,13 @@ static void mask_piece(void *context, int64_t begin, int64_t end)
 
 void lab__dropout_mask(lab_tensor *mask, const lab_tensor *uniform, double p)
 {
-    struct drop d = {.p = (float)p};
+    struct drop d = {.uniform = lab__floats(uniform),
+                     .mask = lab__data(mask),
+                     .p = (float)p};
 
-    if (!LAB__READABLE(mask, uniform))
-        return;
-    d.mask = lab__data(mask);
-    d.uniform = lab__floats(uniform);
-    lab__parallel(lab_session(mask), lab_numel(mask), GRAIN_ELEMENTS,
-                  mask_piece, &d);
+    if (LAB__READABLE(mask, uniform))
+        lab__parallel(lab_session(mask), lab_numel(mask), GRAIN_ELEMENTS,
+                      mask_piece, &d);
 }
 
 /* By multiplication rather than selection, so that NaN stays NaN, as in
@@ -43,12 +42,11 @@ static void apply_piece(void *context, int64_t begin, int64_t end)
 
 void lab__dropout_apply(lab_tensor *t, const lab_tensor *mask, double scale)
 {
-    struct drop d = {.scale = (float)scale};
+    struct drop d = {.values = lab__floats(t),
+                     .mask = lab__data(mask),
+                     .scale = (float)scale};
 
-    if (!LAB__READABLE(t, mask))
-        return;
-    d.values = lab__floats(t);
-    d.mask = lab__data(mask);
-    lab__parallel(lab_session(t), lab_numel(t), GRAIN_ELEMENTS, apply_piece,
-                  &d);
+    if (LAB__READABLE(t, mask))
+        lab__parallel(lab_session(t), lab_numel(t), GRAIN_ELEMENTS, apply_piece,
+                      &d);
 }

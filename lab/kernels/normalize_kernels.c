@@ -15,17 +15,15 @@ struct rows {
 
 enum { GRAIN_ELEMENTS = 16384, COLUMNS = 64 };
 
-static struct rows rows_of(const lab_tensor *a)
+/* fn(r, row) for each row of a, if all tensors can be read. */
+static void rows_run(struct rows *r, const lab_tensor *a, bool readable,
+                     void (*fn)(void *context, int64_t row))
 {
-    struct rows r = {.width = a->sizes[a->ndim - 1]};
-
-    r.rows = r.width > 0 ? lab_numel(a) / r.width : 0;
-    return r;
-}
-
-static int64_t rows_grain(const struct rows *r)
-{
-    return lab__grain(GRAIN_ELEMENTS, r->width);
+    r->width = a->sizes[a->ndim - 1];
+    r->rows = r->width > 0 ? lab_numel(a) / r->width : 0;
+    if (readable)
+        lab__parallel_each(lab_session(a), r->rows,
+                           lab__grain(GRAIN_ELEMENTS, r->width), fn, r);
 }
 
 LAB__BODY normalize_row_body(void *context, int64_t row)
@@ -61,19 +59,15 @@ void lab__layer_norm_forward(lab_tensor *out, lab_tensor *mean,
                              const lab_tensor *w, const lab_tensor *b,
                              double eps)
 {
-    struct rows r = rows_of(a);
+    struct rows r = {.in = lab__floats(a),
+                     .w = lab__floats(w),
+                     .b = lab__floats(b),
+                     .out = lab__floats(out),
+                     .mean = lab__floats(mean),
+                     .rstd = lab__floats(rstd),
+                     .eps = eps};
 
-    if (!LAB__READABLE(out, mean, rstd, a, w, b))
-        return;
-    r.in = lab__floats(a);
-    r.w = lab__floats(w);
-    r.b = lab__floats(b);
-    r.out = lab__floats(out);
-    r.mean = lab__floats(mean);
-    r.rstd = lab__floats(rstd);
-    r.eps = eps;
-    lab__parallel_each(lab_session(a), r.rows, rows_grain(&r), normalize_row,
-                       &r);
+    rows_run(&r, a, LAB__READABLE(out, mean, rstd, a, w, b), normalize_row);
 }
 
 /* With x̂ the normalised row and h = g·w:
@@ -113,18 +107,14 @@ void lab__layer_norm_grad_input(lab_tensor *out, const lab_tensor *grad,
                                 const lab_tensor *a, const lab_tensor *mean,
                                 const lab_tensor *rstd, const lab_tensor *w)
 {
-    struct rows r = rows_of(a);
+    struct rows r = {.in = lab__floats(a),
+                     .grad = lab__floats(grad),
+                     .w = lab__floats(w),
+                     .out = lab__floats(out),
+                     .mean = lab__floats(mean),
+                     .rstd = lab__floats(rstd)};
 
-    if (!LAB__READABLE(out, grad, a, mean, rstd, w))
-        return;
-    r.in = lab__floats(a);
-    r.grad = lab__floats(grad);
-    r.w = lab__floats(w);
-    r.out = lab__floats(out);
-    r.mean = lab__floats(mean);
-    r.rstd = lab__floats(rstd);
-    lab__parallel_each(lab_session(a), r.rows, rows_grain(&r), grad_input_row,
-                       &r);
+    rows_run(&r, a, LAB__READABLE(out, grad, a, mean, rstd, w), grad_input_row);
 }
 
 /* A few columns at a time over all rows, so that threads share no sums. */
@@ -158,16 +148,17 @@ void lab__layer_norm_grad_affine(lab_tensor *grad_w, lab_tensor *grad_b,
                                  const lab_tensor *grad, const lab_tensor *a,
                                  const lab_tensor *mean, const lab_tensor *rstd)
 {
-    struct rows r = rows_of(a);
+    int64_t width = a->sizes[a->ndim - 1];
+    struct rows r = {.in = lab__floats(a),
+                     .grad = lab__floats(grad),
+                     .mean = lab__floats(mean),
+                     .rstd = lab__floats(rstd),
+                     .grad_w = lab__floats(grad_w),
+                     .grad_b = lab__floats(grad_b),
+                     .rows = width > 0 ? lab_numel(a) / width : 0,
+                     .width = width};
 
-    if (!LAB__READABLE(grad_w, grad_b, grad, a, mean, rstd))
-        return;
-    r.in = lab__floats(a);
-    r.grad = lab__floats(grad);
-    r.mean = lab__floats(mean);
-    r.rstd = lab__floats(rstd);
-    r.grad_w = lab__floats(grad_w);
-    r.grad_b = lab__floats(grad_b);
-    lab__parallel_each(lab_session(a), (r.width + COLUMNS - 1) / COLUMNS, 1,
-                       affine_columns, &r);
+    if (LAB__READABLE(grad_w, grad_b, grad, a, mean, rstd))
+        lab__parallel_each(lab_session(a), (width + COLUMNS - 1) / COLUMNS, 1,
+                           affine_columns, &r);
 }

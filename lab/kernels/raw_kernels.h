@@ -57,7 +57,6 @@ void lab__bincount(lab_tensor *out, const lab_tensor *t,
 
 void lab__triangle(lab_tensor *out, const lab_tensor *t, int64_t diagonal,
                    bool upper);
-void lab__flip(lab_tensor *out, const lab_tensor *t, unsigned dims);
 /* big has sizes that are multiples of small's; the same number of dimensions.
  */
 void lab__repeat(lab_tensor *big, const lab_tensor *small);

@@ -19,24 +19,6 @@ void lab__triangle(lab_tensor *out, const lab_tensor *t, int64_t diagonal,
     }
 }
 
-void lab__flip(lab_tensor *out, const lab_tensor *t, unsigned dims)
-{
-    int64_t count = lab_numel(t), strides[LAB_MAX_DIMS], first = 0;
-
-    if (!LAB__READABLE(out, t))
-        return;
-    for (int d = 0; d < t->ndim; d++) {
-        bool turned = (dims & 1U << d) != 0;
-
-        strides[d] = turned ? -t->strides[d] : t->strides[d];
-        first += turned ? (t->sizes[d] - 1) * t->strides[d] : 0;
-    }
-    for (int64_t i = 0; i < count; i++)
-        lab__put(
-            out, i,
-            lab__get(t, first + lab__offset_of(i, t->ndim, t->sizes, strides)));
-}
-
 /* The offset of element i of the larger tensor in the smaller one. */
 static int64_t origin(int64_t i, const lab_tensor *big, const lab_tensor *small)
 {

@@ -8,6 +8,7 @@
 #include "kernels/kernels.h"
 #include "kernels/nn_kernels.h"
 #include "kernels/row_sums.h"
+#include "tensor/element.h"
 #include "tensor/float_math.h"
 
 enum { GRAIN_ELEMENTS = 16384, COLUMNS = 64 };
@@ -15,34 +16,23 @@ enum { GRAIN_ELEMENTS = 16384, COLUMNS = 64 };
 struct lines {
     const float *in, *result;
     float *out;
-    int64_t outer, length, inner;
+    int64_t length, inner;
     int64_t blocks; /* of COLUMNS columns, in inner */
     bool logarithm;
 };
 
-static struct lines lines_of(const lab_tensor *t, int dim, bool logarithm)
-{
-    struct lines s = {
-        .outer = 1, .length = 1, .inner = 1, .logarithm = logarithm};
-
-    for (int i = 0; i < t->ndim; i++) {
-        if (i < dim)
-            s.outer *= t->sizes[i];
-        else if (i == dim)
-            s.length = t->sizes[i];
-        else
-            s.inner *= t->sizes[i];
-    }
-    s.blocks = (s.inner + COLUMNS - 1) / COLUMNS;
-    return s;
-}
-
-static void lines_run(lab *l, struct lines *s,
+/* block(s, i) for each block around dimension dim of t, which has elements. */
+static void lines_run(struct lines *s, const lab_tensor *t, int dim,
                       void (*block)(void *context, int64_t i))
 {
-    int64_t width = s->inner < COLUMNS ? s->inner : COLUMNS;
+    struct lab__lines lines = lab__lines_of(t, dim);
+    int64_t width = lines.inner < COLUMNS ? lines.inner : COLUMNS;
+    int64_t outer = lines.count / lines.inner;
 
-    lab__parallel_each(l, s->outer * s->blocks,
+    s->length = lines.length;
+    s->inner = lines.inner;
+    s->blocks = (s->inner + COLUMNS - 1) / COLUMNS;
+    lab__parallel_each(lab_session(t), outer * s->blocks,
                        lab__grain(GRAIN_ELEMENTS, s->length * width), block, s);
 }
 
@@ -159,13 +149,11 @@ static void forward_block(void *context, int64_t i)
 void lab__softmax_forward(lab_tensor *out, const lab_tensor *a, int dim,
                           bool logarithm)
 {
-    struct lines s = lines_of(a, dim, logarithm);
+    struct lines s = {
+        .in = lab__floats(a), .out = lab__floats(out), .logarithm = logarithm};
 
-    if (!LAB__READABLE(out, a) || lab_numel(a) == 0)
-        return;
-    s.in = lab__floats(a);
-    s.out = lab__floats(out);
-    lines_run(lab_session(a), &s, forward_block);
+    if (LAB__READABLE(out, a) && lab_numel(a) != 0)
+        lines_run(&s, a, dim, forward_block);
 }
 
 /* ---- backward ------------------------------------------------------------- */
@@ -234,12 +222,11 @@ static void backward_block(void *context, int64_t i)
 void lab__softmax_backward(lab_tensor *out, const lab_tensor *grad,
                            const lab_tensor *result, int dim, bool logarithm)
 {
-    struct lines s = lines_of(result, dim, logarithm);
+    struct lines s = {.in = lab__floats(grad),
+                      .result = lab__floats(result),
+                      .out = lab__floats(out),
+                      .logarithm = logarithm};
 
-    if (!LAB__READABLE(out, grad, result) || lab_numel(result) == 0)
-        return;
-    s.in = lab__floats(grad);
-    s.result = lab__floats(result);
-    s.out = lab__floats(out);
-    lines_run(lab_session(result), &s, backward_block);
+    if (LAB__READABLE(out, grad, result) && lab_numel(result) != 0)
+        lines_run(&s, result, dim, backward_block);
 }

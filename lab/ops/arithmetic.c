@@ -1,32 +1,25 @@
 /* arithmetic.c - element-wise operations on two tensors. */
 #include "ops/elementwise_op.h"
 
-struct operation {
-    const char *name;
-    lab__binary_op op;
-    const char *node;
-    lab__backward_fn backward;
-};
-
-static larder_result arithmetic_record(const struct operation *what,
+static larder_result arithmetic_record(const struct lab__operation *what,
                                        lab_tensor *a, lab_tensor *b,
                                        lab_tensor **made, lab_tensor **out)
 {
-    lab_tensor *inputs[] = {a, b}, *saved[2];
+    lab_tensor *saved[2];
     bool is_sum = what->op == LAB__ADD || what->op == LAB__SUB;
 
     lab__operands_saved(a, b, what->op == LAB__DIV, saved);
     return lab__recorded(&(struct lab__recording){.name = what->node,
                                                   .backward = what->backward,
-                                                  .count = 2,
-                                                  .inputs = inputs,
+                                                  LAB__INPUTS(a, b),
                                                   .saves = is_sum ? 0 : 2,
                                                   .saved = saved},
                          made, out);
 }
 
-static larder_result arithmetic_run(const struct operation *what, lab_tensor *a,
-                                    lab_tensor *b, lab_tensor **out)
+static larder_result arithmetic_run(const struct lab__operation *what,
+                                    lab_tensor *a, lab_tensor *b,
+                                    lab_tensor **out)
 {
     LAB__OWNED_OPERANDS struct lab__operands o = {.a = NULL};
     LAB__OWNED lab_tensor *made = NULL;
@@ -45,22 +38,6 @@ static larder_result sub_back(const struct lab__back *b)
     return lab__wants(b, 1) ? lab_neg(b->grads[0], &b->results[1]) : LARDER_OK;
 }
 
-larder_result lab_add(lab_tensor *a, lab_tensor *b, lab_tensor **out)
-{
-    static const struct operation add = {"add", LAB__ADD, "AddBackward0",
-                                         lab__pass_back};
-
-    return arithmetic_run(&add, a, b, out);
-}
-
-larder_result lab_sub(lab_tensor *a, lab_tensor *b, lab_tensor **out)
-{
-    static const struct operation sub = {"sub", LAB__SUB, "SubBackward0",
-                                         sub_back};
-
-    return arithmetic_run(&sub, a, b, out);
-}
-
 /* ---- products ----------------------------------------------------------- */
 
 /* The second input's gradient is computed first, as in PyTorch: by argument
@@ -74,8 +51,8 @@ larder_result lab__mul_back(const struct lab__back *b)
     return LARDER_OK;
 }
 
-static const struct operation mul = {"mul", LAB__MUL, "MulBackward0",
-                                     lab__mul_back};
+static const struct lab__operation mul = {"mul", LAB__MUL, "MulBackward0",
+                                          lab__mul_back};
 
 /* A float32 tensor and a mask are multiplied without conversion. */
 static larder_result mul_masked(lab_tensor *a, lab_tensor *mask,
@@ -125,13 +102,19 @@ larder_result lab__div_back(const struct lab__back *b)
     return LARDER_OK;
 }
 
-larder_result lab_div(lab_tensor *a, lab_tensor *b, lab_tensor **out)
-{
-    static const struct operation div = {"div", LAB__DIV, "DivBackward0",
-                                         lab__div_back};
+/* ---- the operations ----------------------------------------------------- */
 
-    return arithmetic_run(&div, a, b, out);
-}
+#define ARITHMETIC(name, OP, Node, backward)                                   \
+    larder_result lab_##name(lab_tensor *a, lab_tensor *b, lab_tensor **out)   \
+    {                                                                          \
+        static const struct lab__operation what = {#name, OP, Node, backward}; \
+                                                                               \
+        return arithmetic_run(&what, a, b, out);                               \
+    }
+
+ARITHMETIC(add, LAB__ADD, "AddBackward0", lab__pass_back)
+ARITHMETIC(sub, LAB__SUB, "SubBackward0", sub_back)
+ARITHMETIC(div, LAB__DIV, "DivBackward0", lab__div_back)
 
 /* ---- comparing ---------------------------------------------------------- */
 

@@ -91,7 +91,6 @@ static larder_result window_check(const lab_tensor *a, const lab_tensor *w,
 larder_result lab_conv2d(lab_tensor *x, lab_tensor *w, lab_tensor *b,
                          int stride, int padding, lab_tensor **out)
 {
-    lab_tensor *const inputs[] = {x, w, b};
     LAB__OWNED lab_tensor *made = NULL;
     lab_window win;
 
@@ -102,10 +101,8 @@ larder_result lab_conv2d(lab_tensor *x, lab_tensor *w, lab_tensor *b,
     LAB__TRY(
         lab__record(&(struct lab__recording){.name = "ConvolutionBackward0",
                                              .backward = conv2d_back,
-                                             .count = 3,
-                                             .inputs = inputs,
-                                             .saves = 2,
-                                             .saved = inputs,
+                                             LAB__INPUTS(x, w, b),
+                                             LAB__SAVES(x, w),
                                              .integer = {stride, padding}},
                     made));
     return lab__give(&made, out);

@@ -10,8 +10,7 @@ static larder_result copy_into(lab_tensor **made, lab_tensor *t,
     LAB__TRY(lab__copy(*made, t));
     return lab__recorded(&(struct lab__recording){.name = "CloneBackward0",
                                                   .backward = lab__pass_back,
-                                                  .count = 1,
-                                                  .inputs = &t},
+                                                  LAB__INPUTS(t)},
                          made, out);
 }
 
@@ -27,10 +26,8 @@ larder_result lab_contiguous(lab_tensor *t, lab_tensor **out)
 {
     LAB__OWNED lab_tensor *made = NULL;
 
-    if (lab_is_contiguous(t)) {
-        *out = lab_ref(t);
-        return LARDER_OK;
-    }
+    if (lab_is_contiguous(t))
+        return lab__as_is(t, out);
     LAB__TRY(lab__tensor_like(t, &made));
     return copy_into(&made, t, out);
 }
@@ -60,8 +57,7 @@ static larder_result to_copy(lab_tensor *t, lab_dtype dtype, lab_place place,
     return lab__recorded(
         &(struct lab__recording){.name = "ToCopyBackward0",
                                  .backward = to_back,
-                                 .count = 1,
-                                 .inputs = &t,
+                                 LAB__INPUTS(t),
                                  .integer = {t->storage->place, t->dtype}},
         &made, out);
 }
@@ -72,8 +68,7 @@ larder_result lab_to(lab_tensor *t, lab_place place, lab_tensor **out)
         return lab__invalid("to: no such place: %d", (int)place);
     if (place != t->storage->place)
         return to_copy(t, t->dtype, place, out);
-    *out = lab_ref(t);
-    return LARDER_OK;
+    return lab__as_is(t, out);
 }
 
 larder_result lab_to_dtype(lab_tensor *t, lab_dtype dtype, lab_tensor **out)
@@ -82,6 +77,5 @@ larder_result lab_to_dtype(lab_tensor *t, lab_dtype dtype, lab_tensor **out)
         return lab__invalid("to: no such dtype: %d", (int)dtype);
     if (dtype != t->dtype)
         return to_copy(t, dtype, t->storage->place, out);
-    *out = lab_ref(t);
-    return LARDER_OK;
+    return lab__as_is(t, out);
 }

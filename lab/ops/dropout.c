@@ -39,10 +39,8 @@ static larder_result dropout(lab_tensor *a, double p, lab_tensor **out)
     return lab__recorded(
         &(struct lab__recording){.name = "NativeDropoutBackward0",
                                  .backward = dropout_back,
-                                 .count = 1,
-                                 .inputs = &a,
-                                 .saves = 1,
-                                 .saved = &mask,
+                                 LAB__INPUTS(a),
+                                 LAB__SAVES(mask),
                                  .number = scale},
         &made, out);
 }
@@ -52,8 +50,7 @@ static larder_result dropout_drop_all(lab_tensor *a, lab_tensor **out)
 {
     LAB__OWNED lab_tensor *zero = NULL;
 
-    LAB__TRY(lab_zeros(lab_session(a), lab_dtype_of(a), lab_place_of(a), 0,
-                       NULL, &zero));
+    LAB__TRY(lab__zeros_of(a, 0, NULL, &zero));
     return lab_mul(a, zero, out);
 }
 
@@ -63,9 +60,7 @@ larder_result lab_dropout(lab_tensor *a, double p, bool training,
     LAB__TRY(lab__check_float("dropout", a));
     if (!(p >= 0 && p <= 1))
         return lab__invalid("dropout: the probability %g is not in [0, 1]", p);
-    if (p == 0 || !training || lab_numel(a) == 0) {
-        *out = lab_ref(a);
-        return LARDER_OK;
-    }
+    if (p == 0 || !training || lab_numel(a) == 0)
+        return lab__as_is(a, out);
     return p < 1 ? dropout(a, p, out) : dropout_drop_all(a, out);
 }

@@ -42,6 +42,14 @@ larder_result lab__in_dtype(lab_tensor *t, lab_dtype dtype, lab_tensor **out);
  * gaps, otherwise contiguous. */
 larder_result lab__operands_room(const struct lab__operands *operands,
                                  lab_dtype dtype, lab_tensor **out);
+/* An operation on two operands, the second perhaps a number. */
+struct lab__operation {
+    const char *name; /* "add" */
+    lab__binary_op op;
+    const char *node; /* "AddBackward0" */
+    lab__backward_fn backward;
+};
+
 /* The result of an operation on t alone. */
 larder_result lab__room_like(const lab_tensor *t, lab_tensor **out);
 

@@ -45,9 +45,7 @@ larder_result lab_embedding(lab_tensor *w, lab_tensor *index, lab_tensor **out)
     LAB__TRY(lab__rows_of(dense_w, dense_index, &made));
     return lab__recorded(&(struct lab__recording){.name = "EmbeddingBackward0",
                                                   .backward = embedding_back,
-                                                  .count = 1,
-                                                  .inputs = &w,
-                                                  .saves = 1,
-                                                  .saved = &index},
+                                                  LAB__INPUTS(w),
+                                                  LAB__SAVES(index)},
                          &made, out);
 }

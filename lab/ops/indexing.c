@@ -11,8 +11,7 @@ static larder_result index_back(const struct lab__back *b)
     lab_tensor *g = b->grads[0];
     LAB__OWNED lab_tensor *whole = NULL, *grad = NULL;
 
-    LAB__TRY(lab_zeros(b->node->session, g->dtype, g->storage->place,
-                       edge->ndim, edge->sizes, &whole));
+    LAB__TRY(lab__zeros_of(g, edge->ndim, edge->sizes, &whole));
     LAB__TRY(lab__nn_dense(g, &grad));
     lab__rows_add(whole, grad, lab__saved(b, 0));
     return lab__done(&whole, &b->results[0]);
@@ -75,9 +74,7 @@ larder_result lab_index_rows(lab_tensor *t, lab_tensor *index, lab_tensor **out)
     LAB__TRY(lab__rows_of(dense, near_index, &made));
     return lab__recorded(&(struct lab__recording){.name = "IndexBackward0",
                                                   .backward = index_back,
-                                                  .count = 1,
-                                                  .inputs = &t,
-                                                  .saves = 1,
-                                                  .saved = &near_index},
+                                                  LAB__INPUTS(t),
+                                                  LAB__SAVES(near_index)},
                          &made, out);
 }

@@ -131,13 +131,6 @@ static larder_result take_other(const char *op, lab_tensor *a, lab_tensor *b,
 
 /* ---- with a tensor ------------------------------------------------------ */
 
-struct operation {
-    const char *name;
-    lab__binary_op op;
-    const char *node;
-    lab__backward_fn backward;
-};
-
 /* The other operand's gradient needs a before the write: a copy, as in
  * PyTorch. */
 static larder_result copy_before(const struct lab__recording *what,
@@ -152,14 +145,13 @@ static larder_result copy_before(const struct lab__recording *what,
     return lab__copy(*before, a);
 }
 
-static larder_result inplace_run(const struct operation *what, lab_tensor *a,
-                                 lab_tensor *b, double x)
+static larder_result inplace_run(const struct lab__operation *what,
+                                 lab_tensor *a, lab_tensor *b, double x)
 {
-    lab_tensor *inputs[] = {a, b}, *saved[2];
+    lab_tensor *saved[2];
     const struct lab__recording recording = {.name = what->node,
                                              .backward = what->backward,
-                                             .count = 2,
-                                             .inputs = inputs,
+                                             LAB__INPUTS(a, b),
                                              .saves =
                                                  what->op == LAB__ADD ? 0 : 2,
                                              .saved = saved,
@@ -192,24 +184,24 @@ static larder_result add_back(const struct lab__back *b)
 
 larder_result lab_add_inplace(lab_tensor *a, lab_tensor *b, double alpha)
 {
-    static const struct operation add = {"add_", LAB__ADD, "AddBackward0",
-                                         add_back};
+    static const struct lab__operation add = {"add_", LAB__ADD, "AddBackward0",
+                                              add_back};
 
     return inplace_run(&add, a, b, alpha);
 }
 
 larder_result lab_mul_inplace(lab_tensor *a, lab_tensor *b)
 {
-    static const struct operation mul = {"mul_", LAB__MUL, "MulBackward0",
-                                         lab__mul_back};
+    static const struct lab__operation mul = {"mul_", LAB__MUL, "MulBackward0",
+                                              lab__mul_back};
 
     return inplace_run(&mul, a, b, 1);
 }
 
 larder_result lab_div_inplace(lab_tensor *a, lab_tensor *b)
 {
-    static const struct operation div = {"div_", LAB__DIV, "DivBackward0",
-                                         lab__div_back};
+    static const struct lab__operation div = {"div_", LAB__DIV, "DivBackward0",
+                                              lab__div_back};
 
     LAB__TRY(lab__check_float("div_", a));
     return inplace_run(&div, a, b, 1);
@@ -226,13 +218,12 @@ static larder_result number_check(const char *op, const lab_tensor *a, double b)
                         lab__dtype_name(a->dtype));
 }
 
-static larder_result run_scalar(const struct operation *what, lab_tensor *a,
-                                double b)
+static larder_result run_scalar(const struct lab__operation *what,
+                                lab_tensor *a, double b)
 {
     const struct lab__recording recording = {.name = what->node,
                                              .backward = what->backward,
-                                             .count = 1,
-                                             .inputs = &a,
+                                             LAB__INPUTS(a),
                                              .number = b};
     struct lab__node *node;
 
@@ -245,16 +236,16 @@ static larder_result run_scalar(const struct operation *what, lab_tensor *a,
 
 larder_result lab_add_scalar_inplace(lab_tensor *a, double b)
 {
-    static const struct operation add = {"add_", LAB__ADD, "AddBackward0",
-                                         lab__pass_back};
+    static const struct lab__operation add = {"add_", LAB__ADD, "AddBackward0",
+                                              lab__pass_back};
 
     return run_scalar(&add, a, b);
 }
 
 larder_result lab_mul_scalar_inplace(lab_tensor *a, double b)
 {
-    static const struct operation mul = {"mul_", LAB__MUL, "MulBackward0",
-                                         lab__mul_scalar_back};
+    static const struct lab__operation mul = {"mul_", LAB__MUL, "MulBackward0",
+                                              lab__mul_scalar_back};
 
     return run_scalar(&mul, a, b);
 }
@@ -266,10 +257,8 @@ larder_result lab_relu_inplace(lab_tensor *a)
 {
     const struct lab__recording recording = {.name = "ReluBackward0",
                                              .backward = lab__saved_back,
-                                             .count = 1,
-                                             .inputs = &a,
-                                             .saves = 1,
-                                             .saved = &a,
+                                             LAB__INPUTS(a),
+                                             LAB__SAVES(a),
                                              .integer = {LAB__RELU_BACK}};
     struct lab__node *node;
 
@@ -325,8 +314,7 @@ static larder_result overwrite_back(const struct lab__back *b)
     lab_tensor *g = b->grads[0];
 
     if (lab__wants(b, 0))
-        LAB__TRY(lab_zeros(b->node->session, g->dtype, g->storage->place,
-                           g->ndim, g->sizes, &b->results[0]));
+        LAB__TRY(lab__zeros_of(g, g->ndim, g->sizes, &b->results[0]));
     if (lab__wants(b, 1))
         LAB__TRY(lab_to(g, (lab_place)b->node->integer[0], &b->results[1]));
     return LARDER_OK;
@@ -334,10 +322,8 @@ static larder_result overwrite_back(const struct lab__back *b)
 
 larder_result lab_fill_inplace(lab_tensor *a, double value)
 {
-    const struct lab__recording recording = {.name = "FillBackward0",
-                                             .backward = overwrite_back,
-                                             .count = 1,
-                                             .inputs = &a};
+    const struct lab__recording recording = {
+        .name = "FillBackward0", .backward = overwrite_back, LAB__INPUTS(a)};
     struct lab__node *node;
     larder_result r;
 
@@ -360,11 +346,9 @@ static larder_result copy_check(const lab_tensor *a, const lab_tensor *b)
 /* From any place and dtype, broadcast to a. */
 larder_result lab_copy_inplace(lab_tensor *a, lab_tensor *b)
 {
-    lab_tensor *inputs[] = {a, b};
     const struct lab__recording recording = {.name = "CopyBackwards",
                                              .backward = overwrite_back,
-                                             .count = 2,
-                                             .inputs = inputs,
+                                             LAB__INPUTS(a, b),
                                              .integer = {b->storage->place}};
     LAB__OWNED lab_tensor *plain = NULL, *wide = NULL;
     struct lab__node *node;

@@ -21,9 +21,7 @@ static larder_result cat_back(const struct lab__back *b)
         bool skip = is_nothing(edge->ndim, edge->sizes);
 
         if (skip && edge->node != NULL)
-            LAB__TRY(lab_zeros(b->node->session, grad->dtype,
-                               grad->storage->place, 1, edge->sizes,
-                               &b->results[i]));
+            LAB__TRY(lab__zeros_of(grad, 1, edge->sizes, &b->results[i]));
         else if (edge->node != NULL)
             LAB__TRY(lab_slice(grad, dim, at, at + edge->sizes[dim], 1,
                                &b->results[i]));

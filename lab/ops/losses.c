@@ -33,11 +33,8 @@ static larder_result nll(lab_tensor *logp, lab_tensor *target,
     return lab__recorded(
         &(struct lab__recording){.name = "NllLossBackward0",
                                  .backward = nll_back,
-                                 .count = 1,
-                                 .inputs = &logp,
-                                 .saves = 3,
-                                 .saved =
-                                     (lab_tensor *[]){logp, target, total}},
+                                 LAB__INPUTS(logp),
+                                 LAB__SAVES(logp, target, total)},
         &made, out);
 }
 
@@ -114,22 +111,20 @@ static larder_result mse_result_make(const lab_tensor *a, lab_tensor **out)
     return lab__tensor_window(whole, 0, &none, &none, 0, out);
 }
 
-static larder_result mse(lab_tensor *const inputs[2], lab_tensor **out)
+static larder_result mse(lab_tensor *a, lab_tensor *b, lab_tensor **out)
 {
     LAB__OWNED lab_tensor *made = NULL, *squares = NULL;
 
-    LAB__TRY(mse_result_make(inputs[0], &made));
-    LAB__TRY(lab__tensor_like(inputs[0], &squares));
-    lab__binary(LAB__SUB, squares, inputs[0], inputs[1], 1);
+    LAB__TRY(mse_result_make(a, &made));
+    LAB__TRY(lab__tensor_like(a, &squares));
+    lab__binary(LAB__SUB, squares, a, b, 1);
     lab__binary(LAB__MUL, squares, squares, squares, 1);
     lab__sum_dims(made, squares, (1U << squares->ndim) - 1,
                   1.0 / (double)lab_numel(squares));
     return lab__recorded(&(struct lab__recording){.name = "MseLossBackward0",
                                                   .backward = mse_back,
-                                                  .count = 2,
-                                                  .inputs = inputs,
-                                                  .saves = 2,
-                                                  .saved = inputs},
+                                                  LAB__INPUTS(a, b),
+                                                  LAB__SAVES(a, b)},
                          &made, out);
 }
 
@@ -143,8 +138,8 @@ larder_result lab_mse_loss(lab_tensor *a, lab_tensor *b, lab_tensor **out)
     LAB__TRY(lab__nn_check_part("mse_loss", a, b));
     LAB__TRY(lab__broadcast("mse_loss", a, b, &ndim, sizes));
     if (lab__same_sizes(a, b))
-        return mse((lab_tensor *[]){a, b}, out);
+        return mse(a, b, out);
     LAB__TRY(lab_expand(a, ndim, sizes, &wide_a));
     LAB__TRY(lab_expand(b, ndim, sizes, &wide_b));
-    return mse((lab_tensor *[]){wide_a, wide_b}, out);
+    return mse(wide_a, wide_b, out);
 }

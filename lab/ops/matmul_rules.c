@@ -100,10 +100,7 @@ static larder_result multiply_matrices(lab_tensor *a, lab_tensor *b,
 /* A vector is a matrix of one row, or of one column. */
 static larder_result as_matrix(lab_tensor *t, int at, lab_tensor **out)
 {
-    if (t->ndim == 1)
-        return lab_unsqueeze(t, at, out);
-    *out = lab_ref(t);
-    return LARDER_OK;
+    return t->ndim == 1 ? lab_unsqueeze(t, at, out) : lab__as_is(t, out);
 }
 
 static larder_result drop_dim(lab_tensor **t, int dim)

@@ -24,10 +24,8 @@ static bool suits_blas(const lab_tensor *t)
 /* Other matrices are copied temporarily, as PyTorch's kernels do. */
 static larder_result operand(lab_tensor *t, lab_tensor **out)
 {
-    if (suits_blas(t)) {
-        *out = lab_ref(t);
-        return LARDER_OK;
-    }
+    if (suits_blas(t))
+        return lab__as_is(t, out);
     LAB__TRY(lab__tensor_like(t, out));
     return lab__copy(*out, t);
 }
@@ -76,20 +74,14 @@ static larder_result multiply(lab_tensor *a, lab_tensor *b, lab_tensor **out)
 
 larder_result lab__last_transposed(lab_tensor *t, lab_tensor **out)
 {
-    if (t->ndim >= 2)
-        return lab_transpose(t, -2, -1, out);
-    *out = lab_ref(t);
-    return LARDER_OK;
+    return t->ndim >= 2 ? lab_transpose(t, -2, -1, out) : lab__as_is(t, out);
 }
 
 /* ---- gradients ---------------------------------------------------------- */
 
 static larder_result factor(lab_tensor *t, bool turned, lab_tensor **out)
 {
-    if (turned)
-        return lab__last_transposed(t, out);
-    *out = lab_ref(t);
-    return LARDER_OK;
+    return turned ? lab__last_transposed(t, out) : lab__as_is(t, out);
 }
 
 /* left·right, with either transposed first. */
@@ -168,7 +160,7 @@ static bool lies_by_columns(const lab_tensor *t)
 
 larder_result lab__mm(lab_tensor *a, lab_tensor *b, lab_tensor **out)
 {
-    lab_tensor *inputs[] = {a, b}, *saved[2];
+    lab_tensor *saved[2];
     LAB__OWNED lab_tensor *made = NULL;
 
     LAB__TRY(multiply(a, b, &made));
@@ -177,8 +169,7 @@ larder_result lab__mm(lab_tensor *a, lab_tensor *b, lab_tensor **out)
         &(struct lab__recording){
             .name = a->ndim == 2 ? "MmBackward0" : "BmmBackward0",
             .backward = mm_back,
-            .count = 2,
-            .inputs = inputs,
+            LAB__INPUTS(a, b),
             .saves = 2,
             .saved = saved,
             .integer = {lies_by_columns(a), lies_by_columns(b)}},
@@ -202,9 +193,6 @@ static larder_result bias_check(const lab_tensor *bias, const lab_tensor *a,
 larder_result lab__addmm(lab_tensor *bias, lab_tensor *a, lab_tensor *b,
                          lab_tensor **out)
 {
-    lab_tensor *inputs[] = {bias, a, b};
-    lab_tensor *saved[] = {lab_requires_grad(a) ? b : NULL,
-                           lab_requires_grad(b) ? a : NULL};
     LAB__OWNED lab_tensor *made = NULL;
 
     LAB__TRY(bias_check(bias, a, b));
@@ -214,10 +202,9 @@ larder_result lab__addmm(lab_tensor *bias, lab_tensor *a, lab_tensor *b,
         &(struct lab__recording){
             .name = "AddmmBackward0",
             .backward = addmm_back,
-            .count = 3,
-            .inputs = inputs,
-            .saves = 2,
-            .saved = saved,
+            LAB__INPUTS(bias, a, b),
+            LAB__SAVES(lab_requires_grad(a) ? b : NULL,
+                       lab_requires_grad(b) ? a : NULL),
             .integer = {lies_by_columns(a), lies_by_columns(b)}},
         &made, out);
 }

@@ -2,7 +2,7 @@
 #include "kernels/nn_kernels.h"
 #include "ops/nn_common.h"
 
-enum { INPUT, MEAN, RSTD, WEIGHT, BIAS, SAVED };
+enum { INPUT, MEAN, RSTD, WEIGHT, BIAS }; /* saved */
 
 /* Gradients in PyTorch's order: input, weight, bias. */
 static larder_result layer_norm_back(const struct lab__back *b)
@@ -58,13 +58,12 @@ static larder_result arguments_check(const lab_tensor *a, const lab_tensor *w,
 larder_result lab_layer_norm(lab_tensor *a, lab_tensor *w, lab_tensor *b,
                              double eps, lab_tensor **out)
 {
-    lab_tensor *const inputs[3] = {a, w, b};
     LAB__OWNED lab_tensor *made = NULL, *rstd = NULL, *mean = NULL;
     LAB__OWNED_DENSE struct lab__dense d = {{NULL}};
     int64_t sizes[LAB_MAX_DIMS];
 
     LAB__TRY(arguments_check(a, w, b));
-    LAB__TRY(lab__dense_all(3, inputs, &d));
+    LAB__TRY(lab__dense_all(3, (lab_tensor *[]){a, w, b}, &d));
     LAB__TRY(lab__tensor_like(a, &made));
     for (int i = 0; i < a->ndim; i++)
         sizes[i] = i == a->ndim - 1 ? 1 : a->sizes[i];
@@ -74,10 +73,7 @@ larder_result lab_layer_norm(lab_tensor *a, lab_tensor *w, lab_tensor *b,
     return lab__recorded(
         &(struct lab__recording){.name = "NativeLayerNormBackward0",
                                  .backward = layer_norm_back,
-                                 .count = 3,
-                                 .inputs = inputs,
-                                 .saves = SAVED,
-                                 .saved =
-                                     (lab_tensor *[]){a, mean, rstd, w, b}},
+                                 LAB__INPUTS(a, w, b),
+                                 LAB__SAVES(a, mean, rstd, w, b)},
         &made, out);
 }

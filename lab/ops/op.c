@@ -32,6 +32,19 @@ larder_result lab__empty_as(const lab_tensor *t, lab_dtype dtype,
     return LARDER_OK;
 }
 
+larder_result lab__zeros_of(const lab_tensor *t, int ndim, const int64_t *sizes,
+                            lab_tensor **out)
+{
+    return lab_zeros(t->storage->session, t->dtype, t->storage->place, ndim,
+                     sizes, out);
+}
+
+larder_result lab__as_is(lab_tensor *t, lab_tensor **out)
+{
+    *out = lab_ref(t);
+    return LARDER_OK;
+}
+
 larder_result lab__ints_of(const lab_tensor *t, int ndim, const int64_t *sizes,
                            lab_tensor **out)
 {

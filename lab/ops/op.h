@@ -31,6 +31,18 @@ larder_result lab__view_made(const struct lab__recording *what, lab_tensor *t,
                              const int64_t *strides, int64_t offset,
                              lab_tensor **out);
 
+/* `length` elements of dimension dim from `start` on, or a single one of them
+ * without that dimension if it is `gone`. */
+struct lab__part {
+    int dim;
+    int64_t start, step, length;
+    bool gone;
+};
+
+/* A view of that part of t, recorded like lab__view_made() (slicing.c). */
+larder_result lab__part_of(const struct lab__recording *what, lab_tensor *t,
+                           const struct lab__part *part, lab_tensor **out);
+
 /* lab__check_dim() for operations that split a tensor: a number has no
  * dimension. */
 larder_result lab__check_part_dim(const char *op, const lab_tensor *t,
@@ -44,6 +56,11 @@ void lab__lay_out(lab_tensor *t, int count, const lab_tensor *const *operands);
  * place. */
 larder_result lab__empty_as(const lab_tensor *t, lab_dtype dtype,
                             lab_place place, lab_tensor **out);
+/* Zeros like t with other sizes. */
+larder_result lab__zeros_of(const lab_tensor *t, int ndim, const int64_t *sizes,
+                            lab_tensor **out);
+/* A reference to t itself. */
+larder_result lab__as_is(lab_tensor *t, lab_tensor **out);
 /* Indices (int64) in t's place. */
 larder_result lab__ints_of(const lab_tensor *t, int ndim, const int64_t *sizes,
                            lab_tensor **out);

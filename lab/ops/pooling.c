@@ -53,9 +53,7 @@ larder_result lab_max_pool2d(lab_tensor *x, int kernel, int stride,
     return lab__recorded(
         &(struct lab__recording){.name = "MaxPool2DWithIndicesBackward0",
                                  .backward = max_pool2d_back,
-                                 .count = 1,
-                                 .inputs = &x,
-                                 .saves = 2,
-                                 .saved = (lab_tensor *[]){x, indices}},
+                                 LAB__INPUTS(x),
+                                 LAB__SAVES(x, indices)},
         &made, out);
 }

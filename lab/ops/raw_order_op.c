@@ -21,9 +21,20 @@ larder_result lab_raw_triangle(lab_tensor *t, int64_t diagonal, bool upper,
 
 larder_result lab_raw_flip(lab_tensor *t, unsigned dims, lab_tensor **out)
 {
-    LAB__TRY(lab__tensor_like(t, out));
-    lab__flip(*out, t, dims);
-    return LARDER_OK;
+    LAB__OWNED lab_tensor *made = NULL, *flipped = NULL;
+    int64_t strides[LAB_MAX_DIMS], first = t->offset;
+
+    for (int d = 0; d < t->ndim; d++) {
+        bool turns = (dims & 1U << d) != 0 && t->sizes[d] > 0;
+
+        strides[d] = turns ? -t->strides[d] : t->strides[d];
+        first += turns ? (t->sizes[d] - 1) * t->strides[d] : 0;
+    }
+    LAB__TRY(
+        lab__tensor_window(t, t->ndim, t->sizes, strides, first, &flipped));
+    LAB__TRY(lab__tensor_like(t, &made));
+    LAB__TRY(lab__copy(made, flipped));
+    return lab__give(&made, out);
 }
 
 /* t with dimensions of 1 in front, up to ndim. */

@@ -51,10 +51,8 @@ larder_result lab__sum_to(lab_tensor *grad, int ndim, const int64_t *sizes,
         if (i < more || sizes[i - more] != grad->sizes[i])
             dims |= 1U << i;
     }
-    if (dims == 0) {
-        *out = lab_ref(grad);
-        return LARDER_OK;
-    }
+    if (dims == 0)
+        return lab__as_is(grad, out);
     LAB__TRY(sum_keeping(grad, dims, 1, out));
     set_sizes(*out, ndim, sizes);
     return LARDER_OK;
@@ -124,8 +122,7 @@ static larder_result reduce(const char *node, lab_tensor *a, unsigned dims,
     return lab__recorded(
         &(struct lab__recording){.name = node,
                                  .backward = is_mean ? mean_back : sum_back,
-                                 .count = 1,
-                                 .inputs = &a,
+                                 LAB__INPUTS(a),
                                  .number = count,
                                  .integer = {dims}},
         &made, out);

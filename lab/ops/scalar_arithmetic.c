@@ -44,8 +44,7 @@ static larder_result scalar_arithmetic_run(const struct operation *what,
         &(struct lab__recording){
             .name = what->node,
             .backward = what->backward,
-            .count = 1,
-            .inputs = &t,
+            LAB__INPUTS(t),
             .saves = (what->flags & (SAVES_INPUT | SAVES_RESULT)) != 0,
             .saved = (what->flags & SAVES_INPUT) != 0 ? &t : &made,
             .number = number},
@@ -95,39 +94,32 @@ static larder_result pow_back(const struct lab__back *b)
 
 /* ---- the operations ----------------------------------------------------- */
 
-static const struct operation
-    add = {LAB__ADD, 0, "AddBackward0", lab__pass_back},
-    sub = {LAB__SUB, 0, "SubBackward0", lab__pass_back},
-    rsub = {LAB__SUB, NUMBER_FIRST, "RsubBackward1", rsub_back},
-    mul = {LAB__MUL, 0, "MulBackward0", lab__mul_scalar_back},
-    div = {LAB__DIV, 0, "DivBackward0", div_back},
-    reciprocal = {LAB__DIV, NUMBER_FIRST | SAVES_RESULT, "ReciprocalBackward0",
-                  reciprocal_back},
-    power = {LAB__POW, SAVES_INPUT, "PowBackward0", pow_back};
+#define SCALAR(name, OP, Node, backward)                                       \
+    larder_result lab_##name##_scalar(lab_tensor *a, double b,                 \
+                                      lab_tensor **out)                        \
+    {                                                                          \
+        static const struct operation what = {OP, 0, Node, backward};          \
+                                                                               \
+        return scalar_arithmetic_run(&what, a, b, out);                        \
+    }
 
-larder_result lab_add_scalar(lab_tensor *a, double b, lab_tensor **out)
-{
-    return scalar_arithmetic_run(&add, a, b, out);
-}
+SCALAR(add, LAB__ADD, "AddBackward0", lab__pass_back)
+SCALAR(sub, LAB__SUB, "SubBackward0", lab__pass_back)
+SCALAR(mul, LAB__MUL, "MulBackward0", lab__mul_scalar_back)
+SCALAR(div, LAB__DIV, "DivBackward0", div_back)
 
-larder_result lab_sub_scalar(lab_tensor *a, double b, lab_tensor **out)
-{
-    return scalar_arithmetic_run(&sub, a, b, out);
-}
+static const struct operation rsub = {LAB__SUB, NUMBER_FIRST, "RsubBackward1",
+                                      rsub_back},
+                              reciprocal = {LAB__DIV,
+                                            NUMBER_FIRST | SAVES_RESULT,
+                                            "ReciprocalBackward0",
+                                            reciprocal_back},
+                              power = {LAB__POW, SAVES_INPUT, "PowBackward0",
+                                       pow_back};
 
 larder_result lab_rsub_scalar(double a, lab_tensor *b, lab_tensor **out)
 {
     return scalar_arithmetic_run(&rsub, b, a, out);
-}
-
-larder_result lab_mul_scalar(lab_tensor *a, double b, lab_tensor **out)
-{
-    return scalar_arithmetic_run(&mul, a, b, out);
-}
-
-larder_result lab_div_scalar(lab_tensor *a, double b, lab_tensor **out)
-{
-    return scalar_arithmetic_run(&div, a, b, out);
 }
 
 /* A number over a tensor: reciprocal, then a product. */

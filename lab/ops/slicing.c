@@ -4,16 +4,8 @@
 
 #include <inttypes.h>
 
-/* `length` elements of dimension dim from `start` on, or a single one of them
- * without that dimension if it is `gone`. */
-struct part {
-    int dim;
-    int64_t start, step, length;
-    bool gone;
-};
-
-static larder_result part_of(const struct lab__recording *what, lab_tensor *t,
-                             const struct part *part, lab_tensor **out)
+larder_result lab__part_of(const struct lab__recording *what, lab_tensor *t,
+                           const struct lab__part *part, lab_tensor **out)
 {
     int64_t sizes[LAB_MAX_DIMS], strides[LAB_MAX_DIMS];
     int64_t offset = t->offset + part->start * t->strides[part->dim];
@@ -35,19 +27,19 @@ static larder_result part_back(const struct lab__back *b)
 {
     const struct lab__edge *edge = &b->node->edge[0];
     const int64_t *integer = b->node->integer;
-    const struct part where = {(int)integer[DIM], integer[START], integer[STEP],
-                               integer[LENGTH], integer[GONE] != 0};
+    const struct lab__part where = {(int)integer[DIM], integer[START],
+                                    integer[STEP], integer[LENGTH],
+                                    integer[GONE] != 0};
     lab_tensor *grad = b->grads[0];
     LAB__OWNED lab_tensor *whole = NULL, *part = NULL;
 
-    LAB__TRY(lab_zeros(grad->storage->session, grad->dtype,
-                       grad->storage->place, edge->ndim, edge->sizes, &whole));
-    LAB__TRY(part_of(NULL, whole, &where, &part));
+    LAB__TRY(lab__zeros_of(grad, edge->ndim, edge->sizes, &whole));
+    LAB__TRY(lab__part_of(NULL, whole, &where, &part));
     LAB__TRY(lab__copy(part, grad));
     return lab__done(&whole, &b->results[0]);
 }
 
-static larder_result make_part(lab_tensor *t, const struct part *part,
+static larder_result make_part(lab_tensor *t, const struct lab__part *part,
                                lab_tensor **out)
 {
     const struct lab__recording what = {
@@ -56,7 +48,7 @@ static larder_result make_part(lab_tensor *t, const struct part *part,
         .integer = {part->dim, part->start, part->step, part->length,
                     part->gone}};
 
-    return part_of(&what, t, part, out);
+    return lab__part_of(&what, t, part, out);
 }
 
 /* Python's rule: negative indices count from the end, and all are clamped to
@@ -71,7 +63,7 @@ static int64_t clamp_index(int64_t index, int64_t size)
 larder_result lab_slice(lab_tensor *t, int dim, int64_t start, int64_t end,
                         int64_t step, lab_tensor **out)
 {
-    struct part part = {.step = step};
+    struct lab__part part = {.step = step};
 
     LAB__TRY(lab__check_part_dim("slice", t, &dim));
     if (step < 1) {
@@ -90,7 +82,7 @@ larder_result lab_slice(lab_tensor *t, int dim, int64_t start, int64_t end,
 larder_result lab_select(lab_tensor *t, int dim, int64_t index,
                          lab_tensor **out)
 {
-    struct part part = {.step = 1, .gone = true};
+    struct lab__part part = {.step = 1, .gone = true};
 
     LAB__TRY(lab__check_part_dim("select", t, &dim));
     if (index < -t->sizes[dim] || index >= t->sizes[dim]) {

@@ -31,10 +31,8 @@ static larder_result softmax_of(const char *op, bool logarithm, lab_tensor *a,
         &(struct lab__recording){.name = logarithm ? "LogSoftmaxBackward0"
                                                    : "SoftmaxBackward0",
                                  .backward = softmax_back,
-                                 .count = 1,
-                                 .inputs = &a,
-                                 .saves = 1,
-                                 .saved = &made,
+                                 LAB__INPUTS(a),
+                                 LAB__SAVES(made),
                                  .integer = {dim, logarithm}},
         &made, out);
 }

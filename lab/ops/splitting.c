@@ -32,8 +32,7 @@ static larder_result zeros_for_piece(const struct lab__node *node, int64_t i,
         rest = edge->sizes[dim] - i * length;
         sizes[dim] = rest < 0 ? 0 : rest < length ? rest : length;
     }
-    return lab_zeros(node->session, like->dtype, like->storage->place, n, sizes,
-                     out);
+    return lab__zeros_of(like, n, sizes, out);
 }
 
 /* A reference to each gradient, or zeros if none arrived. */
@@ -94,8 +93,7 @@ static larder_result splitting_record(lab_tensor *t, int dim, int64_t length,
     const struct lab__recording what = {.name = length != 0 ? "SplitBackward0"
                                                             : "UnbindBackward0",
                                         .backward = join_back,
-                                        .count = 1,
-                                        .inputs = &t,
+                                        LAB__INPUTS(t),
                                         .integer = {dim, length}};
     struct lab__node *node;
     larder_result r = LARDER_OK;

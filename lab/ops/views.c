@@ -29,32 +29,31 @@ static larder_result transpose_back(const struct lab__back *b)
                          &b->results[0]);
 }
 
-static void swap(int64_t *values, int a, int b)
+/* t with dimension from[i] as its i-th. */
+static larder_result reordered(const struct lab__recording *what, lab_tensor *t,
+                               const int64_t *from, lab_tensor **out)
 {
-    int64_t value = values[a];
+    int64_t sizes[LAB_MAX_DIMS], strides[LAB_MAX_DIMS];
 
-    values[a] = values[b];
-    values[b] = value;
+    for (int i = 0; i < t->ndim; i++) {
+        sizes[i] = t->sizes[from[i]];
+        strides[i] = t->strides[from[i]];
+    }
+    return lab__view_made(what, t, t->ndim, sizes, strides, t->offset, out);
 }
 
 larder_result lab_transpose(lab_tensor *t, int dim0, int dim1, lab_tensor **out)
 {
-    int64_t sizes[LAB_MAX_DIMS], strides[LAB_MAX_DIMS];
+    int64_t from[LAB_MAX_DIMS];
 
     LAB__TRY(lab__check_dim("transpose", t, &dim0));
     LAB__TRY(lab__check_dim("transpose", t, &dim1));
-    for (int i = 0; i < t->ndim; i++) {
-        sizes[i] = t->sizes[i];
-        strides[i] = t->strides[i];
-    }
-    if (t->ndim > 0) {
-        swap(sizes, dim0, dim1);
-        swap(strides, dim0, dim1);
-    }
-    return lab__view_made(&(struct lab__recording){.name = "TransposeBackward0",
-                                                   .backward = transpose_back,
-                                                   .integer = {dim0, dim1}},
-                          t, t->ndim, sizes, strides, t->offset, out);
+    for (int i = 0; i < t->ndim; i++)
+        from[i] = i == dim0 ? dim1 : i == dim1 ? dim0 : i;
+    return reordered(&(struct lab__recording){.name = "TransposeBackward0",
+                                              .backward = transpose_back,
+                                              .integer = {dim0, dim1}},
+                     t, from, out);
 }
 
 /* ---- permute ------------------------------------------------------------ */
@@ -96,14 +95,9 @@ larder_result lab_permute(lab_tensor *t, int ndim, const int *dims,
 {
     struct lab__recording what = {.name = "PermuteBackward0",
                                   .backward = permute_back};
-    int64_t sizes[LAB_MAX_DIMS], strides[LAB_MAX_DIMS], *from = what.integer;
 
-    LAB__TRY(permutation_check(t, ndim, dims, from));
-    for (int i = 0; i < ndim; i++) {
-        sizes[i] = t->sizes[from[i]];
-        strides[i] = t->strides[from[i]];
-    }
-    return lab__view_made(&what, t, ndim, sizes, strides, t->offset, out);
+    LAB__TRY(permutation_check(t, ndim, dims, what.integer));
+    return reordered(&what, t, what.integer, out);
 }
 
 /* ---- expand ------------------------------------------------------------- */
@@ -164,23 +158,14 @@ static larder_result unsqueeze_back(const struct lab__back *b)
 
 larder_result lab_squeeze(lab_tensor *t, int dim, lab_tensor **out)
 {
-    int64_t sizes[LAB_MAX_DIMS], strides[LAB_MAX_DIMS];
-    int n = 0;
-
     LAB__TRY(lab__check_dim("squeeze", t, &dim));
     /* A dimension whose size is not 1 stays: the view is unchanged. */
     if (t->ndim == 0 || t->sizes[dim] != 1)
         return lab_view(t, t->ndim, t->sizes, out);
-    for (int i = 0; i < t->ndim; i++) {
-        if (i == dim)
-            continue;
-        sizes[n] = t->sizes[i];
-        strides[n++] = t->strides[i];
-    }
-    return lab__view_made(&(struct lab__recording){.name = "SqueezeBackward1",
-                                                   .backward = squeeze_back,
-                                                   .integer = {dim}},
-                          t, n, sizes, strides, t->offset, out);
+    return lab__part_of(&(struct lab__recording){.name = "SqueezeBackward1",
+                                                 .backward = squeeze_back,
+                                                 .integer = {dim}},
+                        t, &(struct lab__part){.dim = dim, .gone = true}, out);
 }
 
 static larder_result unsqueeze_check(const lab_tensor *t, int *dim)

@@ -1,6 +1,5 @@
 /* optimizer.c - creates and runs optimizers. */
 #include <math.h>
-#include <string.h>
 
 #include "kernels/kernels.h"
 #include "optim/optimizer.h"
@@ -9,10 +8,8 @@
 
 void lab_optimizer_options_init_sized(lab_optimizer_options *opt, size_t size)
 {
-    if (opt == NULL || size < sizeof opt->size)
-        return;
-    memset(opt, 0, size);
-    opt->size = size;
+    if (opt != NULL && size >= sizeof opt->size)
+        lab__sized_init(opt, size);
 }
 
 /* ---- options -------------------------------------------------------------- */

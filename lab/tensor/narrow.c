@@ -3,32 +3,16 @@
 #include "tensor/narrow.h"
 
 #include <math.h>
-#include <string.h>
 
+#include "tensor/float_math.h"
 #include "tensor/odometer.h"
 
 /* ---- the floats of two bytes -------------------------------------------- */
 
-static uint32_t bits_of(float x)
-{
-    uint32_t bits;
-
-    memcpy(&bits, &x, sizeof bits);
-    return bits;
-}
-
-static float float_of(uint32_t bits)
-{
-    float x;
-
-    memcpy(&x, &bits, sizeof x);
-    return x;
-}
-
 /* The upper half of a float's bits, rounded to nearest even. */
 static uint16_t bfloat16_bits(float x)
 {
-    uint32_t bits = bits_of(x);
+    uint32_t bits = lab__bits(x);
 
     if (isnan(x))
         return (uint16_t)(bits >> 16 | 0x40);
@@ -37,15 +21,15 @@ static uint16_t bfloat16_bits(float x)
 
 static float bfloat16_value(uint16_t bits)
 {
-    return float_of((uint32_t)bits << 16);
+    return lab__from_bits((uint32_t)bits << 16);
 }
 
 /* Ten bits of fraction; steps of 2^-24 below 2^-14; infinite from 65520 on. */
 static uint16_t float16_bits(float x)
 {
-    uint32_t sign = bits_of(x) >> 16 & 0x8000;
+    uint32_t sign = lab__bits(x) >> 16 & 0x8000;
     float size = fabsf(x);
-    uint32_t bits = bits_of(size);
+    uint32_t bits = lab__bits(size);
 
     if (isnan(x))
         return (uint16_t)(sign | 0x7e00);
@@ -63,9 +47,9 @@ static float float16_value(uint16_t bits)
     float x;
 
     if (size >= 0x7c00)
-        return float_of(sign | 0x7f800000 | (size & 0x3ff) << 13);
+        return lab__from_bits(sign | 0x7f800000 | (size & 0x3ff) << 13);
     x = size < 0x400 ? (float)size * 0x1p-24f
-                     : float_of((size + (112u << 10)) << 13);
+                     : lab__from_bits((size + (112u << 10)) << 13);
     return sign != 0 ? -x : x;
 }
 

@@ -17,8 +17,7 @@
 
 void lab_options_init_sized(lab_options *opt, size_t size)
 {
-    memset(opt, 0, size);
-    memcpy(opt, &size, sizeof size);
+    lab__sized_init(opt, size);
 }
 
 static larder_result session_options_read(const lab_options *in,
@@ -185,8 +184,7 @@ void lab_set_observer(lab *l, lab_observer fn, void *context)
 
 void lab_memory_init_sized(lab_memory *m, size_t size)
 {
-    memset(m, 0, size);
-    memcpy(m, &size, sizeof size);
+    lab__sized_init(m, size);
 }
 
 static larder_result memory_of_allocator(lab *l, lab_memory *m)

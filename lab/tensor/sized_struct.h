@@ -10,6 +10,12 @@
 /* No struct is near this size: a larger value means that it was not set. */
 enum { LAB__SIZED_MAX = 65536 };
 
+static inline void lab__sized_init(void *sized, size_t size)
+{
+    memset(sized, 0, size);
+    memcpy(sized, &size, sizeof size);
+}
+
 static inline larder_result lab__sized_check(const void *sized, size_t *size)
 {
     memcpy(size, sized, sizeof *size);

@@ -98,12 +98,11 @@ larder_result lab_conv2d(lab_tensor *x, lab_tensor *w, lab_tensor *b,
     LAB__TRY(window_check(x, w, stride, padding));
     win = window_of(w, stride, padding);
     LAB__TRY(lab_raw_conv2d(x, w, b, &win, &made));
-    LAB__TRY(
-        lab__record(&(struct lab__recording){.name = "ConvolutionBackward0",
-                                             .backward = conv2d_back,
-                                             LAB__INPUTS(x, w, b),
-                                             LAB__SAVES(x, w),
-                                             .integer = {stride, padding}},
-                    made));
-    return lab__give(&made, out);
+    return lab__recorded(
+        &(struct lab__recording){.name = "ConvolutionBackward0",
+                                 .backward = conv2d_back,
+                                 LAB__INPUTS(x, w, b),
+                                 LAB__SAVES(x, w),
+                                 .integer = {stride, padding}},
+        &made, out);
 }

@@ -74,11 +74,21 @@ static larder_result node_for(const char *op, const struct lab__recording *what,
 }
 
 /* After the operation: a becomes the node's output. */
-static void inplace_finish(lab_tensor *a, struct lab__node *node)
+static larder_result inplace_finish(lab_tensor *a, struct lab__node *node)
 {
     a->storage->version++;
-    if (node != NULL)
-        (void)lab__node_attach(node, a); /* cannot fail: meta and room exist */
+    /* Cannot fail: meta and room exist. */
+    return node != NULL ? lab__node_attach(node, a) : LARDER_OK;
+}
+
+/* The same with the operation's result. */
+static larder_result inplace_end(larder_result r, lab_tensor *a,
+                                 struct lab__node *node)
+{
+    if (r == LARDER_OK)
+        return inplace_finish(a, node);
+    lab__node_unref(node);
+    return r;
 }
 
 /* The end of the memory that a dense tensor fills. */
@@ -167,8 +177,7 @@ static larder_result inplace_run(const struct lab__operation *what,
     saved[0] = before;
     LAB__TRY(node_make(&recording, &node));
     lab__binary(what->op, a, a, other, x);
-    inplace_finish(a, node);
-    return LARDER_OK;
+    return inplace_finish(a, node);
 }
 
 /* b's gradient comes first; with alpha 1 it is the same tensor. */
@@ -230,8 +239,7 @@ static larder_result run_scalar(const struct lab__operation *what,
     LAB__TRY(number_check(what->name, a, b));
     LAB__TRY(node_for(what->name, &recording, &node));
     lab__scalar(what->op, a, a, b);
-    inplace_finish(a, node);
-    return LARDER_OK;
+    return inplace_finish(a, node);
 }
 
 larder_result lab_add_scalar_inplace(lab_tensor *a, double b)
@@ -268,8 +276,7 @@ larder_result lab_relu_inplace(lab_tensor *a)
     if (node != NULL)
         node->version[0]++;
     lab__unary(LAB__RELU, a, a);
-    inplace_finish(a, node);
-    return LARDER_OK;
+    return inplace_finish(a, node);
 }
 
 /* ---- products and quotients added --------------------------------------- */
@@ -290,8 +297,7 @@ static larder_result add_combined(const char *name, lab__binary_op op,
     LAB__TRY(record_check(
         name, &(struct lab__recording){.count = 3, .inputs = inputs}));
     lab__binary(op, a, b, c, value);
-    inplace_finish(a, NULL);
-    return LARDER_OK;
+    return inplace_finish(a, NULL);
 }
 
 larder_result lab_addcmul_inplace(lab_tensor *a, lab_tensor *b, lab_tensor *c,
@@ -325,15 +331,9 @@ larder_result lab_fill_inplace(lab_tensor *a, double value)
     const struct lab__recording recording = {
         .name = "FillBackward0", .backward = overwrite_back, LAB__INPUTS(a)};
     struct lab__node *node;
-    larder_result r;
 
     LAB__TRY(node_for("fill_", &recording, &node));
-    r = lab__fill(a, value);
-    if (r == LARDER_OK)
-        inplace_finish(a, node);
-    else
-        lab__node_unref(node);
-    return r;
+    return inplace_end(lab__fill(a, value), a, node);
 }
 
 static larder_result copy_check(const lab_tensor *a, const lab_tensor *b)
@@ -352,17 +352,11 @@ larder_result lab_copy_inplace(lab_tensor *a, lab_tensor *b)
                                              .integer = {b->storage->place}};
     LAB__OWNED lab_tensor *plain = NULL, *wide = NULL;
     struct lab__node *node;
-    larder_result r;
 
     LAB__TRY(copy_check(a, b));
     LAB__TRY(lab__tensor_alias(b, &plain));
     LAB__TRY(lab_expand(plain, a->ndim, a->sizes, &wide));
     LAB__TRY(overlap_check("copy_", a, b));
     LAB__TRY(node_for("copy_", &recording, &node));
-    r = lab__copy(a, wide);
-    if (r == LARDER_OK)
-        inplace_finish(a, node);
-    else
-        lab__node_unref(node);
-    return r;
+    return inplace_end(lab__copy(a, wide), a, node);
 }

@@ -65,8 +65,7 @@ larder_result lab_layer_norm(lab_tensor *a, lab_tensor *w, lab_tensor *b,
     LAB__TRY(arguments_check(a, w, b));
     LAB__TRY(lab__dense_all(3, (lab_tensor *[]){a, w, b}, &d));
     LAB__TRY(lab__tensor_like(a, &made));
-    for (int i = 0; i < a->ndim; i++)
-        sizes[i] = i == a->ndim - 1 ? 1 : a->sizes[i];
+    lab__reduced_sizes(a, 1U << (a->ndim - 1), true, sizes);
     LAB__TRY(lab__tensor_of(a, a->ndim, sizes, &mean));
     LAB__TRY(lab__tensor_of(a, a->ndim, sizes, &rstd));
     lab__layer_norm_forward(made, mean, rstd, d.t[0], d.t[1], d.t[2], eps);

@@ -46,16 +46,10 @@ larder_result lab_raw_reduce(lab_reduction op, lab_tensor *t, unsigned dims,
                              bool keep, double p, lab_tensor **out)
 {
     int64_t sizes[LAB_MAX_DIMS];
-    int n = 0;
+    int n = lab__reduced_sizes(t, dims, keep, sizes);
     LAB__OWNED lab_tensor *made = NULL;
 
     LAB__TRY(reduce_check(op, t, dims));
-    for (int d = 0; d < t->ndim; d++) {
-        if ((dims & 1U << d) == 0)
-            sizes[n++] = t->sizes[d];
-        else if (keep)
-            sizes[n++] = 1;
-    }
     LAB__TRY(lab__tensor_new(t->storage->session, dtype_for(op, t),
                              t->storage->place, n, sizes, &made));
     lab__reduce(op, made, t, dims, p);
@@ -69,16 +63,13 @@ larder_result lab_raw_extreme(lab_tensor *t, int dim, bool largest, bool keep,
 {
     const char *op = largest ? "max" : "min";
     int64_t sizes[LAB_MAX_DIMS];
-    int n = 0;
     LAB__OWNED lab_tensor *chosen = NULL, *dense = NULL;
+    int n;
 
     LAB__TRY(lab__check_dim(op, t, &dim));
     if (t->ndim > 0 && t->sizes[dim] == 0)
         return lab__invalid("%s: dimension %d has no elements", op, dim);
-    for (int d = 0; d < t->ndim; d++) {
-        if (d != dim || keep)
-            sizes[n++] = d == dim ? 1 : t->sizes[d];
-    }
+    n = lab__reduced_sizes(t, 1U << dim, keep, sizes);
     LAB__TRY(lab__nn_dense(t, &dense));
     if (values != NULL)
         LAB__TRY(lab__tensor_of(t, n, sizes, &chosen));

@@ -4,28 +4,17 @@
 
 /* ---- summing without recording ------------------------------------------ */
 
-/* scale · the sum over the dimensions in `dims`, these kept with size 1, in
- * the dtype of t. */
-static larder_result sum_keeping(lab_tensor *t, unsigned dims, double scale,
-                                 lab_tensor **out)
+/* scale · the sum over the dimensions in `dims`, which stay with size 1 if `keep`,
+ * in the dtype of t. */
+static larder_result sum_without(lab_tensor *t, unsigned dims, double scale,
+                                 bool keep, lab_tensor **out)
 {
     int64_t sizes[LAB_MAX_DIMS];
+    int n = lab__reduced_sizes(t, dims, keep, sizes);
 
-    for (int i = 0; i < t->ndim; i++)
-        sizes[i] = (dims & 1U << i) != 0 ? 1 : t->sizes[i];
-    LAB__TRY(lab__tensor_of(t, t->ndim, sizes, out));
+    LAB__TRY(lab__tensor_of(t, n, sizes, out));
     lab__sum_dims(*out, t, dims, scale);
     return LARDER_OK;
-}
-
-/* Set the sizes of a tensor just created, to which there are no other
- * references. */
-static void set_sizes(lab_tensor *t, int ndim, const int64_t *sizes)
-{
-    t->ndim = ndim;
-    for (int i = 0; i < ndim; i++)
-        t->sizes[i] = sizes[i];
-    lab__strides_of(ndim, sizes, t->strides);
 }
 
 static larder_result sum_to_check(const lab_tensor *grad, int ndim,
@@ -53,8 +42,12 @@ larder_result lab__sum_to(lab_tensor *grad, int ndim, const int64_t *sizes,
     }
     if (dims == 0)
         return lab__as_is(grad, out);
-    LAB__TRY(sum_keeping(grad, dims, 1, out));
-    set_sizes(*out, ndim, sizes);
+    LAB__TRY(sum_without(grad, dims, 1, true, out));
+    /* The summed dimensions may be fewer: there is no other reference yet. */
+    (*out)->ndim = ndim;
+    for (int i = 0; i < ndim; i++)
+        (*out)->sizes[i] = sizes[i];
+    lab__strides_of(ndim, sizes, (*out)->strides);
     return LARDER_OK;
 }
 
@@ -98,27 +91,13 @@ static int64_t count_over(const lab_tensor *t, unsigned dims)
     return count;
 }
 
-static void drop_dims(lab_tensor *t, unsigned dims)
-{
-    int64_t sizes[LAB_MAX_DIMS];
-    int n = 0;
-
-    for (int i = 0; i < t->ndim; i++) {
-        if ((dims & 1U << i) == 0)
-            sizes[n++] = t->sizes[i];
-    }
-    set_sizes(t, n, sizes);
-}
-
 static larder_result reduce(const char *node, lab_tensor *a, unsigned dims,
                             bool is_mean, bool keep, lab_tensor **out)
 {
     double count = is_mean ? (double)count_over(a, dims) : 1;
     LAB__OWNED lab_tensor *made = NULL;
 
-    LAB__TRY(sum_keeping(a, dims, 1 / count, &made));
-    if (!keep)
-        drop_dims(made, dims);
+    LAB__TRY(sum_without(a, dims, 1 / count, keep, &made));
     return lab__recorded(
         &(struct lab__recording){.name = node,
                                  .backward = is_mean ? mean_back : sum_back,
@@ -179,7 +158,7 @@ larder_result lab_mean_dim(lab_tensor *a, int dim, bool keep, lab_tensor **out)
 larder_result lab_argmax(lab_tensor *a, int dim, lab_tensor **out)
 {
     int64_t sizes[LAB_MAX_DIMS];
-    int n = 0;
+    int n;
 
     LAB__TRY(lab__check_dim("argmax", a, &dim));
     if (a->ndim > 0 && a->sizes[dim] == 0)
@@ -188,10 +167,7 @@ larder_result lab_argmax(lab_tensor *a, int dim, lab_tensor **out)
         return lab__fail(LARDER_ERR_UNSUPPORTED,
                          "argmax: not implemented for bool");
     }
-    for (int i = 0; i < a->ndim; i++) {
-        if (i != dim)
-            sizes[n++] = a->sizes[i];
-    }
+    n = lab__reduced_sizes(a, 1U << dim, false, sizes);
     LAB__TRY(lab__ints_of(a, n, sizes, out));
     if (a->ndim == 0)
         return lab__fill(*out, 0);

@@ -86,6 +86,13 @@ static void ink_off(struct panel *p, enum ink ink)
         lab__write(&p->w, "\033[0m");
 }
 
+static void write_inked(struct panel *p, enum ink ink, const char *text)
+{
+    ink_on(p, ink);
+    lab__write(&p->w, "%s", text);
+    ink_off(p, ink);
+}
+
 /* ---- bars --------------------------------------------------------------- */
 
 /* Bytes as eighths of a column, rounded down so that a bar looks full only if
@@ -140,22 +147,21 @@ static void draw_bar(struct panel *p, const struct line *line)
 
 static void write_change(struct panel *p, const struct line *line)
 {
+    bool more = line->value > line->was;
+    uint64_t by = more ? line->value - line->was : line->was - line->value;
     char text[LAB__BYTES_TEXT];
     char change[LAB__BYTES_TEXT + 2] = "";
-    enum ink ink = INK_NONE;
+    char padded[LAB__BYTES_TEXT + CHANGE];
 
-    if (p->before != NULL && line->value > line->was) {
-        snprintf(change, sizeof change, "+%s",
-                 lab__bytes_text(line->value - line->was, text));
-        ink = INK_MORE;
-    } else if (p->before != NULL && line->value < line->was) {
-        snprintf(change, sizeof change, "-%s",
-                 lab__bytes_text(line->was - line->value, text));
-        ink = INK_LESS;
-    }
-    ink_on(p, ink);
-    lab__write(&p->w, "%*s", CHANGE, change);
-    ink_off(p, ink);
+    if (p->before != NULL && by > 0)
+        snprintf(change, sizeof change, "%c%s", more ? '+' : '-',
+                 lab__bytes_text(by, text));
+    snprintf(padded, sizeof padded, "%*s", CHANGE, change);
+    write_inked(p,
+                change[0] == '\0' ? INK_NONE
+                : more            ? INK_MORE
+                                  : INK_LESS,
+                padded);
 }
 
 static void write_line(struct panel *p, const struct line *line)
@@ -170,9 +176,7 @@ static void write_line(struct panel *p, const struct line *line)
     draw_bar(p, line);
     if (line->note != NULL && used + strlen(line->note) <= p->width) {
         lab__write_pad(&p->w, GAP);
-        ink_on(p, INK_DIM);
-        lab__write(&p->w, "%s", line->note);
-        ink_off(p, INK_DIM);
+        write_inked(p, INK_DIM, line->note);
     }
     lab__write(&p->w, "\n");
 }
@@ -200,9 +204,7 @@ static void write_device_head(struct panel *p)
 
     lab__write(&p->w, "  device of %s",
                lab__bytes_text(p->now->device_bytes, text));
-    ink_on(p, INK_DIM);
-    lab__write(&p->w, " (the full length of all five bars)");
-    ink_off(p, INK_DIM);
+    write_inked(p, INK_DIM, " (the full length of all five bars)");
     lab__write(&p->w, "\n");
 }
 

@@ -58,19 +58,11 @@ const char *lab__place_name(lab_place place)
 
 int64_t lab__count(int ndim, const int64_t *sizes)
 {
-    const int64_t max = INT64_C(1) << 62;
-    int64_t count = 1;
-
     for (int i = 0; i < ndim; i++) {
         if (sizes[i] == 0)
             return 0;
     }
-    for (int i = 0; i < ndim; i++) {
-        if (count > max / sizes[i])
-            return -1;
-        count *= sizes[i];
-    }
-    return count;
+    return lab__reach(ndim, sizes);
 }
 
 int64_t lab__reach(int ndim, const int64_t *sizes)
@@ -96,6 +88,20 @@ void lab__strides_of(int ndim, const int64_t *sizes, int64_t *strides)
         strides[i] = next;
         next *= sizes[i] > 1 ? sizes[i] : 1;
     }
+}
+
+int lab__reduced_sizes(const lab_tensor *t, unsigned dims, bool keep,
+                       int64_t sizes[LAB_MAX_DIMS])
+{
+    int n = 0;
+
+    for (int d = 0; d < t->ndim; d++) {
+        if ((dims & 1U << d) == 0)
+            sizes[n++] = t->sizes[d];
+        else if (keep)
+            sizes[n++] = 1;
+    }
+    return n;
 }
 
 bool lab__is_sized(const lab_tensor *t, int ndim, const int64_t *sizes)

@@ -178,6 +178,10 @@ const char *lab__place_name(lab_place place); /* "cpu", "cuda:0" */
 int64_t lab__count(int ndim, const int64_t *sizes);
 /* The same with 1 in place of 0, as strides are computed. */
 int64_t lab__reach(int ndim, const int64_t *sizes);
+/* t's sizes after a reduction over the dimensions in `dims`, which stay with size 1
+ * if `keep`.  Returns the number of dimensions. */
+int lab__reduced_sizes(const lab_tensor *t, unsigned dims, bool keep,
+                       int64_t sizes[LAB_MAX_DIMS]);
 bool lab__is_sized(const lab_tensor *t, int ndim, const int64_t *sizes);
 bool lab__same_sizes(const lab_tensor *a, const lab_tensor *b);
 /* Whether these sizes can be broadcast to t's. */

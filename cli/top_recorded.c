@@ -6,8 +6,8 @@
 #include <inttypes.h>
 #include <jansson.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/time.h>
@@ -154,21 +154,8 @@ static int connect_to(int64_t pid)
     return -1;
 }
 
-static bool write_all(int fd, const char *bytes, size_t size)
-{
-    while (size > 0) {
-        ssize_t n = write(fd, bytes, size);
-
-        if (n <= 0)
-            return false;
-        bytes += n;
-        size -= (size_t)n;
-    }
-    return true;
-}
-
 /* Read everything until the other end closes. */
-static bool copy(int from, int to)
+static bool copy(int from, FILE *to)
 {
     static char piece[PIECE];
     size_t total = 0;
@@ -176,46 +163,27 @@ static bool copy(int from, int to)
 
     while ((n = read(from, piece, sizeof piece)) > 0) {
         total += (size_t)n;
-        if (total > SNAPSHOT_MAX || !write_all(to, piece, (size_t)n))
+        if (total > SNAPSHOT_MAX ||
+            fwrite(piece, 1, (size_t)n, to) != (size_t)n)
             return false;
     }
     return n == 0 && total > 0;
 }
 
-static bool fail(struct tool_error *error, const char *text)
-{
-    snprintf(error->text, sizeof error->text, "%s", text);
-    return false;
-}
-
-/* `name` is for messages. */
-static bool read_snapshot(int memory, const char *name, struct snapshot **out,
-                          struct tool_error *error)
-{
-    off_t size = lseek(memory, 0, SEEK_END);
-    void *bytes = mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE, memory, 0);
-    bool ok;
-
-    if (bytes == MAP_FAILED)
-        return fail(error, "there is not enough memory for the snapshot");
-    ok = snapshot_input_read_memory(bytes, (size_t)size, name, out, error);
-    munmap(bytes, (size_t)size);
-    return ok;
-}
-
-static bool view(int memory, int64_t pid, FILE *out, struct tool_error *error)
+static bool view(const void *bytes, size_t size, int64_t pid, FILE *out,
+                 struct tool_error *error)
 {
     char name[NAME_MAX_BYTES];
     char title[2 * NAME_MAX_BYTES];
     struct snapshot *snapshot = NULL;
-    struct view_run run;
     bool ok;
 
     words_of(pid, name);
     snprintf(title, sizeof title, "%s %" PRId64, name, pid);
-    ok = read_snapshot(memory, title, &snapshot, error);
+    ok = snapshot_input_read_memory(bytes, size, title, &snapshot, error);
     if (ok) {
-        run = (struct view_run){.name = title, .snapshot = snapshot};
+        const struct view_run run = {.name = title, .snapshot = snapshot};
+
         ok = view_write(out, title, &run, 1, NULL, error);
     }
     snapshot_free(snapshot);
@@ -225,19 +193,20 @@ static bool view(int memory, int64_t pid, FILE *out, struct tool_error *error)
 bool top_recorded_view(int64_t pid, FILE *out, struct tool_error *error)
 {
     int fd = connect_to(pid);
-    int memory;
+    char *bytes = NULL;
+    size_t size;
+    FILE *memory;
     bool ok;
 
     if (fd < 0)
-        return fail(error, "the process no longer records");
-    memory = memfd_create("larder-live", MFD_CLOEXEC);
-    ok = memory >= 0 && copy(fd, memory);
+        return tool_fail(error, "the process no longer records");
+    memory = open_memstream(&bytes, &size);
+    ok = memory != NULL && copy(fd, memory);
+    ok = memory != NULL && fclose(memory) == 0 && ok;
     close(fd);
-    if (ok)
-        ok = view(memory, pid, out, error);
-    else
-        fail(error, "the process has recorded nothing yet, or did not answer");
-    if (memory >= 0)
-        close(memory);
+    ok = ok ? view(bytes, size, pid, out, error)
+            : tool_fail(error, "the process has recorded nothing yet, or did "
+                               "not answer");
+    free(bytes);
     return ok;
 }

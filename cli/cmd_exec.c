@@ -129,8 +129,8 @@ static bool is_real(const struct exec_settings *s)
     return strcmp(s->sim, "none") == 0;
 }
 
-/* The program would get an unsatisfiable minimum rejected with a message that
- * mentions neither option. */
+/* Without this check the program would fail, with a message that mentions neither
+ * option. */
 static bool check_limit(const struct cli_command *self,
                         const struct exec_settings *s)
 {

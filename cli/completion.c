@@ -73,7 +73,7 @@ enum completion_value completion_value_of(const struct cli_option *o)
     return COMPLETION_ANY;
 }
 
-/* The first of several names for the same thing. */
+/* Names for the same thing are separated by commas: only the first is written. */
 static void put_list(FILE *out, const char *(*name_of)(size_t index))
 {
     const char *name;

@@ -16,8 +16,8 @@
 #define RUNTIME "libcudart.so.13"
 #define REDIRECT "liblarder_redirect.so"
 
-/* Where a variable says that the file is.  False if it does not say; *is_wrong:
- * it is not there, which is reported. */
+/* The folder that a variable names.  False if it is not set; *is_wrong: the folder
+ * lacks the file, which is reported. */
 static bool find_said(const char *variable, const char *file,
                       char out[PATH_MAX], bool *is_wrong)
 {

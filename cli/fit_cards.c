@@ -51,7 +51,7 @@ void named_cards_free(struct named_cards *cards)
     free(cards->items);
 }
 
-/* ---- what is told of each ----------------------------------------------- */
+/* ---- a row for each card ------------------------------------------------ */
 
 bool fit_cards_begin(struct fit_cards *f, bool as_json)
 {

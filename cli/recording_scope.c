@@ -1,4 +1,4 @@
-/* recording_scope.c - how far a recording goes, for verdicts. */
+/* recording_scope.c - what a recording covers, for verdicts. */
 #include "recording_scope.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* recording_scope.h - how far a recording goes, for verdicts. */
+/* recording_scope.h - what a recording covers, for verdicts. */
 #ifndef LARDER_CLI_RECORDING_SCOPE_H
 #define LARDER_CLI_RECORDING_SCOPE_H
 

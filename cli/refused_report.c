@@ -32,7 +32,8 @@ static void print_setting(const struct replay_setting *s)
         printf("%s", conf[0] != '\0' ? conf : "the defaults");
 }
 
-/* Whether both set the same key, to any value: the first is enough. */
+/* Whether both set the same keys, to whatever values: of such settings only the
+ * first is printed. */
 static bool same_key(const struct replay_setting *a,
                      const struct replay_setting *b)
 {

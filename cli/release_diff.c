@@ -108,8 +108,7 @@ static size_t release_index(const char *version)
     return i;
 }
 
-/* The setting's parser knows how versions are written; they begin with the
- * release. */
+/* The setting's parser checks the version, which begins with its release. */
 const char *release_diff_find(const char *version)
 {
     const char *found = NULL;

@@ -18,7 +18,7 @@ enum { EVENTS_MAX = 500000 };
 
 #define NOT_REPLAYED "No setting was replayed"
 
-/* Of the setting, ready to paste. */
+/* What to set, ready to paste. */
 static void write_setting(const struct tune *t,
                           const struct tune_candidate *best, FILE *out)
 {

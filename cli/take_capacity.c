@@ -13,7 +13,7 @@
 /* The largest simulated GPU (sim.h). */
 #define CAPACITY_MAX ((uint64_t)16 << 40)
 
-/* 4090 is one. */
+/* The name of a card may be a number: 4090 is not a size. */
 static bool is_card(const char *text, int length)
 {
     struct tool_error error;

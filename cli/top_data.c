@@ -97,7 +97,7 @@ static void take_ledger(void *ctx, const larder_ledger_device *device,
     }
 }
 
-/* A process names itself. */
+/* A process chooses its own name: control characters in it are removed. */
 static void names_defuse(struct top_data *data)
 {
     for (size_t i = 0; i < data->count; i++) {

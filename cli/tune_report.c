@@ -84,8 +84,8 @@ static void add_candidate(struct table *table, const struct tune *t,
     table_add(table, cells);
 }
 
-/* Whether a setting needs exactly what an earlier one needs, which has no more
- * keys: its line would add nothing. */
+/* Whether an earlier setting, with no more keys, needs exactly the same: another
+ * line would add nothing. */
 static bool is_repeated(const struct tune_candidate **order, size_t number)
 {
     const struct tune_cell *cell = &order[number]->worst;

@@ -11,15 +11,11 @@ struct neighbour {
     int fd;
 };
 
-/* Start one on the device of `spec`.  Call it before this process opens the
- * device: devices opened before a fork belong to the parent. */
-bool neighbour_start(struct exp *e, const char *spec, struct neighbour *out);
-void neighbour_end(struct neighbour *n);
-
-/* It allocates tensors of 512 MiB until one fails; *bytes is what it then
- * holds. */
-bool neighbour_takes_all(struct exp *e, struct neighbour *n, uint64_t *bytes);
-/* It releases everything. */
-bool neighbour_gives_back(struct exp *e, struct neighbour *n);
+/* Start one on the device of `spec`, which allocates tensors of 512 MiB until one
+ * fails; *bytes is what it then holds. */
+bool neighbour_takes_all(struct exp *e, const char *spec, struct neighbour *out,
+                         uint64_t *bytes);
+/* It releases everything, and ends. */
+bool neighbour_ends(struct neighbour *n);
 
 #endif

@@ -30,28 +30,34 @@ static bool train_once(struct exp *e)
            exp_expect(e, EXP_RESERVED, 4 * GIB + 2 * MIB);
 }
 
-static bool with_cache(struct exp *e, struct neighbour *other)
+static bool with_cache(struct exp *e, const char *spec)
 {
+    struct neighbour other;
     uint64_t theirs;
+    bool done;
 
-    return exp_heading(e, "Without empty_cache():") && train_once(e) &&
-           neighbour_takes_all(e, other, &theirs) &&
-           exp_step(e, "the other process takes all it can get") &&
+    if (!exp_heading(e, "Without empty_cache():") || !train_once(e) ||
+        !neighbour_takes_all(e, spec, &other, &theirs))
+        return false;
+    done = exp_step(e, "the other process takes all it can get") &&
            exp_number(e, "the other process gets, beside our cache", EXP_BYTES,
                       1536 * MIB, theirs) &&
            next_gibibyte(e, "our next 1 GiB fits, into the cache") &&
-           exp_after(e, "t = empty(1 GiB)", EXP_RESERVED, 4 * GIB + 2 * MIB) &&
-           exp_drop(e, NEXT) && neighbour_gives_back(e, other);
+           exp_after(e, "t = empty(1 GiB)", EXP_RESERVED, 4 * GIB + 2 * MIB);
+    return neighbour_ends(&other) && done && exp_drop(e, NEXT);
 }
 
-static bool without_cache(struct exp *e, struct neighbour *other)
+static bool without_cache(struct exp *e, const char *spec)
 {
+    struct neighbour other;
     uint64_t theirs;
+    bool done;
 
-    return exp_heading(e, "With empty_cache():") && exp_empty_cache(e) &&
-           exp_after(e, "empty_cache()", EXP_RESERVED, 3 * GIB) &&
-           neighbour_takes_all(e, other, &theirs) &&
-           exp_step(e, "the other process takes all it can get") &&
+    if (!exp_heading(e, "With empty_cache():") || !exp_empty_cache(e) ||
+        !exp_after(e, "empty_cache()", EXP_RESERVED, 3 * GIB) ||
+        !neighbour_takes_all(e, spec, &other, &theirs))
+        return false;
+    done = exp_step(e, "the other process takes all it can get") &&
            exp_number(e, "the other process gets, after empty_cache()",
                       EXP_BYTES, 3 * GIB, theirs) &&
            exp_refused(e, "our next request for 1 GiB fails", GIB) &&
@@ -59,6 +65,7 @@ static bool without_cache(struct exp *e, struct neighbour *other)
            exp_drop(e, BACKWARD_Y) &&
            next_gibibyte(e, "with y deleted it fits, into y's memory") &&
            exp_after(e, "del y; t = empty(1 GiB)", EXP_RESERVED, 3 * GIB);
+    return neighbour_ends(&other) && done;
 }
 
 static bool experiment_processes_run(struct exp *e)
@@ -68,21 +75,11 @@ static bool experiment_processes_run(struct exp *e)
         .size = "6GiB", .context = "0", .shared = name};
     const struct exp_device theirs = {
         .size = "6GiB", .context = "0", .shared = name, .backing = "none"};
-    struct neighbour other;
-    bool done;
 
     snprintf(name, sizeof name, "lab%ld", (long)getpid());
     if (!exp_spec(e, &theirs, spec))
         return exp_fail(e, "the device spec is too long");
-    if (!neighbour_start(e, spec, &other))
-        return false;
-    done = exp_open(e, &want) && with_cache(e, &other) &&
-           without_cache(e, &other) &&
-           exp_verdict(e, "Any process may take what empty_cache() releases. "
-                          "Our next step, whose memory was in the cache, then "
-                          "fails; with the cache kept it would have fitted.");
-    neighbour_end(&other);
-    return done;
+    return exp_open(e, &want) && with_cache(e, spec) && without_cache(e, spec);
 }
 
 const struct experiment experiment_two_processes = {
@@ -98,5 +95,8 @@ const struct experiment experiment_two_processes = {
         "empty_cache() is called before the other process makes its requests. "
         "It gets our GiB, and we run out of memory. The error message explains "
         "why, and after y is deleted the session continues.",
+    .verdict = "Any process may take what empty_cache() releases. "
+               "Our next step, whose memory was in the cache, then "
+               "fails; with the cache kept it would have fitted.",
     .run = experiment_processes_run,
 };

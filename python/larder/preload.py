@@ -46,7 +46,8 @@ def is_active():
     return hasattr(ctypes.CDLL(None), "larder_preload_pause")
 
 
-def _library():
+def _call(name, *arguments):
+    """A function of the library.  Raises RuntimeError if it fails."""
     if not is_active():
         raise RuntimeError(
             "this process does not use liblarder_preload.so: start it with "
@@ -56,47 +57,35 @@ def _library():
     # other threads.
     library = ctypes.CDLL(None)
     library.larder_preload_last_error.restype = ctypes.c_char_p
-    return library
-
-
-def _check(library, result):
-    if result != 0:
+    if getattr(library, f"larder_preload_{name}")(*arguments) != 0:
         raise RuntimeError(library.larder_preload_last_error().decode())
 
 
 def pause(device=ALL, drop=False):
     """Release the memory of one device, or of all, to the driver.  Contents
     are saved on the host, unless they may be dropped."""
-    library = _library()
-    _check(library, library.larder_preload_pause(device, DROP if drop else 0))
+    _call("pause", device, DROP if drop else 0)
 
 
 def resume(device=ALL):
     """Restore the memory at the same addresses."""
-    library = _library()
-    _check(library, library.larder_preload_resume(device))
+    _call("resume", device)
 
 
 def empty_cache(device=ALL):
     """Release cached memory to the driver."""
-    library = _library()
-    _check(library, library.larder_preload_empty_cache(device))
+    _call("empty_cache", device)
 
 
 def snapshot(path, device=0):
     """Write a snapshot that `larder report` and PyTorch's viewers can read."""
-    library = _library()
-    _check(library, library.larder_preload_snapshot(device, os.fsencode(path)))
+    _call("snapshot", device, os.fsencode(path))
 
 
 def stats(device=0):
     """Counters by name; limit_bytes is None without a limit."""
-    library = _library()
     out = _Stats(ctypes.sizeof(_Stats))
-    _check(
-        library,
-        library.larder_preload_stats_get(device, ctypes.byref(out)),
-    )
+    _call("stats_get", device, ctypes.byref(out))
     found = {name: getattr(out, name) for name in COUNTS}
     if found["limit_bytes"] == UNLIMITED:
         found["limit_bytes"] = None

@@ -1,14 +1,14 @@
 """Streams and events without any work.  Larder tracks the memory they keep in
 use."""
 
-import time
-
 import torch
+
+from larder import _streams
 
 _NUMBERS = 32  # PyTorch cycles through this many of its own
 
 
-class Stream:
+class Stream(_streams.Stream):
     _made = 0
 
     def __init__(self, device=None, priority=0, **kwargs):
@@ -22,31 +22,8 @@ class Stream:
             Stream._made += 1
         self.stream_id = self.cuda_stream = number
 
-    def wait_event(self, event):
-        pass
-
-    def wait_stream(self, stream):
-        pass
-
-    def record_event(self, event=None):
-        event = event or Event()
-        event.record(self)
-        return event
-
-    def query(self):
-        return True
-
-    def synchronize(self):
-        pass
-
     def is_capturing(self):
         return False
-
-    def __eq__(self, other):
-        return isinstance(other, Stream) and other.stream_id == self.stream_id
-
-    def __hash__(self):
-        return hash((self.device_index, self.stream_id))
 
     def __enter__(self):
         self._context = StreamContext(self)
@@ -56,28 +33,8 @@ class Stream:
     def __exit__(self, *exception):
         self._context.__exit__(*exception)
 
-    def __repr__(self):
-        return f"<torch.cuda.Stream device=cuda:0 cuda_stream={self.stream_id:#x}>"
 
-
-class Event:
-    def __init__(self, enable_timing=False, blocking=False, interprocess=False, external=False):
-        self._time = None
-
-    def record(self, stream=None):
-        self._time = time.monotonic()
-
-    def wait(self, stream=None):
-        pass
-
-    def query(self):
-        return True
-
-    def synchronize(self):
-        pass
-
-    def elapsed_time(self, end):
-        return 1000.0 * ((end._time or 0.0) - (self._time or 0.0))
+Event = _streams.Event
 
 
 class Current:

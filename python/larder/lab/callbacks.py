@@ -4,8 +4,11 @@ import ctypes
 import itertools
 from ctypes import c_int, c_void_p
 
-# Takes one tensor; gives another, or leaves the output unchanged.
-OneToOne = ctypes.PYFUNCTYPE(c_int, c_void_p, c_void_p, ctypes.POINTER(c_void_p))
+from larder._library import library
+from larder.lab.failures import raised_inside
+from larder.lab.tensors import handle, wrap
+
+_OneToOne = ctypes.PYFUNCTYPE(c_int, c_void_p, c_void_p, ctypes.POINTER(c_void_p))
 _Release = ctypes.PYFUNCTYPE(None, c_void_p)
 
 # Functions that the library may still call.
@@ -25,3 +28,16 @@ def keep(function):
 @_Release
 def release(number, forget=held.pop):
     forget(number, None)
+
+
+@_OneToOne
+def run(number, given, out):
+    """Call a function of one tensor, which gives another, or None: then the output
+    is unchanged."""
+    try:
+        result = held[number](wrap(library.lab_ref(given)))
+        if result is not None:
+            out[0] = library.lab_ref(handle(result))
+        return 0
+    except BaseException as error:
+        return raised_inside(error)

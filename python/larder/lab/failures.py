@@ -126,10 +126,24 @@ def check_layers(count):
         raise not_covered(f"a stack of {count} layers", [f"{_LAYERS_MAX}"])
 
 
-def gate(module, names):
+def own_names(space, more=""):
+    """The public names of a module that are defined there, or in a module of the
+    same package, and `more`."""
+    home = space["__name__"]
+
+    def is_own(value):
+        of = getattr(value, "__module__", "")
+        return of == home or of.startswith(home + ".")
+
+    found = [name for name, one in space.items() if name[0] != "_" and is_own(one)]
+    return found + more.split()
+
+
+def gate(module, names, more=""):
     """A module's __getattr__(), which raises NotCoveredError for unknown names.
-    `names`: the public ones, as a text, or a function that lists them."""
-    listed = names if callable(names) else names.split
+    `names`: a function that lists the public ones, or the module's namespace, for
+    own_names()."""
+    listed = names if callable(names) else lambda: own_names(names, more)
 
     def __getattr__(name):
         if name.startswith("__"):

@@ -4,19 +4,7 @@ from ctypes import byref, c_void_p
 
 from larder._library import library
 from larder.lab import callbacks
-from larder.lab.failures import check, raised_inside
-from larder.lab.tensors import handle, wrap
-
-
-@callbacks.OneToOne
-def _run_hook(number, gradient, replacement):
-    try:
-        result = callbacks.held[number](wrap(library.lab_ref(gradient)))
-        if result is not None:
-            replacement[0] = library.lab_ref(handle(result))
-        return 0
-    except BaseException as error:
-        return raised_inside(error)
+from larder.lab.failures import check
 
 
 class HookHandle:
@@ -47,7 +35,7 @@ def register_hook(tensor, hook):
     out = c_void_p()
     check(
         library.lab_register_hook(
-            tensor._h, _run_hook, number, callbacks.release, byref(out)
+            tensor._h, callbacks.run, number, callbacks.release, byref(out)
         )
     )
     return HookHandle(out.value)

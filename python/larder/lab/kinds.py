@@ -47,29 +47,26 @@ class DType:
         return self
 
 
-float32 = DType("float32", 0, ctypes.c_float, float)
-int64 = DType("int64", 1, ctypes.c_int64, int)
-bool_ = DType("bool", 2, ctypes.c_uint8, bool)
-# Their elements are read as float32: there is no C type for them.
-float16 = DType("float16", 3, ctypes.c_uint16, float)
-bfloat16 = DType("bfloat16", 4, ctypes.c_uint16, float)
-float64 = DType("float64", 5, ctypes.c_double, float)
-int32 = DType("int32", 6, ctypes.c_int32, int)
-int16 = DType("int16", 7, ctypes.c_int16, int)
-int8 = DType("int8", 8, ctypes.c_int8, int)
-uint8 = DType("uint8", 9, ctypes.c_uint8, int)
-dtypes = (
-    float32,
-    int64,
-    bool_,
-    float16,
-    bfloat16,
-    float64,
-    int32,
-    int16,
-    int8,
-    uint8,
+# By their codes in the library.  The elements of float16 and bfloat16 are read as
+# float32: there is no C type for them.
+dtypes = tuple(
+    DType(name, code, ctype, python)
+    for code, (name, ctype, python) in enumerate(
+        (
+            ("float32", ctypes.c_float, float),
+            ("int64", ctypes.c_int64, int),
+            ("bool", ctypes.c_uint8, bool),
+            ("float16", ctypes.c_uint16, float),
+            ("bfloat16", ctypes.c_uint16, float),
+            ("float64", ctypes.c_double, float),
+            ("int32", ctypes.c_int32, int),
+            ("int16", ctypes.c_int16, int),
+            ("int8", ctypes.c_int8, int),
+            ("uint8", ctypes.c_uint8, int),
+        )
+    )
 )
+float32, int64, bool_, float16, bfloat16, float64, int32, int16, int8, uint8 = dtypes
 
 # The default type of floats: a list, because it may change.
 default_float = [float32]

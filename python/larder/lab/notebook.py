@@ -64,23 +64,10 @@ def _shown(nodes, source):
     last = nodes[-1]
     if not isinstance(last, ast.Expr) or source.rstrip().endswith(";"):
         return nodes
-    call = ast.Expr(
-        ast.Call(
-            ast.Attribute(
-                ast.Call(
-                    ast.Name("__import__", ast.Load()),
-                    [ast.Constant("sys")],
-                    [],
-                ),
-                "displayhook",
-                ast.Load(),
-            ),
-            [last.value],
-            [],
-        )
-    )
-    ast.copy_location(call, last)
-    ast.fix_missing_locations(call)
+    call = ast.parse("__import__('sys').displayhook()").body[0]
+    for node in ast.walk(call):
+        ast.copy_location(node, last)
+    call.value.args = [last.value]
     return [*nodes[:-1], call]
 
 

@@ -5,11 +5,11 @@ import warnings
 
 from larder._library import library
 from larder.lab import callbacks
-from larder.lab.failures import not_covered, raised_inside
+from larder.lab.failures import not_covered
 from larder.lab.functions import record
 from larder.lab.randomness import restore, state
 from larder.lab.sessions import session
-from larder.lab.tensors import Tensor, handle, tensor_from, wrap
+from larder.lab.tensors import Tensor, tensor_from
 
 
 def is_grad_enabled():
@@ -94,16 +94,6 @@ class set_grad_enabled(_Switch):
 # ---- checkpoints ----
 
 
-@callbacks.OneToOne
-def _run_segment(number, input_handle, out):
-    try:
-        result = callbacks.held[number](wrap(library.lab_ref(input_handle)))
-        out[0] = library.lab_ref(handle(result))
-        return 0
-    except BaseException as error:
-        return raised_inside(error)
-
-
 def checkpoint(
     function,
     *args,
@@ -141,7 +131,7 @@ def checkpoint(
 
     return tensor_from(
         library.lab_checkpoint,
-        _run_segment,
+        callbacks.run,
         callbacks.keep(segment),
         callbacks.release,
         args[at]._h,

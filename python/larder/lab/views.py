@@ -23,18 +23,15 @@ def _shaped(call):
 
 
 reshape = _shaped(library.lab_reshape)
-view = _shaped(library.lab_view)
 expand = _shaped(library.lab_expand)
+_view = _shaped(library.lab_view)
 
 
-def _view_or_type(input, *shape):
-    """view() to sizes.  A view as another type is not supported."""
+def view(input, *shape):
+    """To sizes.  A view as another type is not supported."""
     if len(shape) == 1 and isinstance(shape[0], kinds.DType):
         raise not_covered("view as another dtype", ["view to sizes"])
     return _view(input, *shape)
-
-
-_view, view = view, _view_or_type
 
 
 def view_as(input, other):

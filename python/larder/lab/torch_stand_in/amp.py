@@ -151,7 +151,4 @@ def custom_bwd(bwd=None, *, device_type="cuda"):
     return custom_bwd if bwd is None else bwd
 
 
-__getattr__ = gate(
-    "torch.amp",
-    "GradScaler autocast custom_bwd custom_fwd is_autocast_enabled",
-)
+__getattr__ = gate("torch.amp", globals(), "autocast is_autocast_enabled")

@@ -41,8 +41,6 @@ def Variable(data, requires_grad=False):
 
 __getattr__ = gate(
     "torch.autograd",
-    """
-    Function Variable backward detect_anomaly enable_grad grad
-    inference_mode no_grad set_detect_anomaly set_grad_enabled
-    """,
+    globals(),
+    "Function enable_grad grad inference_mode no_grad set_grad_enabled",
 )

@@ -214,7 +214,4 @@ def kl_divergence(p, q):
     )
 
 
-__getattr__ = gate(
-    "torch.distributions",
-    "Bernoulli Beta Categorical Distribution Normal Uniform kl_divergence",
-)
+__getattr__ = gate("torch.distributions", globals())

@@ -29,10 +29,4 @@ def enable_flash_sdp(enabled):
 
 enable_math_sdp = enable_mem_efficient_sdp = enable_flash_sdp
 
-__getattr__ = gate(
-    "torch.backends.cuda",
-    """
-    enable_flash_sdp enable_math_sdp enable_mem_efficient_sdp is_built
-    matmul sdp_kernel
-    """,
-)
+__getattr__ = gate("torch.backends.cuda", globals())

@@ -18,5 +18,6 @@ def is_available():
 
 __getattr__ = gate(
     "torch.backends.cudnn",
-    "allow_tf32 benchmark deterministic enabled is_available version",
+    globals(),
+    "allow_tf32 benchmark deterministic enabled",
 )

@@ -11,4 +11,4 @@ def is_built():
     return False
 
 
-__getattr__ = gate("torch.backends.mps", "is_available is_built")
+__getattr__ = gate("torch.backends.mps", globals())

@@ -8,7 +8,7 @@ from larder.lab import session as _session
 from larder.lab import set_rng_state as _set_rng_state
 from larder.lab.failures import gate, not_covered
 from larder.lab.torch_stand_in.cuda import amp, memory
-from larder.lab.torch_stand_in.cuda.memory import NAMES, _check
+from larder.lab.torch_stand_in.cuda.memory import _check
 from larder.lab.torch_stand_in.cuda.streams import (
     Event,
     ExternalStream,
@@ -19,7 +19,7 @@ from larder.lab.torch_stand_in.cuda.streams import (
     stream,
 )
 
-globals().update((name, getattr(memory, name)) for name in NAMES)
+globals().update((name, getattr(memory, name)) for name in memory.__getattr__.names())
 
 
 def is_available():
@@ -131,13 +131,4 @@ def manual_seed(seed):
 manual_seed_all = manual_seed
 
 
-_NAMES = NAMES + """
-    Event ExternalStream Stream amp current_stream default_stream device
-    get_device_capability get_rng_state ipc_collect is_bf16_supported nvtx
-    set_rng_state set_stream stream current_device device_count
-    get_device_name get_device_properties init
-    is_available is_initialized manual_seed manual_seed_all memory set_device
-    synchronize
-""".split()
-
-__getattr__ = gate("torch.cuda", lambda: _NAMES)
+__getattr__ = gate("torch.cuda", globals(), "Event OutOfMemoryError amp memory nvtx")

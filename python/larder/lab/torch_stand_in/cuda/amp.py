@@ -14,5 +14,6 @@ class autocast(autocasting.autocast):
 
 __getattr__ = gate(
     "torch.cuda.amp",
-    "GradScaler autocast custom_bwd custom_fwd",
+    globals(),
+    "GradScaler custom_bwd custom_fwd",
 )

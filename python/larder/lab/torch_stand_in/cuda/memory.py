@@ -137,15 +137,4 @@ def _dump_snapshot(filename="dump_snapshot.pickle"):
         pickle.dump(_snapshot(), file)
 
 
-NAMES = """
-    OutOfMemoryError empty_cache get_allocator_backend
-    get_per_process_memory_fraction max_memory_allocated max_memory_cached
-    max_memory_reserved mem_get_info memory_allocated memory_cached
-    memory_reserved memory_snapshot memory_stats memory_stats_as_nested_dict
-    list_gpu_processes memory_summary reset_accumulated_memory_stats
-    reset_max_memory_allocated
-    reset_max_memory_cached reset_peak_memory_stats
-    set_per_process_memory_fraction
-""".split()
-
-__getattr__ = gate("torch.cuda.memory", lambda: NAMES)
+__getattr__ = gate("torch.cuda.memory", globals(), "OutOfMemoryError")

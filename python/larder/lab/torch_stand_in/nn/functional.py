@@ -11,6 +11,7 @@ from larder.lab import (
     products,
 )
 from larder.lab.failures import gate
+from larder.lab.functions import named
 
 _MODULES = (
     (
@@ -58,14 +59,8 @@ def silu(input, inplace=False):
 
 
 def _not_in_place(function):
-    """The variant with inplace=True computes the same and writes to the input."""
-
-    def operation(input, inplace=False):
-        out = function(input)
-        return out
-
-    operation.__name__ = operation.__qualname__ = function.__name__
-    return operation
+    """Of an activation that makes a new tensor in any case."""
+    return named(function.__name__, lambda input, inplace=False: function(input))
 
 
 mish = _not_in_place(pointwise.mish)
@@ -113,7 +108,7 @@ def pairwise_distance(x1, x2, p=2.0, eps=1e-6, keepdim=False):
     return (x1 - x2 + eps).norm(p, -1, keepdim)
 
 
-def _dropout_channels(input, p, training):
+def dropout2d(input, p=0.5, training=True, inplace=False):
     """Drops whole channels: a factor for each, created before the product."""
     if not training or p == 0:
         return input
@@ -125,15 +120,11 @@ def _dropout_channels(input, p, training):
 
 def dropout1d(input, p=0.5, training=True, inplace=False):
     if input.dim() == 2:  # one sample
-        return _dropout_channels(input.unsqueeze(0), p, training).squeeze(0)
-    return _dropout_channels(input, p, training)
+        return dropout2d(input.unsqueeze(0), p, training).squeeze(0)
+    return dropout2d(input, p, training)
 
 
-def dropout2d(input, p=0.5, training=True, inplace=False):
-    return _dropout_channels(input, p, training)
-
-
-_OTHERS = {"gate", "making", *(one.__name__.split(".")[-1] for one, _ in _MODULES)}
+_OTHERS = {"gate", "making", "named", *(one.__name__.split(".")[-1] for one, _ in _MODULES)}
 _NAMES = [name for name in globals() if name not in _OTHERS and name[0] != "_"]
 
 __getattr__ = gate("torch.nn.functional", lambda: _NAMES)

@@ -7,7 +7,7 @@ uses no additional device memory.
 import math
 
 from larder.lab.failures import InvalidError, gate
-from larder.lab.making import eye, rand, randn
+from larder.lab.making import eye, randn
 from larder.lab.pointwise import where
 from larder.lab.recording import no_grad
 
@@ -17,17 +17,19 @@ def _fill(tensor, values):
         return tensor.copy_(values)
 
 
+@no_grad()
 def uniform_(tensor, a=0.0, b=1.0):
-    return _fill(tensor, rand(tensor.shape, device="cpu").mul_(b - a).add_(a))
+    return tensor.uniform_(a, b)
 
 
+@no_grad()
 def normal_(tensor, mean=0.0, std=1.0):
-    return _fill(tensor, randn(tensor.shape, device="cpu").mul_(std).add_(mean))
+    return tensor.normal_(mean, std)
 
 
+@no_grad()
 def constant_(tensor, val):
-    with no_grad():
-        return tensor.fill_(val)
+    return tensor.fill_(val)
 
 
 def zeros_(tensor):
@@ -128,6 +130,4 @@ def eye_(tensor):
     return _fill(tensor, eye(*tensor.shape, device="cpu"))
 
 
-_NAMES = ["calculate_gain"] + [name for name in globals() if name.endswith("_") and name[0] != "_"]
-
-__getattr__ = gate("torch.nn.init", lambda: _NAMES)
+__getattr__ = gate("torch.nn.init", globals())

@@ -16,4 +16,4 @@ class DataParallel(Module):
         return self.module(*arguments, **named)
 
 
-__getattr__ = gate("torch.nn.parallel", "DataParallel")
+__getattr__ = gate("torch.nn.parallel", globals())

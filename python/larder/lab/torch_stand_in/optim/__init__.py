@@ -13,10 +13,4 @@ from larder.lab.torch_stand_in.optim.steps import (
     RMSprop,
 )
 
-__getattr__ = gate(
-    "torch.optim",
-    """
-    Adadelta Adagrad Adam AdamW LBFGS Optimizer RMSprop SGD lr_scheduler
-    swa_utils
-    """,
-)
+__getattr__ = gate("torch.optim", globals(), "lr_scheduler swa_utils")

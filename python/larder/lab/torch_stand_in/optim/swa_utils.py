@@ -125,10 +125,4 @@ class SWALR(LRScheduler):
         ]
 
 
-__getattr__ = gate(
-    "torch.optim.swa_utils",
-    """
-    AveragedModel SWALR get_ema_avg_fn get_ema_multi_avg_fn
-    get_swa_multi_avg_fn update_bn
-    """,
-)
+__getattr__ = gate("torch.optim.swa_utils", globals())

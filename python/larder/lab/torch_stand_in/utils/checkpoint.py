@@ -5,5 +5,6 @@ from larder.lab.recording import checkpoint, checkpoint_sequential
 
 __getattr__ = gate(
     "torch.utils.checkpoint",
+    globals(),
     "checkpoint checkpoint_sequential",
 )

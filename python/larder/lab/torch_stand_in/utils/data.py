@@ -291,10 +291,4 @@ class DataLoader:
             yield _pinned(batch) if self.pin_memory else batch
 
 
-_NAMES = [name for name in globals() if name[0].isupper()] + [
-    "default_collate",
-    "get_worker_info",
-    "random_split",
-]
-
-__getattr__ = gate("torch.utils.data", lambda: _NAMES)
+__getattr__ = gate("torch.utils.data", globals())

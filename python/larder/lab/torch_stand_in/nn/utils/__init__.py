@@ -55,10 +55,4 @@ def vector_to_parameters(vec, parameters):
         at += one.numel()
 
 
-__getattr__ = gate(
-    "torch.nn.utils",
-    """
-    clip_grad_norm_ clip_grad_value_ parameters_to_vector rnn
-    vector_to_parameters
-    """,
-)
+__getattr__ = gate("torch.nn.utils", globals(), "rnn")

@@ -109,10 +109,4 @@ def pad_packed_sequence(
     return out, tensor(list(lengths), dtype=int64)
 
 
-__getattr__ = gate(
-    "torch.nn.utils.rnn",
-    """
-    PackedSequence pack_padded_sequence pack_sequence
-    pad_packed_sequence pad_sequence
-    """,
-)
+__getattr__ = gate("torch.nn.utils.rnn", globals())

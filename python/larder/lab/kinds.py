@@ -1,6 +1,7 @@
 """Element types, devices and sizes."""
 
 import ctypes
+import math
 import operator
 
 from larder.lab.failures import InvalidError, not_covered
@@ -191,10 +192,7 @@ class Size(tuple):
     __slots__ = ()
 
     def numel(self):
-        product = 1
-        for size in self:
-            product *= size
-        return product
+        return math.prod(self)
 
     def __repr__(self):
         return f"torch.Size({list(self)})"

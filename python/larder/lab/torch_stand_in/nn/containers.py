@@ -1,5 +1,7 @@
 """Containers of modules."""
 
+import collections.abc
+
 from larder.lab.tensors import Parameter
 from larder.lab.torch_stand_in.nn.module import Module
 
@@ -72,17 +74,12 @@ class ModuleList(_Listed):
         return self
 
 
-class ModuleDict(Module):
+class ModuleDict(Module, collections.abc.MutableMapping):
     """Modules by name."""
 
     def __init__(self, modules=None):
         super().__init__()
         self.update(modules or {})
-
-    def update(self, modules):
-        pairs = modules.items() if hasattr(modules, "items") else modules
-        for name, module in pairs:
-            self.add_module(name, module)
 
     def __getitem__(self, name):
         return self._modules[name]
@@ -99,17 +96,8 @@ class ModuleDict(Module):
     def __iter__(self):
         return iter(self._modules)
 
-    def __contains__(self, name):
-        return name in self._modules
-
-    def keys(self):
-        return self._modules.keys()
-
-    def values(self):
-        return self._modules.values()
-
-    def items(self):
-        return self._modules.items()
+    # One module, whatever it has in it.
+    __eq__, __hash__ = object.__eq__, object.__hash__
 
 
 class ParameterList(_Listed):

@@ -6,7 +6,7 @@ from larder.lab.torch_stand_in.nn.module import Module, layer
 from larder.lab.torch_stand_in.nn.wrapping import Wrapping, classes
 
 
-# Of old, and without effect.
+# Accepted for old programs, without effect.
 _OLD = {"size_average": None, "reduce": None}
 
 

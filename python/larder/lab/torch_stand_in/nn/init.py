@@ -44,23 +44,24 @@ def _fans(tensor):
     """The number of inputs and outputs of a weight."""
     shape = tensor.shape
     if len(shape) < 2:
-        raise InvalidError("the fan of a weight with fewer than 2 dimensions is undefined")
-    window = 1
-    for size in shape[2:]:
-        window *= size
+        raise InvalidError(
+            "the fan of a weight with fewer than 2 dimensions is undefined"
+        )
+    window = math.prod(shape[2:])
     return shape[1] * window, shape[0] * window
 
 
+_GAINS = {
+    "relu": math.sqrt(2), "tanh": 5 / 3, "linear": 1.0, "sigmoid": 1.0, "conv2d": 1.0,
+}
+
+
 def _gain(nonlinearity, a):
-    if nonlinearity == "relu":
-        return math.sqrt(2)
-    if nonlinearity == "tanh":
-        return 5 / 3
     if nonlinearity == "leaky_relu":
         return math.sqrt(2 / (1 + a * a))
-    if nonlinearity in ("linear", "sigmoid", "conv2d"):
-        return 1.0
-    raise InvalidError(f"no gain is known for {nonlinearity!r}")
+    if nonlinearity not in _GAINS:
+        raise InvalidError(f"no gain is known for {nonlinearity!r}")
+    return _GAINS[nonlinearity]
 
 
 def _kaiming_std(tensor, a, mode, nonlinearity):

@@ -232,6 +232,9 @@ class Module:
     def cuda(self, device=None):
         return self.to("cuda" if device is None else device)
 
+    def double(self):
+        return self.to(kinds.float64)
+
     def float(self):
         return self.to(kinds.float32)
 
@@ -240,9 +243,6 @@ class Module:
 
     def bfloat16(self):
         return self.to(kinds.bfloat16)
-
-    def double(self):
-        return self.to(kinds.float64)
 
     def get_submodule(self, target):
         found = self

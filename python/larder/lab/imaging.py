@@ -1,5 +1,6 @@
 """Convolutions, pooling, padding and resizing."""
 
+import inspect
 import math
 
 from larder.lab import operations, raw
@@ -7,17 +8,6 @@ from larder.lab.autocasting import in_narrow
 from larder.lab.failures import InvalidError, not_covered
 from larder.lab.functions import made, made_of, named
 from larder.lab.making import cat, full
-
-
-def pair(what, value):
-    """A size for each side, from one number or two."""
-    if isinstance(value, (tuple, list)):
-        if len(value) == 1:
-            return (value[0], value[0])
-        if len(value) != 2:
-            raise InvalidError(f"{what}={tuple(value)} for two sides")
-        return tuple(value)
-    return (value, value)
 
 
 def _one(value):
@@ -32,6 +22,36 @@ def _one(value):
 def _over_rows(function, input, *arguments):
     """A function of images, of series: images of one row."""
     return function(input.unsqueeze(-2), *arguments).squeeze(-2)
+
+
+# What a size is across the row.
+_ACROSS = {
+    "kernel_size": 1, "stride": 1, "padding": 0, "dilation": 1, "output_padding": 0,
+    "output_size": 1,
+}
+
+
+def _across(name, value):
+    if name == "weight":
+        return value.unsqueeze(-2)
+    if name not in _ACROSS or value is None or isinstance(value, str):
+        return value
+    return _ACROSS[name], _one(value)
+
+
+def _of_series(function, count=None):
+    """A function of images as one of series, with so many of its arguments."""
+    given = list(inspect.signature(function).parameters.values())[:count]
+    signature = inspect.Signature(given)
+
+    def of_series(*arguments, **named):
+        bound = signature.bind(*arguments, **named)
+        bound.apply_defaults()
+        input, *rest = bound.arguments.items()
+        return _over_rows(function, input[1], *(_across(*one) for one in rest))
+
+    of_series.__signature__ = signature
+    return named(function.__name__.replace("2d", "1d"), of_series)
 
 
 # ---- convolution ----
@@ -50,7 +70,7 @@ def _padding(padding, kernel, dilation, stride, input):
     if padding == "valid":
         return (0, 0), input
     if padding != "same":
-        return pair("padding", padding), input
+        return raw.pair("padding", padding), input
     sides, odd = _same_padding(kernel, dilation, stride)
     if odd:
         input = pad(
@@ -74,7 +94,8 @@ def _is_plain(stride, padding, dilation, groups):
 def conv2d(
     input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1
 ):
-    stride, dilation = pair("stride", stride), pair("dilation", dilation)
+    stride = raw.pair("stride", stride)
+    dilation = raw.pair("dilation", dilation)
     kernel = tuple(weight.shape[-2:])
     lone = input.ndim == 3
     if lone:
@@ -83,7 +104,7 @@ def conv2d(
     if _is_plain(stride, padding, dilation, groups):
         out = operations.conv2d(input, weight, bias, stride[0], padding[0])
     else:
-        win = raw.window(kernel, stride, padding, dilation, groups)
+        win = raw.window(kernel, stride, padding, dilation, groups=groups)
         out = _convolution(input, weight, bias, win)
     return out.squeeze(0) if lone else out
 
@@ -111,25 +132,7 @@ def _convolution(input, weight, bias, win):
     )
 
 
-def conv1d(
-    input, weight, bias=None, stride=1, padding=0, dilation=1, groups=1
-):
-    stride, padding, dilation = map(_one, (stride, padding, dilation))
-    if isinstance(padding, str):
-        total = dilation * (weight.shape[-1] - 1) if padding == "same" else 0
-        padding = total // 2
-        if total % 2:
-            input = pad(input, (0, 1))
-    return _over_rows(
-        conv2d,
-        input,
-        weight.unsqueeze(-2),
-        bias,
-        (1, stride),
-        (0, padding),
-        (1, dilation),
-        groups,
-    )
+conv1d = _of_series(conv2d)
 
 
 @in_narrow
@@ -145,37 +148,17 @@ def conv_transpose2d(
 ):
     win = raw.window(
         tuple(weight.shape[-2:]),
-        pair("stride", stride),
-        pair("padding", padding),
-        pair("dilation", dilation),
+        stride,
+        padding,
+        dilation,
+        output_padding,
         groups,
-        pair("output_padding", output_padding),
         transposed=True,
     )
     return _convolution(input, weight, bias, win)
 
 
-def conv_transpose1d(
-    input,
-    weight,
-    bias=None,
-    stride=1,
-    padding=0,
-    output_padding=0,
-    groups=1,
-    dilation=1,
-):
-    return _over_rows(
-        conv_transpose2d,
-        input,
-        weight.unsqueeze(-2),
-        bias,
-        (1, _one(stride)),
-        (0, _one(padding)),
-        (0, _one(output_padding)),
-        groups,
-        (1, _one(dilation)),
-    )
+conv_transpose1d = _of_series(conv_transpose2d)
 
 
 # ---- pooling ----
@@ -190,9 +173,10 @@ def max_pool2d(
     ceil_mode=False,
     return_indices=False,
 ):
-    kernel = pair("kernel_size", kernel_size)
-    stride = kernel if stride is None else pair("stride", stride)
-    padding, dilation = pair("padding", padding), pair("dilation", dilation)
+    kernel = raw.pair("kernel_size", kernel_size)
+    stride = kernel if stride is None else raw.pair("stride", stride)
+    padding = raw.pair("padding", padding)
+    dilation = raw.pair("dilation", dilation)
     plain = not ceil_mode and not return_indices and padding == (0, 0)
     if plain and _is_plain(stride, padding, dilation, 1) and kernel[0] == (
         kernel[1]
@@ -212,21 +196,7 @@ def max_pool2d(
     return (out, indices) if return_indices else out
 
 
-def _pool1d(pool2d):
-    def pool1d(input, kernel_size, stride=None, padding=0):
-        stride = kernel_size if stride is None else stride
-        return _over_rows(
-            pool2d,
-            input,
-            (1, _one(kernel_size)),
-            (1, _one(stride)),
-            (0, _one(padding)),
-        )
-
-    return named(pool2d.__name__.replace("2d", "1d"), pool1d)
-
-
-max_pool1d = _pool1d(max_pool2d)
+max_pool1d = _of_series(max_pool2d, 4)
 
 
 def _averaged(name, input, win):
@@ -248,38 +218,36 @@ def avg_pool2d(
     ceil_mode=False,
     count_include_pad=True,
 ):
-    kernel = pair("kernel_size", kernel_size)
     win = raw.window(
-        kernel,
-        kernel if stride is None else pair("stride", stride),
-        pair("padding", padding),
+        kernel_size,
+        kernel_size if stride is None else stride,
+        padding,
         counts_padding=count_include_pad,
         rounds_up=ceil_mode,
     )
     return _averaged("AvgPool2DBackward0", input, win)
 
 
-avg_pool1d = _pool1d(avg_pool2d)
+avg_pool1d = _of_series(avg_pool2d, 4)
 
 
 def adaptive_avg_pool2d(input, output_size):
-    to = pair("output_size", output_size)
+    to = raw.pair("output_size", output_size)
     to = tuple(
         size if one is None else one for one, size in zip(to, input.shape[-2:])
     )
     if to == (1, 1):
         # Like PyTorch: a mean instead of a window.
         return operations.mean(input, (-2, -1), True)
-    win = raw.window((0, 0), to)
+    win = raw.window(0, to)
     return _averaged("AdaptiveAvgPool2DBackward0", input, win)
 
 
-def adaptive_avg_pool1d(input, output_size):
-    return _over_rows(adaptive_avg_pool2d, input, (1, _one(output_size)))
+adaptive_avg_pool1d = _of_series(adaptive_avg_pool2d)
 
 
 def adaptive_max_pool2d(input, output_size):
-    to = pair("output_size", output_size)
+    to = raw.pair("output_size", output_size)
     kernel = tuple(size // one for size, one in zip(input.shape[-2:], to))
     if any(size % one for size, one in zip(input.shape[-2:], to)):
         raise not_covered(

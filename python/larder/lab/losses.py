@@ -6,6 +6,7 @@ from larder.lab import operations, picking, pointwise, raw
 from larder.lab.autocasting import in_float32
 from larder.lab.failures import InvalidError, not_covered
 from larder.lab.functions import made
+from larder.lab.products import cosine_similarity
 from larder.lab.tensors import Tensor
 
 
@@ -134,6 +135,11 @@ def nll_loss(
     if weight is not None:
         share = share * picking.at(weight, 0, (safe,))
     loss = -picked * share
+    return _of_rows(loss, share, shape, reduction)
+
+
+def _of_rows(loss, share, shape, reduction):
+    """The loss of rows that count by their shares."""
     if reduction == "mean":
         return operations.sum(loss) / operations.sum(share)
     if reduction == "none":
@@ -185,11 +191,7 @@ def _evenly(logp, target, ignore_index, reduction):
     rows = -operations.sum(_rows(logp), 1)
     counts = pointwise.ne(target.reshape(-1), ignore_index)
     rows = rows * counts
-    if reduction == "mean":
-        return operations.sum(rows) / operations.sum(counts)
-    if reduction == "none":
-        return rows.reshape(target.shape)
-    return _reduced(rows, reduction)
+    return _of_rows(rows, counts, target.shape, reduction)
 
 
 def _by_shares(logp, target, weight, reduction, smoothing):
@@ -207,8 +209,6 @@ def _by_shares(logp, target, weight, reduction, smoothing):
 @in_float32
 def cosine_embedding_loss(input1, input2, target, margin=0.0,
                           reduction="mean"):
-    from larder.lab.products import cosine_similarity
-
     alike = cosine_similarity(input1, input2, 1)
     loss = pointwise.where(
         target == 1, 1 - alike, (alike - margin).clamp(min=0)

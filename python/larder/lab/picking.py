@@ -7,7 +7,7 @@ from larder.lab import raw
 from larder.lab.failures import InvalidError, not_covered
 from larder.lab.functions import check_writable, made, made_of
 from larder.lab.kinds import bool_, int64, spread
-from larder.lab.making import full, tensor, zeros
+from larder.lab.making import arange, cat, full, rand_like, tensor, zeros
 from larder.lab.pointwise import operand
 from larder.lab.tensors import Tensor
 
@@ -193,8 +193,6 @@ def multinomial(input, num_samples, replacement=False, *, generator=None):
 
 
 def bernoulli(input):
-    from larder.lab.making import rand_like
-
     return raw.map("lt", rand_like(input), input).to(input.dtype)
 
 
@@ -242,8 +240,6 @@ def roll(input, shifts, dims=None):
         for shift, dim in zip(shifts, dims):
             input = roll(input, shift, dim)
         return input
-    from larder.lab.making import cat
-
     length = input.shape[dims]
     cut = length - (shifts[0] if isinstance(shifts, tuple) else shifts) % length
     first = input.narrow(dims, 0, cut)
@@ -293,8 +289,6 @@ def repeat_interleave(input, repeats, dim=None):
 def diag(input, diagonal=0):
     if diagonal:
         raise not_covered(f"diag's diagonal={diagonal}", ["0"])
-    from larder.lab.making import arange
-
     count = min(input.shape)
     places = arange(count, device=input.device)
     if input.ndim == 2:
@@ -306,8 +300,6 @@ def diag(input, diagonal=0):
 def unfold(input, dimension, size, step):
     """Windows along a dimension, as a new last dimension.  They are copied;
     PyTorch returns a view, which needs no memory."""
-    from larder.lab.making import arange
-
     dim = dimension % input.ndim
     count = (input.shape[dim] - size) // step + 1
     if count < 1:

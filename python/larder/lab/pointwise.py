@@ -8,7 +8,7 @@ from larder.lab.autocasting import in_float32
 from larder.lab.failures import InvalidError, not_covered
 from larder.lab.functions import check_writable, made, made_of, named
 from larder.lab.kinds import bool_, dtype_of
-from larder.lab.making import full
+from larder.lab.making import eye, full
 from larder.lab.tensors import Tensor
 
 NUMBERS = (int, float)
@@ -320,8 +320,6 @@ def masked_fill(input, mask, value):
 def fill_diagonal_(self, fill_value, wrap=False):
     if self.ndim != 2 or wrap:
         raise not_covered("fill_diagonal_ of a tensor that does not have 2 dimensions", ["2"])
-    from larder.lab.making import eye
-
     mask = eye(*self.shape, device=self.device).to(bool_)
     return masked_fill_(self, mask, fill_value)
 

@@ -2,9 +2,11 @@
 
 import math
 
-from larder.lab import operations
+from larder.lab import operations, reducing
 from larder.lab.autocasting import in_narrow
 from larder.lab.failures import InvalidError, not_covered
+from larder.lab.making import ones
+from larder.lab.picking import triu
 from larder.lab.pointwise import masked_fill
 
 
@@ -152,9 +154,6 @@ def _masked(scores, mask):
 
 
 def _causal(scores):
-    from larder.lab.making import ones
-    from larder.lab.picking import triu
-
     rows, columns = scores.shape[-2:]
     later = triu(ones(rows, columns, device=scores.device), 1).bool()
     return masked_fill(scores, later, -math.inf)
@@ -202,16 +201,10 @@ def cdist(x1, x2, p=2.0):
 
 
 def cosine_similarity(x1, x2, dim=1, eps=1e-8):
-    from larder.lab import reducing
-
     size = reducing.norm(x1, 2, dim) * reducing.norm(x2, 2, dim)
     return operations.sum(x1 * x2, dim) / size.clamp(min=eps)
 
 
 def normalize(input, p=2.0, dim=1, eps=1e-12):
-    from larder.lab import reducing
-
     size = reducing.norm(input, p, dim, True).clamp(min=eps)
     return input / size.expand(input.shape)
-
-

@@ -4,6 +4,7 @@ from ctypes import byref
 
 from larder._library import RandomState, library
 from larder.lab.kinds import uint8
+from larder.lab.making import tensor
 from larder.lab.sessions import opened, session
 
 
@@ -20,8 +21,6 @@ def restore(kept):
 
 def get_rng_state(device=None):
     """The state as a tensor, so that it can be saved."""
-    from larder.lab.making import tensor
-
     return tensor(list(bytes(state())), dtype=uint8)
 
 
@@ -65,5 +64,3 @@ class Generator:
     def __exit__(self, *error):
         self._state = state()
         restore(self._was)
-
-

@@ -4,7 +4,7 @@ import ctypes
 from ctypes import byref, c_int64, c_void_p
 
 from larder._library import Window, library
-from larder.lab.failures import check
+from larder.lab.failures import InvalidError, check
 from larder.lab.tensors import handle, optional, pair_from, tensor_from, wrap
 
 SUM, PROD, AMAX, AMIN, ANY, ALL, VAR, STD, NORM, LOGSUMEXP, COUNT = range(11)
@@ -112,27 +112,39 @@ def _sizes(sizes):
 
 # ---- windows ----
 
-_PAIR = c_int64 * 2
+def pair(what, value):
+    """A size for each side, from one number or two."""
+    if isinstance(value, (tuple, list)):
+        if len(value) == 1:
+            return (value[0], value[0])
+        if len(value) != 2:
+            raise InvalidError(f"{what}={tuple(value)} for two sides")
+        return tuple(value)
+    return (value, value)
 
 
 def window(
-    kernel,
-    stride,
-    padding=(0, 0),
-    dilation=(1, 1),
+    kernel_size,
+    stride=1,
+    padding=0,
+    dilation=1,
+    output_padding=0,
     groups=1,
-    output_padding=(0, 0),
     transposed=False,
     counts_padding=True,
     rounds_up=False,
 ):
+    """Sizes are numbers, or pairs of them."""
+    sizes = {
+        "kernel_size": kernel_size,
+        "stride": stride,
+        "padding": padding,
+        "dilation": dilation,
+        "output_padding": output_padding,
+    }
     return Window(
         ctypes.sizeof(Window),
-        _PAIR(*kernel),
-        _PAIR(*stride),
-        _PAIR(*padding),
-        _PAIR(*dilation),
-        _PAIR(*output_padding),
+        *((c_int64 * 2)(*pair(what, size)) for what, size in sizes.items()),
         groups,
         transposed,
         counts_padding,

@@ -3,7 +3,7 @@
 import collections
 import functools
 
-from larder.lab import raw
+from larder.lab import pointwise, raw
 from larder.lab.autocasting import in_float32
 from larder.lab.failures import InvalidError
 from larder.lab.functions import made_of, named
@@ -82,8 +82,6 @@ def _extreme(largest):
         if isinstance(dim, Tensor):
             other, dim = dim, None
         if other is not None:
-            from larder.lab import pointwise
-
             choose = pointwise.maximum if largest else pointwise.minimum
             return choose(input, other)
         if dim is not None:

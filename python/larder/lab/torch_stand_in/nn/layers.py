@@ -4,8 +4,8 @@ import math
 
 from larder.lab.constructing import PLACE
 from larder.lab.failures import InvalidError, not_covered
-from larder.lab.imaging import pair
 from larder.lab.making import empty
+from larder.lab.raw import pair
 from larder.lab.tensors import Parameter
 from larder.lab.torch_stand_in.nn import functional, init
 from larder.lab.torch_stand_in.nn.module import Module, layer

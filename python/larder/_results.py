@@ -102,26 +102,24 @@ class Verdict:
 
 
 @dataclass(frozen=True)
-class Line:
+class _Held:
     bytes: int
     requested_bytes: int
     count: int
+
+
+@dataclass(frozen=True)
+class Line(_Held):
     frame: str
 
 
 @dataclass(frozen=True)
-class CallPath:
-    bytes: int
-    requested_bytes: int
-    count: int
+class CallPath(_Held):
     frames: tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class Category:
-    bytes: int
-    requested_bytes: int
-    count: int
+class Category(_Held):
     category: str
 
 
@@ -192,7 +190,6 @@ class Device:
     has_history: bool
     repeats: str
     categories_recorded_bytes: int
-    repeats: str
 
 
 @dataclass(frozen=True, repr=False)
@@ -299,10 +296,7 @@ class Ranks(_Shown):
 
 
 @dataclass(frozen=True)
-class Candidate:
-    """The recording under a setting.  `conf` None: no setting helps.
-    `min_capacity_bytes` None: no device is large enough."""
-
+class _Replayed:
     policy: str
     conf: Optional[str]
     verdict: str
@@ -316,12 +310,24 @@ class Candidate:
 
 
 @dataclass(frozen=True)
-class Scope:
-    """How far the recording goes."""
+class Candidate(_Replayed):
+    """The recording under a setting.  `conf` None: no setting helps.
+    `min_capacity_bytes` None: no device is large enough."""
+
+
+@dataclass(frozen=True)
+class Reach:
+    """How far a program was run."""
 
     steps: Optional[int]
     ended: bool
     grows_bytes_per_step: int
+
+
+@dataclass(frozen=True)
+class Scope(Reach):
+    """How far the recording goes."""
+
     next_step_bytes: int
 
 
@@ -361,19 +367,9 @@ class Tune(Result):
 
 
 @dataclass(frozen=True, repr=False)
-class Fit(Result):
+class Fit(Result, _Replayed):
     """`larder fit`: whether it fits on a card, and what makes it fit."""
 
-    policy: str
-    conf: str
-    verdict: str
-    fits: Optional[bool]
-    min_capacity_bytes: Optional[int]
-    short_bytes: int
-    peak_allocated_bytes: int
-    peak_reserved_bytes: int
-    driver_calls: int
-    driver_time_ns: int
     cures: tuple[Candidate, ...]
     capacity_bytes: int
     context_bytes: int
@@ -501,15 +497,6 @@ class Replay(Result):
 
 
 # ---- run ----------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Reach:
-    """How far the program was run."""
-
-    steps: int
-    ended: bool
-    grows_bytes_per_step: int
 
 
 @dataclass(frozen=True, repr=False)

@@ -17,6 +17,8 @@ import tempfile
 
 import pytest
 
+from larder._sizes import size
+
 _MARK = "limit_gpu_memory"
 _RESULTS = "LARDER_PYTEST_RESULTS"
 _PEAK, _OVER = "gpu_memory_peak_bytes", "gpu_memory_over_limit"
@@ -46,13 +48,6 @@ def bytes_of(limit):
             f"{_MARK}: '{limit}': expected a size, as '8 GiB'"
         )
     return int(float(match[1]) * (1 << _UNITS[match[2].lower()]))
-
-
-def _words(count):
-    for unit, name in ((30, "GiB"), (20, "MiB"), (10, "KiB")):
-        if count >= 1 << unit:
-            return f"{count / (1 << unit):.2f} {name}"
-    return f"{count} B"
 
 
 def _limit_of(item):
@@ -122,7 +117,7 @@ def _holders(snapshot, number):
     except larder.Error as error:
         return f"\n(no report: {error})"
     return "".join(
-        f"\n  {_words(line.bytes):>10} in {line.count}  {line.frame}"
+        f"\n  {size(line.bytes):>10} in {line.count}  {line.frame}"
         for device in devices
         if device.device == number
         for line in device.top
@@ -149,8 +144,8 @@ def pytest_runtest_makereport(item, call):
         return
     report.user_properties.append((_OVER, True))
     why = (
-        f"{_words(peak)} of a GPU's memory were in use, over the limit of "
-        f"{_words(measure.limit)}.  At that moment:{held}"
+        f"{size(peak)} of a GPU's memory were in use, over the limit of "
+        f"{size(measure.limit)}.  At that moment:{held}"
     )
     if report.failed:
         report.sections.append((_MARK, why))
@@ -258,7 +253,7 @@ def _simulate(item, limit):
 
 def _judged(item, report):
     told = dict(report.user_properties)
-    used = f"at most {_words(told.get(_PEAK, 0))} of a simulated GPU's memory"
+    used = f"at most {size(told.get(_PEAK, 0))} of a simulated GPU's memory"
     crash = getattr(report.longrepr, "reprcrash", None)
     error = crash.message if crash else str(report.longrepr)
     error = (error.splitlines() or ["an error"])[0]

@@ -2,6 +2,7 @@
 
 import os
 
+from larder._sizes import size
 from larder.fit import wordings
 
 WIDTH = 11
@@ -9,13 +10,6 @@ _ROWS = 8
 # An allowance for kernels of PyTorch's libraries, which are loaded on demand, and
 # for other memory that is not counted.
 MARGIN_BYTES = 256 << 20
-
-
-def size(number):
-    for unit, name in ((1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")):
-        if number >= unit:
-            return f"{number / unit:.2f} {name}"
-    return f"{number} B"
 
 
 def _place(place):

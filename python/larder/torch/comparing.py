@@ -7,16 +7,7 @@ import subprocess
 import sys
 import tempfile
 
-_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
-
-
-def _bytes(value):
-    value = float(value)
-    unit = 0
-    while value >= 1024 and unit + 1 < len(_UNITS):
-        value /= 1024
-        unit += 1
-    return f"{value:.0f} B" if unit == 0 else f"{value:.2f} {_UNITS[unit]}"
+from larder._sizes import size
 
 
 def _seconds(value):
@@ -35,8 +26,8 @@ def _count(value):
 
 # One entry per line: its label, its field, its format.
 _ROWS = (
-    ("peak allocated", "peak_allocated_bytes", _bytes),
-    ("peak reserved", "peak_reserved_bytes", _bytes),
+    ("peak allocated", "peak_allocated_bytes", size),
+    ("peak reserved", "peak_reserved_bytes", size),
     ("fragmentation", "fragmentation", _percent),
     ("out of memory", "ooms", _count),
     ("retries", "retries", _count),

@@ -19,13 +19,15 @@ def _round_up(a, b):
     return _div_up(a, b) * b
 
 
-def _size(tensor):
-    return tensor.numel() * tensor.element_size()
+def copies(*places):
+    """These arguments, copied in the order that the kernel needs."""
 
+    def rule(taker, args, kwargs, gpu):
+        for at in places:
+            if not args[at].transpose(1, 2).is_contiguous():
+                taker.take(args[at].nbytes)
 
-def _copy(tensor):
-    """A copy in the order that the kernel needs."""
-    return [] if tensor.transpose(1, 2).is_contiguous() else [_size(tensor)]
+    return rule
 
 
 def _lengths(query, key):
@@ -76,11 +78,6 @@ def flash_forward(taker, args, kwargs, gpu):
         rows = splits * batch * heads * length
         taker.take(rows * 4)
         taker.take(rows * _head_rounded(size) * 4)
-
-
-def flash_copies(args, kwargs):
-    gradient, out = args[0], args[4]
-    return _copy(gradient) + _copy(out)
 
 
 def flash_backward(taker, args, kwargs, gpu):
@@ -157,24 +154,20 @@ def efficient_forward(taker, args, kwargs, gpu):
         taker.take(batch * heads * length * value.shape[-1] * 4)
 
 
-def efficient_copies(args, kwargs):
-    return _copy(args[0])
-
-
 def efficient_backward(taker, args, kwargs, gpu):
     """Gradients of keys and values for each head of the queries, row sums (in
     32 bits by way of a product), and the workspace."""
     query, key, value, out = *args[1:4], args[5]
     if key.shape[1] != query.shape[1]:
         groups = query.shape[1] // key.shape[1]
-        taker.take(_size(key) * groups)
-        taker.take(_size(value) * groups)
+        taker.take(key.nbytes * groups)
+        taker.take(value.nbytes * groups)
     dropout = args[9] if len(args) > 9 else kwargs.get("dropout_p", 0.0)
     rows = query.shape[0] * query.shape[1] * query.shape[2] * 4
     if query.dtype in _HALF:
         taker.take(rows)
     else:
-        product = taker.take(_size(out))
+        product = taker.take(out.nbytes)
         sums = taker.take(rows)
         if query.shape[1] > 1:
             taker.take(rows)
@@ -184,10 +177,6 @@ def efficient_backward(taker, args, kwargs, gpu):
 
 
 # ---- cuDNN ------------------------------------------------------------------
-
-
-def cudnn_copies(args, kwargs):
-    return _copy(args[0])
 
 
 def cudnn_backward(taker, args, kwargs, gpu):

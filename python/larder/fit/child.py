@@ -15,7 +15,7 @@ import traceback
 import types
 
 
-def _settings(path):
+def settings_of(path):
     with open(path, encoding="utf-8") as file:
         options = types.SimpleNamespace(**json.load(file))
     options.capability = tuple(options.capability)
@@ -143,7 +143,7 @@ def _run_program(options):
 
 
 def main():
-    options = _settings(sys.argv[1])
+    options = settings_of(sys.argv[1])
     signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
         run = Run(options)

@@ -9,6 +9,8 @@ import torch
 import torch.distributed as dist
 from torch._C._distributed_c10d import _create_work_from_future
 
+from larder.fit.known import flat
+
 
 def _done(result):
     future = torch.futures.Future()
@@ -36,6 +38,31 @@ def _take_part(part, whole):
     part.copy_(whole.reshape(-1)[: part.numel()].view(part.shape))
 
 
+def _fill(parts, given):
+    """NCCL gathers in one tensor."""
+    whole = _flat(parts)
+    for part in parts:
+        part.copy_(given)
+    del whole
+
+
+def _take_if_alike(part, given):
+    if part.shape == given.shape:
+        part.copy_(given)
+
+
+def _pairwise(fill):
+    """A collective of several outputs, each from an input."""
+
+    def collective(self, outputs, inputs, opts=None):
+        self._use(outputs)
+        for output, given in zip(outputs, inputs):
+            fill(output, given)
+        return _done(outputs)
+
+    return collective
+
+
 class Group(dist.ProcessGroup):
     def __init__(self, rank, size):
         super().__init__(rank, size)
@@ -57,7 +84,7 @@ class Group(dist.ProcessGroup):
         return self.pg_name
 
     def _use(self, tensors):
-        if self._size > 1 and any(t.is_cuda for t in tensors):
+        if self._size > 1 and any(t.is_cuda for t in flat(tensors)):
             self.is_used = True
 
     # ---- several calls as one --------------------------------------------
@@ -92,25 +119,13 @@ class Group(dist.ProcessGroup):
 
     # ---- what is gathered ------------------------------------------------
 
-    def allgather(self, outputs, inputs, opts=None):
-        self._use(inputs)
-        for parts, given in zip(outputs, inputs):
-            whole = _flat(parts)
-            for part in parts:
-                part.copy_(given)
-            del whole
-        return _done(outputs)
+    allgather = _pairwise(_fill)
+    allgather_into_tensor_coalesced = _pairwise(_repeat)
 
     def _allgather_base(self, whole, part, opts=None):
         self._use([whole])
         _repeat(whole, part)
         return _done(whole)
-
-    def allgather_into_tensor_coalesced(self, wholes, parts, opts=None):
-        self._use(wholes)
-        for whole, part in zip(wholes, parts):
-            _repeat(whole, part)
-        return _done(wholes)
 
     def allgather_coalesced(self, outputs, inputs, opts=None):
         self._use(inputs)
@@ -141,11 +156,7 @@ class Group(dist.ProcessGroup):
         _take_part(part, whole)
         return _done(part)
 
-    def reduce_scatter_tensor_coalesced(self, parts, wholes, opts=None):
-        self._use(parts)
-        for part, whole in zip(parts, wholes):
-            _take_part(part, whole)
-        return _done(parts)
+    reduce_scatter_tensor_coalesced = _pairwise(_take_part)
 
     def scatter(self, outputs, inputs, opts=None):
         self._use(outputs)
@@ -161,12 +172,7 @@ class Group(dist.ProcessGroup):
             output.copy_(given.view(output.shape))
         return _done(output)
 
-    def alltoall(self, outputs, inputs, opts=None):
-        self._use(outputs)
-        for part, given in zip(outputs, inputs):
-            if part.shape == given.shape:
-                part.copy_(given)
-        return _done(outputs)
+    alltoall = _pairwise(_take_if_alike)
 
     # ---- their names since 2.15 ---------------------------------------------
 

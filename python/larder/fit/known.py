@@ -48,6 +48,13 @@ def flat(value):
             yield from flat(one)
 
 
+def mapped(value, function):
+    """The same lists and tuples, of the function's results."""
+    if isinstance(value, (list, tuple)):
+        return type(value)(mapped(one, function) for one in value)
+    return function(value)
+
+
 def place_of(tensor):
     """The tensor's place in its storage."""
     return tensor.dtype, tensor.storage_offset(), tensor.size(), tensor.stride()
@@ -79,8 +86,7 @@ def assumed_of(tensor):
 
 def covers(tensor):
     """Whether the tensor covers its whole storage."""
-    size = tensor.numel() * tensor.element_size()
-    return size == storage_of(tensor).nbytes()
+    return tensor.nbytes == storage_of(tensor).nbytes()
 
 
 def keep(tensor, host, assumed):
@@ -171,7 +177,7 @@ class Known:
         if tensor.is_complex():
             return False
         most = self.float_bytes if tensor.is_floating_point() else INDEX_BYTES
-        return tensor.numel() * tensor.element_size() <= most
+        return tensor.nbytes <= most
 
     def _map(self, value, assumed):
         """The host's counterpart of an argument. Raises Unknown."""

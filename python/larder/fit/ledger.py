@@ -26,15 +26,23 @@ TEMPORARY = "temporaries of operators"
 _OWN = ("/larder/fit/", "/torch/", "<frozen", "/larder/torch/")
 
 
+def innermost(places):
+    """The first pair of file and line that belongs to the program."""
+    for name, line in places:
+        if not any(part in name for part in _OWN):
+            return name, line
+    return "", 0
+
+
+def _places_from(frame):
+    while frame is not None:
+        yield frame.f_code.co_filename, frame.f_lineno
+        frame = frame.f_back
+
+
 def caller():
     """File and line of the innermost frame that belongs to the program."""
-    frame = sys._getframe(2)
-    while frame is not None:
-        name = frame.f_code.co_filename
-        if not any(part in name for part in _OWN):
-            return name, frame.f_lineno
-        frame = frame.f_back
-    return "", 0
+    return innermost(_places_from(sys._getframe(2)))
 
 
 class Ledger:

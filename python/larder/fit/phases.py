@@ -30,11 +30,16 @@ class Phases:
         if not scopes._stack and scopes.phase == ledger.OTHER:
             scopes.phase = ledger.FORWARD
         scopes.enter(module)
+        self._changed()
 
     def _leave(self, module, args, result):
         scopes.leave()
         if not scopes._stack and scopes.phase == ledger.FORWARD:
             scopes.phase = ledger.OTHER
+        self._changed()
+
+    def _changed(self):
+        """Called after each change in what the program does."""
 
     def _learn(self, root):
         for module in root.modules():
@@ -58,9 +63,11 @@ class Phases:
             self._before_backward()
             before, scopes.phase = scopes.phase, ledger.BACKWARD
             try:
+                self._changed()
                 return run(*args, **kwargs)
             finally:
                 scopes.phase = before
+                self._changed()
 
         return backward
 
@@ -73,6 +80,7 @@ class Phases:
                     self._say(parameter.grad, ledger.GRADIENTS)
         self._phase = scopes.phase
         scopes.phase = ledger.OPTIMIZER
+        self._changed()
 
     def _after_step(self, optimizer, args, kwargs):
         scopes.phase = self._phase
@@ -84,6 +92,7 @@ class Phases:
             self._name = self._name or type(optimizer).__name__
         if self._first() is optimizer:
             self._end_step()
+        self._changed()
 
     def _end_step(self):
         scopes.forget_stack()

@@ -17,12 +17,6 @@ from larder.fit import known, real_kernels
 _LEFT_OUT = ("generator", "pin_memory")
 
 
-def _map(value, function):
-    if isinstance(value, (list, tuple)):
-        return type(value)(_map(v, function) for v in value)
-    return function(value)
-
-
 def _pairs(fake, real):
     """Pairs of corresponding tensors of two results."""
     if isinstance(fake, FakeTensor):
@@ -70,9 +64,9 @@ class Real:
 
     def compute(self, func, args, kwargs):
         """Run the operator on the host.  None if there is no such kernel."""
-        args = [_map(a, self._host) for a in args]
+        args = [known.mapped(a, self._host) for a in args]
         kwargs = {
-            name: _map(value, self._host)
+            name: known.mapped(value, self._host)
             for name, value in kwargs.items()
             if name not in _LEFT_OUT
         }

@@ -94,20 +94,15 @@ def _run(mode, data, batch_sizes, hx, cx, rest):
     return result[:3] if cx is not None else result[:2]
 
 
-def _dense(mode):
-    if mode == _LSTM:
-        return lambda data, hx, *rest: _run(mode, data, None, *hx, rest)
-    return lambda data, hx, *rest: _run(mode, data, None, hx, None, rest)
+def _layer(mode, is_packed):
+    """The layer over a padded or a packed sequence."""
 
+    def run(data, *rest):
+        sizes, state, *rest = rest if is_packed else (None, *rest)
+        h, c = state if mode == _LSTM else (state, None)
+        return _run(mode, data, sizes, h, c, (*rest, False) if is_packed else rest)
 
-def _packed(mode):
-    if mode == _LSTM:
-        return lambda data, sizes, hx, *rest: _run(
-            mode, data, sizes, *hx, (*rest, False)
-        )
-    return lambda data, sizes, hx, *rest: _run(
-        mode, data, sizes, hx, None, (*rest, False)
-    )
+    return run
 
 
 def pack(mode, func, args, kwargs):
@@ -213,6 +208,6 @@ def install():
     _library = torch.library.Library("aten", "IMPL")
     names = {"lstm": _LSTM, "gru": _GRU, "rnn_tanh": _TANH, "rnn_relu": _RELU}
     for name, mode in names.items():
-        composites.put(_library, f"{name}.input", _dense(mode))
-        composites.put(_library, f"{name}.data", _packed(mode))
+        composites.put(_library, f"{name}.input", _layer(mode, False))
+        composites.put(_library, f"{name}.data", _layer(mode, True))
     torch.nn.RNNBase.flatten_parameters = _flatten

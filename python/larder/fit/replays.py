@@ -10,17 +10,22 @@ from larder._command import command
 SETTINGS = ("", "expandable_segments:True")
 
 
-def needed_bytes(trace, policy, conf):
-    """The size of the smallest device on which every request succeeds."""
-    words = [command(), "replay", "--min-capacity", "--json", "--policy", policy]
-    if conf:
-        words += ["--conf", conf]
+def _do(*words):
     done = subprocess.run(
-        [*words, trace], capture_output=True, text=True, check=False
+        [command(), *words], capture_output=True, text=True, check=False
     )
     if done.returncode != 0:
-        raise ReplayError(done.stderr.strip() or "larder replay failed")
-    return json.loads(done.stdout.splitlines()[0])["min_capacity_bytes"]
+        raise ReplayError(done.stderr.strip() or f"larder {words[0]} failed")
+    return done.stdout
+
+
+def needed_bytes(trace, policy, conf):
+    """The size of the smallest device on which every request succeeds."""
+    words = ["--conf", conf] if conf else []
+    said = _do(
+        "replay", "--min-capacity", "--json", "--policy", policy, *words, trace
+    )
+    return json.loads(said.splitlines()[0])["min_capacity_bytes"]
 
 
 def need_of(told, policy, conf):
@@ -30,14 +35,6 @@ def need_of(told, policy, conf):
         return told["driver_bytes"]
     need = needed_bytes(told["trace"], policy, conf)
     return need + told.get("outside_bytes", 0)
-
-
-def _do(*words):
-    done = subprocess.run(
-        [command(), *words], capture_output=True, text=True, check=False
-    )
-    if done.returncode != 0:
-        raise ReplayError(done.stderr.strip() or f"larder {words[0]} failed")
 
 
 def view(snapshot, page):

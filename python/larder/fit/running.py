@@ -25,6 +25,13 @@ _PATIENCE_SECONDS = 10
 # The exit status of a child that could not start, and has reported why.
 NOT_BEGUN = 2
 
+# What differs between runs: a file to write; changes (larder.fit.changes); other
+# values for names of the script, and for a serving engine's arguments; the number of
+# steps, None for that of the options.
+_GIVEN = {
+    "snapshot": "", "changes": (), "numbers": {}, "engine_arguments": {}, "steps": None,
+}
+
 # The results of a program that left none.
 _NOTHING = {
     "how": "failed", "steps": 0, "repeats": False, "grows_bytes_per_step": 0,
@@ -108,33 +115,25 @@ class Runner:
         """The path of a file that lasts as long as the runner."""
         return os.path.join(self._folder.name, f"{name}{self._count}")
 
-    def _settings(
-        self, device, arguments, snapshot, changes, numbers, steps,
-        engine_arguments,
-    ):
-        given = self._options
+    def _settings(self, device, arguments, given):
+        options = self._options
+        if given["steps"] is None:
+            given["steps"] = options.steps
         return {
+            **given,
             "device": device,
-            "policy": given.policy,
-            "conf": given.conf,
+            "policy": options.policy,
+            "conf": options.conf,
             "kind": self._kind,
-            "on_item": given.on_item or "one",
-            "real_cpu": given.real_cpu,
-            "world_size": given.world_size,
-            "steps": given.steps if steps is None else steps,
-            "module": given.module,
-            "script": given.script,
-            "arguments": arguments,
-            "changes": list(changes),
-            "numbers": dict(numbers),
-            "engine_arguments": dict(engine_arguments),
+            "on_item": options.on_item or "one",
+            "real_cpu": options.real_cpu,
+            "world_size": options.world_size,
+            "module": options.module,
+            "script": options.script,
+            "arguments": options.arguments if arguments is None else arguments,
             "serving_bytes": self._serving_bytes,
             "ranks_given": "LARDER_NCCL" in os.environ,
-            "snapshot": snapshot,
-            "pipe": self.file("pipe"),
-            "pickle": self.file("pickle"),
-            "trace": self.file("trace"),
-            "result": self.file("result"),
+            **{name: self.file(name) for name in ("pipe", "pickle", "trace", "result")},
             "card_name": self._card.name,
             "total_bytes": self._card.total_bytes,
             "context_bytes": self._card.context_bytes,
@@ -142,20 +141,11 @@ class Runner:
             "multiprocessors": self._card.multiprocessors,
         }
 
-    def run(
-        self, device, arguments=None, quiet=False, snapshot="", changes=(),
-        numbers=(), steps=None, engine_arguments=(),
-    ):
-        """The results of a run, with the path of its trace.  `changes`: see
-        larder.fit.changes; `numbers`: other values for names of the script;
-        `engine_arguments`: the same for a serving engine; `quiet`: its output is
-        not shown."""
+    def run(self, device, arguments=None, quiet=False, **given):
+        """The results of a run, with the path of its trace.  `quiet`: its output is
+        not shown; `given`: see _GIVEN."""
         self._count += 1
-        if arguments is None:
-            arguments = self._options.arguments
-        settings = self._settings(
-            device, arguments, snapshot, changes, numbers, steps, engine_arguments
-        )
+        settings = self._settings(device, arguments, {**_GIVEN, **given})
         path = self.file("settings")
         with NewFile(path, encoding="utf-8") as file:
             json.dump(settings, file)

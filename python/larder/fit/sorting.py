@@ -164,7 +164,7 @@ def embedding_before(taker, args, kwargs, gpu):
     origin."""
     gradient, indices, rows = args[:3]
     if not gradient.is_contiguous():
-        taker.take(gradient.numel() * gradient.element_size())
+        taker.take(gradient.nbytes)
     count = indices.numel()
     if count <= _FEW_INDICES:
         return

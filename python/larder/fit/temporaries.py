@@ -57,18 +57,15 @@ def _by_cublaslt(func, args):
     )
 
 
-def _size(tensor):
-    return tensor.numel() * tensor.element_size()
+def _contiguous(*places):
+    """These arguments, made contiguous."""
 
+    def rule(taker, args, kwargs, gpu):
+        for at in places:
+            if not args[at].is_contiguous():
+                taker.take(args[at].nbytes)
 
-def _layer_norm(args, kwargs):
-    """The input, made contiguous."""
-    return [] if args[0].is_contiguous() else [_size(args[0])]
-
-
-def _layer_norm_backward(args, kwargs):
-    """The gradient and the input, made contiguous."""
-    return [_size(t) for t in args[:2] if not t.is_contiguous()]
+    return rule
 
 
 def _is_ordered_as(tensor, others):
@@ -83,9 +80,15 @@ def _is_ordered_as(tensor, others):
     return tensor.is_contiguous()
 
 
-def _convolution_backward(args, kwargs):
+def _convolution_backward(taker, args, kwargs, gpu):
     """The gradient in the memory format of the input."""
-    return [] if _is_ordered_as(args[0], args[1:3]) else [_size(args[0])]
+    if not _is_ordered_as(args[0], args[1:3]):
+        taker.take(args[0].nbytes)
+
+
+def _reduce(func, taker, args, kwargs, gpu):
+    for size in reductions.temporaries(func, args, kwargs, gpu.processors, gpu.threads):
+        taker.take(size)
 
 
 def _convolution_bias(taker, args, kwargs, gpu):
@@ -93,50 +96,39 @@ def _convolution_bias(taker, args, kwargs, gpu):
     gradient, wanted = args[0], args[10]
     if wanted[2]:
         dims = [0, *range(2, gradient.dim())]
-        for size in reductions.temporaries(
-            aten.sum.dim_IntList, (gradient, dims), {}, gpu.processors, gpu.threads
-        ):
-            taker.take(size)
+        _reduce(aten.sum.dim_IntList, taker, (gradient, dims), {}, gpu)
 
 
-def _upsample_backward(args, kwargs):
-    """The input, made contiguous."""
-    return [] if args[0].is_contiguous() else [_size(args[0])]
-
-
-def _softmax_backward(args, kwargs):
+def _softmax_backward(taker, args, kwargs, gpu):
     """The gradient times the result."""
-    return [_size(args[0])]
+    if args[0].numel():
+        taker.take(args[0].nbytes)
 
 
-def _norm(args, kwargs):
+def _norm(taker, args, kwargs, gpu):
     """A partial sum for each chunk of 65 536 elements of each tensor."""
     tensors = args[0]
     chunks = max((math.ceil(t.numel() / 65536) for t in tensors), default=0)
-    return [len(tensors) * max(chunks, 1) * 4]
+    taker.take(len(tensors) * max(chunks, 1) * 4)
 
 
-_TABLE = {
+# Operators that take memory before their results exist, and keep it until then.
+_BEFORE = {
     aten._foreach_norm.Scalar: _norm,
     aten.convolution_backward.default: _convolution_backward,
-    aten.native_layer_norm.default: _layer_norm,
-    aten.native_layer_norm_backward.default: _layer_norm_backward,
-    aten._scaled_dot_product_flash_attention_backward.default: attention.flash_copies,
-    aten._scaled_dot_product_efficient_attention_backward.default: (
-        attention.efficient_copies
-    ),
-    aten._scaled_dot_product_cudnn_attention_backward.default: attention.cudnn_copies,
+    aten.embedding_dense_backward.default: sorting.embedding_before,
+    aten.native_layer_norm.default: _contiguous(0),
+    aten.native_layer_norm_backward.default: _contiguous(0, 1),
+    aten._scaled_dot_product_flash_attention_backward.default: attention.copies(0, 4),
+    aten._scaled_dot_product_efficient_attention_backward.default: attention.copies(0),
+    aten._scaled_dot_product_cudnn_attention_backward.default: attention.copies(0),
 }
 
 # The same, after the results exist.
 _AFTER = {
     aten._softmax_backward_data.default: _softmax_backward,
-    aten.upsample_nearest2d_backward.default: _upsample_backward,
-    aten.upsample_bilinear2d_backward.default: _upsample_backward,
-}
-
-# Operators that allocate and free in several steps.
-_IN_STEPS = {
+    aten.upsample_nearest2d_backward.default: _contiguous(0),
+    aten.upsample_bilinear2d_backward.default: _contiguous(0),
     aten.convolution_backward.default: _convolution_bias,
     aten.sort.default: sorting.sort,
     aten.sort.stable: sorting.sort,
@@ -152,11 +144,6 @@ _IN_STEPS = {
         attention.efficient_backward
     ),
     aten._scaled_dot_product_cudnn_attention_backward.default: attention.cudnn_backward,
-}
-
-# The same, before the results, until the operator ends.
-_IN_STEPS_BEFORE = {
-    aten.embedding_dense_backward.default: sorting.embedding_before,
 }
 
 # The properties that the choice of a kernel depends on.
@@ -232,55 +219,31 @@ class Temporaries:
     def before(self, func, args, kwargs):
         """Memory allocated before the results, and freed once they exist."""
         taker = _Taker(self._storages, func._opname)
-        rule, steps = _TABLE.get(func), _IN_STEPS_BEFORE.get(func)
-        if rule is not None:
-            for size in rule(args, kwargs):
-                taker.take(size)
-        elif steps is not None:
-            steps(taker, args, kwargs, self._gpu)
+        if func in _BEFORE:
+            _BEFORE[func](taker, args, kwargs, self._gpu)
         return taker
 
     def after(self, func, args, kwargs):
         """Memory allocated after the results, and freed."""
-        steps = _IN_STEPS.get(func)
-        if steps is not None:
-            taker = _Taker(self._storages, func._opname)
-            try:
-                steps(taker, args, kwargs, self._gpu)
-            finally:
-                taker.end()
-            return
-        if func not in _MATMULS:
-            rule = _AFTER.get(func)
-            sizes = (
-                rule(args, kwargs)
-                if rule is not None
-                else reductions.temporaries(
-                    func, args, kwargs, self._gpu.processors, self._gpu.threads
-                )
-            )
-            self._release(self._take(func, sizes))
-            return
-        if _by_cublaslt(func, args):
-            taken = self._take(func, [CUBLASLT])
-            if KEEPS_WORKSPACE:
-                self._need_cublas()
-            self._release(taken)
-        elif KEEPS_WORKSPACE:
+        taker = _Taker(self._storages, func._opname)
+        try:
+            if func in _MATMULS:
+                self._multiply(func, taker, args)
+            elif func in _AFTER:
+                _AFTER[func](taker, args, kwargs, self._gpu)
+            else:
+                _reduce(func, taker, args, kwargs, self._gpu)
+        finally:
+            taker.end()
+
+    def _multiply(self, func, taker, args):
+        by_cublaslt = _by_cublaslt(func, args)
+        if by_cublaslt:
+            taker.take(CUBLASLT)
+        if KEEPS_WORKSPACE:
             self._need_cublas()
-        else:
-            self._release(self._take(func, [self._cublas]))
-
-    def _release(self, numbers):
-        for number in numbers:
-            self._storages.release(number)
-
-    def _take(self, func, sizes):
-        return [
-            self._storages.allocate(size, func._opname, ledger.TEMPORARY)
-            for size in sizes
-            if size > 0
-        ]
+        elif not by_cublaslt:
+            taker.take(self._cublas)
 
     def _need_cublas(self):
         """The workspace of cuBLAS, kept to the end for each stream and handle, of

@@ -57,10 +57,10 @@ def _properties(options):
     )
 
 
-def _nothing():
-    """A no-op function, one for each name: PyTorch's compiler identifies
+def _nothing(names):
+    """Functions without effect, one for each name: PyTorch's compiler identifies
     functions by object."""
-    return lambda *args, **kwargs: None
+    return {name: lambda *args, **kwargs: None for name in names.split()}
 
 
 def _state(*args, **kwargs):
@@ -86,10 +86,10 @@ def _answers(options):
 
     return {
         "is_available": lambda: True,
+        **_nothing("init _lazy_init synchronize ipc_collect set_rng_state"),
+        **_nothing("manual_seed manual_seed_all seed seed_all set_rng_state_all"),
         "_is_compiled": lambda: True,
         "is_initialized": lambda: True,
-        "init": _nothing(),
-        "_lazy_init": _nothing(),
         "_lazy_call": lambda call, **kwargs: call(),
         "device_count": lambda: 1,
         "current_device": lambda: 0,
@@ -105,19 +105,11 @@ def _answers(options):
             lambda including_emulation=True: including_emulation
             or options.capability >= (8, 0)
         ),
-        "synchronize": _nothing(),
-        "ipc_collect": _nothing(),
         "mem_get_info": _memory_free(options),
         "utilization": lambda device=None: 0,
-        "manual_seed": _nothing(),
-        "manual_seed_all": _nothing(),
-        "seed": _nothing(),
-        "seed_all": _nothing(),
         "initial_seed": lambda: 0,
         "get_rng_state": _state,
         "get_rng_state_all": lambda: [_state()],
-        "set_rng_state": _nothing(),
-        "set_rng_state_all": _nothing(),
         "default_generators": (torch.default_generator,),
         "device": Device,
         "device_of": Device,
@@ -134,14 +126,12 @@ def _answers(options):
 
 
 _ACCELERATOR = {
+    **_nothing("set_device_index set_device_idx synchronize"),
     "is_available": lambda: True,
     "device_count": lambda: 1,
     "current_accelerator": lambda check_available=False: torch.device("cuda"),
     "current_device_index": lambda: 0,
     "current_device_idx": lambda: 0,
-    "set_device_index": _nothing(),
-    "set_device_idx": _nothing(),
-    "synchronize": _nothing(),
     "current_stream": lambda device=None: streams.current.stream,
     "set_stream": lambda stream: streams.current.set(stream),
 }
@@ -172,8 +162,7 @@ def _range_functions():
         "range_push": lambda message: 0,
         "range_pop": lambda: 0,
         "range_start": lambda message: 0,
-        "range_end": _nothing(),
-        "mark": _nothing(),
+        **_nothing("range_end mark"),
         "range": lambda message, *a, **k: contextlib.nullcontext(),
     }
 

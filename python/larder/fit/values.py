@@ -193,7 +193,7 @@ class Values(known.Known):
                 mode.resize(target, one.shape)
                 self._overwrite(target, one, assumed)
         else:
-            result = _map(host, lambda one: mode.upload(one, assumed))
+            result = known.mapped(host, lambda one: mode.upload(one, assumed))
         if func in _SELECTING and self.known(args[0]) is None:
             self.forget(result)
         return result
@@ -216,7 +216,7 @@ class Values(known.Known):
             return assumptions.counting(name, value)
 
         first = host_of(args[0], func not in _SELECTING)
-        rest = [_map(one, host_of) for one in args[1:]]
+        rest = [known.mapped(one, host_of) for one in args[1:]]
         run = assumptions.ALL_CHOSEN.get(name, func)
         host = run(first, *rest, **{n: host_of(one) for n, one in kwargs.items()})
         return host, assumed
@@ -226,9 +226,3 @@ def _has_mask(indices):
     return any(
         i is not None and i.dtype in (torch.bool, torch.uint8) for i in indices
     )
-
-
-def _map(value, function):
-    if isinstance(value, (list, tuple)):
-        return type(value)(_map(v, function) for v in value)
-    return function(value)

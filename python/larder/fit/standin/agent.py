@@ -2,20 +2,12 @@
 recorded."""
 
 import atexit
-import json
 import os
 import sys
 import time
-import types
 
 from larder._after_import import after_import
-
-
-def _settings(path):
-    with open(path, encoding="utf-8") as file:
-        options = types.SimpleNamespace(**json.load(file))
-    options.capability = tuple(options.capability)
-    return options
+from larder.fit.child import settings_of
 
 
 _NOTED = "LARDER_RUN_NOTED"
@@ -105,4 +97,4 @@ class Agent:
 
 
 def begin(path):
-    Agent(_settings(path))
+    Agent(settings_of(path))

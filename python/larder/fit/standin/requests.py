@@ -2,17 +2,6 @@
 
 from larder.fit import ledger
 
-_OWN = ("/torch/", "/larder/fit/", "<frozen")
-
-
-def _caller(frames):
-    """File and line of the innermost frame that belongs to the program."""
-    for frame in frames:
-        if not any(part in frame["filename"] for part in _OWN):
-            return frame["filename"], frame["line"]
-    return "", 0
-
-
 class Builder:
     """Builds the ledger of one device. Events and notes can come in parts."""
 
@@ -67,10 +56,12 @@ class Builder:
 
     def _alloc(self, event):
         phase, module, step = self._scope
+        frames = event.get("frames", ())
+        place = ledger.innermost((one["filename"], one["line"]) for one in frames)
         self._live[event["addr"]] = self.book.add(
             [
                 event["size"], self._stream(event["stream"]), phase, module, "",
-                *_caller(event.get("frames", ())), None, step,
+                *place, None, step,
             ]
         )
 

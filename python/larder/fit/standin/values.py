@@ -284,7 +284,7 @@ class Values(Known):
             made = real(keys, (tensor,), {})
             if type(made) is torch.Tensor and made.is_cuda and self.can():
                 # The simulated memory does not hold more than that.
-                if made.numel() * made.element_size() <= _BACKED_BYTES:
+                if made.nbytes <= _BACKED_BYTES:
                     host = self.quietly(made.cpu)
                     self.quietly(keep, made, host, set())
             return made

@@ -101,7 +101,6 @@ class CountingWatcher(Watcher):
         return (*shape, shape[2] - shape[3])
 
 
-
 class WatchedPhases(Phases):
     """Notes each change in what the program does."""
 
@@ -115,43 +114,17 @@ class WatchedPhases(Phases):
     def say(self, tensor, kind):
         self._notes.say(tensor, kind)
 
+    def _changed(self):
+        self._notes.scope()
+
     # torch.compile must trace one graph: it finds nothing here.
     def _enter(self, module, args):
-        if torch.compiler.is_compiling():
-            return
-        super()._enter(module, args)
-        self._notes.scope()
+        if not torch.compiler.is_compiling():
+            super()._enter(module, args)
 
     def _leave(self, module, args, result):
-        if torch.compiler.is_compiling():
-            return
-        super()._leave(module, args, result)
-        self._notes.scope()
-
-    def _around_backward(self, run):
-        def noted(*args, **kwargs):
-            self._notes.scope()
-            return run(*args, **kwargs)
-
-        around = super()._around_backward(noted)
-
-        def backward(*args, **kwargs):
-            try:
-                return around(*args, **kwargs)
-            finally:
-                self._notes.scope()
-
-        return backward
-
-    def _before_step(self, optimizer, args, kwargs):
-        super()._before_step(optimizer, args, kwargs)
-        self._notes.scope()
-
-    def _after_step(self, optimizer, args, kwargs):
-        try:
-            super()._after_step(optimizer, args, kwargs)
-        finally:
-            self._notes.scope()
+        if not torch.compiler.is_compiling():
+            super()._leave(module, args, result)
 
     def _end_step(self):
         try:

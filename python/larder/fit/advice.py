@@ -4,7 +4,7 @@ time and compares the memory it needs."""
 import collections
 import sys
 
-from larder.fit import assignments, replays, verdict
+from larder.fit import assignments, programs, replays, verdict
 from larder.fit.running import ROOMY, Failed, Interrupted
 from larder.fit.search import replaced
 
@@ -36,14 +36,11 @@ def batch_of(options):
     """How to halve the program's batch size: (arguments, numbers, what), or
     None if that is unknown."""
     words = options.arguments
-    for at, word in enumerate(words):
-        name, equals, value = word.partition("=")
-        if name.lstrip("-") not in BATCH_NAMES or not name.startswith("-"):
+    for at, name, value, has_equals in programs.options_in(words):
+        if name.lstrip("-") not in BATCH_NAMES:
             continue
-        if equals and not name.startswith("--"):
+        if has_equals and not name.startswith("--"):
             continue
-        if not equals:
-            value = words[at + 1] if at + 1 < len(words) else ""
         if value.isdecimal() and int(value) > 1:
             half = int(value) // 2
             return replaced(words, at, half), {}, f"{name} {value} to {half}"

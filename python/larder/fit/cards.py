@@ -41,47 +41,8 @@ def default_table():
     raise CardError("the table of cards is not beside the package; --cards FILE")
 
 
-def _card(path, number, line):
-    fields = line.rstrip("\n").split("\t")
-    if len(fields) != _COLUMNS:
-        raise CardError(
-            f"{path}:{number}: {len(fields)} columns; expected {_COLUMNS}, "
-            "with tabs between them"
-        )
-    try:
-        major, _, minor = fields[4].partition(".")
-        names = fields[0].split(",")
-        return Card(
-            names[0],
-            fields[1],
-            int(fields[2]) * _MIB,
-            int(fields[3]) * _MIB,
-            (int(major), int(minor)),
-            int(fields[5]),
-            fields[6],
-            other_ids=tuple(names[1:]),
-        )
-    except ValueError:
-        raise CardError(
-            f"{path}:{number}: expected numbers for memory, context, "
-            "capability and multiprocessors"
-        ) from None
-
-
-def _group(path, number, line):
-    fields = line.rstrip("\n").split("\t")
-    try:
-        _, fewest, size, _ = fields
-        return int(fewest), int(size) * _MIB
-    except ValueError:
-        raise CardError(
-            f"{path}:{number}: expected {fields[0]}, a number of processes, MiB "
-            "and a source, with tabs between them"
-        ) from None
-
-
 def _rows(path):
-    """(path, number, line) of each line that is not a comment."""
+    """The place of each row, for messages, and its fields."""
     path = path or default_table()
     try:
         with open(path, encoding="utf-8") as file:
@@ -89,42 +50,78 @@ def _rows(path):
     except OSError as error:
         raise CardError(f"{path}: {error.strerror}") from None
     return [
-        (path, number, line)
+        (f"{path}:{number}", line.rstrip("\n").split("\t"))
         for number, line in lines
         if line.strip() and not line.startswith("#")
     ]
 
 
-def _of_kind(path, kind):
-    return [row for row in _rows(path) if row[2].split("\t")[0] == kind]
+def _card(place, fields):
+    if len(fields) != _COLUMNS:
+        raise CardError(
+            f"{place}: {len(fields)} columns; expected {_COLUMNS}, with tabs "
+            "between them"
+        )
+    try:
+        major, _, minor = fields[4].partition(".")
+        first, *others = fields[0].split(",")
+        return Card(
+            first,
+            fields[1],
+            int(fields[2]) * _MIB,
+            int(fields[3]) * _MIB,
+            (int(major), int(minor)),
+            int(fields[5]),
+            fields[6],
+            other_ids=tuple(others),
+        )
+    except ValueError:
+        raise CardError(
+            f"{place}: expected numbers for memory, context, "
+            "capability and multiprocessors"
+        ) from None
+
+
+def _group(place, fields):
+    """(the smallest number of processes, bytes, the source)"""
+    try:
+        _, fewest, size, source = fields
+        return int(fewest), int(size) * _MIB, source
+    except ValueError:
+        raise CardError(
+            f"{place}: expected {fields[0]}, a number of processes, MiB "
+            "and a source, with tabs between them"
+        ) from None
 
 
 def read(path=None):
     """All cards, in the table's order.  Raises CardError."""
     kinds = (_NCCL, _SERVING)
-    rows = [row for row in _rows(path) if row[2].split("\t")[0] not in kinds]
-    return [_card(*row) for row in rows]
+    return [_card(*row) for row in _rows(path) if row[1][0] not in kinds]
+
+
+def _groups(path, kind):
+    return sorted(_group(*row) for row in _rows(path) if row[1][0] == kind)
 
 
 def serving_bytes(path=None):
     """Pairs: the smallest number of cards, and the bytes that a serving engine's
     libraries take on each.  Raises CardError."""
-    return sorted(_group(*row) for row in _of_kind(path, _SERVING))
+    return [group[:2] for group in _groups(path, _SERVING)]
 
 
 def serving_source(count, path=None):
     """The source of that number for this many cards."""
-    rows = [(_group(*row)[0], row[2]) for row in _of_kind(path, _SERVING)]
-    known = [row for fewest, row in sorted(rows) if fewest <= count]
-    return known[-1].rstrip("\n").split("\t")[-1] if known else ""
+    known = [group for group in _groups(path, _SERVING) if group[0] <= count]
+    return known[-1][2] if known else ""
 
 
 def groups_bytes(sizes, path=None):
     """The memory that NCCL uses for groups of the given number of processes.
     Raises CardError."""
-    known = sorted(_group(*row) for row in _of_kind(path, _NCCL))
+    known = _groups(path, _NCCL)
     return sum(
-        max([0] + [taken for fewest, taken in known if fewest <= size])
+        max([0] + [taken for fewest, taken, _ in known if fewest <= size])
         for size in sizes
     )
 

@@ -96,13 +96,14 @@ class GpuMode(TorchDispatchMode):
         self.values = values.Values(options.on_item, self.real, self.unread)
         self.temporaries = temporaries.Temporaries(self.storages, options)
         self._special = {
-            aten._local_scalar_dense.default: self._item,
+            aten._local_scalar_dense.default: lambda _, args, __: (
+                self.values.number(args[0])
+            ),
             aten._to_copy.default: self._to_copy,
             aten.copy_.default: self._copy,
-            aten.lift_fresh.default: self._same,
             aten.is_pinned.default: lambda func, args, kwargs: False,
-            aten._pin_memory.default: self._pin,
-            aten.equal.default: self._equal,
+            aten._pin_memory.default: lambda func, args, kwargs: args[0],
+            aten.equal.default: lambda _, args, __: self.values.equal(args),
             aten.add.Tensor: self._add,
         }
         for func, run in (
@@ -236,18 +237,6 @@ class GpuMode(TorchDispatchMode):
         if tensor.shape != shape:
             self.run(aten.resize_.default, (tensor, list(shape)), {})
 
-    def _same(self, func, args, kwargs):
-        return NotImplemented
-
-    def _item(self, func, args, kwargs):
-        return self.values.number(args[0])
-
-    def _equal(self, func, args, kwargs):
-        return self.values.equal(args)
-
-    def _pin(self, func, args, kwargs):
-        return args[0]
-
     def _data_dependent(self, func, args, kwargs):
         return self.values.sized(self, func, args, kwargs)
 
@@ -297,7 +286,7 @@ class GpuMode(TorchDispatchMode):
         if not _is_gpu(source):
             if source.dtype != target.dtype:
                 # Copied unchanged, and converted on the GPU.
-                self.temporaries.passing(source.numel() * source.element_size())
+                self.temporaries.passing(source.nbytes)
             self.values.follow(func, args, kwargs, target)
             return target
         return self.run(func, args, kwargs)

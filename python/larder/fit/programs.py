@@ -59,14 +59,20 @@ _COUNTS = (
 )
 
 
-def card_count(words):
-    """How many cards a command's own options request."""
+def options_in(words):
+    """(index, name, value, whether it has an equals sign) of each option."""
     for at, word in enumerate(words):
         name, equals, value = word.partition("=")
-        if name.lstrip("-").replace("_", "-") not in _COUNTS or name[:1] != "-":
-            continue
-        if not equals:
-            value = words[at + 1] if at + 1 < len(words) else ""
-        if value.isdecimal() and int(value) > 0:
-            return int(value)
+        if name[:1] == "-":
+            if not equals:
+                value = words[at + 1] if at + 1 < len(words) else ""
+            yield at, name, value, bool(equals)
+
+
+def card_count(words):
+    """How many cards a command's own options request."""
+    for _, name, value, _ in options_in(words):
+        if name.lstrip("-").replace("_", "-") in _COUNTS:
+            if value.isdecimal() and int(value) > 0:
+                return int(value)
     return 1

@@ -136,12 +136,6 @@ def _with_gradients(run):
     return result[0]
 
 
-def _batch_norm(data, weight, bias, mean, variance, training, momentum, epsilon):
-    return aten.native_batch_norm(
-        data, weight, bias, mean, variance, training, momentum, epsilon
-    )
-
-
 def _batch_norm_backward(
     data, gradient, weight, mean, variance, kept_mean, kept_variance, epsilon,
     reserve,
@@ -156,7 +150,7 @@ def _batch_norm_backward(
 OF_GPU = {
     aten._cudnn_rnn.default: _recurrent,
     aten._cudnn_rnn_backward.default: _recurrent_backward,
-    aten.cudnn_batch_norm.default: _batch_norm,
+    aten.cudnn_batch_norm.default: aten.native_batch_norm,
     aten.cudnn_batch_norm_backward.default: _batch_norm_backward,
     aten._scaled_dot_product_flash_attention.default: _flash,
     aten._scaled_dot_product_flash_attention_backward.default: _flash_backward,

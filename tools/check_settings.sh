@@ -5,7 +5,7 @@ set -u
 cd "$1" || exit 2
 
 missing=$(
-    grep -ohE '^ *\{"[a-z0-9_]+", [a-z]' src/core/settings/*.c |
+    grep -ohE '^ *\{"[a-z0-9_]+",' src/core/settings/*.c |
         sed -E 's/^ *\{"//; s/".*//' | sort -u |
         while read -r key; do
             grep -qE "(Cm|Ic) $key( |\$)" man/larder-conf.5 ||

@@ -88,7 +88,10 @@ static larder_result parse_setting(struct conf *conf, struct reader *r)
     if (key == NULL)
         return conf_unknown(r->word[0] != '\0' ? r->word : "''");
     r->key = key->name;
+    r->row = key;
     result = larder__reader_expect(r, ':');
+    if (key->given != 0)
+        *(bool *)((char *)conf + key->given) = true;
     return result == LARDER_OK ? key->parse(conf, r) : result;
 }
 
@@ -106,7 +109,7 @@ void larder__conf_init(struct conf *conf)
         .small_kib = CONF_SMALL_KIB_LEAST,
         .reclaim_budget_ms = CONF_UNLIMITED,
         .pending_limit_bytes = CONF_UNLIMITED,
-        .ledger = true,
+        .ledger = 1,
         .ask_budget_ms = CONF_ASK_MS,
         .process_limit_bytes = CONF_UNLIMITED,
         .group_limit_bytes = CONF_UNLIMITED,

@@ -80,7 +80,7 @@ struct conf {
 
     /* About other processes on a device (peers.h).  All but the first three
      * apply to all allocators of this process on that device. */
-    bool ledger; /* join where there can be others */
+    int ledger; /* 0: do not join others where there can be some */
     bool ledger_given;
     char ledger_group[CONF_GROUP_MAX]; /* owning group; "": the user's */
     bool ledger_thread;                /* a thread answers between calls */
@@ -97,6 +97,7 @@ struct conf {
     char dump_path[CONF_PATH_MAX]; /* of dump_on_oom; "": none */
 };
 
+/* Set all defaults. */
 void larder__conf_init(struct conf *conf);
 
 /* Change *conf by the settings in `text`.  On ERR_CONF it is unchanged. */

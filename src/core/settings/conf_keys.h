@@ -2,6 +2,8 @@
 #ifndef LARDER_CORE_SETTINGS_CONF_KEYS_H
 #define LARDER_CORE_SETTINGS_CONF_KEYS_H
 
+#include <stddef.h>
+
 #include "core/settings/conf.h"
 #include "core/settings/conf_read.h"
 
@@ -13,7 +15,26 @@ struct conf_key {
     const char *name;
     /* Read the value of r->key into *conf. */
     larder_result (*parse)(struct conf *conf, struct reader *r);
+    /* For the functions below. */
+    size_t at;            /* the field, as an offset */
+    size_t given;         /* a bool that is set; 0: none */
+    const char *accepted; /* for messages */
+    uint64_t least;
+    uint64_t most; /* 0: no bound */
 };
+
+#define CONF_AT(field) offsetof(struct conf, field)
+
+/* Read True or False, into a bool or for nothing; "512MiB" or another size of at
+ * least `least`; a number of MiB, as bytes; a number from `least` to `most`, each
+ * into a uint64_t; a name in `accepted`, such as "off, limit or eager", as its
+ * index into an int. */
+larder_result larder__parse_bool(struct conf *conf, struct reader *r);
+larder_result larder__parse_unused(struct conf *conf, struct reader *r);
+larder_result larder__parse_size(struct conf *conf, struct reader *r);
+larder_result larder__parse_mb(struct conf *conf, struct reader *r);
+larder_result larder__parse_number(struct conf *conf, struct reader *r);
+larder_result larder__parse_choice(struct conf *conf, struct reader *r);
 
 /* Each list ends with an entry without a name. */
 extern const struct conf_key larder__conf_pytorch_keys[];

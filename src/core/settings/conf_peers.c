@@ -5,17 +5,6 @@
 
 _Static_assert((int)CONF_GROUP_MAX > (int)CONF_WORD_MAX, "any word fits");
 
-static larder_result parse_ledger(struct conf *conf, struct reader *r)
-{
-    static const char *const names[] = {"off", "on", NULL};
-    int on = conf->ledger;
-    larder_result result = larder__read_choice(r, names, "off or on", &on);
-
-    conf->ledger = on != 0;
-    conf->ledger_given = true;
-    return result;
-}
-
 /* Joining finds out whether the group exists. */
 static larder_result parse_ledger_group(struct conf *conf, struct reader *r)
 {
@@ -28,53 +17,30 @@ static larder_result parse_ledger_group(struct conf *conf, struct reader *r)
     return result;
 }
 
-static larder_result parse_ledger_thread(struct conf *conf, struct reader *r)
+/* 0: none. */
+static larder_result parse_peers_limit(struct conf *conf, struct reader *r)
 {
-    return larder__read_bool(r, &conf->ledger_thread);
-}
+    uint64_t *limit = (uint64_t *)(void *)((char *)conf + r->row->at);
+    larder_result result = larder__parse_size(conf, r);
 
-static larder_result parse_ask_budget(struct conf *conf, struct reader *r)
-{
-    return larder__read_number(r, "a number of milliseconds",
-                               &conf->ask_budget_ms);
-}
-
-static larder_result parse_minimum(struct conf *conf, struct reader *r)
-{
-    conf->minimum_given = true;
-    return larder__read_size(r, &conf->minimum_bytes);
-}
-
-static larder_result read_limit(struct conf *conf, struct reader *r,
-                                uint64_t *out)
-{
-    uint64_t bytes;
-    larder_result result = larder__read_size(r, &bytes);
-
-    if (result != LARDER_OK)
-        return result;
-    conf->limits_given = true;
-    *out = bytes == 0 ? CONF_UNLIMITED : bytes;
-    return LARDER_OK;
-}
-
-static larder_result parse_process_limit(struct conf *conf, struct reader *r)
-{
-    return read_limit(conf, r, &conf->process_limit_bytes);
-}
-
-static larder_result parse_group_limit(struct conf *conf, struct reader *r)
-{
-    return read_limit(conf, r, &conf->group_limit_bytes);
+    if (result == LARDER_OK && *limit == 0)
+        *limit = CONF_UNLIMITED;
+    return result;
 }
 
 const struct conf_key larder__conf_peers_keys[] = {
-    {"ledger", parse_ledger},
-    {"ledger_group", parse_ledger_group},
-    {"ledger_thread", parse_ledger_thread},
-    {"ask_budget_ms", parse_ask_budget},
-    {"minimum", parse_minimum},
-    {"process_limit", parse_process_limit},
-    {"group_limit", parse_group_limit},
-    {NULL, NULL},
+    {"ledger", .parse = larder__parse_choice, .at = CONF_AT(ledger),
+     .given = CONF_AT(ledger_given), .accepted = "off or on"},
+    {"ledger_group", .parse = parse_ledger_group},
+    {"ledger_thread", .parse = larder__parse_bool,
+     .at = CONF_AT(ledger_thread)},
+    {"ask_budget_ms", .parse = larder__parse_number,
+     .at = CONF_AT(ask_budget_ms), .accepted = "a number of milliseconds"},
+    {"minimum", .parse = larder__parse_size, .at = CONF_AT(minimum_bytes),
+     .given = CONF_AT(minimum_given)},
+    {"process_limit", .parse = parse_peers_limit,
+     .at = CONF_AT(process_limit_bytes), .given = CONF_AT(limits_given)},
+    {"group_limit", .parse = parse_peers_limit,
+     .at = CONF_AT(group_limit_bytes), .given = CONF_AT(limits_given)},
+    {.name = NULL},
 };

@@ -4,17 +4,6 @@
 
 enum { CONF_MAX_THREADS = 128 };
 
-/* How memory is registered, and which thread polls events, has no counterpart
- * here: values are checked, to detect mistakes, and then ignored. */
-static larder_result conf_pinned_parse_unused_bool(struct conf *conf,
-                                                   struct reader *r)
-{
-    bool ignored;
-
-    (void)conf;
-    return larder__read_bool(r, &ignored);
-}
-
 static larder_result parse_unused_threads(struct conf *conf, struct reader *r)
 {
     uint64_t n;
@@ -38,7 +27,7 @@ static larder_result parse_unused_threads(struct conf *conf, struct reader *r)
 
 static larder_result parse_reserve(struct conf *conf, struct reader *r)
 {
-    larder_result result = larder__read_mb(r, &conf->pinned_reserve_bytes);
+    larder_result result = larder__parse_mb(conf, r);
 
     if (result == LARDER_OK && conf->pinned_reserve_bytes == 0)
         return larder__fail(LARDER_ERR_CONF,
@@ -47,35 +36,22 @@ static larder_result parse_reserve(struct conf *conf, struct reader *r)
     return result;
 }
 
-static larder_result parse_round_max(struct conf *conf, struct reader *r)
-{
-    return larder__read_mb(r, &conf->pinned_round_max_bytes);
-}
-
-static larder_result parse_cached_max(struct conf *conf, struct reader *r)
-{
-    return larder__read_mb(r, &conf->pinned_cached_max_bytes);
-}
-
-static larder_result conf_pinned_parse_limit(struct conf *conf,
-                                             struct reader *r)
-{
-    larder_result result = larder__read_size(r, &conf->pinned_limit_bytes);
-
-    if (result == LARDER_OK && conf->pinned_limit_bytes == 0)
-        return larder__reader_fail(r, "a size above 0");
-    return result;
-}
-
+/* How memory is registered, and which thread polls events, has no counterpart
+ * here: values are checked, to detect mistakes, and then ignored. */
 const struct conf_key larder__conf_pinned_keys[] = {
-    {"pinned_use_cuda_host_register", conf_pinned_parse_unused_bool},
-    {"pinned_use_hip_host_register", conf_pinned_parse_unused_bool},
-    {"pinned_use_background_threads", conf_pinned_parse_unused_bool},
-    {"pinned_free_catch_all", conf_pinned_parse_unused_bool},
-    {"pinned_num_register_threads", parse_unused_threads},
-    {"pinned_reserve_segment_size_mb", parse_reserve},
-    {"pinned_max_round_threshold_mb", parse_round_max},
-    {"pinned_max_cached_size_mb", parse_cached_max},
-    {"pinned_limit", conf_pinned_parse_limit},
-    {NULL, NULL},
+    {"pinned_use_cuda_host_register", .parse = larder__parse_unused},
+    {"pinned_use_hip_host_register", .parse = larder__parse_unused},
+    {"pinned_use_background_threads", .parse = larder__parse_unused},
+    {"pinned_free_catch_all", .parse = larder__parse_unused},
+    {"pinned_num_register_threads", .parse = parse_unused_threads},
+    {"pinned_reserve_segment_size_mb", .parse = parse_reserve,
+     .at = CONF_AT(pinned_reserve_bytes)},
+    {"pinned_max_round_threshold_mb", .parse = larder__parse_mb,
+     .at = CONF_AT(pinned_round_max_bytes)},
+    {"pinned_max_cached_size_mb", .parse = larder__parse_mb,
+     .at = CONF_AT(pinned_cached_max_bytes)},
+    {"pinned_limit", .parse = larder__parse_size,
+     .at = CONF_AT(pinned_limit_bytes), .least = 1,
+     .accepted = "a size above 0"},
+    {.name = NULL},
 };

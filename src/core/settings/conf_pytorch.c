@@ -33,29 +33,16 @@ static larder_result read_number(const struct conf *conf, struct reader *r,
     return larder__read_size_t(r, conf->rules->numbers_are_int, accepted, out);
 }
 
-/* The lower bound of these two depends on the release and on another setting,
- * which may come later (conf.c). */
-static larder_result parse_max_split(struct conf *conf, struct reader *r)
+/* The lower bound depends on the release and on another setting, which may come
+ * later (conf.c). */
+static larder_result parse_bound_mb(struct conf *conf, struct reader *r)
 {
     uint64_t mb;
-    larder_result result = read_number(conf, r, "a number of MiB > 20", &mb);
+    larder_result result = read_number(conf, r, r->row->accepted, &mb);
 
-    if (result != LARDER_OK)
-        return result;
-    conf->max_split_bytes = larder__mb_bytes(mb);
-    return LARDER_OK;
-}
-
-static larder_result parse_max_non_split(struct conf *conf, struct reader *r)
-{
-    uint64_t mb;
-    larder_result result = read_number(conf, r, "a number of MiB >= 20", &mb);
-
-    if (result != LARDER_OK)
-        return result;
-    conf->max_non_split_rounding_bytes = larder__mb_bytes(mb);
-    conf->slack_given = true;
-    return LARDER_OK;
+    if (result == LARDER_OK)
+        *(uint64_t *)(void *)((char *)conf + r->row->at) = larder__mb_bytes(mb);
+    return result;
 }
 
 static larder_result parse_large_segment(struct conf *conf, struct reader *r)
@@ -201,11 +188,6 @@ static larder_result parse_fraction(struct conf *conf, struct reader *r)
     return LARDER_OK;
 }
 
-static larder_result parse_expandable(struct conf *conf, struct reader *r)
-{
-    return larder__read_bool(r, &conf->expandable_segments);
-}
-
 /* Read "0.5" of the device, or "40G". */
 static larder_result read_reserve(struct reader *r, double *value, bool *is_gib)
 {
@@ -254,11 +236,6 @@ static larder_result parse_reserve_classes(struct conf *conf, struct reader *r)
     return result == LARDER_OK ? larder__reader_expect(r, ']') : result;
 }
 
-static larder_result parse_throw_on_oom(struct conf *conf, struct reader *r)
-{
-    return larder__read_bool(r, &conf->throw_on_oom);
-}
-
 /* What PyTorch does with it is not known well enough to imitate. */
 static larder_result parse_capture_reuse(struct conf *conf, struct reader *r)
 {
@@ -271,17 +248,6 @@ static larder_result parse_capture_reuse(struct conf *conf, struct reader *r)
                             "%s: True is not supported: expected False",
                             r->key);
     return result;
-}
-
-/* PyTorch's locking options have no effect here: values are checked, to detect
- * mistakes, and then ignored. */
-static larder_result conf_pytorch_parse_unused_bool(struct conf *conf,
-                                                    struct reader *r)
-{
-    bool ignored;
-
-    (void)conf;
-    return larder__read_bool(r, &ignored);
 }
 
 static larder_result parse_release(struct conf *conf, struct reader *r)
@@ -299,20 +265,26 @@ static larder_result parse_release(struct conf *conf, struct reader *r)
 }
 
 const struct conf_key larder__conf_pytorch_keys[] = {
-    {"pytorch", parse_release},
-    {"backend", parse_backend},
-    {"max_split_size_mb", parse_max_split},
-    {"max_non_split_rounding_mb", parse_max_non_split},
-    {"large_segment_size_mb", parse_large_segment},
-    {"roundup_power2_divisions", parse_divisions},
-    {"garbage_collection_threshold", parse_gc_threshold},
-    {"per_process_memory_fraction", parse_fraction},
-    {"expandable_segments", parse_expandable},
-    {"expandable_segments_reserve", parse_reserve_addresses},
-    {"expandable_segments_reserve_by_class", parse_reserve_classes},
-    {"throw_on_cudamalloc_oom", parse_throw_on_oom},
-    {"graph_capture_record_stream_reuse", parse_capture_reuse},
-    {"release_lock_on_cudamalloc", conf_pytorch_parse_unused_bool},
-    {"release_lock_on_hipmalloc", conf_pytorch_parse_unused_bool},
-    {NULL, NULL},
+    {"pytorch", .parse = parse_release},
+    {"backend", .parse = parse_backend},
+    {"max_split_size_mb", .parse = parse_bound_mb,
+     .at = CONF_AT(max_split_bytes), .accepted = "a number of MiB > 20"},
+    {"max_non_split_rounding_mb", .parse = parse_bound_mb,
+     .at = CONF_AT(max_non_split_rounding_bytes), .given = CONF_AT(slack_given),
+     .accepted = "a number of MiB >= 20"},
+    {"large_segment_size_mb", .parse = parse_large_segment},
+    {"roundup_power2_divisions", .parse = parse_divisions},
+    {"garbage_collection_threshold", .parse = parse_gc_threshold},
+    {"per_process_memory_fraction", .parse = parse_fraction},
+    {"expandable_segments", .parse = larder__parse_bool,
+     .at = CONF_AT(expandable_segments)},
+    {"expandable_segments_reserve", .parse = parse_reserve_addresses},
+    {"expandable_segments_reserve_by_class", .parse = parse_reserve_classes},
+    {"throw_on_cudamalloc_oom", .parse = larder__parse_bool,
+     .at = CONF_AT(throw_on_oom)},
+    {"graph_capture_record_stream_reuse", .parse = parse_capture_reuse},
+    /* Locking has no effect here: values are checked, to detect mistakes. */
+    {"release_lock_on_cudamalloc", .parse = larder__parse_unused},
+    {"release_lock_on_hipmalloc", .parse = larder__parse_unused},
+    {.name = NULL},
 };

@@ -1,5 +1,5 @@
 /* conf_read.c - reads values of settings. */
-#include "core/settings/conf_read.h"
+#include "core/settings/conf_keys.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -65,23 +65,6 @@ larder_result larder__reader_expect(struct reader *r, char mark)
                             r->key, mark, r->at);
     }
     r->at++;
-    return LARDER_OK;
-}
-
-larder_result larder__read_number(struct reader *r, const char *accepted,
-                                  uint64_t *out)
-{
-    char *end;
-    larder_result result = larder__reader_word(r);
-
-    if (result != LARDER_OK)
-        return result;
-    if (r->word[0] < '0' || r->word[0] > '9')
-        return larder__reader_fail(r, accepted);
-    *out = strtoull(r->word, &end, 10);
-    /* MiB become bytes: larger numbers would overflow. */
-    if (*end != '\0' || *out > UINT64_MAX >> 21)
-        return larder__reader_fail(r, accepted);
     return LARDER_OK;
 }
 
@@ -168,43 +151,95 @@ larder_result larder__read_bool(struct reader *r, bool *out)
     return LARDER_OK;
 }
 
-larder_result larder__read_size(struct reader *r, uint64_t *out)
+uint64_t larder__mb_bytes(uint64_t mb)
 {
+    return mb < CONF_MOST_MB ? mb * LARDER_MIB : CONF_MOST_MB * LARDER_MIB;
+}
+
+/* ---- values of rows -------------------------------------------------------- */
+
+/* The field that r->row is for. */
+static void *field_of(struct conf *conf, const struct reader *r)
+{
+    return (char *)conf + r->row->at;
+}
+
+larder_result larder__parse_bool(struct conf *conf, struct reader *r)
+{
+    return larder__read_bool(r, field_of(conf, r));
+}
+
+larder_result larder__parse_unused(struct conf *conf, struct reader *r)
+{
+    bool ignored;
+
+    (void)conf;
+    return larder__read_bool(r, &ignored);
+}
+
+larder_result larder__parse_size(struct conf *conf, struct reader *r)
+{
+    uint64_t *out = field_of(conf, r);
     larder_result result = larder__reader_word(r);
 
     if (result != LARDER_OK)
         return result;
     if (larder_parse_size(r->word, out) != LARDER_OK)
         return larder__reader_fail(r, "a size such as 512MiB or 2g");
-    return LARDER_OK;
+    return *out >= r->row->least ? LARDER_OK
+                                 : larder__reader_fail(r, r->row->accepted);
 }
 
-larder_result larder__read_choice(struct reader *r, const char *const names[3],
-                                  const char *accepted, int *out)
-{
-    larder_result result = larder__reader_word(r);
-
-    for (int i = 0; result == LARDER_OK && i < 3 && names[i] != NULL; i++) {
-        if (strcmp(r->word, names[i]) == 0) {
-            *out = i;
-            return LARDER_OK;
-        }
-    }
-    return result != LARDER_OK ? result : larder__reader_fail(r, accepted);
-}
-
-uint64_t larder__mb_bytes(uint64_t mb)
-{
-    return mb < CONF_MOST_MB ? mb * LARDER_MIB : CONF_MOST_MB * LARDER_MIB;
-}
-
-larder_result larder__read_mb(struct reader *r, uint64_t *out)
+larder_result larder__parse_mb(struct conf *conf, struct reader *r)
 {
     uint64_t mb;
     larder_result result =
         larder__read_size_t(r, false, "a number of MiB", &mb);
 
     if (result == LARDER_OK)
-        *out = larder__mb_bytes(mb);
+        *(uint64_t *)field_of(conf, r) = larder__mb_bytes(mb);
     return result;
+}
+
+larder_result larder__parse_number(struct conf *conf, struct reader *r)
+{
+    const struct conf_key *row = r->row;
+    uint64_t *out = field_of(conf, r);
+    char *end;
+    larder_result result = larder__reader_word(r);
+
+    if (result != LARDER_OK)
+        return result;
+    if (r->word[0] < '0' || r->word[0] > '9')
+        return larder__reader_fail(r, row->accepted);
+    *out = strtoull(r->word, &end, 10);
+    /* MiB become bytes: larger numbers would overflow. */
+    if (*end != '\0' || *out > UINT64_MAX >> 21 || *out < row->least ||
+        (row->most != 0 && *out > row->most))
+        return larder__reader_fail(r, row->accepted);
+    return LARDER_OK;
+}
+
+larder_result larder__parse_choice(struct conf *conf, struct reader *r)
+{
+    static const char between[] = ", ";
+    const char *at = r->row->accepted;
+    larder_result result = larder__reader_word(r);
+    size_t length = strlen(r->word);
+    int index = 0;
+
+    while (result == LARDER_OK && *at != '\0') {
+        size_t n = strcspn(at, between);
+        bool is_name = n != 2 || strncmp(at, "or", n) != 0;
+
+        if (is_name && n == length && strncmp(at, r->word, n) == 0) {
+            *(int *)field_of(conf, r) = index;
+            return LARDER_OK;
+        }
+        index += is_name;
+        at += n;
+        at += strspn(at, between);
+    }
+    return result != LARDER_OK ? result
+                               : larder__reader_fail(r, r->row->accepted);
 }

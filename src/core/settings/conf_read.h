@@ -12,10 +12,13 @@
 
 enum { CONF_WORD_MAX = 64 }; /* longest key or value */
 
+struct conf_key;
+
 /* The parser's position, and the key whose value it reads. */
 struct reader {
     const char *at;
     const char *key;
+    const struct conf_key *row; /* conf_keys.h */
     char word[CONF_WORD_MAX + 1];
 };
 
@@ -26,13 +29,11 @@ char larder__reader_peek(struct reader *r);
 /* Read a key or a value into r->word; it is empty at a mark. */
 larder_result larder__reader_word(struct reader *r);
 
+/* Advance past `mark`, which must come next. */
 larder_result larder__reader_expect(struct reader *r, char mark);
 
 /* Report that r->word is not accepted. */
 larder_result larder__reader_fail(const struct reader *r, const char *accepted);
-
-larder_result larder__read_number(struct reader *r, const char *accepted,
-                                  uint64_t *out);
 
 /* Read a number of one of PyTorch's keys as std::stoull() reads it, or, with
  * `is_int`, std::stoi(): what follows the digits is left out, and a number below
@@ -51,18 +52,9 @@ larder_result larder__read_bool(struct reader *r, bool *out);
 /* Whether r->word is a number as a whole. */
 bool larder__word_real(const struct reader *r, double *out);
 
-/* Read bytes, such as "512MiB". */
-larder_result larder__read_size(struct reader *r, uint64_t *out);
-
 /* At most 2^63 bytes: no device has more, and sums do not overflow. */
 #define CONF_MOST_MB (UINT64_C(1) << 43)
+/* MiB as bytes. */
 uint64_t larder__mb_bytes(uint64_t mb);
-
-/* Read a number of MiB, as bytes; with larder__read_size_t(). */
-larder_result larder__read_mb(struct reader *r, uint64_t *out);
-
-/* Read one of up to three names (NULL: unused); *out is its index. */
-larder_result larder__read_choice(struct reader *r, const char *const names[3],
-                                  const char *accepted, int *out);
 
 #endif

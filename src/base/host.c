@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* Requests [first, last), counted from when the plan was made, fail. `planned`
  * keeps the usual case to one relaxed load. */
@@ -48,6 +49,17 @@ void *larder__host_resize(void *ptr, size_t count, size_t bytes)
     if (bytes != 0 && count > SIZE_MAX / bytes)
         return NULL;
     return must_fail() ? NULL : realloc(ptr, count * bytes);
+}
+
+bool larder__host_grow(void *array, size_t count, size_t bytes)
+{
+    void *ptr;
+
+    memcpy(&ptr, array, sizeof ptr);
+    ptr = larder__host_resize(ptr, count, bytes);
+    if (ptr != NULL)
+        memcpy(array, &ptr, sizeof ptr);
+    return ptr != NULL;
 }
 
 void *larder__host_alloc_aligned(size_t align, size_t bytes)

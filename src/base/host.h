@@ -3,6 +3,7 @@
 #ifndef LARDER_BASE_HOST_H
 #define LARDER_BASE_HOST_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Zeroed, and aligned for any type.  NULL: no memory, or count * bytes does not
@@ -17,6 +18,10 @@ void *larder__host_alloc_unset(size_t bytes);
 /* Resize to count * bytes; new bytes are not zeroed.  NULL: ptr is
  * unchanged. */
 void *larder__host_resize(void *ptr, size_t count, size_t bytes);
+
+/* The same of the array whose pointer lies at `array`.  False: it is
+ * unchanged. */
+bool larder__host_grow(void *array, size_t count, size_t bytes);
 
 /* Memory aligned to `align`, a power of two.  Not zeroed, so that a large
  * allocation costs nothing until it is used. */

@@ -22,6 +22,16 @@ static inline larder_result sized_get(const void *sized, size_t *out)
     return LARDER_OK;
 }
 
+/* Clear a caller's struct and note its size; nothing, if it is NULL or has no
+ * room for that. */
+static inline void sized_init(void *out, size_t size)
+{
+    if (out == NULL || size < sizeof size)
+        return;
+    memset(out, 0, size);
+    memcpy(out, &size, sizeof size);
+}
+
 /* Fill a caller's struct from `full`, of `bytes`: as much as fits, with zeros
  * in fields newer than this version. */
 static inline larder_result sized_write(void *out, const void *full,

@@ -181,7 +181,7 @@ static const char *pages_rule(const struct segment *s)
 }
 
 /* Check the pages of one block in a segment of pages. */
-static larder_result check_check_pages(const struct segment *s,
+static larder_result check_block_pages(const struct segment *s,
                                        const struct block *b)
 {
     struct page_span span = block_pages(b);
@@ -234,14 +234,13 @@ static larder_result check_segment(struct allocator *a, const struct segment *s,
     const struct block *before = NULL;
     larder_result r;
 
-    for (const struct block *b = s->head; b != NULL;
-         b = slab_get(&a->slab, b->next)) {
+    for (const struct block *b = s->head; b != NULL; b = block_next(a, b)) {
         if (b->segment != s)
             return broken("B1", "a block of another segment", b->addr);
         if ((r = check_place(a, b, before)) != LARDER_OK ||
             (r = check_state(a, b)) != LARDER_OK)
             return r;
-        if (s->pages != NULL && (r = check_check_pages(s, b)) != LARDER_OK)
+        if (s->pages != NULL && (r = check_block_pages(s, b)) != LARDER_OK)
             return r;
         sum_block(sums, b);
         before = b;
@@ -532,6 +531,5 @@ larder_result larder_check(larder_allocator *handle)
     r = larder__check_rules(a);
     if (r == LARDER_OK && a->debug != NULL)
         r = larder__debug_check(a);
-    larder__handle_unlock(a);
-    return r;
+    return larder__handle_end(a, r);
 }

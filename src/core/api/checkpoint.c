@@ -72,8 +72,7 @@ static size_t save_blocks(struct allocator *a, const struct private_pool *p,
 
     for (struct segment *s = segment_from(p, a->segments); s != NULL;
          s = segment_from(p, s->next)) {
-        for (const struct block *b = s->head; b != NULL;
-             b = slab_get(&a->slab, b->next)) {
+        for (const struct block *b = s->head; b != NULL; b = block_next(a, b)) {
             if (out != NULL)
                 out[n] = (struct saved_block){
                     .addr = b->addr,
@@ -154,7 +153,7 @@ static bool has_memory(struct allocator *a, const struct segment *s,
     while (b != NULL &&
            (b->state != BLOCK_UNMAPPED || b->addr + b->bytes <= saved->addr ||
             b->addr >= saved->addr + saved->bytes))
-        b = slab_get(&a->slab, b->next);
+        b = block_next(a, b);
     return b == NULL;
 }
 
@@ -201,8 +200,7 @@ static larder_result check_idle(struct allocator *a,
 {
     for (struct segment *s = segment_from(p, a->segments); s != NULL;
          s = segment_from(p, s->next)) {
-        for (const struct block *b = s->head; b != NULL;
-             b = slab_get(&a->slab, b->next)) {
+        for (const struct block *b = s->head; b != NULL; b = block_next(a, b)) {
             if (b->state == BLOCK_PENDING ||
                 (b->state == BLOCK_LIVE && b->uses != NULL))
                 return larder__fail(LARDER_ERR_INVALID,
@@ -246,9 +244,8 @@ static void checkpoint_free_live(struct allocator *a,
 {
     for (struct segment *s = segment_from(p, a->segments); s != NULL;
          s = segment_from(p, s->next)) {
-        for (struct block *b = s->head; b != NULL;
-             b = slab_get(&a->slab, b->next)) {
-            struct block *before = slab_get(&a->slab, b->prev);
+        for (struct block *b = s->head; b != NULL; b = block_next(a, b)) {
+            struct block *before = block_prev(a, b);
             bool joins = before != NULL && before->state == BLOCK_FREE;
 
             if (b->state != BLOCK_LIVE || in_map(a, b) != mapped)
@@ -358,6 +355,5 @@ larder_result larder_checkpoint_restore(
         if (created_count != NULL)
             *created_count = back.count;
     }
-    larder__handle_unlock(a);
-    return r;
+    return larder__handle_end(a, r);
 }

@@ -192,8 +192,7 @@ larder_result larder_set_memory_fraction(larder_allocator *handle,
     set_fraction(a, fraction);
     apply_limits(a);
     larder__paged_reset(a);
-    larder__handle_unlock(a);
-    return LARDER_OK;
+    return larder__handle_end(a, LARDER_OK);
 }
 
 larder_result larder_memory_fraction(larder_allocator *handle, double *out)
@@ -207,6 +206,5 @@ larder_result larder_memory_fraction(larder_allocator *handle, double *out)
     if (r != LARDER_OK)
         return r;
     *out = a->fraction_is_set ? a->fraction : 1;
-    larder__handle_unlock(a);
-    return LARDER_OK;
+    return larder__handle_end(a, LARDER_OK);
 }

@@ -5,6 +5,7 @@
 #include "base/bits.h"
 #include "base/fail.h"
 #include "base/host.h"
+#include "base/sized.h"
 #include "core/api/check.h"
 #include "core/api/lifecycle.h"
 #include "core/debug/debug.h"
@@ -33,10 +34,7 @@
 
 void larder_options_init_sized(larder_options *opt, size_t size)
 {
-    if (opt == NULL || size < sizeof opt->size)
-        return;
-    memset(opt, 0, size);
-    opt->size = size;
+    sized_init(opt, size);
 }
 
 larder_result larder__options_read(const larder_options *opt,
@@ -251,8 +249,7 @@ static larder_result sync_uses(struct allocator *a, const struct segment *s)
 {
     larder_result r = LARDER_OK;
 
-    for (struct block *b = s->head; b != NULL;
-         b = slab_get(&a->slab, b->next)) {
+    for (struct block *b = s->head; b != NULL; b = block_next(a, b)) {
         if (b->state != BLOCK_LIVE && b->state != BLOCK_PENDING)
             continue;
         for (const struct use *use = b->uses; use != NULL; use = use->next)
@@ -273,7 +270,7 @@ static larder_result segment_destroy(struct allocator *a, struct segment *s)
         return larder__paged_destroy(a, s);
     if (s->kind == SEGMENT_DRIVER)
         r = larder__return_memory(a, s->addr, s->bytes);
-    larder__segment_unlink(a, s);
+    larder__segment_unlink(s);
     larder__host_free(s);
     return r;
 }

@@ -353,8 +353,7 @@ larder_result larder_record_stream(larder_allocator *handle, larder_addr addr,
     r = find_live(a, addr, &b);
     if (r == LARDER_OK && stream != block_stream(b))
         r = larder__events_use(a, b, stream);
-    larder__handle_unlock(a);
-    return r;
+    return larder__handle_end(a, r);
 }
 
 larder_result larder_base_allocation(larder_allocator *handle, larder_addr addr,
@@ -379,8 +378,7 @@ larder_result larder_base_allocation(larder_allocator *handle, larder_addr addr,
         *base = b->segment->addr;
         *bytes = b->segment->bytes;
     }
-    larder__handle_unlock(a);
-    return r;
+    return larder__handle_end(a, r);
 }
 
 static larder_result release_everything(struct allocator *a)
@@ -404,8 +402,7 @@ larder_result larder_empty_cache(larder_allocator *handle)
         if (r == LARDER_OK)
             r = release_everything(a);
     }
-    larder__handle_unlock(a);
-    return r;
+    return larder__handle_end(a, r);
 }
 
 larder_result larder_reserve(larder_allocator *handle, uint64_t bytes)
@@ -467,6 +464,5 @@ larder_result larder_largest_cached(larder_allocator *handle, uint64_t *out)
         if (!p->is_paused) /* what was freed since has no memory */
             *out = largest_of(p->pools, *out);
     }
-    larder__handle_unlock(a);
-    return LARDER_OK;
+    return larder__handle_end(a, LARDER_OK);
 }

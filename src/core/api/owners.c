@@ -51,8 +51,7 @@ static uint64_t used_of(struct allocator *a, const struct segment *s)
 {
     uint64_t bytes = 0;
 
-    for (const struct block *b = s->head; b != NULL;
-         b = slab_get(&a->slab, b->next))
+    for (const struct block *b = s->head; b != NULL; b = block_next(a, b))
         bytes +=
             b->state == BLOCK_LIVE || b->state == BLOCK_PENDING ? b->bytes : 0;
     return bytes;
@@ -277,8 +276,7 @@ larder_result larder_pool_set_minimum(larder_allocator *handle,
     r = check_may_grow(p, bytes);
     if (r == LARDER_OK)
         r = larder__minimum_set(a, &p->holding, bytes);
-    larder__handle_unlock(a);
-    return r;
+    return larder__handle_end(a, r);
 }
 
 larder_result larder_tag_set_minimum(larder_allocator *handle, const char *name,
@@ -294,8 +292,7 @@ larder_result larder_tag_set_minimum(larder_allocator *handle, const char *name,
     r = larder__tag_get(a, name, &tag);
     if (r == LARDER_OK)
         r = larder__minimum_set(a, &tag->pool->holding, bytes);
-    larder__handle_unlock(a);
-    return r;
+    return larder__handle_end(a, r);
 }
 
 larder_result larder_cache_set_limit(larder_allocator *handle, uint64_t bytes)
@@ -307,6 +304,5 @@ larder_result larder_cache_set_limit(larder_allocator *handle, uint64_t bytes)
         return r;
     a->account.cache.limit_bytes = bytes;
     larder__paged_reset(a);
-    larder__handle_unlock(a);
-    return LARDER_OK;
+    return larder__handle_end(a, LARDER_OK);
 }

@@ -24,8 +24,7 @@ larder_result larder_pool_begin(larder_allocator *handle, larder_pool_id id,
         r = larder__pool_recall(a, p);
     if (r == LARDER_OK)
         r = larder__private_begin(a, id, filter, ctx);
-    larder__handle_unlock(a);
-    return r;
+    return larder__handle_end(a, r);
 }
 
 larder_result larder_pool_end(larder_allocator *handle, larder_pool_id id)
@@ -59,8 +58,7 @@ static larder_result set_flag(larder_allocator *handle, larder_pool_id id,
         return r;
     *(bool *)((char *)p + offset) = on;
     larder__private_decide(a);
-    larder__handle_unlock(a);
-    return r;
+    return larder__handle_end(a, r);
 }
 
 larder_result larder_pool_set_lending(larder_allocator *handle,
@@ -109,8 +107,7 @@ larder_result larder_capture_begin(larder_allocator *handle)
     if (r != LARDER_OK)
         return r;
     a->captures++;
-    larder__handle_unlock(a);
-    return LARDER_OK;
+    return larder__handle_end(a, LARDER_OK);
 }
 
 larder_result larder_capture_end(larder_allocator *handle)
@@ -125,8 +122,7 @@ larder_result larder_capture_end(larder_allocator *handle)
                                              "larder_capture_begin()");
     else
         a->captures--;
-    larder__handle_unlock(a);
-    return r;
+    return larder__handle_end(a, r);
 }
 
 static bool is_live_in(struct allocator *a, const struct private_pool *p,

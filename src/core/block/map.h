@@ -69,7 +69,9 @@ struct map {
     struct map_lot *lots;
 };
 
+/* Make an empty map; `map` is zeroed.  False: no host memory. */
 bool larder__map_init(struct map *map);
+/* Free its host memory; accepts a map that was never made. */
 void larder__map_destroy(struct map *map);
 
 /* Make room for blocks in [addr, addr + bytes), which belong to shard number
@@ -151,6 +153,7 @@ static inline struct block *map_find_in(const map_granule *granule,
     return b != NULL && b->addr == addr ? b : NULL;
 }
 
+/* The same in any granule. */
 static inline struct block *map_find(const struct map *map, struct slab *slab,
                                      larder_addr addr)
 {

@@ -17,6 +17,7 @@ struct bytes_range {
  * become part of a graph. */
 bool larder__bytes_may(struct allocator *a, larder_stream stream);
 
+/* Queue a fill of the range with `value` on the stream; the device's errors. */
 larder_result larder__bytes_fill(struct allocator *a, struct bytes_range range,
                                  unsigned char value, larder_stream stream);
 

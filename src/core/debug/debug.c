@@ -106,8 +106,7 @@ static void each_zoned(struct allocator *a, const struct private_pool *owner,
 {
     for (const struct segment *s = segment_from(owner, a->segments); s != NULL;
          s = segment_from(owner, s->next)) {
-        for (struct block *b = s->head; b != NULL;
-             b = slab_get(&a->slab, b->next)) {
+        for (struct block *b = s->head; b != NULL; b = block_next(a, b)) {
             if (b->state == BLOCK_LIVE && b->zones != ZONES_NONE)
                 act(a, b);
         }
@@ -174,8 +173,7 @@ larder_result larder__debug_report(struct allocator *a)
 
 static void check_segment(struct allocator *a, const struct segment *s)
 {
-    for (const struct block *b = s->head; b != NULL;
-         b = slab_get(&a->slab, b->next)) {
+    for (const struct block *b = s->head; b != NULL; b = block_next(a, b)) {
         if (b->state == BLOCK_LIVE)
             check_zones(a, b);
     }

@@ -19,7 +19,7 @@ void larder__stale_begin(struct allocator *a)
 static bool is_alone(struct allocator *a, const struct block *b)
 {
     for (const struct block *other = b->segment->head; other != NULL;
-         other = slab_get(&a->slab, other->next)) {
+         other = block_next(a, other)) {
         if (other != b && other->state != BLOCK_FREE)
             return false;
     }
@@ -70,8 +70,7 @@ static struct leaks leaks_find(struct allocator *a)
     struct leaks l = {0};
 
     for (const struct segment *s = a->segments; s != NULL; s = s->next) {
-        for (const struct block *b = s->head; b != NULL;
-             b = slab_get(&a->slab, b->next)) {
+        for (const struct block *b = s->head; b != NULL; b = block_next(a, b)) {
             if (!is_leaked(b))
                 continue;
             l.count++;

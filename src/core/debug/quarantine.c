@@ -25,11 +25,6 @@ static struct bytes_range range_of(const struct block *b)
     return (struct bytes_range){b->addr, b->bytes};
 }
 
-static larder_stream stream_of(const struct block *b)
-{
-    return block_stream(b);
-}
-
 /* ---- checking --------------------------------------------------------------- */
 
 static void note(struct allocator *a, const struct block *b, larder_addr at,
@@ -41,7 +36,7 @@ static void note(struct allocator *a, const struct block *b, larder_addr at,
         " bytes from the beginning of the former allocation at 0x%" PRIx64
         " of %" PRIu64 " bytes on stream %" PRIu64,
         found, at, (int64_t)(at - zone_user(b)), zone_user(b), b->requested,
-        stream_of(b));
+        block_stream(b));
 }
 
 static void check_entry(struct allocator *a, const struct quarantined *q)
@@ -59,7 +54,7 @@ static void check_entry(struct allocator *a, const struct quarantined *q)
         if (range.bytes > BYTES_READ_MAX)
             range.bytes = BYTES_READ_MAX;
         part = range.bytes;
-        read = larder__bytes_read(a, &range, 1, stream_of(b));
+        read = larder__bytes_read(a, &range, 1, block_stream(b));
         if (read == NULL)
             return;
         at = larder__bytes_differ(read, part, POISON_BYTE);
@@ -80,9 +75,9 @@ static bool is_done(const struct block *b)
 
 static void fill(struct allocator *a, struct quarantined *q)
 {
-    if (!a->debug->is_blind && larder__bytes_may(a, stream_of(q->block)))
+    if (!a->debug->is_blind && larder__bytes_may(a, block_stream(q->block)))
         q->is_filled = larder__bytes_fill(a, range_of(q->block), POISON_BYTE,
-                                          stream_of(q->block)) == LARDER_OK;
+                                          block_stream(q->block)) == LARDER_OK;
 }
 
 static void append(struct quarantine *all, struct quarantined *q)
@@ -122,7 +117,7 @@ static void let_go(struct allocator *a, struct quarantined *q)
     larder__assert(all->count > 0 && all->bytes >= q->block->bytes);
     all->count--;
     all->bytes -= q->block->bytes;
-    if (larder__bytes_may(a, stream_of(q->block)))
+    if (larder__bytes_may(a, block_stream(q->block)))
         check_entry(a, q);
     larder__events_unhold(a, q->hold);
     larder__host_free(q);
@@ -178,7 +173,7 @@ void larder__quarantine_check(struct allocator *a)
     take_done(a);
     for (const struct quarantined *q = a->debug->quarantine.first; q != NULL;
          q = q->next) {
-        if (larder__bytes_may(a, stream_of(q->block)))
+        if (larder__bytes_may(a, block_stream(q->block)))
             check_entry(a, q);
     }
 }

@@ -25,17 +25,13 @@ static void zones_of(const struct block *b, struct bytes_range out[SIDES])
     out[BEHIND] = (struct bytes_range){end, rest < ZONE_MAX ? rest : ZONE_MAX};
 }
 
-static larder_stream stream_of(const struct block *b)
-{
-    return block_stream(b);
-}
-
 /* Tried once: a device that stores no bytes, such as a simulated one with
  * backing=none, or cannot copy them, is not used for checks again. */
 static void try_reading(struct allocator *a, const struct block *b)
 {
     struct bytes_range range = {b->addr, ZONE_BYTES};
-    const unsigned char *read = larder__bytes_read(a, &range, 1, stream_of(b));
+    const unsigned char *read =
+        larder__bytes_read(a, &range, 1, block_stream(b));
 
     if (a->debug->is_wary)
         return;
@@ -53,11 +49,11 @@ larder_result larder__zones_write(struct allocator *a, struct block *b)
 
     zones_of(b, zones);
     for (int i = 0; i < SIDES && r == LARDER_OK; i++)
-        r = larder__bytes_fill(a, zones[i], ZONE_BYTE, stream_of(b));
+        r = larder__bytes_fill(a, zones[i], ZONE_BYTE, block_stream(b));
     if (r == LARDER_OK)
         r = larder__bytes_fill(a,
                                (struct bytes_range){zone_user(b), b->requested},
-                               POISON_BYTE, stream_of(b));
+                               POISON_BYTE, block_stream(b));
     if (r == LARDER_ERR_UNSUPPORTED) {
         d->is_tried = d->is_blind = true;
         return LARDER_OK;
@@ -77,7 +73,7 @@ static void note(struct allocator *a, const struct block *b, uint64_t away,
         a, b, LARDER_ERR_OVERWRITTEN,
         "0x%02x was written %" PRIu64 " bytes %s the allocation at 0x%" PRIx64
         " of %" PRIu64 " bytes on stream %" PRIu64,
-        found, away, where, zone_user(b), b->requested, stream_of(b));
+        found, away, where, zone_user(b), b->requested, block_stream(b));
 }
 
 void larder__zones_check(struct allocator *a, const struct block *b)
@@ -87,7 +83,7 @@ void larder__zones_check(struct allocator *a, const struct block *b)
     uint64_t at;
 
     zones_of(b, zones);
-    read = larder__bytes_read(a, zones, SIDES, stream_of(b));
+    read = larder__bytes_read(a, zones, SIDES, block_stream(b));
     if (read == NULL)
         return;
     at = larder__bytes_differ(read, ZONE_BYTES, ZONE_BYTE);

@@ -18,6 +18,7 @@ struct text_table {
     uint64_t lost;
 };
 
+/* Make an empty table.  False: no host memory, and nothing to free. */
 bool larder__texts_init(struct text_table *t);
 void larder__texts_destroy(struct text_table *t);
 

@@ -199,14 +199,11 @@ static uint32_t call_stack(struct allocator *a, struct history *h)
 static bool pools_make_room(struct history *h)
 {
     uint32_t capacity = h->pool_capacity * 2 + 16;
-    larder_pool_id *ids;
 
     if (h->pool_count < h->pool_capacity)
         return true;
-    ids = larder__host_resize(h->pool_ids, capacity, sizeof *ids);
-    if (ids == NULL)
+    if (!larder__host_grow(&h->pool_ids, capacity, sizeof *h->pool_ids))
         return false;
-    h->pool_ids = ids;
     h->pool_capacity = capacity;
     return true;
 }

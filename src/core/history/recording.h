@@ -111,6 +111,9 @@ static inline void history_reenter(struct allocator *a,
     a->call = (struct history_call){.caller = call.caller};
 }
 
+/* Record an event, unless the options skip its action.  There is a history, and
+ * the thread holds all locks or the shards' common one.  `owner`: the private
+ * pool it concerns; NULL: none. */
 void larder__history_record(struct allocator *a, larder_action action,
                             uint64_t addr, uint64_t bytes, larder_stream stream,
                             struct private_pool *owner);
@@ -147,6 +150,15 @@ static inline void history_range(struct allocator *a, larder_action action,
     if (__builtin_expect(a->history != NULL, 0))
         larder__history_record(a, action, addr, bytes, s->heap->stream,
                                s->heap->pool->owner);
+}
+
+/* A live block became free at once. */
+static inline void history_freed(struct allocator *a, const struct block *b)
+{
+    history_range(a, LARDER_ACTION_free_requested, b->segment, b->addr,
+                  b->requested);
+    history_range(a, LARDER_ACTION_free_completed, b->segment, b->addr,
+                  b->requested);
 }
 
 /* ---- access --------------------------------------------------------------- */

@@ -24,10 +24,7 @@ const char *larder_action_name(larder_action action)
 
 void larder_history_options_init_sized(larder_history_options *opt, size_t size)
 {
-    if (opt == NULL || size < sizeof opt->size)
-        return;
-    memset(opt, 0, size);
-    opt->size = size;
+    sized_init(opt, size);
 }
 
 larder_result larder_history_start(larder_allocator *handle,
@@ -53,8 +50,7 @@ larder_result larder_history_stop(larder_allocator *handle)
     if (r != LARDER_OK)
         return r;
     larder__history_end(a);
-    larder__handle_unlock(a);
-    return LARDER_OK;
+    return larder__handle_end(a, LARDER_OK);
 }
 
 larder_result larder_history_clear(larder_allocator *handle)
@@ -70,8 +66,7 @@ larder_result larder_history_clear(larder_allocator *handle)
         a->history->missed = 0;
         a->history->mark_count = 0;
     }
-    larder__handle_unlock(a);
-    return LARDER_OK;
+    return larder__handle_end(a, LARDER_OK);
 }
 
 larder_result larder_history_get(larder_allocator *handle,
@@ -138,8 +133,7 @@ larder_result larder_history_walk(larder_allocator *handle, larder_event_fn *fn,
 
         end = fn(ctx, &event);
     }
-    larder__handle_unlock(a);
-    return LARDER_OK;
+    return larder__handle_end(a, LARDER_OK);
 }
 
 larder_result larder_history_mark(larder_allocator *handle, const char *text)
@@ -158,8 +152,7 @@ larder_result larder_history_mark(larder_allocator *handle, const char *text)
         h->marks[h->mark_count++ % MARKS_MAX] =
             (struct history_mark){.ticks = larder__history_ticks(h),
                                   .text = larder__texts_put(&h->texts, text)};
-    larder__handle_unlock(a);
-    return LARDER_OK;
+    return larder__handle_end(a, LARDER_OK);
 }
 
 /* ---- snapshots ------------------------------------------------------------ */
@@ -174,17 +167,13 @@ larder_result larder_set_frame_resolver(larder_allocator *handle,
         return r;
     a->frames.fn = fn;
     a->frames.ctx = ctx;
-    larder__handle_unlock(a);
-    return LARDER_OK;
+    return larder__handle_end(a, LARDER_OK);
 }
 
 void larder_snapshot_options_init_sized(larder_snapshot_options *opt,
                                         size_t size)
 {
-    if (opt == NULL || size < sizeof opt->size)
-        return;
-    memset(opt, 0, size);
-    opt->size = size;
+    sized_init(opt, size);
 }
 
 static larder_result history_api_options_read(

@@ -198,22 +198,13 @@ static larder_result report(struct allocator *a, const struct request *q,
 }
 
 larder_result larder__out_of_memory(struct allocator *a,
-                                    const struct request *q)
+                                    const struct request *q, bool is_explained)
 {
     uint64_t free_bytes = 0;
     uint64_t total_bytes = a->props.total_bytes;
 
     (void)larder__device_mem_info(a->device, &free_bytes, &total_bytes);
-    explain(a, q, free_bytes, total_bytes);
-    return report(a, q, free_bytes, total_bytes);
-}
-
-larder_result larder__out_of_memory_explained(struct allocator *a,
-                                              const struct request *q)
-{
-    uint64_t free_bytes = 0;
-    uint64_t total_bytes = a->props.total_bytes;
-
-    (void)larder__device_mem_info(a->device, &free_bytes, &total_bytes);
+    if (!is_explained)
+        explain(a, q, free_bytes, total_bytes);
     return report(a, q, free_bytes, total_bytes);
 }

@@ -5,13 +5,10 @@
 #include "core/state/allocator.h"
 
 /* Count the failure, call the observers, and return ERR_OUT_OF_MEMORY with the
- * explanation.  Drops and retakes the lock. */
+ * explanation; with `is_explained` the last error is that already.  Drops and
+ * retakes the locks. */
 larder_result larder__out_of_memory(struct allocator *a,
-                                    const struct request *q);
-
-/* The same if the explanation is already the last error. */
-larder_result larder__out_of_memory_explained(struct allocator *a,
-                                              const struct request *q);
+                                    const struct request *q, bool is_explained);
 
 /* Run the reclaim callbacks without the lock.  Returns whether one of them
  * freed something. */

@@ -94,8 +94,7 @@ static struct held_state count(struct allocator *a, const struct request *q)
         if (holds_nothing(s))
             continue;
         h.segments++;
-        for (const struct block *b = s->head; b != NULL;
-             b = slab_get(&a->slab, b->next))
+        for (const struct block *b = s->head; b != NULL; b = block_next(a, b))
             shortfall_count_block(q, b, &h);
         count_holder(s, h.live - before, &h);
     }

@@ -8,22 +8,19 @@
 
 enum { SETTINGS_TEXT = 1024 };
 
-static void snapshot_settings_put_text(struct emit *e, const char *key,
-                                       const char *value)
+static void key_text(struct emit *e, const char *key, const char *value)
 {
     larder__emit_text(e, key);
     larder__emit_text(e, value);
 }
 
-static void snapshot_settings_put_signed(struct emit *e, const char *key,
-                                         int64_t value)
+static void key_signed(struct emit *e, const char *key, int64_t value)
 {
     larder__emit_text(e, key);
     larder__emit_signed(e, value);
 }
 
-static void snapshot_settings_put_unsigned(struct emit *e, const char *key,
-                                           uint64_t value)
+static void key_unsigned(struct emit *e, const char *key, uint64_t value)
 {
     larder__emit_text(e, key);
     larder__emit_unsigned(e, value);
@@ -32,12 +29,10 @@ static void snapshot_settings_put_unsigned(struct emit *e, const char *key,
 /* As in PyTorch, -1 means no limit. */
 static void put_limit(struct emit *e, const char *key, uint64_t bytes)
 {
-    snapshot_settings_put_signed(e, key,
-                                 bytes == CONF_UNLIMITED ? -1 : (int64_t)bytes);
+    key_signed(e, key, bytes == CONF_UNLIMITED ? -1 : (int64_t)bytes);
 }
 
-static void snapshot_settings_put_bool(struct emit *e, const char *key,
-                                       bool value)
+static void key_bool(struct emit *e, const char *key, bool value)
 {
     larder__emit_text(e, key);
     larder__emit_bool(e, value);
@@ -99,6 +94,15 @@ static void add_number(struct text *t, const char *key, uint64_t value,
     larder__text_add(t, "%llu", (unsigned long long)value);
 }
 
+/* NULL: nothing. */
+static void add_word(struct text *t, const char *key, const char *word)
+{
+    if (word == NULL)
+        return;
+    add_key(t, key);
+    larder__text_add(t, "%s", word);
+}
+
 static struct conf defaults_of(void)
 {
     struct conf c;
@@ -113,19 +117,13 @@ static void add_pytorch(struct text *t, const struct snapshot *s)
     const struct conf *c = &s->conf;
     const struct conf defaults = defaults_of();
 
-    if (c->max_split_bytes != CONF_UNLIMITED) {
-        add_key(t, "max_split_size_mb");
-        larder__text_add(t, "%llu", mib(c->max_split_bytes));
-    }
-    if (c->max_non_split_rounding_bytes !=
-        defaults.max_non_split_rounding_bytes) {
-        add_key(t, "max_non_split_rounding_mb");
-        larder__text_add(t, "%llu", mib(c->max_non_split_rounding_bytes));
-    }
-    if (c->large_segment_bytes != defaults.large_segment_bytes) {
-        add_key(t, "large_segment_size_mb");
-        larder__text_add(t, "%llu", mib(c->large_segment_bytes));
-    }
+    add_number(t, "max_split_size_mb", mib(c->max_split_bytes),
+               mib(CONF_UNLIMITED));
+    add_number(t, "max_non_split_rounding_mb",
+               mib(c->max_non_split_rounding_bytes),
+               mib(defaults.max_non_split_rounding_bytes));
+    add_number(t, "large_segment_size_mb", mib(c->large_segment_bytes),
+               mib(defaults.large_segment_bytes));
     if (c->reserve > 0) {
         add_real(t, "expandable_segments_reserve", c->reserve);
         larder__text_add(t, "%s", c->reserve_is_gib ? "G" : "");
@@ -135,14 +133,8 @@ static void add_pytorch(struct text *t, const struct snapshot *s)
         add_real(t, "garbage_collection_threshold", c->gc_threshold);
     if (s->fraction_is_set)
         add_real(t, "per_process_memory_fraction", s->fraction);
-    if (c->expandable_segments) {
-        add_key(t, "expandable_segments");
-        larder__text_add(t, "True");
-    }
-    if (c->throw_on_oom) {
-        add_key(t, "throw_on_cudamalloc_oom");
-        larder__text_add(t, "True");
-    }
+    add_word(t, "expandable_segments", c->expandable_segments ? "True" : NULL);
+    add_word(t, "throw_on_cudamalloc_oom", c->throw_on_oom ? "True" : NULL);
 }
 
 /* What PyTorch itself does not know: its release, and our own settings that
@@ -150,15 +142,11 @@ static void add_pytorch(struct text *t, const struct snapshot *s)
 static void add_own(struct text *t, const struct snapshot *s)
 {
     const struct conf *c = &s->conf;
-    static const char *const defrags[] = {"off", "limit", "eager"};
-    static const char *const lifetimes[] = {"off", "hints"};
-
+    static const char *const defrags[] = {"off", NULL, "eager"};
     const struct conf defaults = defaults_of();
 
-    if (c->rules != defaults.rules && strcmp(s->policy, "pytorch") == 0) {
-        add_key(t, "pytorch");
-        larder__text_add(t, "%s", c->rules->version);
-    }
+    if (c->rules != defaults.rules && strcmp(s->policy, "pytorch") == 0)
+        add_word(t, "pytorch", c->rules->version);
     add_number(t, "preallocate", c->preallocate_bytes, 0);
     add_number(t, "limit", c->limit_bytes, CONF_UNLIMITED);
     add_number(t, "pending_limit", c->pending_limit_bytes, CONF_UNLIMITED);
@@ -171,18 +159,9 @@ static void add_own(struct text *t, const struct snapshot *s)
         add_real(t, "trim_age", (double)c->trim_age_ns / 1e9);
     add_number(t, "handle_mib", c->handle_mib, 0);
     add_number(t, "small_kib", c->small_kib, defaults.small_kib);
-    if (c->defrag != CONF_DEFRAG_LIMIT) {
-        add_key(t, "defrag");
-        larder__text_add(t, "%s", defrags[c->defrag]);
-    }
-    if (c->lifetimes != CONF_LIFETIMES_HINTS) {
-        add_key(t, "lifetimes");
-        larder__text_add(t, "%s", lifetimes[c->lifetimes]);
-    }
-    if (c->migrate == CONF_MIGRATE_ON) {
-        add_key(t, "migrate");
-        larder__text_add(t, "on");
-    }
+    add_word(t, "defrag", defrags[c->defrag]);
+    add_word(t, "lifetimes", c->lifetimes == CONF_LIFETIMES_OFF ? "off" : NULL);
+    add_word(t, "migrate", c->migrate == CONF_MIGRATE_ON ? "on" : NULL);
 }
 
 /* ---- allocator_settings --------------------------------------------------- */
@@ -197,7 +176,7 @@ static void emit_divisions(struct emit *e, const struct conf *c)
     for (int i = 0; i < CONF_SIZE_CLASSES; i++) {
         larder__text_init(&t, key, sizeof key);
         larder__text_add(&t, "%d", 1 << i);
-        snapshot_settings_put_unsigned(e, key, c->divisions[i]);
+        key_unsigned(e, key, c->divisions[i]);
     }
     larder__emit_close(e);
 }
@@ -211,17 +190,16 @@ void larder__emit_settings(struct emit *e, const struct snapshot *s)
     larder__text_init(&t, text, sizeof text);
     add_pytorch(&t, s);
     larder__emit_dict_begin(e);
-    snapshot_settings_put_text(e, "PYTORCH_CUDA_ALLOC_CONF", text);
-    snapshot_settings_put_signed(e, "max_split_size", s->stats.max_split_size);
+    key_text(e, "PYTORCH_CUDA_ALLOC_CONF", text);
+    key_signed(e, "max_split_size", s->stats.max_split_size);
     larder__emit_text(e, "garbage_collection_threshold");
     larder__emit_real(e, c->gc_threshold);
-    snapshot_settings_put_bool(e, "expandable_segments",
-                               c->expandable_segments);
+    key_bool(e, "expandable_segments", c->expandable_segments);
     /* PyTorch's settings that have no effect here: its defaults. */
-    snapshot_settings_put_unsigned(e, "pinned_num_register_threads", 1);
-    snapshot_settings_put_bool(e, "release_lock_on_cudamalloc", false);
-    snapshot_settings_put_bool(e, "pinned_use_cuda_host_register", false);
-    snapshot_settings_put_bool(e, "graph_capture_record_stream_reuse", false);
+    key_unsigned(e, "pinned_num_register_threads", 1);
+    key_bool(e, "release_lock_on_cudamalloc", false);
+    key_bool(e, "pinned_use_cuda_host_register", false);
+    key_bool(e, "graph_capture_record_stream_reuse", false);
     put_limit(e, "max_round_threshold", c->pinned_round_max_bytes);
     put_limit(e, "max_cached_size", c->pinned_cached_max_bytes);
     emit_divisions(e, c);
@@ -235,15 +213,14 @@ static void emit_history(struct emit *e, const struct snapshot *s)
     static const char *const stacks[] = {"off", "fp", "unwind", "callback"};
     const larder_history_info *i = &s->info;
 
-    snapshot_settings_put_bool(e, "history", i->is_on != 0);
-    snapshot_settings_put_unsigned(e, "history_max_events", i->max_events);
-    snapshot_settings_put_unsigned(e, "history_lost_events", i->lost_events);
-    snapshot_settings_put_text(
-        e, "history_stacks",
-        stacks[s->history != NULL ? (int)s->history->options.stacks : 0]);
-    snapshot_settings_put_unsigned(e, "history_stack_count", i->stack_count);
-    snapshot_settings_put_unsigned(e, "history_lost_stacks", i->lost_stacks);
-    snapshot_settings_put_unsigned(e, "history_lost_notes", i->lost_notes);
+    key_bool(e, "history", i->is_on != 0);
+    key_unsigned(e, "history_max_events", i->max_events);
+    key_unsigned(e, "history_lost_events", i->lost_events);
+    key_text(e, "history_stacks",
+             stacks[s->history != NULL ? (int)s->history->options.stacks : 0]);
+    key_unsigned(e, "history_stack_count", i->stack_count);
+    key_unsigned(e, "history_lost_stacks", i->lost_stacks);
+    key_unsigned(e, "history_lost_notes", i->lost_notes);
 }
 
 /* Named as in torch.cuda.memory_stats(). */
@@ -258,7 +235,7 @@ static void emit_stat(struct emit *e, const char *name, const char *pool,
     for (int i = 0; i < 4; i++) {
         larder__text_init(&t, key, sizeof key);
         larder__text_add(&t, "%s%s.%s", name, pool, parts[i]);
-        snapshot_settings_put_signed(e, key, values[i]);
+        key_signed(e, key, values[i]);
     }
 }
 
@@ -274,10 +251,10 @@ static void emit_stats(struct emit *e, const larder_stats *st)
 #undef X
     emit_stat(e, "oversize_allocations", "", &st->oversize_allocations);
     emit_stat(e, "oversize_segments", "", &st->oversize_segments);
-#define X(name, text) snapshot_settings_put_signed(e, #name, st->name);
+#define X(name, text) key_signed(e, #name, st->name);
     LARDER_COUNTER_MAP(X)
 #undef X
-    snapshot_settings_put_signed(e, "max_split_size", st->max_split_size);
+    key_signed(e, "max_split_size", st->max_split_size);
     larder__emit_close(e);
 }
 
@@ -290,14 +267,13 @@ void larder__emit_larder(struct emit *e, const struct snapshot *s)
     add_pytorch(&t, s);
     add_own(&t, s);
     larder__emit_dict_begin(e);
-    snapshot_settings_put_text(e, "version", LARDER_VERSION_STRING);
-    snapshot_settings_put_text(e, "policy", s->policy);
-    snapshot_settings_put_text(e, "conf", text);
-    snapshot_settings_put_text(e, "device_name", s->props.name);
-    snapshot_settings_put_unsigned(e, "device_total_bytes",
-                                   s->props.total_bytes);
+    key_text(e, "version", LARDER_VERSION_STRING);
+    key_text(e, "policy", s->policy);
+    key_text(e, "conf", text);
+    key_text(e, "device_name", s->props.name);
+    key_unsigned(e, "device_total_bytes", s->props.total_bytes);
     if (s->allowed_bytes != CONF_UNLIMITED)
-        snapshot_settings_put_unsigned(e, "allowed_bytes", s->allowed_bytes);
+        key_unsigned(e, "allowed_bytes", s->allowed_bytes);
     emit_history(e, s);
     emit_stats(e, &s->stats);
     larder__emit_close(e);

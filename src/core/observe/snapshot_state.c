@@ -18,18 +18,18 @@ struct taking {
     bool ran_out; /* out of host memory */
 };
 
-/* Make room for one more item.  NULL: no host memory. */
-static void *snapshot_state_make_room(void *list, size_t count,
-                                      size_t *capacity, size_t item_bytes)
+/* Make room for one more item of the array at `list`.  False: no host memory. */
+static bool snapshot_state_make_room(void *list, size_t count, size_t *capacity,
+                                     size_t item_bytes)
 {
     size_t more = *capacity * 2 + FIRST_CAPACITY;
 
     if (count < *capacity)
-        return list;
-    list = larder__host_resize(list, more, item_bytes);
-    if (list != NULL)
-        *capacity = more;
-    return list;
+        return true;
+    if (!larder__host_grow(list, more, item_bytes))
+        return false;
+    *capacity = more;
+    return true;
 }
 
 static bool snapshot_state_add_segment(struct taking *t,
@@ -37,19 +37,17 @@ static bool snapshot_state_add_segment(struct taking *t,
                                        const struct block *header)
 {
     struct snapshot *s = t->out;
-    struct snapshot_segment *list = snapshot_state_make_room(
-        s->segments, s->segment_count, &s->segment_capacity, sizeof *list);
     const struct history *h = t->a->history;
     const struct block_note *note = NULL;
 
-    if (list == NULL)
+    if (!snapshot_state_make_room(&s->segments, s->segment_count,
+                                  &s->segment_capacity, sizeof *s->segments))
         return false;
     larder__assert(s->segment_count < s->segment_capacity);
     larder__assert(info->bytes > 0);
-    s->segments = list;
     if (h != NULL && header != NULL)
         note = larder__history_note(h, header->segment->head->self);
-    list[s->segment_count++] = (struct snapshot_segment){
+    s->segments[s->segment_count++] = (struct snapshot_segment){
         .info = *info, .stack = note != NULL ? note->segment_stack : 0};
     return true;
 }
@@ -58,19 +56,17 @@ static bool add_block(struct taking *t, const larder_block_info *info,
                       const struct block *header)
 {
     struct snapshot *s = t->out;
-    struct snapshot_block *list = snapshot_state_make_room(
-        s->blocks, s->block_count, &s->block_capacity, sizeof *list);
     const struct history *h = t->a->history;
     const struct block_note *note = NULL;
 
-    if (list == NULL)
+    if (!snapshot_state_make_room(&s->blocks, s->block_count,
+                                  &s->block_capacity, sizeof *s->blocks))
         return false;
     larder__assert(s->block_count < s->block_capacity);
     larder__assert(s->segment_count > 0 && info->bytes > 0);
-    s->blocks = list;
     if (h != NULL && info->state != LARDER_BLOCK_FREE)
         note = larder__history_note(h, header->self);
-    list[s->block_count++] = (struct snapshot_block){
+    s->blocks[s->block_count++] = (struct snapshot_block){
         .addr = info->addr,
         .bytes = info->bytes,
         .requested = info->requested_bytes,

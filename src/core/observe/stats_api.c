@@ -11,13 +11,10 @@
 
 void larder_stats_init_sized(larder_stats *st, size_t size)
 {
-    if (st == NULL || size < sizeof st->size)
-        return;
-    memset(st, 0, size);
-    st->size = size;
+    sized_init(st, size);
 }
 
-static void stats_api_stats_fill(struct allocator *a, larder_stats *out)
+static void stats_fill(struct allocator *a, larder_stats *out)
 {
     larder_stats_init(out);
     larder__stats_copy(&a->stats, out);
@@ -36,7 +33,7 @@ larder_result larder_stats_get(larder_allocator *handle, larder_stats *st)
     r = larder__handle_lock(handle, &a);
     if (r != LARDER_OK)
         return r;
-    stats_api_stats_fill(a, &own);
+    stats_fill(a, &own);
     larder__handle_unlock(a);
     return sized_write(st, &own, sizeof own);
 }
@@ -49,8 +46,7 @@ larder_result larder_stats_reset_peak(larder_allocator *handle)
     if (r != LARDER_OK)
         return r;
     larder__stats_reset_peak(&a->stats);
-    larder__handle_unlock(a);
-    return LARDER_OK;
+    return larder__handle_end(a, LARDER_OK);
 }
 
 larder_result larder_stats_reset_accumulated(larder_allocator *handle)
@@ -61,8 +57,7 @@ larder_result larder_stats_reset_accumulated(larder_allocator *handle)
     if (r != LARDER_OK)
         return r;
     larder__stats_reset_accumulated(&a->stats);
-    larder__handle_unlock(a);
-    return LARDER_OK;
+    return larder__handle_end(a, LARDER_OK);
 }
 
 larder_result larder_memory_summary(larder_allocator *handle, int abbreviated,
@@ -79,7 +74,7 @@ larder_result larder_memory_summary(larder_allocator *handle, int abbreviated,
     r = larder__handle_lock(handle, &a);
     if (r != LARDER_OK)
         return r;
-    stats_api_stats_fill(a, &st);
+    stats_fill(a, &st);
     ordinal = a->props.ordinal;
     larder__handle_unlock(a);
     length = larder__summary(&st, ordinal, abbreviated, out, capacity);
@@ -94,13 +89,10 @@ static larder_result callbacks_add(struct callbacks *c, void (*fn)(void),
                                    void *ctx)
 {
     uint32_t capacity = c->capacity * 2 + 4;
-    struct callback *list;
 
     if (c->count == c->capacity) {
-        list = larder__host_resize(c->list, capacity, sizeof *list);
-        if (list == NULL)
+        if (!larder__host_grow(&c->list, capacity, sizeof *c->list))
             return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
-        c->list = list;
         c->capacity = capacity;
     }
     c->list[c->count++] = (struct callback){fn, ctx};
@@ -121,9 +113,9 @@ static larder_result callback_add(larder_allocator *handle,
     r = larder__handle_lock(handle, &a);
     if (r != LARDER_OK)
         return r;
-    r = callbacks_add(kind == RECLAIM ? &a->reclaims : &a->oom_observers, fn,
-                      ctx);
-    return larder__handle_end(a, r);
+    return larder__handle_end(
+        a, callbacks_add(kind == RECLAIM ? &a->reclaims : &a->oom_observers, fn,
+                         ctx));
 }
 
 larder_result larder_add_reclaim(larder_allocator *handle,

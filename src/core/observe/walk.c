@@ -29,13 +29,13 @@ const struct block *larder__block_containing(struct allocator *a,
 static struct block *mapped_from(struct allocator *a, struct block *b)
 {
     while (b != NULL && b->state == BLOCK_UNMAPPED)
-        b = slab_get(&a->slab, b->next);
+        b = block_next(a, b);
     return b;
 }
 
 static struct block *mapped_after(struct allocator *a, const struct block *b)
 {
-    return mapped_from(a, slab_get(&a->slab, b->next));
+    return mapped_from(a, block_next(a, b));
 }
 
 /* ---- larder_walk ----------------------------------------------------------- */

@@ -32,7 +32,7 @@ static bool next_run(struct allocator *a, const struct block **b,
 {
     bool found = false;
 
-    for (; *b != NULL; *b = slab_get(&a->slab, (*b)->next)) {
+    for (; *b != NULL; *b = block_next(a, (*b))) {
         struct page_span pages;
 
         if (!test(*b))
@@ -85,8 +85,7 @@ static bool has_contents(const struct block *b)
  * export. */
 static larder_result check_exports(struct allocator *a, struct segment *s)
 {
-    for (struct block *b = s->head; b != NULL;
-         b = slab_get(&a->slab, b->next)) {
+    for (struct block *b = s->head; b != NULL; b = block_next(a, b)) {
         if (b->state == BLOCK_PENDING || (is_live(b) && block_is_exported(b)))
             return larder__events_fail_exported(b);
     }
@@ -445,8 +444,7 @@ static bool ensure_headers(struct allocator *a, const struct private_pool *p)
 
     for (struct segment *s = segment_from(p, a->segments); s != NULL;
          s = segment_from(p, s->next)) {
-        for (const struct block *b = s->head; b != NULL;
-             b = slab_get(&a->slab, b->next))
+        for (const struct block *b = s->head; b != NULL; b = block_next(a, b))
             headers += b->state == BLOCK_FREE ? 2 : 0;
     }
     return larder__slab_ensure(&a->slab, headers);

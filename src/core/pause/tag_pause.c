@@ -137,6 +137,5 @@ larder_result larder_resume(larder_allocator *handle, const char *name)
     r = resume_checked(a, name);
     while (r == LARDER_ERR_OUT_OF_MEMORY && others_help(a, name, &search))
         r = resume_checked(a, name);
-    larder__handle_unlock(a);
-    return r;
+    return larder__handle_end(a, r);
 }

@@ -33,76 +33,78 @@ static larder_result draw_refuse(struct allocator *a,
                         words[refusal]);
 }
 
+/* Claim `bytes`, if there is a ledger. */
 static larder_result draw_begin(struct allocator *a, uint64_t bytes)
 {
-    enum ledger_refusal refusal;
+    enum ledger_refusal refusal = LEDGER_GRANTED;
 
-    larder__assert(allocator_is_locked(a));
-    larder__assert(bytes > 0 && a->peers != NULL);
-    refusal = larder__ledger_claim(a->peers->ledger, bytes);
+    larder__assert(allocator_is_locked(a) && bytes > 0);
+    if (a->peers != NULL)
+        refusal = larder__ledger_claim(a->peers->ledger, bytes);
     return refusal == LEDGER_GRANTED ? LARDER_OK : draw_refuse(a, refusal);
 }
 
+/* The device has answered r. */
 static larder_result draw_end(struct allocator *a, uint64_t bytes,
                               larder_result r)
 {
-    larder__ledger_settle(a->peers->ledger, bytes, r == LARDER_OK);
-    larder__peers_report_use(a);
+    if (a->peers != NULL) {
+        larder__ledger_settle(a->peers->ledger, bytes, r == LARDER_OK);
+        larder__peers_report_use(a);
+    }
     return r;
 }
 
 larder_result larder__draw_memory(struct allocator *a, uint64_t bytes,
                                   larder_addr *out)
 {
-    larder_result r;
+    uint64_t weight = weight_of(bytes);
+    larder_result r = draw_begin(a, weight);
 
-    if (a->peers == NULL)
-        return larder__device_mem_alloc(a->device, bytes, out);
-    r = draw_begin(a, weight_of(bytes));
     if (r != LARDER_OK)
         return r;
     r = larder__device_mem_alloc(a->device, bytes, out);
-    return draw_end(a, weight_of(bytes), r);
+    return draw_end(a, weight, r);
 }
 
 larder_result larder__draw_handle(struct allocator *a, uint64_t bytes,
                                   uint64_t *out)
 {
-    larder_result r;
+    larder_result r = draw_begin(a, bytes);
 
-    if (a->peers == NULL)
-        return larder__device_page_create(a->device, bytes, out);
-    r = draw_begin(a, bytes);
     if (r != LARDER_OK)
         return r;
     r = larder__device_page_create(a->device, bytes, out);
     return draw_end(a, bytes, r);
 }
 
+static void return_begin(struct allocator *a, uint64_t bytes)
+{
+    if (a->peers != NULL)
+        larder__ledger_returning(a->peers->ledger, bytes);
+}
+
+static larder_result return_end(struct allocator *a, uint64_t bytes,
+                                larder_result r)
+{
+    if (a->peers != NULL) {
+        larder__ledger_returned(a->peers->ledger, bytes, r == LARDER_OK);
+        larder__peers_report_use(a);
+    }
+    return r;
+}
+
 larder_result larder__return_memory(struct allocator *a, larder_addr addr,
                                     uint64_t bytes)
 {
-    larder_result r;
-
-    if (a->peers == NULL)
-        return larder__device_mem_free(a->device, addr);
-    larder__ledger_returning(a->peers->ledger, weight_of(bytes));
-    r = larder__device_mem_free(a->device, addr);
-    larder__ledger_returned(a->peers->ledger, weight_of(bytes), r == LARDER_OK);
-    larder__peers_report_use(a);
-    return r;
+    return_begin(a, weight_of(bytes));
+    return return_end(a, weight_of(bytes),
+                      larder__device_mem_free(a->device, addr));
 }
 
 larder_result larder__return_handle(struct allocator *a, uint64_t handle,
                                     uint64_t bytes)
 {
-    larder_result r;
-
-    if (a->peers == NULL)
-        return larder__device_page_release(a->device, handle);
-    larder__ledger_returning(a->peers->ledger, bytes);
-    r = larder__device_page_release(a->device, handle);
-    larder__ledger_returned(a->peers->ledger, bytes, r == LARDER_OK);
-    larder__peers_report_use(a);
-    return r;
+    return_begin(a, bytes);
+    return return_end(a, bytes, larder__device_page_release(a->device, handle));
 }

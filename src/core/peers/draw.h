@@ -8,12 +8,15 @@
 
 #include "core/state/allocator.h"
 
+/* Acquire a driver allocation, or a handle, of `bytes`.  ERR_OUT_OF_MEMORY; the
+ * device's errors. */
 larder_result larder__draw_memory(struct allocator *a, uint64_t bytes,
                                   larder_addr *out);
 larder_result larder__draw_handle(struct allocator *a, uint64_t bytes,
                                   uint64_t *out);
 
-/* With the same `bytes` as drawn. */
+/* Return it; `bytes` are those drawn.  After an error of the device it is still
+ * held. */
 larder_result larder__return_memory(struct allocator *a, larder_addr addr,
                                     uint64_t bytes);
 larder_result larder__return_handle(struct allocator *a, uint64_t handle,

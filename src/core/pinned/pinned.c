@@ -102,10 +102,7 @@ larder_result larder_pinned_record_stream(larder_allocator *pinned, void *ptr,
 
 void larder_pinned_stats_init_sized(larder_pinned_stats *st, size_t size)
 {
-    if (st == NULL || size < sizeof st->size)
-        return;
-    memset(st, 0, size);
-    st->size = size;
+    sized_init(st, size);
 }
 
 static larder_pinned_duration duration_us(const struct pinned_duration *d)

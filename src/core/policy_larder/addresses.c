@@ -15,11 +15,11 @@
 
 enum { GROWTH = 3 }; /* a further range: times all that the heap has */
 
-static void segment_free(struct allocator *a, struct segment *s)
+static void segment_free(struct segment *s)
 {
     larder__assert(s->bytes <= s->heap->range_bytes);
     s->heap->range_bytes -= s->bytes;
-    larder__segment_unlink(a, s);
+    larder__segment_unlink(s);
     larder__host_free(s->pages);
     larder__host_free(s->stamps);
     larder__host_free(s);
@@ -44,7 +44,7 @@ void larder__range_forget(struct allocator *a, struct segment *s)
     larder__assert(s->head->state == BLOCK_UNMAPPED && s->head->next == 0);
     heap_remove_unmapped(s->head);
     shard_give_header(a, s->head);
-    segment_free(a, s);
+    segment_free(s);
 }
 
 larder_result larder__ranges_release(struct allocator *a)
@@ -89,7 +89,7 @@ larder_result larder__range_destroy(struct allocator *a, struct segment *s)
     fail_keep_first(&r, larder__orphans_release(a));
     fail_keep_first(&r,
                     larder__device_address_free(a->device, s->addr, s->bytes));
-    segment_free(a, s);
+    segment_free(s);
     return r;
 }
 

@@ -11,7 +11,7 @@ static bool is_for_default(struct allocator *a, larder_stream stream)
 {
     const struct private_pool *owner;
 
-    if (a->routes.first == NULL)
+    if (a->routes == NULL)
         return a->tag_frames == 0 || larder__tag_pool(a) == NULL;
     lock_take(&a->shards.common);
     owner = larder__pool_routed(a, stream);
@@ -39,7 +39,7 @@ bool larder__careful_alloc(struct allocator *a, uint64_t bytes,
         return false;
     lock_take(&f->lock);
     if (shards_are_careful(a) && is_for_default(a, stream))
-        b = fast_take(a, f, a->props.total_bytes, bytes);
+        b = fast_take(a, f, a->props.total_bytes, bytes, true);
     if (b != NULL) {
         *out = b->addr;
         if (a->history != NULL)
@@ -49,16 +49,12 @@ bool larder__careful_alloc(struct allocator *a, uint64_t bytes,
     return b != NULL;
 }
 
-/* The events of a block that is free at once. */
 static void record_free(struct allocator *a, const struct block *b,
                         const void *caller)
 {
     lock_take(&a->shards.common);
     history_enter(a, caller);
-    history_range(a, LARDER_ACTION_free_requested, b->segment, b->addr,
-                  b->requested);
-    history_range(a, LARDER_ACTION_free_completed, b->segment, b->addr,
-                  b->requested);
+    history_freed(a, b);
     lock_leave(&a->shards.common);
 }
 

@@ -51,15 +51,11 @@ static FAST_INLINE struct block *fast_cut(struct allocator *a, struct shard *f,
                                           struct fit *fit, struct block *b,
                                           uint64_t size)
 {
-    struct block *low = slab_at(&a->slab, f->header_first);
+    struct block *low = shard_pop_header(a, f);
     unsigned before = fit_class(b->bytes);
     unsigned after = fit_class(b->bytes - size);
 
-    larder__assert(larder__witness_holds(&f->lock));
     larder__assert(b->state == BLOCK_FREE && size < b->bytes);
-    larder__assert(low->state == BLOCK_UNUSED && f->header_count > 0);
-    f->header_first = low->next;
-    f->header_count--;
     low->addr = b->addr;
     low->bytes = size;
     low->segment = b->segment;
@@ -93,10 +89,13 @@ static FAST_INLINE void fast_hand_out(struct allocator *a, struct block *b,
     map_put(&a->map, b);
 }
 
-/* Allocate a block for a request of `bytes`, from 1 to `max_bytes`.  The caller
- * holds f's lock.  NULL: nothing was done; take the slow path. */
+/* Allocate a block for a request of `bytes`, from 1 to `max_bytes`.  With
+ * `has_pieces` it may meet a part of a piece, which belongs to no shard and is
+ * left to the slow path.  The caller holds f's lock.  NULL: nothing was done;
+ * take the slow path. */
 static FAST_INLINE struct block *fast_take(struct allocator *a, struct shard *f,
-                                           uint64_t max_bytes, uint64_t bytes)
+                                           uint64_t max_bytes, uint64_t bytes,
+                                           bool has_pieces)
 {
     uint64_t size = bits_up(bytes, FAST_UNIT);
     enum pool_kind kind = fast_kind(a, size);
@@ -110,7 +109,7 @@ static FAST_INLINE struct block *fast_take(struct allocator *a, struct shard *f,
     if (tally == NULL)
         return NULL;
     b = fit_find(heap->fit, size, FIT_LOOKS);
-    if (b == NULL || b->shard != f->number) /* a part of a piece has none */
+    if (b == NULL || (has_pieces && b->shard != f->number))
         return NULL;
     if (b->bytes == size)
         fit_remove(heap->fit, b);
@@ -128,7 +127,7 @@ static FAST_INLINE struct block *fast_take(struct allocator *a, struct shard *f,
 static FAST_INLINE bool fast_alloc(struct allocator *a, struct shard *f,
                                    uint64_t bytes, larder_addr *out)
 {
-    const struct block *b = fast_take(a, f, a->shards.max_bytes, bytes);
+    const struct block *b = fast_take(a, f, a->shards.max_bytes, bytes, false);
 
     if (b != NULL)
         *out = b->addr;
@@ -153,16 +152,6 @@ static FAST_INLINE struct block *fast_find(struct allocator *a,
     if (b == NULL || b->state != BLOCK_LIVE || b->uses != NULL)
         return NULL;
     return b;
-}
-
-static FAST_INLINE void fast_give_header(struct shard *f, struct block *b)
-{
-    larder__assert(b->shard == f->number && b->state != BLOCK_UNUSED);
-    larder__assert(f->header_first != b->self);
-    b->state = BLOCK_UNUSED;
-    b->next = f->header_first;
-    f->header_first = b->self;
-    f->header_count++;
 }
 
 /* b has absorbed `high`: link b to the block behind it. */
@@ -190,7 +179,7 @@ static FAST_INLINE void fast_merge(struct allocator *a, struct shard *f,
             fit_remove(fit, high);
             b->bytes += high->bytes;
             fast_link_after(a, b, high);
-            fast_give_header(f, high);
+            shard_push_header(f, high);
         }
     }
     if (b->prev != 0) {
@@ -201,7 +190,7 @@ static FAST_INLINE void fast_merge(struct allocator *a, struct shard *f,
             low->bytes += b->bytes;
             after = fit_class(low->bytes);
             fast_link_after(a, low, b);
-            fast_give_header(f, b);
+            shard_push_header(f, b);
             if (after != before) {
                 fit_remove_from(fit, before, low);
                 fit_insert_in(fit, after, low);

@@ -71,35 +71,21 @@ size_t larder__handles_pages_max(const struct allocator *a)
 
 /* ---- creating handles ------------------------------------------------------ */
 
-static bool resize_list(void **list, size_t count, size_t size)
-{
-    void *resized = larder__host_resize(*list, count, size);
-
-    if (resized != NULL)
-        *list = resized;
-    return resized != NULL;
-}
-
 bool larder__handles_make_room(struct allocator *a, size_t count)
 {
     struct larder *l = a->larder;
     size_t need = a->page_count + count;
-    void *loose = l->loose.list;
-    void *spots = l->spots.list;
-    bool done;
 
     if (!larder__orphans_make_room(a, count))
         return false;
     if (need <= l->capacity)
         return true;
     need += need / 2;
-    done = resize_list(&loose, need, sizeof *l->loose.list) &&
-           resize_list(&spots, need, sizeof *l->spots.list);
-    l->loose.list = loose;
-    l->spots.list = spots;
-    if (done)
-        l->capacity = need;
-    return done;
+    if (!larder__host_grow(&l->loose.list, need, sizeof *l->loose.list) ||
+        !larder__host_grow(&l->spots.list, need, sizeof *l->spots.list))
+        return false;
+    l->capacity = need;
+    return true;
 }
 
 larder_result larder__handles_create(struct allocator *a, size_t pages)

@@ -46,8 +46,7 @@ static const struct block *lent_block(struct allocator *a,
 {
     for (const struct segment *s = segment_from(p, a->segments); s != NULL;
          s = segment_from(p, s->next)) {
-        for (const struct block *b = s->head; b != NULL;
-             b = slab_get(&a->slab, b->next)) {
+        for (const struct block *b = s->head; b != NULL; b = block_next(a, b)) {
             if ((b->state == BLOCK_LIVE || b->state == BLOCK_PENDING) &&
                 b->is_lent)
                 return b;

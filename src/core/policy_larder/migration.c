@@ -256,8 +256,7 @@ larder_result larder_migrate_begin(larder_allocator *handle)
     if (r != LARDER_OK)
         return r;
     a->quiet_points++;
-    larder__handle_unlock(a);
-    return LARDER_OK;
+    return larder__handle_end(a, LARDER_OK);
 }
 
 larder_result larder_migrate_end(larder_allocator *handle)
@@ -272,8 +271,7 @@ larder_result larder_migrate_end(larder_allocator *handle)
                          "larder_migrate_end() without larder_migrate_begin()");
     else
         a->quiet_points--;
-    larder__handle_unlock(a);
-    return r;
+    return larder__handle_end(a, r);
 }
 
 larder_result larder_migrate_guard(larder_allocator *handle,
@@ -289,6 +287,5 @@ larder_result larder_migrate_guard(larder_allocator *handle,
     if (r != LARDER_OK)
         return r;
     a->guard = (struct guard){hold, release, ctx};
-    larder__handle_unlock(a);
-    return LARDER_OK;
+    return larder__handle_end(a, LARDER_OK);
 }

@@ -143,8 +143,7 @@ void larder__paged_let_go(struct allocator *a, struct segment *s,
 
     while (page_next_held(s, span.end, &run))
         larder__pages_let_go(a, s, run);
-    for (struct block *b = s->head; b != NULL;
-         b = slab_get(&a->slab, b->next)) {
+    for (struct block *b = s->head; b != NULL; b = block_next(a, b)) {
         struct page_span pages = block_pages(b);
 
         if (b->state == BLOCK_FREE && s->pages[pages.begin] == 0)

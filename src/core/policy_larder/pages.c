@@ -107,7 +107,7 @@ struct block *larder__pages_back(struct allocator *a, struct block *b,
         }
         if (first == NULL && b->state == BLOCK_FREE)
             first = b;
-        b = slab_get(&a->slab, b->next);
+        b = block_next(a, b);
     }
     larder__assert(first != NULL && first->state == BLOCK_FREE);
     return first;

@@ -41,7 +41,7 @@ static bool gc_is_on(const struct allocator *a)
 /* The size that a block could grow to by mapping what follows it. */
 static uint64_t growable_bytes(struct allocator *a, const struct block *b)
 {
-    const struct block *next = slab_get(&a->slab, b->next);
+    const struct block *next = block_next(a, b);
 
     return b->bytes +
            (next != NULL && next->state == BLOCK_UNMAPPED ? next->bytes : 0);

@@ -53,22 +53,14 @@ uint32_t larder__heap_position(struct heap *const *heaps, uint32_t count,
     return low;
 }
 
-static bool grow(struct heap ***heaps, uint32_t capacity)
-{
-    struct heap **grown = larder__host_resize(*heaps, capacity, sizeof *grown);
-
-    if (grown != NULL)
-        *heaps = grown;
-    return grown != NULL;
-}
-
 static bool pool_make_room(struct pool *pool)
 {
     uint32_t capacity = pool->heap_capacity * 2 + 4;
 
     if (pool->heap_count < pool->heap_capacity)
         return true;
-    if (!grow(&pool->heaps, capacity) || !grow(&pool->stocked, capacity))
+    if (!larder__host_grow(&pool->heaps, capacity, sizeof *pool->heaps) ||
+        !larder__host_grow(&pool->stocked, capacity, sizeof *pool->stocked))
         return false;
     pool->heap_capacity = capacity;
     return true;
@@ -161,7 +153,7 @@ struct private_pool *larder__pool_routed(struct allocator *a,
                                          larder_stream stream)
 {
     larder__assert(shards_common_is_held(a));
-    for (const struct route *r = a->routes.first; r != NULL; r = r->next) {
+    for (const struct route *r = a->routes; r != NULL; r = r->next) {
         if (r->filter == NULL || r->filter(r->ctx, stream))
             return r->to;
     }

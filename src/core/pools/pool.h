@@ -42,7 +42,7 @@ struct private_pool *larder__pool_routed(struct allocator *a,
 static inline struct private_pool *pool_owner_for(struct allocator *a,
                                                   larder_stream stream)
 {
-    return a->routes.first == NULL && a->tag_frames == 0
+    return a->routes == NULL && a->tag_frames == 0
                ? NULL
                : larder__pool_routed(a, stream);
 }

@@ -55,8 +55,7 @@ void larder__private_info(struct allocator *a, const struct private_pool *p,
         if (s->heap->pool->owner != p)
             continue;
         out->segments++;
-        for (const struct block *b = s->head; b != NULL;
-             b = slab_get(&a->slab, b->next))
+        for (const struct block *b = s->head; b != NULL; b = block_next(a, b))
             pool_limit_count_block(b, out);
     }
     larder__assert(out->allocated_bytes == p->usage.allocated_bytes);
@@ -76,16 +75,12 @@ larder_result larder_pool_set_limit(larder_allocator *handle, larder_pool_id id,
     if (r != LARDER_OK)
         return r;
     p->holding.limit_bytes = bytes;
-    larder__handle_unlock(a);
-    return LARDER_OK;
+    return larder__handle_end(a, LARDER_OK);
 }
 
 void larder_pool_info_init_sized(larder_pool_info *info, size_t size)
 {
-    if (info == NULL || size < sizeof info->size)
-        return;
-    memset(info, 0, size);
-    info->size = size;
+    sized_init(info, size);
 }
 
 larder_result larder_pool_info_get(larder_allocator *handle, larder_pool_id id,

@@ -43,7 +43,7 @@ larder_result larder__private_lock(larder_allocator *handle, larder_pool_id id,
 
 void larder__private_decide(struct allocator *a)
 {
-    const struct route *r = a->routes.first;
+    const struct route *r = a->routes;
 
     while (r != NULL && r->to->lends && !r->to->is_captured)
         r = r->next;
@@ -68,7 +68,7 @@ static bool route_is_graphs(const struct route *r, larder_stream stream)
 
 bool larder__private_may_be_graphs(struct allocator *a, larder_stream stream)
 {
-    const struct route *r = allocator_is_capturing(a) ? a->routes.first : NULL;
+    const struct route *r = allocator_is_capturing(a) ? a->routes : NULL;
 
     while (r != NULL && !route_is_graphs(r, stream))
         r = r->next;
@@ -90,12 +90,9 @@ struct private_pool *larder__private_create(larder_pool_id id)
 
 void larder__private_append(struct allocator *a, struct private_pool *p)
 {
-    p->prev = a->privates.last;
-    if (p->prev != NULL)
-        p->prev->next = p;
-    else
-        a->privates.first = p;
-    a->privates.last = p;
+    p->link = a->privates.end != NULL ? a->privates.end : &a->privates.first;
+    *p->link = p;
+    a->privates.end = &p->next;
     a->privates.regions += p->region != NULL;
     larder__assert(p->next == NULL && p->users == 0);
     larder__assert(p->holding.held_bytes == 0);
@@ -108,18 +105,12 @@ static bool is_of_user(const struct private_pool *p)
 
 static void private_unlink(struct allocator *a, const struct private_pool *p)
 {
-    larder__assert(p->prev == NULL ? a->privates.first == p
-                                   : p->prev->next == p);
-    larder__assert(p->next == NULL ? a->privates.last == p
-                                   : p->next->prev == p);
-    if (p->prev != NULL)
-        p->prev->next = p->next;
-    else
-        a->privates.first = p->next;
+    larder__assert(*p->link == p);
+    *p->link = p->next;
     if (p->next != NULL)
-        p->next->prev = p->prev;
+        p->next->link = p->link;
     else
-        a->privates.last = p->prev;
+        a->privates.end = p->link;
     a->privates.regions -= p->region != NULL;
 }
 
@@ -136,35 +127,24 @@ void larder__private_append_unused(struct allocator *a, struct private_pool *p)
 
 static void route_link(struct allocator *a, struct route *route)
 {
-    if (a->conf.rules->newest_scope_first)
-        route->next = a->routes.first;
-    else
-        route->prev = a->routes.last;
-    if (route->next != NULL)
-        route->next->prev = route;
-    else
-        a->routes.last = route;
-    if (route->prev != NULL)
-        route->prev->next = route;
-    else
-        a->routes.first = route;
+    struct route **link = &a->routes;
+
+    while (*link != NULL && !a->conf.rules->newest_scope_first)
+        link = &(*link)->next;
+    route->next = *link;
+    *link = route;
     larder__assert(route->to->route == route && route->to->users > 0);
 }
 
 static void route_unlink(struct allocator *a, const struct route *route)
 {
-    larder__assert(route->prev == NULL ? a->routes.first == route
-                                       : route->prev->next == route);
-    larder__assert(route->next == NULL ? a->routes.last == route
-                                       : route->next->prev == route);
-    if (route->prev != NULL)
-        route->prev->next = route->next;
-    else
-        a->routes.first = route->next;
-    if (route->next != NULL)
-        route->next->prev = route->prev;
-    else
-        a->routes.last = route->prev;
+    struct route **link = &a->routes;
+
+    while (*link != route) {
+        larder__assert(*link != NULL);
+        link = &(*link)->next;
+    }
+    *link = route->next;
 }
 
 /* ---- begin and end --------------------------------------------------------- */
@@ -297,10 +277,10 @@ uint64_t larder__private_cached_bytes(const struct allocator *a)
 
 void larder__private_destroy(struct allocator *a)
 {
-    while (a->routes.first != NULL) {
-        struct route *route = a->routes.first;
+    while (a->routes != NULL) {
+        struct route *route = a->routes;
 
-        a->routes.first = route->next;
+        a->routes = route->next;
         larder__host_free(route);
     }
     while (a->privates.first != NULL) {

@@ -5,6 +5,8 @@
 
 #include "core/state/allocator.h"
 
+/* larder_pool_begin(), larder_pool_end() and larder_pool_release(), with their
+ * errors; for the first, the pool is not lent. */
 larder_result larder__private_begin(struct allocator *a, larder_pool_id id,
                                     larder_pool_filter *filter, void *ctx);
 larder_result larder__private_end(struct allocator *a, larder_pool_id id);
@@ -55,6 +57,8 @@ void larder__private_info(struct allocator *a, const struct private_pool *p,
 /* Free bytes in all private pools, for the out-of-memory message. */
 uint64_t larder__private_cached_bytes(const struct allocator *a);
 
+/* When the allocator is destroyed and no segment is left: free all pools and
+ * routes. */
 void larder__private_destroy(struct allocator *a);
 
 #endif

@@ -198,8 +198,7 @@ larder_result larder_tag_begin(larder_allocator *handle, const char *name)
         r = frame_add(handle, tag);
     if (r == LARDER_OK)
         a->tag_frames++;
-    larder__handle_unlock(a);
-    return r;
+    return larder__handle_end(a, r);
 }
 
 larder_result larder_tag_end(larder_allocator *handle)
@@ -219,6 +218,5 @@ larder_result larder_tag_end(larder_allocator *handle)
         r = larder__fail(LARDER_ERR_INVALID,
                          "this thread has begun no tag of this allocator");
     }
-    larder__handle_unlock(a);
-    return r;
+    return larder__handle_end(a, r);
 }

@@ -31,6 +31,8 @@ larder_result larder__tag_check(const struct tag *tag);
 /* Bytes that are allocated but paused, and so not among the reserved ones. */
 uint64_t larder__tags_paused_bytes(const struct allocator *a);
 
+/* When the allocator is destroyed.  Frames of threads stay: their handle says that
+ * the allocator is gone. */
 void larder__tags_destroy(struct allocator *a);
 
 #endif

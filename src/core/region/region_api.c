@@ -25,10 +25,7 @@ struct larder_region {
 
 void larder_region_options_init_sized(larder_region_options *opt, size_t size)
 {
-    if (opt == NULL || size < sizeof opt->size)
-        return;
-    memset(opt, 0, size);
-    opt->size = size;
+    sized_init(opt, size);
 }
 
 static bool is_whole_pages(uint64_t bytes)
@@ -75,8 +72,7 @@ static larder_result region_api_make(struct larder_region *made, uint64_t bytes,
     r = check_device(a);
     if (r == LARDER_OK)
         r = larder__region_create(a, bytes, opt, &made->region);
-    larder__handle_unlock(a);
-    return r;
+    return larder__handle_end(a, r);
 }
 
 larder_result larder_region_create(larder_allocator *handle, uint64_t bytes,
@@ -164,8 +160,7 @@ static larder_result span_of(const struct region *g, uint64_t offset,
 static larder_result region_api_end(struct allocator *a, larder_result r)
 {
     a->stats.num_ooms += r == LARDER_ERR_OUT_OF_MEMORY;
-    larder__handle_unlock(a);
-    return r;
+    return larder__handle_end(a, r);
 }
 
 /* ---- changes --------------------------------------------------------------- */
@@ -260,8 +255,7 @@ larder_result larder_region_record_stream(larder_region *region,
         r = span_of(region->region, offset, bytes, &span);
     if (r == LARDER_OK && span.begin < span.end)
         r = larder__region_record(a, region->region, span, stream);
-    larder__handle_unlock(a);
-    return r;
+    return larder__handle_end(a, r);
 }
 
 larder_result larder_region_at_hand(larder_region *region, uint64_t offset,
@@ -281,8 +275,7 @@ larder_result larder_region_at_hand(larder_region *region, uint64_t offset,
         *out = span.begin < span.end
                    ? larder__region_at_hand(a, region->region, span)
                    : 0;
-    larder__handle_unlock(a);
-    return r;
+    return larder__handle_end(a, r);
 }
 
 larder_result larder_region_trim(larder_region *region, uint64_t *released)
@@ -299,8 +292,7 @@ larder_result larder_region_trim(larder_region *region, uint64_t *released)
         r = larder__region_trim(a, region->region);
     if (released != NULL)
         *released = before - bits_lesser(before, a->held_bytes);
-    larder__handle_unlock(a);
-    return r;
+    return larder__handle_end(a, r);
 }
 
 /* ---- pausing --------------------------------------------------------------- */
@@ -329,8 +321,7 @@ larder_result larder_region_pause(larder_region *region, larder_pause_mode mode)
         r = larder__capturing_forbids(a, "memory cannot be paused or resumed");
     if (r == LARDER_OK)
         r = region_api_pause(a, region->region, mode == LARDER_PAUSE_KEEP);
-    larder__handle_unlock(a);
-    return r;
+    return larder__handle_end(a, r);
 }
 
 static larder_result resume(struct allocator *a, struct region *g)
@@ -387,8 +378,7 @@ larder_result larder_region_set_limit(larder_region *region, uint64_t bytes)
     if (r != LARDER_OK)
         return r;
     region->region->pool->holding.limit_bytes = bytes;
-    larder__handle_unlock(a);
-    return LARDER_OK;
+    return larder__handle_end(a, LARDER_OK);
 }
 
 static larder_region_info info_of(struct allocator *a, const struct region *g)
@@ -406,8 +396,7 @@ static larder_region_info info_of(struct allocator *a, const struct region *g)
         .kept_bytes = kept_bytes(&g->pool->kept),
     };
 
-    for (const struct block *b = s->head; b != NULL;
-         b = slab_get(&a->slab, b->next))
+    for (const struct block *b = s->head; b != NULL; b = block_next(a, b))
         info.pending_bytes += b->state == BLOCK_PENDING ? b->bytes : 0;
     if (!info.is_paused)
         info.idle_bytes =

@@ -34,7 +34,7 @@ static struct lack count_lack(struct allocator *a, const struct region *g,
 
     for (const struct block *b =
              larder__region_block(a, g, page_at(g->segment, span.begin));
-         b != NULL && b->addr < end; b = slab_get(&a->slab, b->next)) {
+         b != NULL && b->addr < end; b = block_next(a, b)) {
         lack.blocks += b->state == BLOCK_FREE || b->state == BLOCK_UNMAPPED;
         lack.is_pending |= b->state == BLOCK_PENDING;
     }

@@ -65,7 +65,7 @@ uint64_t larder__region_at_hand(struct allocator *a, const struct region *g,
 
     for (struct block *b =
              larder__region_block(a, g, page_at(g->segment, span.begin));
-         b != NULL && b->addr < end; b = slab_get(&a->slab, b->next)) {
+         b != NULL && b->addr < end; b = block_next(a, b)) {
         if (b->state == BLOCK_LIVE || b->state == BLOCK_FREE)
             bytes += common_bytes(g, b, span);
     }
@@ -82,24 +82,15 @@ static larder_result check_exports(struct allocator *a, const struct region *g,
 
     for (struct block *b =
              larder__region_block(a, g, page_at(g->segment, span.begin));
-         b != NULL && b->addr < end; b = slab_get(&a->slab, b->next)) {
+         b != NULL && b->addr < end; b = block_next(a, b)) {
         if (b->state == BLOCK_LIVE && block_is_exported(b))
             return larder__events_fail_exported(b);
     }
     return LARDER_OK;
 }
 
-/* A live block that is split is recorded as freed, and each part as
- * allocated. */
-static void history_cut(struct allocator *a, const struct block *b)
-{
-    history_range(a, LARDER_ACTION_free_requested, b->segment, b->addr,
-                  b->requested);
-    history_range(a, LARDER_ACTION_free_completed, b->segment, b->addr,
-                  b->requested);
-}
-
-/* Split a live block in two that the same streams use.  A header is ensured. */
+/* Split a live block in two that the same streams use.  It is recorded as freed,
+ * and each part as allocated.  A header is ensured. */
 static larder_result cut_live(struct allocator *a, struct block *b,
                               uint64_t bytes)
 {
@@ -111,7 +102,7 @@ static larder_result cut_live(struct allocator *a, struct block *b,
     larder__assert(bytes % PAGE_BYTES == 0 && bytes < b->bytes);
     if (!larder__events_copy(a, b, &uses))
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
-    history_cut(a, b);
+    history_freed(a, b);
     rest = larder__block_split(a, b, bytes);
     larder__assert(b->bytes == bytes && rest->segment == b->segment);
     b->requested = b->bytes;
@@ -154,7 +145,7 @@ static void look_for_uses(struct allocator *a, const struct region *g,
     const struct block *b =
         larder__region_block(a, g, page_at(g->segment, span.begin));
 
-    for (; b != NULL && b->addr < end; b = slab_get(&a->slab, b->next)) {
+    for (; b != NULL && b->addr < end; b = block_next(a, b)) {
         if (b->state == BLOCK_LIVE)
             larder__debug_decommit(a, b);
     }
@@ -217,8 +208,7 @@ larder_result larder__region_check_unused(struct allocator *a,
 
 void larder__region_free_all(struct allocator *a, const struct region *g)
 {
-    for (struct block *b = g->segment->head; b != NULL;
-         b = slab_get(&a->slab, b->next)) {
+    for (struct block *b = g->segment->head; b != NULL; b = block_next(a, b)) {
         if (b->state == BLOCK_LIVE)
             larder__events_forget(a, b);
     }
@@ -235,8 +225,7 @@ larder_result larder__region_record(struct allocator *a, struct region *g,
         return r;
     for (struct block *b =
              larder__region_block(a, g, page_at(g->segment, span.begin));
-         r == LARDER_OK && b != NULL && b->addr < end;
-         b = slab_get(&a->slab, b->next)) {
+         r == LARDER_OK && b != NULL && b->addr < end; b = block_next(a, b)) {
         if (b->state == BLOCK_LIVE)
             r = larder__events_use(a, b, stream);
     }

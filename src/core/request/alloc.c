@@ -82,7 +82,7 @@ static larder_result preallocate(struct allocator *a, struct request *q)
     if (r != LARDER_ERR_OUT_OF_MEMORY)
         return r;
     q->segment_bytes = a->conf.preallocate_bytes;
-    return larder__out_of_memory_explained(a, q);
+    return larder__out_of_memory(a, q, true);
 }
 
 larder_result larder__request_route(struct allocator *a, struct request *q)
@@ -162,7 +162,7 @@ larder_result larder__request(struct allocator *a, uint64_t bytes,
     if (r == LARDER_ERR_OUT_OF_MEMORY && a->peers != NULL)
         r = larder__request_ask(a, &q, moves);
     if (r == LARDER_ERR_OUT_OF_MEMORY)
-        return larder__out_of_memory(a, &q);
+        return larder__out_of_memory(a, &q, false);
     if (r != LARDER_OK)
         return r;
     larder__assert(q.block->bytes >= q.size);

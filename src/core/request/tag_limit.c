@@ -83,8 +83,7 @@ larder_result larder_tag_stats(larder_allocator *handle, const char *name,
     r = larder__tag_find(a, name, &tag);
     if (r == LARDER_OK)
         r = usage_copy(tag->pool, out);
-    larder__handle_unlock(a);
-    return r;
+    return larder__handle_end(a, r);
 }
 
 larder_result larder_tag_limit(larder_allocator *handle, const char *name,
@@ -99,6 +98,5 @@ larder_result larder_tag_limit(larder_allocator *handle, const char *name,
     r = larder__tag_get(a, name, &tag);
     if (r == LARDER_OK)
         tag->pool->holding.limit_bytes = bytes;
-    larder__handle_unlock(a);
-    return r;
+    return larder__handle_end(a, r);
 }

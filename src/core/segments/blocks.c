@@ -13,7 +13,7 @@ static struct block *block_part(struct allocator *a, struct block *b,
                                 uint64_t bytes)
 {
     struct block *rest = shard_take_header(a, b);
-    struct block *after = slab_get(&a->slab, b->next);
+    struct block *after = block_next(a, b);
 
     larder__assert(bytes > 0 && bytes < b->bytes);
     larder__assert(bytes % a->policy->unit_bytes == 0);
@@ -65,7 +65,7 @@ struct block *larder__block_cut(struct allocator *a, struct block *b,
 static void block_join(struct allocator *a, struct block *low,
                        struct block *high)
 {
-    struct block *after = slab_get(&a->slab, high->next);
+    struct block *after = block_next(a, high);
 
     larder__assert(low->state == high->state && low->shard == high->shard);
     larder__assert(low->next == high->self && high->prev == low->self);
@@ -113,9 +113,9 @@ struct block *larder__block_merge(struct allocator *a, struct block *b,
         merged->count++;
         block_join(a, b, high);
     }
-    larder__assert(slab_get(&a->slab, b->prev) == NULL ||
+    larder__assert(block_prev(a, b) == NULL ||
                    slab_at(&a->slab, b->prev)->state != b->state);
-    larder__assert(slab_get(&a->slab, b->next) == NULL ||
+    larder__assert(block_next(a, b) == NULL ||
                    slab_at(&a->slab, b->next)->state != b->state);
     return b;
 }

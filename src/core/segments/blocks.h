@@ -5,14 +5,23 @@
 
 #include "core/state/allocator.h"
 
+/* Whether pages are mapped into it. */
 static inline bool segment_is_expandable(const struct segment *s)
 {
     return s->kind == SEGMENT_EXPANDABLE || s->kind == SEGMENT_PAGED;
 }
 
+/* Whether it shares its segment with other blocks. */
 static inline bool block_is_split(const struct block *b)
 {
     return b->prev != 0 || b->next != 0;
+}
+
+/* Whether the free block is a whole allocation of the driver, which can be
+ * released. */
+static inline bool block_is_unused(const struct block *b)
+{
+    return b->segment->kind == SEGMENT_DRIVER && !block_is_split(b);
 }
 
 /* Split b so that it keeps `bytes`.  Returns the rest behind it, in no index

@@ -73,12 +73,9 @@ static bool queue_add(struct events *e, larder_stream stream)
     larder__assert(!queue_exists(e, stream));
     if (e->queue_count == e->queue_capacity) {
         uint32_t capacity = e->queue_capacity * 2 + 4;
-        struct event_queue *queues =
-            larder__host_resize(e->queues, capacity, sizeof *queues);
 
-        if (queues == NULL)
+        if (!larder__host_grow(&e->queues, capacity, sizeof *e->queues))
             return false;
-        e->queues = queues;
         e->queue_capacity = capacity;
     }
     for (uint32_t i = e->queue_count; i > at; i--)
@@ -95,14 +92,11 @@ static bool queue_add(struct events *e, larder_stream stream)
 static bool idle_make_room(struct events *e)
 {
     size_t capacity = e->idle_capacity * 2 + 16;
-    uint64_t *idle;
 
     if (e->made < e->idle_capacity)
         return true;
-    idle = larder__host_resize(e->idle, capacity, sizeof *idle);
-    if (idle == NULL)
+    if (!larder__host_grow(&e->idle, capacity, sizeof *e->idle))
         return false;
-    e->idle = idle;
     e->idle_capacity = capacity;
     return true;
 }
@@ -549,7 +543,7 @@ larder_result larder__events_pass_uses(struct allocator *a,
     larder_result r = LARDER_OK;
 
     for (const struct block *b = s->head; b != NULL && r == LARDER_OK;
-         b = slab_get(&a->slab, b->next)) {
+         b = block_next(a, b)) {
         for (const struct use *use = b->state == BLOCK_LIVE ? b->uses : NULL;
              use != NULL && r == LARDER_OK; use = use->next)
             r = larder__events_pass(a, use->stream);

@@ -211,7 +211,7 @@ static larder_result range_destroy(struct allocator *a, struct segment *s)
         return r;
     heap_remove_unmapped(s->head);
     slab_give(&a->slab, s->head);
-    larder__segment_unlink(a, s);
+    larder__segment_unlink(s);
     larder__host_free(s->pages);
     larder__host_free(s);
     return LARDER_OK;
@@ -238,8 +238,7 @@ static bool has_addresses(struct allocator *a, const struct block *b,
 {
     uint64_t bytes = 0;
 
-    for (; bytes < size && block_is_available(b);
-         b = slab_get(&a->slab, b->next))
+    for (; bytes < size && block_is_available(b); b = block_next(a, b))
         bytes += b->bytes;
     return bytes >= size;
 }
@@ -252,7 +251,7 @@ static larder_result find_addresses(struct allocator *a, struct heap *heap,
     struct block *b = tree_at_or_above(heap->unmapped, 0);
 
     while (b != NULL) {
-        struct block *before = slab_get(&a->slab, b->prev);
+        struct block *before = block_prev(a, b);
 
         *out = block_is_available(before) ? before : b;
         if (has_addresses(a, *out, size))
@@ -500,8 +499,7 @@ bool larder__expandable_has_pages(const struct block *b)
 
 void larder__expandable_forget(struct allocator *a, struct segment *s)
 {
-    for (struct block *b = s->head; b != NULL;
-         b = slab_get(&a->slab, b->next)) {
+    for (struct block *b = s->head; b != NULL; b = block_next(a, b)) {
         struct page_span span = block_whole_pages(b);
 
         if (b->state == BLOCK_FREE && span.begin < span.end &&
@@ -523,7 +521,7 @@ larder_result larder__expandable_destroy(struct allocator *a, struct segment *s)
     fail_keep_first(&r, larder__orphans_release(a));
     fail_keep_first(&r,
                     larder__device_address_free(a->device, s->addr, s->bytes));
-    larder__segment_unlink(a, s);
+    larder__segment_unlink(s);
     larder__host_free(s->pages);
     larder__host_free(s);
     return r;

@@ -15,11 +15,6 @@ struct garbage {
     uint64_t reclaimed;
 };
 
-static bool gc_may_release(const struct block *b)
-{
-    return b->segment->kind == SEGMENT_DRIVER && !block_is_split(b);
-}
-
 static uint64_t gc_age(const struct block *b)
 {
     larder__assert(b->born <= b->segment->heap->pool->searches);
@@ -33,7 +28,7 @@ static void gc_count(struct pool *pool, struct garbage *g)
 
         for (struct block *b = larder__bins_fit(bins, 0); b != NULL;
              b = bins_next(bins, b)) {
-            if (gc_may_release(b)) {
+            if (block_is_unused(b)) {
                 g->total_age += gc_age(b);
                 g->count++;
             }
@@ -57,7 +52,7 @@ static bool gc_round(struct allocator *a, struct pool *pool, struct garbage *g)
             uint64_t age = gc_age(b);
             uint64_t bytes = b->bytes;
 
-            if (gc_may_release(b) && (double)age >= threshold &&
+            if (block_is_unused(b) && (double)age >= threshold &&
                 larder__segment_release(a, b) == LARDER_OK) {
                 larder__assert(age <= g->total_age);
                 g->reclaimed += bytes;

@@ -9,15 +9,12 @@ bool larder__orphans_make_room(struct allocator *a, size_t count)
 {
     /* One more than the pages, for a driver allocation. */
     size_t need = a->page_count + a->orphans.count + count + 1;
-    struct orphan *orphans;
 
     if (need <= a->orphans.capacity)
         return true;
     need += need / 2;
-    orphans = larder__host_resize(a->orphans.list, need, sizeof *orphans);
-    if (orphans == NULL)
+    if (!larder__host_grow(&a->orphans.list, need, sizeof *a->orphans.list))
         return false;
-    a->orphans.list = orphans;
     a->orphans.capacity = need;
     return true;
 }

@@ -14,6 +14,7 @@ struct page_span {
     size_t end;
 };
 
+/* The address of page i. */
 static inline larder_addr page_at(const struct segment *s, size_t i)
 {
     return s->addr + i * s->page_bytes;

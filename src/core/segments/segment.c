@@ -15,26 +15,22 @@
 static void segment_link(struct allocator *a, struct segment *s)
 {
     larder__assert(s->head != NULL && s->head->segment == s);
-    larder__assert(a->segments == NULL || a->segments->prev == NULL);
-    s->prev = NULL;
+    s->link = &a->segments;
     s->next = a->segments;
     if (s->next != NULL)
-        s->next->prev = s;
+        s->next->link = &s->next;
     a->segments = s;
     if (s->heap->pool->owner != NULL)
         s->heap->pool->owner->segment_count++;
 }
 
-void larder__segment_unlink(struct allocator *a, struct segment *s)
+void larder__segment_unlink(struct segment *s)
 {
-    larder__assert(s->prev == NULL ? a->segments == s : s->prev->next == s);
-    larder__assert(s->next == NULL || s->next->prev == s);
-    if (s->prev != NULL)
-        s->prev->next = s->next;
-    else
-        a->segments = s->next;
+    larder__assert(*s->link == s);
+    larder__assert(s->next == NULL || s->next->link == &s->next);
+    *s->link = s->next;
     if (s->next != NULL)
-        s->next->prev = s->prev;
+        s->next->link = s->link;
     if (s->heap->pool->owner != NULL)
         s->heap->pool->owner->segment_count--;
 }
@@ -218,7 +214,7 @@ larder_result larder__segment_release(struct allocator *a, struct block *b)
         return r;
     heap_remove(b);
     slab_give(&a->slab, b);
-    larder__segment_unlink(a, s);
+    larder__segment_unlink(s);
     larder__host_free(s);
     return LARDER_OK;
 }

@@ -22,7 +22,7 @@ larder_result larder__segment_carve(struct allocator *a, struct heap *heap,
 larder_result larder__segment_release(struct allocator *a, struct block *b);
 
 /* Unlink a segment from the allocator's list. */
-void larder__segment_unlink(struct allocator *a, struct segment *s);
+void larder__segment_unlink(struct segment *s);
 
 /* ---- reserved pieces (piece.c) -------------------------------------------- */
 

@@ -4,18 +4,13 @@
 #include "core/segments/release.h"
 #include "core/segments/segment.h"
 
-static bool is_unused(const struct block *b)
-{
-    return b->segment->kind == SEGMENT_DRIVER && !block_is_split(b);
-}
-
 static uint64_t heap_unused(const struct heap *heap)
 {
     const struct block *b = larder__bins_fit(heap->bins, 0);
     uint64_t bytes = 0;
 
     for (; b != NULL; b = bins_next(heap->bins, b)) {
-        if (is_unused(b))
+        if (block_is_unused(b))
             bytes += b->bytes;
     }
     return bytes;
@@ -39,7 +34,7 @@ static struct block *smaller_of_heap(const struct heap *heap, uint64_t bytes,
 {
     struct block *b = larder__bins_fit(heap->bins, bytes);
 
-    while (b != NULL && !is_unused(b))
+    while (b != NULL && !block_is_unused(b))
         b = bins_next(heap->bins, b);
     return b != NULL && (best == NULL || b->bytes < best->bytes) ? b : best;
 }
@@ -51,7 +46,7 @@ static struct block *larger_of_heap(const struct heap *heap, uint64_t bytes,
     struct block *b = larder__bins_before(
         heap->bins, (struct tree_key){bytes, UINT64_MAX, UINT64_MAX});
 
-    while (b != NULL && !is_unused(b))
+    while (b != NULL && !block_is_unused(b))
         b = larder__bins_before(heap->bins, bins_key(heap->bins, b));
     return b != NULL && (best == NULL || b->bytes > best->bytes) ? b : best;
 }
@@ -92,7 +87,7 @@ uint64_t larder__release_unused(struct allocator *a, uint64_t bytes)
         struct block *b = unused_choose(a, max, larger_of_heap);
         uint64_t size;
 
-        larder__assert(b == NULL || (is_unused(b) && b->bytes <= max));
+        larder__assert(b == NULL || (block_is_unused(b) && b->bytes <= max));
         if (b == NULL)
             break;
         size = b->bytes;

@@ -36,6 +36,8 @@ struct share_batch {
     uint32_t pages[SHARE_BATCH_MAX]; /* of each */
 };
 
+/* Write to a message, or read and check what a message has; nothing is sent or
+ * received here. */
 void larder__share_header_write(const struct share_header *h,
                                 unsigned char out[SHARE_HEADER_BYTES]);
 

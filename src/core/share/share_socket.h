@@ -17,6 +17,7 @@ larder_result larder__socket_receive(int socket, void *bytes, size_t count,
                                      int *fds, size_t capacity,
                                      size_t *fd_count);
 
+/* Close them all; errors are ignored. */
 void larder__fds_close(const int *fds, size_t count);
 
 #endif

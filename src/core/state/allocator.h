@@ -147,8 +147,8 @@ struct private_pool {
     struct region *region;     /* of a region (region_pages.h) */
     struct route *route;       /* in effect for these allocations; NULL: none */
     size_t segment_count;      /* segments that belong to it */
-    struct private_pool *prev; /* in the order of creation */
-    struct private_pool *next;
+    struct private_pool *next; /* in the order of creation */
+    struct private_pool **link;       /* what points to it there */
     struct private_pool *unused_next; /* in the list of pools without users */
     struct private_pool *chained;     /* pool_index.h */
 };
@@ -158,8 +158,7 @@ struct route {
     struct private_pool *to;
     larder_pool_filter *filter;
     void *ctx;
-    struct route *prev; /* in the order in which they are tried */
-    struct route *next;
+    struct route *next; /* in the order in which they are tried */
 };
 
 enum segment_kind {
@@ -184,8 +183,8 @@ struct segment {
     struct heap *heap;
     struct block *head; /* the block at addr, for the segment's whole life */
     enum segment_kind kind;
-    struct segment *prev; /* in the allocator's list */
-    struct segment *next;
+    struct segment *next;  /* in the allocator's list */
+    struct segment **link; /* what points to it there */
 
     union {
         struct { /* SEGMENT_CARVED */
@@ -312,17 +311,11 @@ struct shards {
  * creation. */
 struct privates {
     struct private_pool *first;
-    struct private_pool *last;
+    struct private_pool **end;   /* the NULL behind the last; NULL: none yet */
     struct private_pool *unused; /* without users, oldest first */
     struct private_pool *unused_last;
     struct pool_index index; /* only pools of the user */
     size_t regions;          /* how many belong to regions */
-};
-
-/* The routes in effect, in the order in which they are tried. */
-struct routes {
-    struct route *first;
-    struct route *last;
 };
 
 /* What trim_age has observed (trim_age.h). */
@@ -385,9 +378,9 @@ struct allocator {
     struct map map;
     struct pool pools[POOL_KINDS];
     struct privates privates;
-    struct routes routes;
-    uint32_t captures; /* begun by larder_capture_begin(), not ended */
-    bool routes_lend;  /* all routed pools lend and have no graph */
+    struct route *routes; /* in effect, in the order in which they are tried */
+    uint32_t captures;    /* begun by larder_capture_begin(), not ended */
+    bool routes_lend;     /* all routed pools lend and have no graph */
     struct segment *segments;
     struct piece *pieces;
     struct events events;
@@ -459,6 +452,19 @@ static inline bool events_are_idle(const struct events *e)
     return e->waiting == 0 && e->deferred_first == 0;
 }
 
+/* The blocks behind and before b in its segment.  NULL: there is none. */
+static inline struct block *block_next(struct allocator *a,
+                                       const struct block *b)
+{
+    return slab_get(&a->slab, b->next);
+}
+
+static inline struct block *block_prev(struct allocator *a,
+                                       const struct block *b)
+{
+    return slab_get(&a->slab, b->prev);
+}
+
 /* The first of the pool's segments from s on, in the allocator's list. */
 static inline struct segment *segment_from(const struct private_pool *p,
                                            struct segment *s)
@@ -488,7 +494,7 @@ static inline uint32_t allocator_unit(const struct allocator *a)
  * excepted. */
 static inline bool allocator_is_capturing(const struct allocator *a)
 {
-    return a->captures > 0 || (a->routes.first != NULL && !a->routes_lend &&
+    return a->captures > 0 || (a->routes != NULL && !a->routes_lend &&
                                !a->conf.rules->scope_is_no_capture);
 }
 

@@ -47,6 +47,7 @@ static inline uint64_t holding_spare(const struct holding *h)
                                             : 0;
 }
 
+/* Change what an owner holds and its minimum, and with them what is owed. */
 static inline void holding_set(struct account *account, struct holding *h,
                                uint64_t held, uint64_t minimum)
 {
@@ -70,6 +71,7 @@ static inline void holding_sub(struct account *account, struct holding *h,
     holding_set(account, h, h->held_bytes - bytes, h->minimum_bytes);
 }
 
+/* The owner that handles are created for now. */
 static inline const struct holding *account_drawer(const struct account *a)
 {
     return a->drawer != NULL ? a->drawer : &a->cache;
@@ -83,6 +85,7 @@ static inline uint64_t account_owed_to_others(const struct account *account,
     return account->owed_bytes - holding_owed(h);
 }
 
+/* Whether the owner's own limit allows it to hold `bytes` more. */
 static inline bool holding_is_within(const struct holding *h, uint64_t bytes)
 {
     return h->limit_bytes == 0 ||

@@ -56,8 +56,8 @@ void larder__shards_lock(struct allocator *a)
  * nothing is recorded of it. */
 static bool requests_are_plain(const struct allocator *a)
 {
-    return a->history == NULL && a->tag_frames == 0 &&
-           a->routes.first == NULL && a->pieces == NULL;
+    return a->history == NULL && a->tag_frames == 0 && a->routes == NULL &&
+           a->pieces == NULL;
 }
 
 /* Store only changed values: every request of every stream reads them. */

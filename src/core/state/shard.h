@@ -82,6 +82,7 @@ static inline struct shard *shard_of(const struct allocator *a,
  * shards.  All locks are held, on return the new shard's too. */
 struct shard *larder__shard_make(struct allocator *a, larder_stream stream);
 
+/* Before the allocator is used: no shards, and no bell. */
 void larder__shards_init(struct allocator *a);
 
 /* From now on the allocator looks out for `bell`, and other processes know its
@@ -162,24 +163,42 @@ static inline struct shard *shard_numbered(const struct allocator *a,
     return a->shards.list[number];
 }
 
-/* Take a used header, of which only `self` is valid, for a part of b: from b's
- * shard, else from the slab.  There must be one. */
-static inline struct block *shard_take_used(struct allocator *a,
-                                            const struct block *b)
+/* Take the first of f's spare headers, of which only `self` is valid, or give it
+ * one.  f's lock is held. */
+static inline struct block *shard_pop_header(struct allocator *a,
+                                             struct shard *f)
 {
-    struct shard *f = shard_numbered(a, b->shard);
-    struct block *header;
+    struct block *header = slab_at(&a->slab, f->header_first);
 
-    if (f == NULL || f->header_count == 0)
-        return slab_take_used(&a->slab);
-    header = slab_at(&a->slab, f->header_first);
-    larder__assert(larder__witness_holds(&f->lock));
+    larder__assert(larder__witness_holds(&f->lock) && f->header_count > 0);
     larder__assert(header->state == BLOCK_UNUSED);
     larder__assert(header->shard == f->number);
     f->header_first = header->next;
     f->header_count--;
     larder__assert((f->header_first == 0) == (f->header_count == 0));
     return header;
+}
+
+static inline void shard_push_header(struct shard *f, struct block *header)
+{
+    larder__assert(larder__witness_holds(&f->lock));
+    larder__assert(header->shard == f->number);
+    larder__assert(f->header_first != header->self);
+    header->state = BLOCK_UNUSED;
+    header->next = f->header_first;
+    f->header_first = header->self;
+    f->header_count++;
+}
+
+/* Take a used header, of which only `self` is valid, for a part of b: from b's
+ * shard, else from the slab.  There must be one. */
+static inline struct block *shard_take_used(struct allocator *a,
+                                            const struct block *b)
+{
+    struct shard *f = shard_numbered(a, b->shard);
+
+    return f == NULL || f->header_count == 0 ? slab_take_used(&a->slab)
+                                             : shard_pop_header(a, f);
 }
 
 /* Take a zeroed header, a new one if necessary; the slab's headers must be
@@ -201,17 +220,10 @@ static inline void shard_give_header(struct allocator *a, struct block *header)
 {
     struct shard *f = shard_numbered(a, header->shard);
 
-    if (f == NULL) {
+    if (f == NULL)
         slab_give(&a->slab, header);
-        return;
-    }
-    larder__assert(larder__witness_holds(&f->lock));
-    larder__assert(header->shard == f->number);
-    larder__assert(f->header_first != header->self);
-    header->state = BLOCK_UNUSED;
-    header->next = f->header_first;
-    f->header_first = header->self;
-    f->header_count++;
+    else
+        shard_push_header(f, header);
 }
 
 /* ---- counting ------------------------------------------------------------- */

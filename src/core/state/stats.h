@@ -35,6 +35,7 @@ struct stats {
 #undef X
 };
 
+/* Count an increase or a decrease of one pool. */
 static inline void metric_add(struct metric *m, unsigned pool, uint64_t amount)
 {
     int64_t now = m->current[pool] += (int64_t)amount;
@@ -54,6 +55,7 @@ static inline void metric_sub(struct metric *m, unsigned pool, uint64_t amount)
     m->freed[pool] += (int64_t)amount;
 }
 
+/* The current value of both pools together. */
 static inline int64_t metric_all(const struct metric *m)
 {
     return m->current[STATS_SMALL] + m->current[STATS_LARGE];
@@ -62,6 +64,7 @@ static inline int64_t metric_all(const struct metric *m)
 /* Add a net change, positive or negative; 0 does not change the sums either. */
 void larder__metric_move(struct metric *m, unsigned pool, int64_t change);
 
+/* Peaks become the current values; sums and counters become 0. */
 void larder__stats_reset_peak(struct stats *st);
 void larder__stats_reset_accumulated(struct stats *st);
 

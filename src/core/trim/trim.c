@@ -108,6 +108,5 @@ larder_result larder_trim(larder_allocator *handle, uint64_t target_bytes,
         if (released != NULL)
             *released = before - a->held_bytes;
     }
-    larder__handle_unlock(a);
-    return r;
+    return larder__handle_end(a, r);
 }

@@ -63,7 +63,7 @@ static void release_block(struct allocator *a, struct block *b)
     larder__assert(b->state == BLOCK_FREE);
     if (b->segment->kind == SEGMENT_EXPANDABLE)
         (void)larder__expandable_release(a, b);
-    else if (b->segment->kind == SEGMENT_DRIVER && !block_is_split(b))
+    else if (block_is_unused(b))
         (void)larder__segment_release(a, b);
 }
 
@@ -99,8 +99,7 @@ static void look_at_pool(struct allocator *a, struct pool *pool)
 /* Every page that a live or pending block touches is in use. */
 static void stamp_range(struct allocator *a, struct segment *s)
 {
-    for (struct block *b = s->head; b != NULL;
-         b = slab_get(&a->slab, b->next)) {
+    for (struct block *b = s->head; b != NULL; b = block_next(a, b)) {
         if (b->state == BLOCK_LIVE || b->state == BLOCK_PENDING)
             stamp_block(a, b);
     }

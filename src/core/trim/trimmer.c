@@ -1,4 +1,4 @@
-/* trimmer.c - see trimmer.h.
+/* trimmer.c - the thread that releases memory unused for trim_age.
  *
  * Locks: the trimmer's own lock ranks below the allocator's.  It guards
  * `age_ns` and `is_ending`, and is held only to read them. */

@@ -356,6 +356,24 @@ static void garbage_is_collected_before_the_device_is_asked(void **state)
     }
 }
 
+static void garbage_of_all_streams_is_collected(void **state)
+{
+    enum { STREAMS = 3 };
+    struct rig rig = rig_up_pages(SEGMENTS, LARDER_POLICY_PYTORCH,
+                                  "garbage_collection_threshold:0.1,"
+                                  "per_process_memory_fraction:1.0");
+    larder_addr p[STREAMS];
+
+    (void)state;
+    for (larder_stream s = 0; s < STREAMS; s++)
+        p[s] = rig_alloc_on(&rig, MIB(20), s);
+    for (larder_stream s = 0; s < STREAMS; s++)
+        rig_free(&rig, p[s]);
+    (void)rig_alloc(&rig, MIB(24));
+    assert_int_equal(rig_reserved(&rig), MIB(24));
+    rig_down(&rig);
+}
+
 /* ---- a time budget ---------------------------------------------------------- */
 
 static void a_request_waits_no_longer_than_its_budget(void **state)
@@ -568,6 +586,7 @@ int main(void)
         cmocka_unit_test(a_pool_may_be_begun_during_a_request),
         cmocka_unit_test(a_pool_may_be_ended_during_a_request),
         cmocka_unit_test(garbage_is_collected_before_the_device_is_asked),
+        cmocka_unit_test(garbage_of_all_streams_is_collected),
         cmocka_unit_test(a_request_waits_no_longer_than_its_budget),
         cmocka_unit_test(the_budget_applies_to_every_policy),
         cmocka_unit_test(pending_memory_stays_within_its_limit),

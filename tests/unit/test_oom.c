@@ -107,6 +107,19 @@ static void the_message_says_what_private_pools_hold(void **state)
     rig_down(&rig);
 }
 
+static void the_message_counts_all_streams_of_private_pools(void **state)
+{
+    struct rig rig = rig_up("sim:100MiB,backing=none", "");
+    larder_pool_id id = {1, 0};
+
+    (void)state;
+    for (larder_stream s = 0; s < 3; s++)
+        rig_alloc_in(&rig, id, MIB(4), s);
+    assert_no_room(&rig, MIB(60));
+    assert_words("with 48.00 MiB allocated in private pools");
+    rig_down(&rig);
+}
+
 static void the_message_names_the_device(void **state)
 {
     struct rig rig = {0};
@@ -425,6 +438,7 @@ int main(void)
         cmocka_unit_test(the_size_is_that_of_pages_or_of_a_segment),
         cmocka_unit_test(memory_counts_as_used_if_the_device_does_not_say),
         cmocka_unit_test(the_message_says_what_private_pools_hold),
+        cmocka_unit_test(the_message_counts_all_streams_of_private_pools),
         cmocka_unit_test(the_message_names_the_device),
         cmocka_unit_test(the_message_is_this_thread_s_until_its_next_failure),
         cmocka_unit_test(a_failure_costs_only_the_cache),

@@ -386,6 +386,23 @@ static void pausing_waits_for_work_queued_on_the_stream(void **state)
     }
 }
 
+static void pausing_waits_for_the_streams_of_all_its_memory(void **state)
+{
+    enum { STREAMS = 3 };
+    struct rig rig = way_up("sim:512MiB,events=manual", 2);
+    int ran[STREAMS] = {0};
+
+    (void)state;
+    for (larder_stream s = 0; s < STREAMS; s++) {
+        tagged_on(&rig, "weights", MIB(3), s);
+        assert_ok(larder_sim_launch(rig.dev, s, set_flag, &ran[s]));
+    }
+    assert_ok(larder_pause(rig.a, "weights", LARDER_PAUSE_DROP));
+    for (int s = 0; s < STREAMS; s++)
+        assert_int_equal(ran[s], 1);
+    rig_down(&rig);
+}
+
 /* Of two blocks freed while recorded streams still use them, only the tag's is
  * waited for. */
 static void pausing_waits_for_nothing_else(void **state)
@@ -622,6 +639,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kept_memory_resumes_at_its_address),
         cmocka_unit_test(pausing_waits_for_work_queued_on_the_stream),
+        cmocka_unit_test(pausing_waits_for_the_streams_of_all_its_memory),
         cmocka_unit_test(kept_contents_are_released_at_last),
         cmocka_unit_test(kept_contents_that_stay_are_not_in_the_way),
         cmocka_unit_test(dropped_memory_resumes_without_contents),

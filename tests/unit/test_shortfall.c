@@ -141,6 +141,22 @@ static void memory_in_use_by_recorded_streams_is_counted_apart(void **state)
     rig_down(&rig);
 }
 
+static void what_would_have_fitted_counts_the_segments_of_all_streams(
+    void **state)
+{
+    struct rig rig = up(SEGMENTS, "");
+    larder_addr p[3];
+
+    (void)state;
+    for (larder_stream s = 0; s < 3; s++)
+        p[s] = rig_alloc_on(&rig, MIB(12), s);
+    for (larder_stream s = 0; s < 3; s++)
+        rig_free(&rig, p[s]);
+    assert_non_null(strstr(said_of(&rig, MIB(60), MIB(10)),
+                           "Up to 46.00 MiB would have fitted."));
+    rig_down(&rig);
+}
+
 /* The name of a stream, or NULL where none is named. */
 static const char *holder_said(struct rig *rig)
 {
@@ -359,6 +375,8 @@ int main(void)
         cmocka_unit_test(an_empty_allocator_says_that_it_holds_nothing),
         cmocka_unit_test(what_is_held_is_counted),
         cmocka_unit_test(memory_in_use_by_recorded_streams_is_counted_apart),
+        cmocka_unit_test(
+            what_would_have_fitted_counts_the_segments_of_all_streams),
         cmocka_unit_test(the_stream_that_holds_most_is_named),
         cmocka_unit_test(a_stream_is_named_only_if_no_other_can_hold_more),
         cmocka_unit_test(memory_asleep_is_not_held),

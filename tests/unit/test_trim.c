@@ -75,6 +75,34 @@ static void no_more_is_released_than_the_target_needs(void **state)
                  MIB(80));
 }
 
+/* Small and large memory on several streams; of two unused segments of which
+ * either is enough the smaller one goes, whose ever it is. */
+static void all_streams_give_up_what_they_cache(void **state)
+{
+    static const char *const confs[] = {"", "expandable_segments:True"};
+    enum { STREAMS = 3 };
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct rig rig = rig_up_pages(PAGED, LARDER_POLICY_PYTORCH, confs[i]);
+        larder_addr small[STREAMS], large[STREAMS];
+
+        for (larder_stream s = 0; s < STREAMS; s++) {
+            small[s] = rig_alloc_on(&rig, 4096, s);
+            large[s] = rig_alloc_on(&rig, MIB(10) * (STREAMS - s), s);
+        }
+        for (larder_stream s = 0; s < STREAMS; s++) {
+            rig_free(&rig, small[s]);
+            rig_free(&rig, large[s]);
+        }
+        if (i == 0)
+            assert_int_equal(trim(&rig, rig_reserved(&rig) - MIB(9)), MIB(10));
+        (void)trim(&rig, 0);
+        assert_int_equal(rig_reserved(&rig), 0);
+        rig_down(&rig);
+    }
+}
+
 static void memory_a_stream_may_still_use_stays(void **state)
 {
     struct rig rig =
@@ -427,6 +455,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(no_more_is_released_than_the_target_needs),
+        cmocka_unit_test(all_streams_give_up_what_they_cache),
         cmocka_unit_test(memory_a_stream_may_still_use_stays),
         cmocka_unit_test(pools_in_use_keep_their_memory),
         cmocka_unit_test(unused_memory_is_released),

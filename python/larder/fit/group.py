@@ -39,7 +39,7 @@ def _take_part(part, whole):
 
 
 def _fill(parts, given):
-    """NCCL gathers in one tensor."""
+    """Like NCCL, which gathers in one tensor."""
     whole = _flat(parts)
     for part in parts:
         part.copy_(given)

@@ -7,7 +7,7 @@ from larder.lab.failures import not_covered
 _NONE = inspect.Parameter.empty
 _ANY = inspect.Parameter.POSITIONAL_OR_KEYWORD
 
-# Of layers that have weights.
+# The last arguments of layers that have weights.
 PLACE = {"device": None, "dtype": None}
 
 
@@ -36,9 +36,9 @@ def _taken_by(function, given):
 
 
 def constructor(needed="", /, first=None, **defaults):
-    """An __init__() with these arguments: names without a default, then names with
-    one.  It calls `first`, keeps each argument as an attribute, except those that
-    the class's _made_from() takes, if there is one, and calls that."""
+    """An __init__() with the arguments `needed`, which have no default, and
+    `defaults`.  It calls first(self), sets each argument as an attribute, and calls
+    self._made_from() with the arguments that this method names, which are not set."""
     options = {**dict.fromkeys(needed.split(), _NONE), **defaults}
 
     def __init__(self, *arguments, **named):

@@ -24,7 +24,7 @@ def _over_rows(function, input, *arguments):
     return function(input.unsqueeze(-2), *arguments).squeeze(-2)
 
 
-# What a size is across the row.
+# The sizes of a series across its row.
 _ACROSS = {
     "kernel_size": 1, "stride": 1, "padding": 0, "dilation": 1, "output_padding": 0,
     "output_size": 1,
@@ -40,7 +40,8 @@ def _across(name, value):
 
 
 def _of_series(function, count=None):
-    """A function of images as one of series, with so many of its arguments."""
+    """The function of series that corresponds to one of images, with its first
+    `count` arguments."""
     given = list(inspect.signature(function).parameters.values())[:count]
     signature = inspect.Signature(given)
 

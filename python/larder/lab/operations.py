@@ -280,9 +280,9 @@ def _padded_embedding(input, weight, padding_idx):
 
 # softmax(q·kᵀ/√d)·v of query, key, value, is_causal, as the library implements it.
 plain_attention = raw.calling(library.lab_attention, "tttn")
-# Of input, weight, bias, stride, padding: the same both ways.
+# Of input, weight, bias, stride, padding: one number for both sides.
 conv2d = raw.calling(library.lab_conv2d, "ttonn")
-# Of input, kernel, stride: the same both ways.
+# Of input, kernel, stride: one number for both sides.
 max_pool2d = raw.calling(library.lab_max_pool2d, "tnn")
 # The mean over rows, with classes given as indices.
 cross_entropy = raw.calling(library.lab_cross_entropy, "tt")

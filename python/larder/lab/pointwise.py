@@ -332,7 +332,7 @@ def masked_fill_(self, mask, value):
 
 
 def _plain_in_place(name):
-    """Where nothing is recorded."""
+    """An operation in place that is not recorded."""
 
     def operation(self):
         check_writable(name, self)

@@ -55,7 +55,7 @@ def count_of(input, dims):
 
 
 def _spread(dim, shape, keepdim):
-    """Zeros, with the gradient at the given indices."""
+    """The rule of a gradient: zeros, with the given gradient at the indices."""
 
     def rule(grad, index):
         if not keepdim:
@@ -161,7 +161,7 @@ def prod(input, dim=None, keepdim=False):
 
 
 def _spread_of(name, op):
-    """The variance, or the deviation, which is kept for its gradient too."""
+    """The variance, or the standard deviation, whose gradient needs the result."""
 
     def operation(
         input, dim=None, unbiased=True, keepdim=False, *, correction=None

@@ -96,7 +96,7 @@ class ModuleDict(Module, collections.abc.MutableMapping):
     def __iter__(self):
         return iter(self._modules)
 
-    # One module, whatever it has in it.
+    # Two are equal only if they are the same module.
     __eq__, __hash__ = object.__eq__, object.__hash__
 
 

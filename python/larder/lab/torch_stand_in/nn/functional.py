@@ -59,7 +59,7 @@ def silu(input, inplace=False):
 
 
 def _not_in_place(function):
-    """Of an activation that makes a new tensor in any case."""
+    """An activation that takes `inplace`, but always makes a new tensor."""
     return named(function.__name__, lambda input, inplace=False: function(input))
 
 

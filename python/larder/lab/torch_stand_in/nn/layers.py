@@ -23,7 +23,8 @@ def uniform_by_fan_in(weight, bias):
 
 
 def add_weights(module, shape, biases, place):
-    """Give a module a weight, and `biases` numbers to add; None: no bias."""
+    """Give a module a weight of this shape, and a bias of `biases` numbers, or no
+    bias."""
     module.weight = Parameter(empty(shape, **place))
     bias = None if biases is None else Parameter(empty(biases, **place))
     module.register_parameter("bias", bias)
@@ -190,7 +191,7 @@ class Embedding(Module):
 
 
 class MaxPool2d(Wrapping):
-    """functional.max_pool2d as a module, with other places of its options."""
+    """functional.max_pool2d as a module; its options are in another order."""
 
     _function = staticmethod(functional.max_pool2d)
     _options = (

@@ -139,7 +139,7 @@ def _activation(activation):
     )
 
 
-# Of each layer, and of all together.
+# The options of each layer, and of Transformer.
 _OPTIONS = {
     "dim_feedforward": 2048, "dropout": 0.1, "activation": "relu",
     "layer_norm_eps": 1e-5, "batch_first": False, "norm_first": False, "bias": True,

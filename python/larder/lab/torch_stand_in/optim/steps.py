@@ -11,7 +11,7 @@ from larder.lab.making import zeros_like
 from larder.lab.torch_stand_in.optim.optimizer import Optimizer, refuse
 
 
-# Accepted without effect, and refused if they are set.
+# Options without effect, and options that are refused if they are set.
 _IDLE = {"foreach": None, "differentiable": False, "fused": None}
 _OTHERS = ("maximize", "centered")
 

@@ -62,62 +62,48 @@ static struct corners corners_of(int64_t i, const lab_tensor *from,
                   y.part * (1 - x.part), y.part * x.part}};
 }
 
-static void resize_plane(float *out, const float *in, const lab_tensor *out_t,
-                         const lab_tensor *in_t, bool linear,
-                         bool align_corners)
+/* Each element of `out` from its corners in `in`; or, on the way back, a part of
+ * it added to each of them. */
+static void resize_all(const lab_tensor *out, const lab_tensor *in, bool linear,
+                       bool align_corners, bool back)
 {
-    for (int64_t i = 0; i < out_t->sizes[H] * out_t->sizes[W]; i++) {
-        struct corners c = corners_of(i, in_t, out_t, linear, align_corners);
-        float sum = 0;
+    int64_t out_area = out->sizes[H] * out->sizes[W];
+    int64_t in_area = in->sizes[H] * in->sizes[W];
+    int64_t planes = in->sizes[N] * in->sizes[C];
+    float *to = lab__floats(out), *from = lab__floats(in);
 
-        for (int k = 0; k < 4; k++)
-            sum += c.share[k] * in[c.at[k]];
-        out[i] = sum;
-    }
-}
+    for (int64_t p = 0; p < planes; p++, to += out_area, from += in_area) {
+        for (int64_t i = 0; i < out_area; i++) {
+            struct corners c = corners_of(i, in, out, linear, align_corners);
+            float sum = 0;
 
-/* Adds to `grad_in`. */
-static void resize_plane_backward(float *grad_in, const float *grad_out,
-                                  const lab_tensor *in_t,
-                                  const lab_tensor *out_t, bool linear,
-                                  bool align_corners)
-{
-    for (int64_t i = 0; i < out_t->sizes[H] * out_t->sizes[W]; i++) {
-        struct corners c = corners_of(i, in_t, out_t, linear, align_corners);
-
-        for (int k = 0; k < 4; k++)
-            grad_in[c.at[k]] += c.share[k] * grad_out[i];
+            for (int k = 0; k < 4; k++) {
+                if (back)
+                    from[c.at[k]] += c.share[k] * to[i];
+                else
+                    sum += c.share[k] * from[c.at[k]];
+            }
+            if (!back)
+                to[i] = sum;
+        }
     }
 }
 
 void lab__resize(lab_tensor *out, const lab_tensor *x, bool linear,
                  bool align_corners)
 {
-    int64_t planes = x->sizes[N] * x->sizes[C];
-    int64_t out_area = out->sizes[H] * out->sizes[W];
-    int64_t in_area = x->sizes[H] * x->sizes[W];
-
-    if (!LAB__READABLE(out, x))
-        return;
-    for (int64_t i = 0; i < planes; i++)
-        resize_plane(lab__floats(out) + i * out_area,
-                     lab__floats(x) + i * in_area, out, x, linear,
-                     align_corners);
+    if (LAB__READABLE(out, x))
+        resize_all(out, x, linear, align_corners, false);
 }
 
 void lab__resize_backward(lab_tensor *grad_x, const lab_tensor *grad,
                           bool linear, bool align_corners)
 {
-    int64_t planes = grad->sizes[N] * grad->sizes[C];
-    int64_t out_area = grad->sizes[H] * grad->sizes[W];
-    int64_t in_area = grad_x->sizes[H] * grad_x->sizes[W];
+    int64_t count = lab_numel(grad_x);
 
     if (!LAB__READABLE(grad_x, grad))
         return;
-    for (int64_t i = 0; i < planes * in_area; i++)
+    for (int64_t i = 0; i < count; i++)
         lab__floats(grad_x)[i] = 0;
-    for (int64_t i = 0; i < planes; i++)
-        resize_plane_backward(lab__floats(grad_x) + i * in_area,
-                              lab__floats(grad) + i * out_area, grad_x, grad,
-                              linear, align_corners);
+    resize_all(grad, grad_x, linear, align_corners, true);
 }

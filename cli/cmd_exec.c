@@ -108,21 +108,6 @@ static bool check_preload(const struct cli_command *self, const char *words)
     return true;
 }
 
-/* Everything from the first operand on belongs to the program. */
-static int cmd_exec_read_settings(const struct cli_command *self, int argc,
-                                  char **argv, struct exec_settings *s)
-{
-    struct cli_args args;
-    int got;
-
-    cli_args_init(&args, self, argc, argv);
-    got = cli_options(&args, s);
-    if (got == CLI_END)
-        return cli_bad_usage(self, "no program; expected PROGRAM [ARG...]");
-    s->words = &argv[args.next - 1];
-    return got == CLI_OPERAND ? -1 : got;
-}
-
 /* This machine's driver, which writes no report. */
 static bool is_real(const struct exec_settings *s)
 {
@@ -325,7 +310,7 @@ static int run_exec(const struct cli_command *self, int argc, char **argv)
     struct exec_settings s = {.sim = SIM_DEFAULT, .words = &argv[argc]};
     char spec[4096];
     char report[PATH_MAX];
-    int status = cmd_exec_read_settings(self, argc, argv, &s);
+    int status = cli_read_program(self, argc, argv, &s, &s.words);
     int fd;
 
     if (status >= 0)

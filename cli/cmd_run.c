@@ -67,27 +67,13 @@ static const struct cli_option run_table[] = {
     {.name = NULL},
 };
 
-/* Whether all words up to the program are options of this command: what follows
- * is the program's.  Returns an exit status, or -1 to continue. */
-static int check_options(const struct cli_command *self, int argc, char **argv)
-{
-    struct cli_args args;
-    const char *conf; /* checked here, used by the program */
-    int got;
-
-    cli_args_init(&args, self, argc, argv);
-    got = cli_options(&args, &conf);
-    if (got == CLI_END)
-        return cli_bad_usage(self, "no program; expected PROGRAM [ARG...]");
-    return got == CLI_OPERAND ? -1 : got;
-}
-
 static int run_run(const struct cli_command *self, int argc, char **argv)
 {
     enum { OWN_WORDS = 3 };
-    char **words;
+    const char *conf; /* checked here, used by the program */
+    char **words;     /* the program's, then those of Python */
     int count = 0;
-    int status = check_options(self, argc, argv);
+    int status = cli_read_program(self, argc, argv, &conf, &words);
 
     if (status >= 0)
         return status;

@@ -242,6 +242,20 @@ int cli_read(const struct cli_command *command, int argc, char **argv,
                : CLI_EXIT_BAD;
 }
 
+int cli_read_program(const struct cli_command *command, int argc, char **argv,
+                     void *settings, char ***words)
+{
+    struct cli_args args;
+    int got;
+
+    cli_args_init(&args, command, argc, argv);
+    got = cli_options(&args, settings);
+    if (got == CLI_END)
+        return cli_bad_usage(command, "no program; expected PROGRAM [ARG...]");
+    *words = &argv[args.next - 1];
+    return got == CLI_OPERAND ? -1 : got;
+}
+
 /* ---- values ------------------------------------------------------------- */
 
 bool cli_take_flag(const struct cli_args *a, void *out)

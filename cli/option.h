@@ -92,6 +92,11 @@ int cli_options(struct cli_args *a, void *settings);
 int cli_read(const struct cli_command *command, int argc, char **argv,
              void *settings);
 
+/* Read the options before a program, which everything from the first operand on
+ * belongs to: *words, ended by NULL.  Returns an exit status, or -1 to continue. */
+int cli_read_program(const struct cli_command *command, int argc, char **argv,
+                     void *settings, char ***words);
+
 /* For tables: true in *out, a bool; the value in *out, a const char *; as a number
  * from `low` to `high`, a uint64_t. */
 cli_take_fn cli_take_flag;

@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "replay/replay_counters.h"
 #include "replay/replay_session.h"
 
 struct cold {
@@ -150,33 +149,25 @@ static bool cold_step(struct cold *c, size_t index)
 
 /* ---- finishing --------------------------------------------------------- */
 
-static bool take_peaks(struct cold *c)
-{
-    larder_stats st;
-
-    if (!get_stats(c, &st))
-        return false;
-    c->result->peak_allocated_bytes = (uint64_t)st.allocated_bytes.all.peak;
-    c->result->peak_reserved_bytes = (uint64_t)st.reserved_bytes.all.peak;
-    return true;
-}
-
-static bool take_counters(struct cold *c)
+static bool take_figures(struct cold *c)
 {
     struct replay_result *r = c->result;
-    larder_device_counters n;
+    struct replay_reading now;
+    const larder_device_counters *n = &now.counters;
 
-    if (!replay_counters_get(c->session->device, &n, c->error))
+    if (!replay_read(c->session, &now, c->error))
         return false;
-    r->driver_allocs = n.calls[LARDER_CALL_mem_alloc];
-    r->driver_frees = n.calls[LARDER_CALL_mem_free];
-    r->pages_created = n.calls[LARDER_CALL_page_create];
-    r->pages_mapped = n.pages_mapped;
-    r->pages_unmapped = n.pages_unmapped;
+    r->peak_allocated_bytes = (uint64_t)now.stats.allocated_bytes.all.peak;
+    r->peak_reserved_bytes = (uint64_t)now.stats.reserved_bytes.all.peak;
+    r->driver_allocs = n->calls[LARDER_CALL_mem_alloc];
+    r->driver_frees = n->calls[LARDER_CALL_mem_free];
+    r->pages_created = n->calls[LARDER_CALL_page_create];
+    r->pages_mapped = n->pages_mapped;
+    r->pages_unmapped = n->pages_unmapped;
     r->stream_syncs =
-        n.calls[LARDER_CALL_stream_sync] + n.calls[LARDER_CALL_event_sync];
-    r->driver_calls = replay_counters_calls(&n);
-    r->driver_time_ns = n.time_ns;
+        n->calls[LARDER_CALL_stream_sync] + n->calls[LARDER_CALL_event_sync];
+    r->driver_calls = now.driver_calls;
+    r->driver_time_ns = n->time_ns;
     return true;
 }
 
@@ -244,6 +235,5 @@ bool replay_pass_cold(struct replay_session *s, struct replay_result *out,
     out->peak_fragmentation = -1;
     ok = cold_steps(&c);
     free(c.requested);
-    return ok && take_peaks(&c) && take_counters(&c) && take_summary(&c) &&
-           finish_output(&c);
+    return ok && take_figures(&c) && take_summary(&c) && finish_output(&c);
 }

@@ -1,86 +1,51 @@
-/* replay_jobs.c - several inputs at once: each thread takes the next job. */
-#include <pthread.h>
-#include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
-
+/* replay_jobs.c - several inputs at once. */
+#include "replay/crew.h"
 #include "replay/replay.h"
 
-struct crew {
-    struct replay_job *jobs;
-    size_t count;
+struct jobs {
+    struct replay_job *items;
     const struct replay_options *options;
     replay_job_fn *done;
     void *done_ctx;
-    _Atomic size_t next;
 };
 
-/* The snapshot reader's message already names the file. */
-static void run_snapshot(struct crew *crew, struct replay_job *job,
-                         const struct replay_input *in)
+static bool run_trace(struct replay_job *job, struct trace_source *source,
+                      const struct replay_options *options)
 {
-    job->ok = replay_run_snapshot(in, crew->options, &job->result, &job->error);
-}
-
-static void run_job(struct crew *crew, struct replay_job *job)
-{
-    struct tool_error *error = &job->error;
-    struct replay_input in;
+    struct tool_error why;
     struct trace t;
+    bool ok;
 
-    job->ok = replay_input_open(job->path, &in, error);
-    if (!job->ok)
-        return;
-    if (in.is_snapshot) {
-        run_snapshot(crew, job, &in);
-        return;
-    }
-    job->ok = trace_read_source(in.source, job->path, &t, error);
-    if (!job->ok)
-        return;
-    job->ok = replay_run(&t, crew->options, &job->result, error);
+    if (!trace_read_source(source, job->path, &t, &job->error))
+        return false;
+    ok = replay_run(&t, options, &job->result, &why);
     trace_free(&t);
-    if (!job->ok) {
-        struct tool_error why = *error;
-
-        tool_set_error(error, "%s: %s", job->path, why.text);
-    }
+    return ok || tool_fail(&job->error, "%s: %s", job->path, why.text);
 }
 
-static void *work_on(void *arg)
+/* A job that failed says so itself. */
+static bool run_job(void *ctx, size_t number, struct tool_error *error)
 {
-    struct crew *crew = arg;
-    size_t i;
+    struct jobs *jobs = ctx;
+    struct replay_job *job = &jobs->items[number];
+    struct replay_input in;
 
-    while ((i = atomic_fetch_add(&crew->next, 1)) < crew->count) {
-        run_job(crew, &crew->jobs[i]);
-        if (crew->done != NULL)
-            crew->done(crew->done_ctx, i);
-    }
-    return NULL;
+    (void)error;
+    job->ok = replay_input_open(job->path, &in, &job->error) &&
+              (in.is_snapshot ? replay_run_snapshot(&in, jobs->options,
+                                                    &job->result, &job->error)
+                              : run_trace(job, in.source, jobs->options));
+    if (jobs->done != NULL)
+        jobs->done(jobs->done_ctx, number);
+    return true;
 }
 
 void replay_run_jobs(struct replay_job *jobs, size_t count, unsigned threads,
                      const struct replay_options *options, replay_job_fn *done,
                      void *done_ctx)
 {
-    struct crew crew = {.jobs = jobs,
-                        .count = count,
-                        .options = options,
-                        .done = done,
-                        .done_ctx = done_ctx};
-    unsigned helpers = threads > 0 ? threads - 1 : 0;
-    pthread_t *ids;
-    unsigned started = 0;
+    struct jobs all = {jobs, options, done, done_ctx};
+    struct tool_error none;
 
-    if (helpers >= count)
-        helpers = count > 0 ? (unsigned)count - 1 : 0;
-    ids = calloc(helpers + 1, sizeof *ids);
-    while (ids != NULL && started < helpers &&
-           pthread_create(&ids[started], NULL, work_on, &crew) == 0)
-        started++;
-    work_on(&crew);
-    while (started > 0)
-        pthread_join(ids[--started], NULL);
-    free(ids);
+    (void)crew_run(run_job, &all, count, threads, &none);
 }

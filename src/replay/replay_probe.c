@@ -1,100 +1,66 @@
-/* replay_probe.c - answers questions about a trace under some settings, without
- * a full result. */
+/* replay_probe.c - passes up to the first failed allocation. */
 #include "replay/replay_probe.h"
 
-#include "replay/replay_counters.h"
 #include "replay/replay_session.h"
 
-/* Probes are not part of the work that was announced. */
-static struct replay_options quiet(const struct replay_options *options)
+/* Large devices: the first, and the largest that can be simulated. */
+#define ROOMY_BYTES (UINT64_C(80) << 30)
+#define ROOMY_MAX_BYTES (UINT64_C(16) << 40)
+
+static bool run_pass(struct replay_session *s, bool *fits,
+                     struct tool_error *error)
 {
-    struct replay_options o = *options;
+    const struct trace *t = s->trace;
+    size_t i;
 
-    o.progress = NULL;
-    return o;
-}
+    *fits = true;
+    for (i = 0; i < t->op_count; i++) {
+        larder_result r = replay_step(s, &t->ops[i]);
 
-bool replay_fits(const struct trace *t, const struct replay_options *options,
-                 uint64_t capacity, bool *fits, struct tool_error *error)
-{
-    struct replay_options o = quiet(options);
-    struct replay_work work = {&o, 0, 0};
-    struct replay_session s;
-    bool ok;
-
-    if (!replay_session_open(t, &work, capacity, &s, error))
-        return false;
-    ok = replay_pass_probe(&s, fits, error);
-    replay_session_close(&s);
-    return ok;
-}
-
-bool replay_min_capacity(const struct trace *t,
-                         const struct replay_options *options, uint64_t *out,
-                         uint64_t *ops, struct tool_error *error)
-{
-    struct replay_options o = quiet(options);
-    struct replay_work work = {&o, 0, 0};
-    bool ok = replay_capacity_find(t, &work, out, error);
-
-    if (ops != NULL)
-        *ops = work.probed;
-    return ok;
-}
-
-static bool take_figures(struct replay_session *s, struct replay_figures *out,
-                         struct tool_error *error)
-{
-    larder_device_counters n;
-    larder_stats st;
-
-    larder_stats_init(&st);
-    if (larder_stats_get(s->allocator, &st) != LARDER_OK)
-        return tool_fail(error, "%s", larder_last_error());
-    if (!replay_counters_get(s->device, &n, error))
-        return false;
-    out->peak_allocated_bytes = (uint64_t)st.allocated_bytes.all.peak;
-    out->peak_reserved_bytes = (uint64_t)st.reserved_bytes.all.peak;
-    out->driver_calls = replay_counters_calls(&n);
-    out->driver_time_ns = n.time_ns;
+        if (r == LARDER_ERR_OUT_OF_MEMORY && t->ops[i].kind == TRACE_ALLOC) {
+            *fits = false;
+            break;
+        }
+        if (r != LARDER_OK)
+            return replay_op_fail(s, i, error);
+    }
+    s->work->probed += i;
+    replay_work_done(s->work, t->op_count);
     return true;
 }
 
-bool replay_get_figures(const struct trace *t,
-                        const struct replay_options *options, uint64_t capacity,
-                        struct replay_figures *out, struct tool_error *error)
+bool replay_probe(const struct trace *t, struct replay_work *work,
+                  uint64_t capacity, struct replay_figures *out,
+                  struct tool_error *error)
 {
-    struct replay_options o = quiet(options);
-    struct replay_work work = {&o, 0, 0};
     struct replay_session s;
+    struct replay_reading now;
     bool ok;
 
-    if (!replay_session_open(t, &work, capacity, &s, error))
+    if (!replay_session_open(t, work, capacity, &s, error))
         return false;
-    ok = replay_pass_probe(&s, &out->fits, error) &&
-         take_figures(&s, out, error);
-    out->ops = work.probed;
+    ok = run_pass(&s, &out->fits, error) && replay_read(&s, &now, error);
     replay_session_close(&s);
-    return ok;
+    if (!ok)
+        return false;
+    out->peak_allocated_bytes = (uint64_t)now.stats.allocated_bytes.all.peak;
+    out->peak_reserved_bytes = (uint64_t)now.stats.reserved_bytes.all.peak;
+    out->context_bytes = now.props.context_bytes;
+    out->driver_calls = now.driver_calls;
+    out->driver_time_ns = now.counters.time_ns;
+    return true;
 }
 
-bool replay_device_bytes(const struct trace *t,
-                         const struct replay_options *options, uint64_t *out,
-                         struct tool_error *error)
+bool replay_probe_roomy(const struct trace *t, struct replay_work *work,
+                        uint64_t low, struct replay_figures *out,
+                        uint64_t *capacity, struct tool_error *error)
 {
-    struct replay_options o = quiet(options);
-    struct replay_work work = {&o, 0, 0};
-    larder_device_props props = {.size = sizeof props};
-    struct replay_session s;
-    bool ok;
-
-    if (!replay_session_open(t, &work, 0, &s, error))
-        return false;
-    ok = larder_device_get_props(s.device, &props) == LARDER_OK ||
-         tool_fail(error, "%s", larder_last_error());
-    *out = props.total_bytes > props.context_bytes
-               ? props.total_bytes - props.context_bytes
-               : 0;
-    replay_session_close(&s);
-    return ok;
+    out->fits = false;
+    for (uint64_t size = ROOMY_BYTES;; size *= 2) {
+        *capacity = size < ROOMY_MAX_BYTES ? size : ROOMY_MAX_BYTES;
+        if (*capacity >= low && !replay_probe(t, work, *capacity, out, error))
+            return false;
+        if (out->fits || *capacity == ROOMY_MAX_BYTES)
+            return true;
+    }
 }

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "replay/replay_probe.h"
+#include "replay/replay_session.h"
 
 struct judging {
     const struct trace *trace;
@@ -18,10 +18,15 @@ static bool probe(struct judging *j, larder_policy policy, const char *conf,
                   bool *fits)
 {
     struct replay_options o = *j->options;
+    struct replay_work work = {.options = &o};
+    struct replay_figures f;
+    bool ok;
 
     o.policy = policy;
     o.conf = conf;
-    return replay_fits(j->trace, &o, 0, fits, j->error);
+    ok = replay_probe(j->trace, &work, 0, &f, j->error);
+    *fits = ok && f.fits;
+    return ok;
 }
 
 /* Whether the recorded settings fail on an empty device, as they did when
@@ -67,17 +72,36 @@ static bool find_cures(struct judging *j)
 static bool find_smallest(struct judging *j, const struct replay_result *result)
 {
     struct replay_refused *r = j->out;
+    struct replay_work work = {.options = j->options};
 
     r->min_bytes = result->min_capacity_bytes;
     if (r->min_bytes == 0 &&
-        !replay_min_capacity(j->trace, j->options, &r->min_bytes, NULL,
-                             j->error))
+        !replay_capacity_find(j->trace, &work, &r->min_bytes, j->error))
         return false;
     if (!r->fits && r->min_bytes > r->device_bytes)
         r->short_bytes = r->min_bytes - r->device_bytes;
     else if (!r->fits)
         r->short_bytes = r->card.missing;
     return true;
+}
+
+/* The memory that the device has for programs. */
+static bool get_device_bytes(struct judging *j, uint64_t *out)
+{
+    struct replay_work work = {.options = j->options};
+    struct replay_session s;
+    struct replay_reading now;
+    bool ok;
+
+    if (!replay_session_open(j->trace, &work, 0, &s, j->error))
+        return false;
+    ok = replay_read(&s, &now, j->error);
+    replay_session_close(&s);
+    if (ok)
+        *out = now.props.total_bytes > now.props.context_bytes
+                   ? now.props.total_bytes - now.props.context_bytes
+                   : 0;
+    return ok;
 }
 
 bool replay_refused_judge(const struct trace *t,
@@ -89,7 +113,7 @@ bool replay_refused_judge(const struct trace *t,
     struct judging j = {t, options, recorded, out, error};
 
     out->fits = result->refused_fits;
-    if (!replay_device_bytes(t, options, &out->device_bytes, error) ||
+    if (!get_device_bytes(&j, &out->device_bytes) ||
         (out->on_card && !check_control(&j)))
         return false;
     if (recorded->is_used && out->on_card)

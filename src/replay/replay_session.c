@@ -131,6 +131,6 @@ void replay_work_done(struct replay_work *work, uint64_t ops)
     if (ops > work->left)
         ops = work->left;
     work->left -= ops;
-    if (o->progress != NULL)
+    if (o->progress != NULL && ops != 0)
         o->progress(o->progress_ctx, 0, ops);
 }

@@ -6,14 +6,7 @@
 #include <larder/larder.h>
 #include <larder/sim.h>
 
-#include "replay/replay.h"
-
-/* Work not yet reported to the progress function. */
-struct replay_work {
-    const struct replay_options *options;
-    uint64_t left;
-    uint64_t probed; /* operations of probes so far */
-};
+#include "replay/replay_probe.h"
 
 /* The hint for each allocation (larder/hint.h). */
 struct replay_hints {
@@ -30,6 +23,17 @@ struct replay_session {
     larder_addr *addrs; /* by ID; 0: failed, or 0 bytes */
     struct replay_hints hints;
 };
+
+/* What the allocator and its device have done so far. */
+struct replay_reading {
+    larder_stats stats;
+    larder_device_props props;
+    larder_device_counters counters;
+    uint64_t driver_calls; /* for memory, and waits; failed too */
+};
+
+bool replay_read(const struct replay_session *s, struct replay_reading *out,
+                 struct tool_error *error);
 
 /* Passes report progress after this many operations. */
 enum { REPLAY_CHUNK_OPS = 65536 };
@@ -58,19 +62,10 @@ bool replay_history_hand_over(struct replay_session *s,
                               struct tool_error *error);
 void replay_history_end(struct replay_session *s);
 
-/* Set *fits to whether every allocation succeeds; stops at the first that does
- * not. */
-bool replay_pass_probe(struct replay_session *s, bool *fits,
-                       struct tool_error *error);
-
 /* The warm and timed passes, after a cold one: fills in ns_per_op and the
  * driver calls of the last pass. */
 bool replay_pass_timed(struct replay_session *s, struct replay_result *out,
                        struct tool_error *error);
-
-/* The smallest device on which every allocation succeeds; 0: none. */
-bool replay_capacity_find(const struct trace *t, struct replay_work *work,
-                          uint64_t *out, struct tool_error *error);
 
 /* Write the line `s OPS name=current/peak/allocated/freed ...`.  False: writing
  * failed. */

@@ -2,7 +2,6 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "replay/replay_counters.h"
 #include "replay/replay_session.h"
 
 struct timed {
@@ -128,21 +127,16 @@ static double median(uint64_t *times, size_t count)
     return ((double)times[(count - 1) / 2] + (double)times[count / 2]) / 2;
 }
 
-static bool get_counters(struct timed *t, larder_device_counters *out)
-{
-    return replay_counters_get(t->session->device, out, t->error);
-}
-
-/* `before`: the counters at the beginning of the last pass. */
+/* `before`: at the beginning of the last pass. */
 static bool run_passes(struct timed *t, uint64_t *times, size_t count,
-                       larder_device_counters *before)
+                       struct replay_reading *before)
 {
     if (!rewind_pass(t) || !run_pass(t))
         return false;
     for (size_t i = 0; i < count; i++) {
         uint64_t begin;
 
-        if (!rewind_pass(t) || !get_counters(t, before))
+        if (!rewind_pass(t) || !replay_read(t->session, before, t->error))
             return false;
         begin = now_ns();
         if (!run_pass(t))
@@ -156,18 +150,18 @@ bool replay_pass_timed(struct replay_session *s, struct replay_result *out,
                        struct tool_error *error)
 {
     struct timed t = {.session = s, .error = error};
-    larder_device_counters before;
-    larder_device_counters after;
+    struct replay_reading before;
+    struct replay_reading after;
     size_t count = s->work->options->repeat;
     uint64_t *times = calloc(count, sizeof *times);
     bool ok = times != NULL || tool_fail(error, "out of host memory");
 
     ok = ok && scan_trace(&t) && run_passes(&t, times, count, &before) &&
-         get_counters(&t, &after);
+         replay_read(s, &after, error);
     if (ok) {
-        out->later_driver_calls =
-            replay_counters_calls(&after) - replay_counters_calls(&before);
-        out->later_driver_time_ns = after.time_ns - before.time_ns;
+        out->later_driver_calls = after.driver_calls - before.driver_calls;
+        out->later_driver_time_ns =
+            after.counters.time_ns - before.counters.time_ns;
     }
     if (ok && s->trace->counted_ops != 0)
         out->ns_per_op = median(times, count) / (double)s->trace->counted_ops;

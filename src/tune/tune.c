@@ -2,11 +2,12 @@
  * fit, and which is best. */
 #include "tune/tune.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+#include "replay/crew.h"
 
 /* ---- settings ----------------------------------------------------------- */
 
@@ -78,84 +79,47 @@ static bool tune_add(struct tune *t, const struct replay_setting *s,
 
 /* ---- measuring ---------------------------------------------------------- */
 
-/* Candidates from `first` on, each with every input: the cells are taken by
- * threads one after another. */
-struct crew {
+/* Candidates from `first` on, each with every input. */
+struct measuring {
     struct tune *tune;
     size_t first;
-    size_t cells;
-    _Atomic size_t next;
     _Atomic uint64_t ops;
-    _Atomic bool failed;
-    pthread_mutex_t lock;
-    struct tool_error *error; /* of the first failure */
 };
 
-static void take_failure(struct crew *w, const char *name,
-                         const struct tool_error *error)
+/* The cell of an input and a candidate: read, or measured and kept. */
+static bool find_cell(struct measuring *m, const struct tune_input *in,
+                      const struct tune_candidate *c, struct tune_cell *cell,
+                      struct tool_error *error)
 {
-    pthread_mutex_lock(&w->lock);
-    if (!atomic_load(&w->failed))
-        tool_set_error(w->error, "%s: %s", name, error->text);
-    atomic_store(&w->failed, true);
-    pthread_mutex_unlock(&w->lock);
-}
-
-static void measure(struct crew *w, size_t number)
-{
-    struct tune *t = w->tune;
-    size_t inputs = t->inputs->count;
-    const struct tune_input *in = &t->inputs->items[number % inputs];
-    struct tune_candidate *c = &t->candidates[w->first + number / inputs];
-    struct tune_cell *cell = &c->cells[number % inputs];
+    struct tune *t = m->tune;
     char conf[REPLAY_CONF_MAX];
     struct tune_question q = {in, tune_policy(c, in), tune_conf(c, in, conf),
                               tune_capacity(t, in), t->options->context_bytes};
-    struct tool_error error;
+    struct tool_error why;
     uint64_t ops = 0;
 
     if (tune_cell_read(t->options->cache, &q, cell))
-        return;
-    if (!tune_cell_measure(&q, cell, &ops, &error)) {
-        take_failure(w, in->name, &error);
-        return;
-    }
-    atomic_fetch_add(&w->ops, ops);
+        return true;
+    if (!tune_cell_measure(&q, cell, &ops, &why))
+        return tool_fail(error, "%s: %s", in->name, why.text);
+    atomic_fetch_add(&m->ops, ops);
     tune_cell_write(t->options->cache, &q, cell);
+    return true;
 }
 
-static void *work_on(void *arg)
+static bool measure(void *ctx, size_t number, struct tool_error *error)
 {
-    struct crew *w = arg;
-    const struct tune_options *o = w->tune->options;
-    size_t number;
+    struct measuring *m = ctx;
+    const struct tune_options *o = m->tune->options;
+    const struct tune_inputs *inputs = m->tune->inputs;
+    size_t input = number % inputs->count;
+    struct tune_candidate *c =
+        &m->tune->candidates[m->first + number / inputs->count];
+    bool ok = find_cell(m, &inputs->items[input], c, &c->cells[input], error);
 
-    while ((number = atomic_fetch_add(&w->next, 1)) < w->cells &&
-           !atomic_load(&w->failed)) {
-        measure(w, number);
-        if (o->progress != NULL)
-            o->progress(o->progress_ctx, 0, 1);
-    }
-    return NULL;
-}
-
-static void run_crew(struct crew *w)
-{
-    unsigned helpers =
-        w->tune->options->threads > 0 ? w->tune->options->threads - 1 : 0;
-    pthread_t *ids;
-    unsigned started = 0;
-
-    if (helpers >= w->cells)
-        helpers = w->cells > 0 ? (unsigned)w->cells - 1 : 0;
-    ids = calloc(helpers + 1, sizeof *ids);
-    while (ids != NULL && started < helpers &&
-           pthread_create(&ids[started], NULL, work_on, w) == 0)
-        started++;
-    work_on(w);
-    while (started > 0)
-        pthread_join(ids[--started], NULL);
-    free(ids);
+    if (o->progress != NULL)
+        o->progress(o->progress_ctx, 0, 1);
+    return ok;
 }
 
 static uint64_t higher(uint64_t a, uint64_t b)
@@ -198,20 +162,16 @@ static uint64_t now_ns(void)
 /* Measure the candidates from `first` on. */
 static bool measure_from(struct tune *t, size_t first, struct tool_error *error)
 {
-    struct crew w = {.tune = t,
-                     .first = first,
-                     .cells = (t->count - first) * t->inputs->count,
-                     .error = error};
+    struct measuring m = {.tune = t, .first = first};
     uint64_t begin = now_ns();
+    bool ok = crew_run(measure, &m, (t->count - first) * t->inputs->count,
+                       t->options->threads, error);
 
-    pthread_mutex_init(&w.lock, NULL);
-    run_crew(&w);
-    pthread_mutex_destroy(&w.lock);
-    t->ops += w.ops;
+    t->ops += m.ops;
     t->elapsed_ns += now_ns() - begin;
     for (size_t i = first; i < t->count; i++)
         sum_up(t, &t->candidates[i]);
-    return !w.failed;
+    return ok;
 }
 
 /* ---- progress ----------------------------------------------------------- */

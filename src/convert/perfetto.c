@@ -8,9 +8,21 @@
 #include <string.h>
 
 #include "convert/json_text.h"
-#include "convert/perfetto_lanes.h"
+#include "snapshot/lifetimes.h"
+#include "trace/array_room.h"
 
 enum { FRAMES_MAX = 24 };
+
+struct slice {
+    uint32_t alloc; /* index of lifetimes.allocs */
+    uint32_t lane;  /* number in the device, from 0 */
+};
+
+struct lane {
+    uint32_t stream; /* number in the snapshot */
+    uint32_t order;  /* number among the stream's lanes, from 1 */
+    uint32_t until;  /* state from which it is free */
+};
 
 struct writing {
     const struct snapshot *s;
@@ -18,8 +30,12 @@ struct writing {
     bool comma; /* something was written before */
     size_t device;
     struct lifetimes l;
-    int64_t *times; /* by state: begins at 0, never decreases */
-    struct perfetto_lanes lanes;
+    int64_t *times;       /* by state: begins at 0, never decreases */
+    struct slice *slices; /* by start */
+    size_t slice_count;
+    struct lane *lanes;
+    size_t lane_count;
+    size_t lane_capacity;
 };
 
 static void begin_event(struct writing *w)
@@ -58,6 +74,58 @@ static bool take_times(struct writing *w)
     return true;
 }
 
+/* ---- lanes -------------------------------------------------------------- */
+
+/* A lane of the stream that is free from `state` on, or a new one.  NULL: no
+ * memory. */
+static struct lane *find_lane(struct writing *w, uint32_t stream,
+                              uint32_t state)
+{
+    struct lane *lane;
+    uint32_t order = 1;
+
+    for (size_t i = 0; i < w->lane_count; i++) {
+        if (w->lanes[i].stream != stream)
+            continue;
+        if (w->lanes[i].until <= state)
+            return &w->lanes[i];
+        order++;
+    }
+    if (!ARRAY_ROOM(w->lanes, w->lane_capacity, w->lane_count + 1))
+        return NULL;
+    lane = &w->lanes[w->lane_count++];
+    *lane = (struct lane){.stream = stream, .order = order};
+    return lane;
+}
+
+/* Select the allocations that get a slice, and their lanes: slices on a lane
+ * must not overlap.  They are of at least a thousandth of the peak of allocated
+ * bytes, so at most a thousand are live at once. */
+static bool make_slices(struct writing *w)
+{
+    const struct lifetimes *l = &w->l;
+    uint32_t state;
+    uint64_t peak;
+
+    w->slices = calloc(l->alloc_count + 1, sizeof *w->slices);
+    if (w->slices == NULL || !lifetimes_peak(l, CURVE_ALLOCATED, &state, &peak))
+        return false;
+    for (size_t i = 0; i < l->alloc_count; i++) {
+        const struct lifetime *a = &l->allocs[i];
+        struct lane *lane;
+
+        if (a->rounded < peak / 1000 || a->end == LIFETIME_BEFORE)
+            continue;
+        lane = find_lane(w, a->stream, a->start + 1);
+        if (lane == NULL)
+            return false;
+        lane->until = a->end + 1;
+        w->slices[w->slice_count++] =
+            (struct slice){(uint32_t)i, (uint32_t)(lane - w->lanes)};
+    }
+    return true;
+}
+
 /* ---- names -------------------------------------------------------------- */
 
 static void write_names(struct writing *w)
@@ -67,8 +135,8 @@ static void write_names(struct writing *w)
             "{\"ph\":\"M\",\"pid\":%zu,\"name\":\"process_name\","
             "\"args\":{\"name\":\"device %zu\"}}",
             w->device, w->device);
-    for (size_t i = 0; i < w->lanes.lane_count; i++) {
-        const struct perfetto_lane *lane = &w->lanes.lanes[i];
+    for (size_t i = 0; i < w->lane_count; i++) {
+        const struct lane *lane = &w->lanes[i];
 
         begin_event(w);
         fprintf(w->out,
@@ -143,7 +211,7 @@ static void write_stack(struct writing *w, uint32_t stack)
     putc(']', w->out);
 }
 
-static void write_slice(struct writing *w, const struct perfetto_slice *slice)
+static void write_slice(struct writing *w, const struct slice *slice)
 {
     const struct lifetime *a = &w->l.allocs[slice->alloc];
     int64_t begin = w->times[(uint32_t)(a->start + 1)];
@@ -209,45 +277,47 @@ static void write_annotations(struct writing *w)
 
 static bool write_all(struct writing *w)
 {
-    if (!take_times(w) || !perfetto_lanes_make(&w->l, &w->lanes))
+    if (!take_times(w) || !make_slices(w))
         return false;
     write_names(w);
     if (!write_counters(w))
         return false;
-    for (size_t i = 0; i < w->lanes.slice_count; i++)
-        write_slice(w, &w->lanes.slices[i]);
+    for (size_t i = 0; i < w->slice_count; i++)
+        write_slice(w, &w->slices[i]);
     write_ooms(w);
     write_annotations(w);
     return true;
 }
 
-static bool write_device(struct writing *w, size_t device,
-                         struct tool_error *error)
+static bool write_device(const struct snapshot *s, size_t device, FILE *out,
+                         bool comma, struct tool_error *error)
 {
+    struct writing w = {.s = s, .out = out, .device = device, .comma = comma};
     bool ok;
 
-    w->device = device;
-    if (!lifetimes_make(w->s, device, &w->l, error))
+    if (!lifetimes_make(s, device, &w.l, error))
         return false;
-    ok = write_all(w) || tool_fail(error, "out of host memory");
-    free(w->times);
-    w->times = NULL;
-    perfetto_lanes_free(&w->lanes);
-    lifetimes_free(&w->l);
+    ok = write_all(&w) || tool_fail(error, "out of host memory");
+    free(w.times);
+    free(w.slices);
+    free(w.lanes);
+    lifetimes_free(&w.l);
     return ok;
 }
 
 bool perfetto_write(const struct snapshot *s, size_t device, FILE *out,
                     struct tool_error *error)
 {
-    struct writing w = {.s = s, .out = out};
     size_t count = lifetimes_device_count(s);
+    bool comma = false;
 
     fputs("{\"displayTimeUnit\":\"ms\",\"traceEvents\":[", out);
     for (size_t i = 0; i < count; i++) {
-        if ((device == PERFETTO_ALL || device == i) &&
-            !write_device(&w, i, error))
+        if (device != PERFETTO_ALL && device != i)
+            continue;
+        if (!write_device(s, i, out, comma, error))
             return false;
+        comma = true; /* at least its name was written */
     }
     fputs("\n]}\n", out);
     return (fflush(out) == 0 && ferror(out) == 0) ||

@@ -21,11 +21,23 @@ struct recorded_playback {
 };
 
 /* A failure other than lack of memory stops the comparison. */
-static bool stop(struct recorded_playback *t, uint32_t event)
+static void check(struct recorded_playback *t, uint32_t event, larder_result r)
 {
-    snprintf(t->out->reason, sizeof t->out->reason, "event %" PRIu32 ": %s",
-             event, larder_last_error());
-    return false;
+    if (r != LARDER_OK)
+        playback_stop(&t->r, "event %" PRIu32 ": %s", event,
+                      larder_last_error());
+}
+
+/* Make the event's request; 0: memory was lacking. */
+static larder_addr request(struct recorded_playback *t, uint32_t event)
+{
+    const struct snapshot_event *e = &t->l->events[event];
+    larder_addr got = 0;
+    larder_result r = playback_alloc(&t->r, e->size, e->stream, e->pool, &got);
+
+    if (r != LARDER_ERR_OUT_OF_MEMORY)
+        check(t, event, r);
+    return got;
 }
 
 /* ---- differences -------------------------------------------------------- */
@@ -76,59 +88,47 @@ static void note_first(struct recorded_playback *t, uint32_t event,
 
 /* ---- events ------------------------------------------------------------- */
 
-static bool play_alloc(struct recorded_playback *t, uint32_t event)
+static void play_alloc(struct recorded_playback *t, uint32_t event)
 {
     const struct snapshot_event *e = &t->l->events[event];
-    uint32_t number = t->r.story->subjects[event];
     uint32_t replaced = t->r.story->replaced[event];
-    larder_addr got = 0;
-    larder_result r;
+    larder_addr got;
 
-    if (replaced != STORY_NONE && t->r.got[replaced] != 0 &&
-        playback_free(&t->r, replaced) != LARDER_OK)
-        return stop(t, event);
-    r = playback_alloc(&t->r, e->size, e->stream, e->pool, &got);
-    if (r != LARDER_OK && r != LARDER_ERR_OUT_OF_MEMORY)
-        return stop(t, event);
-    t->r.got[number] = got;
+    if (replaced != STORY_NONE && t->r.got[replaced] != 0)
+        check(t, event, playback_free(&t->r, replaced));
+    got = request(t, event);
+    t->r.got[t->r.story->subjects[event]] = got;
     recorded_device_settle(t->device, event);
     if (got == e->address)
         t->out->same++;
     else if (t->out->same == t->out->placements)
         note_first(t, event, got);
     t->out->placements++;
-    return true;
 }
 
 /* A request that failed when recorded must fail now, with the same releases. */
-static bool play_oom(struct recorded_playback *t, uint32_t event)
+static void play_oom(struct recorded_playback *t, uint32_t event)
 {
-    const struct snapshot_event *e = &t->l->events[event];
-    larder_addr got = 0;
-    larder_result r = playback_alloc(&t->r, e->size, e->stream, e->pool, &got);
+    larder_addr got = request(t, event);
 
-    if (r == LARDER_OK && larder_free(t->r.allocator, got) != LARDER_OK)
-        return stop(t, event);
-    if (r != LARDER_OK && r != LARDER_ERR_OUT_OF_MEMORY)
-        return stop(t, event);
-    if (r == LARDER_OK && t->device->difference[0] == '\0') {
+    if (got != 0)
+        check(t, event, larder_free(t->r.allocator, got));
+    if (got != 0 && t->device->difference[0] == '\0') {
         snprintf(t->device->difference, sizeof t->device->difference,
                  "recorded: out of memory for %" PRIu64
                  " bytes; in the replay it succeeded",
-                 e->size);
+                 t->l->events[event].size);
         t->device->difference_event = event;
     }
     recorded_device_settle(t->device, event);
-    return true;
 }
 
-static bool play_free(struct recorded_playback *t, uint32_t event)
+static void play_free(struct recorded_playback *t, uint32_t event)
 {
     uint32_t number = t->r.story->subjects[event];
 
-    if (number == STORY_NONE || t->r.got[number] == 0)
-        return true;
-    return playback_free(&t->r, number) == LARDER_OK || stop(t, event);
+    if (number != STORY_NONE && t->r.got[number] != 0)
+        check(t, event, playback_free(&t->r, number));
 }
 
 static void play_completed(struct recorded_playback *t, uint32_t event)
@@ -148,7 +148,7 @@ static void play_delayed_frees(struct recorded_playback *t, uint32_t request)
 }
 
 /* The complete run of releases that begins here is now allowed. */
-static bool play_empty(struct recorded_playback *t, uint32_t event)
+static void play_empty(struct recorded_playback *t, uint32_t event)
 {
     uint32_t end = event;
 
@@ -158,39 +158,36 @@ static bool play_empty(struct recorded_playback *t, uint32_t event)
             t->l->events[end].action == SNAPSHOT_FREE_COMPLETED))
         end++;
     t->device->now = end - 1;
-    if (larder_empty_cache(t->r.allocator) != LARDER_OK)
-        return stop(t, event);
+    check(t, event, larder_empty_cache(t->r.allocator));
     recorded_device_settle(t->device, end - 1);
-    return true;
 }
 
-static bool play_event(struct recorded_playback *t, uint32_t event)
+static void play_event(struct recorded_playback *t, uint32_t event)
 {
     const struct snapshot_event *e = &t->l->events[event];
 
-    if (t->r.story->empties[event] && !play_empty(t, event))
-        return false;
+    if (t->r.story->empties[event])
+        play_empty(t, event);
     if (event > t->device->now)
         t->device->now = event;
     switch ((enum snapshot_action)e->action) {
     case SNAPSHOT_ALLOC:
-        if (!play_alloc(t, event))
-            return false;
+        play_alloc(t, event);
         play_delayed_frees(t, event);
-        return true;
+        break;
     case SNAPSHOT_FREE_REQUESTED:
-        return play_free(t, event);
+        play_free(t, event);
+        break;
     case SNAPSHOT_FREE_COMPLETED:
         if (!t->r.story->late[event])
             play_completed(t, event);
-        return true;
+        break;
     case SNAPSHOT_OOM:
-        if (!play_oom(t, event))
-            return false;
+        play_oom(t, event);
         play_delayed_frees(t, event);
-        return true;
+        break;
     default:
-        return true;
+        break;
     }
 }
 
@@ -211,17 +208,12 @@ static void take_segments(struct recorded_playback *t)
 
 static bool play_all(struct recorded_playback *t, const char *conf)
 {
-    if (!recorded_start_build(&t->r, t->out->reason))
+    if (!recorded_start_build(&t->r) || setjmp(t->r.stopped) != 0)
         return false;
-    if (larder_configure(t->r.allocator, conf) != LARDER_OK) {
-        snprintf(t->out->reason, sizeof t->out->reason, "%s",
-                 larder_last_error());
-        return false;
-    }
-    for (uint32_t i = 0; i < t->l->event_count; i++) {
-        if (!play_event(t, i))
-            return false;
-    }
+    if (larder_configure(t->r.allocator, conf) != LARDER_OK)
+        playback_stop(&t->r, "%s", larder_last_error());
+    for (uint32_t i = 0; i < t->l->event_count; i++)
+        play_event(t, i);
     if (t->l->event_count > 0)
         recorded_device_settle(t->device, t->l->event_count - 1);
     return true;
@@ -299,11 +291,13 @@ bool recorded_compare(const struct story *story, const char *conf,
                       struct recorded_result *out, struct tool_error *error)
 {
     struct recorded_device device;
-    struct recorded_playback t = {
-        .r = {.story = story, .l = &story->lifetimes, .device = &device},
-        .l = &story->lifetimes,
-        .device = &device,
-        .out = out};
+    struct recorded_playback t = {.r = {.story = story,
+                                        .l = &story->lifetimes,
+                                        .device = &device,
+                                        .reason = out->reason},
+                                  .l = &story->lifetimes,
+                                  .device = &device,
+                                  .out = out};
     bool ok;
 
     memset(out, 0, sizeof *out);

@@ -58,20 +58,33 @@ static void use(struct recorded_device *d, size_t place)
     d->matched++;
 }
 
+/* Keep the first difference: recorded was the event `e`, or, if it is NULL,
+ * what `instead` says. */
 #if defined(__GNUC__)
-__attribute__((format(printf, 2, 3)))
+__attribute__((format(printf, 4, 5)))
 #endif
 static void
-differ(struct recorded_device *d, const char *format, ...)
+differ(struct recorded_device *d, const struct snapshot_event *e,
+       const char *instead, const char *format, ...)
 {
+    char did[RECORDED_TEXT_MAX / 2];
     va_list list;
 
     if (d->difference[0] != '\0')
         return;
     d->difference_event = d->now;
     va_start(list, format);
-    vsnprintf(d->difference, sizeof d->difference, format, list);
+    vsnprintf(did, sizeof did, format, list);
     va_end(list);
+    if (e == NULL)
+        snprintf(d->difference, sizeof d->difference,
+                 "the replay %s; recorded: %s", did, instead);
+    else
+        snprintf(d->difference, sizeof d->difference,
+                 "recorded: %s of %" PRIu64 " bytes at 0x%" PRIx64
+                 "; the replay %s",
+                 snapshot_action_name((enum snapshot_action)e->action), e->size,
+                 e->address, did);
 }
 
 /* Whether the driver refused at this point: the next event is a release or a
@@ -92,11 +105,7 @@ void recorded_device_settle(struct recorded_device *d, uint32_t now)
     d->now = now;
     while ((e = next_recorded(d)) != NULL) {
         if (e->action != SNAPSHOT_OOM)
-            differ(d,
-                   "recorded: %s of %" PRIu64 " bytes at 0x%" PRIx64
-                   "; the replay did not",
-                   snapshot_action_name((enum snapshot_action)e->action),
-                   e->size, e->address);
+            differ(d, e, NULL, "did not");
         d->used[d->cursor] = 1;
     }
 }
@@ -192,16 +201,7 @@ static uint64_t choose_address(struct recorded_device *d, uint64_t bytes)
         use(d, d->cursor);
         return e->address;
     }
-    if (e != NULL)
-        differ(d,
-               "recorded: %s of %" PRIu64 " bytes at 0x%" PRIx64
-               "; the replay took a segment of %" PRIu64 " bytes",
-               snapshot_action_name((enum snapshot_action)e->action), e->size,
-               e->address, bytes);
-    else
-        differ(d,
-               "the replay took a segment of %" PRIu64 " bytes; recorded: none",
-               bytes);
+    differ(d, e, "none", "took a segment of %" PRIu64 " bytes", bytes);
     return find_later(d, bytes, &address) ? address : invent(d, bytes);
 }
 
@@ -247,9 +247,7 @@ static larder_result recorded_mem_free(void *self, larder_addr addr)
 
     live_remove(d, addr);
     if (!d->is_start && !use_in_run(d, addr))
-        differ(d,
-               "the replay released the segment at 0x%" PRIx64
-               "; recorded: it was kept",
+        differ(d, NULL, "it was kept", "released the segment at 0x%" PRIx64,
                addr);
     return LARDER_OK;
 }
@@ -335,17 +333,9 @@ static larder_result recorded_set_access(void *self, larder_addr addr,
     if (e != NULL && e->action == SNAPSHOT_SEGMENT_MAP && e->address == addr &&
         e->size == bytes)
         use(d, d->cursor);
-    else if (e != NULL)
-        differ(d,
-               "recorded: %s of %" PRIu64 " bytes at 0x%" PRIx64
-               "; the replay mapped %" PRIu64 " bytes at 0x%" PRIx64,
-               snapshot_action_name((enum snapshot_action)e->action), e->size,
-               e->address, bytes, addr);
     else
-        differ(d,
-               "the replay mapped %" PRIu64 " bytes at 0x%" PRIx64
-               "; recorded: none",
-               bytes, addr);
+        differ(d, e, "none", "mapped %" PRIu64 " bytes at 0x%" PRIx64, bytes,
+               addr);
     return LARDER_OK;
 }
 
@@ -368,10 +358,8 @@ static larder_result recorded_unmap(void *self, larder_addr addr,
         return LARDER_OK;
     }
     if (!d->is_start)
-        differ(d,
-               "the replay unmapped %" PRIu64 " bytes at 0x%" PRIx64
-               "; recorded: they were kept",
-               bytes, addr);
+        differ(d, NULL, "they were kept",
+               "unmapped %" PRIu64 " bytes at 0x%" PRIx64, bytes, addr);
     return LARDER_OK;
 }
 

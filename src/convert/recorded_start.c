@@ -2,10 +2,12 @@
 #include "convert/recorded_start.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "convert/recorded.h"
 #include "trace/array_room.h"
 
 #define SMALL_REQUEST_BYTES ((uint64_t)1 << 20)
@@ -21,7 +23,6 @@ struct places {
 
 struct start {
     struct playback *r;
-    char *reason;
     const struct segment_span **spans; /* present at the start */
     size_t span_count;
     uint32_t *blocks; /* allocations present at the start, by address */
@@ -32,11 +33,14 @@ struct start {
     struct places holes;
 };
 
-static bool cannot(struct start *s, const char *format, uint64_t address)
+void playback_stop(struct playback *r, const char *format, ...)
 {
-    if (s->reason[0] == '\0')
-        snprintf(s->reason, RECORDED_TEXT_MAX, format, address);
-    return false;
+    va_list list;
+
+    va_start(list, format);
+    vsnprintf(r->reason, RECORDED_WORDS_MAX, format, list);
+    va_end(list);
+    longjmp(r->stopped, 1);
 }
 
 /* ---- the settings ------------------------------------------------------- */
@@ -73,7 +77,7 @@ larder_result playback_free(struct playback *r, uint32_t number)
 
 /* Request `bytes` at `address`: in the large pool as one, in the small pool in
  * parts. */
-static bool recorded_start_take(struct start *s,
+static void recorded_start_take(struct start *s,
                                 const struct segment_span *span, bool is_small,
                                 uint64_t address, uint64_t bytes,
                                 struct places *out)
@@ -85,37 +89,26 @@ static bool recorded_start_take(struct start *s,
         if (is_small && part > SMALL_REQUEST_BYTES)
             part = SMALL_REQUEST_BYTES;
         if (!ARRAY_ROOM(out->at, out->capacity, out->count + 1))
-            return cannot(s, "out of host memory", 0);
+            playback_stop(s->r, "out of host memory");
         if (playback_alloc(s->r, part, span->stream, span->pool, &got) !=
             LARDER_OK)
-            return cannot(s, "memory at 0x%" PRIx64 " cannot be rebuilt",
+            playback_stop(s->r, "memory at 0x%" PRIx64 " cannot be rebuilt",
                           address);
         out->at[out->count++] = got;
         if (got != address)
-            return cannot(s, "memory for 0x%" PRIx64 " was placed elsewhere",
+            playback_stop(s->r, "memory for 0x%" PRIx64 " was placed elsewhere",
                           address);
         address += part;
         bytes -= part;
     }
-    return true;
 }
 
-static bool free_all(struct start *s, larder_addr *list, size_t count)
+static void free_all(struct start *s, larder_addr *list, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
         if (larder_free(s->r->allocator, list[i]) != LARDER_OK)
-            return cannot(s, "0x%" PRIx64 " cannot be released", list[i]);
+            playback_stop(s->r, "0x%" PRIx64 " cannot be released", list[i]);
     }
-    return true;
-}
-
-static bool set_expandable(struct start *s, bool on)
-{
-    const char *conf =
-        on ? "expandable_segments:True" : "expandable_segments:False";
-
-    return larder_configure(s->r->allocator, conf) == LARDER_OK ||
-           cannot(s, "expandable segments are not available", 0);
 }
 
 /* ---- the initial state -------------------------------------------------- */
@@ -123,6 +116,19 @@ static bool set_expandable(struct start *s, bool on)
 static bool is_expandable(const struct segment_span *span)
 {
     return span->kind == SPAN_EXPANDABLE;
+}
+
+/* Before the spans of each kind, let the allocator make segments of it. */
+static void set_kind(struct start *s, size_t index)
+{
+    bool on = is_expandable(s->spans[index]);
+
+    if (index > 0 && on == is_expandable(s->spans[index - 1]))
+        return;
+    if (larder_configure(s->r->allocator, on ? "expandable_segments:True"
+                                             : "expandable_segments:False") !=
+        LARDER_OK)
+        playback_stop(s->r, "expandable segments are not available");
 }
 
 static int compare_spans(const void *a, const void *b)
@@ -135,27 +141,15 @@ static int compare_spans(const void *a, const void *b)
     return (x->address > y->address) - (x->address < y->address);
 }
 
-static bool collect_blocks(struct start *s)
-{
-    const struct lifetimes *l = s->r->l;
-
-    s->block_count = l->before_count;
-    s->blocks = calloc(s->block_count + 1, sizeof *s->blocks);
-    for (size_t i = 0; s->blocks != NULL && i < s->block_count; i++)
-        s->blocks[i] = (uint32_t)i;
-    return (s->blocks != NULL &&
-            lifetimes_by_address(l, s->blocks, s->block_count)) ||
-           cannot(s, "out of host memory", 0);
-}
-
-static bool collect(struct start *s)
+static void collect(struct start *s)
 {
     const struct lifetimes *l = s->r->l;
 
     s->spans = calloc(l->span_count + 1, sizeof *s->spans);
     s->filler_begins = calloc(l->span_count + 2, sizeof *s->filler_begins);
-    if (s->spans == NULL || s->filler_begins == NULL)
-        return cannot(s, "out of host memory", 0);
+    s->blocks = calloc(l->before_count + 1, sizeof *s->blocks);
+    if (s->spans == NULL || s->filler_begins == NULL || s->blocks == NULL)
+        playback_stop(s->r, "out of host memory");
     for (size_t i = 0; i < l->span_count; i++) {
         if (l->spans[i].start == LIFETIME_BEFORE)
             s->spans[s->span_count++] = &l->spans[i];
@@ -163,7 +157,12 @@ static bool collect(struct start *s)
     if (s->span_count > 0)
         qsort(s->spans, s->span_count, sizeof(struct segment_span *),
               compare_spans);
-    return collect_blocks(s);
+    while (s->block_count < l->before_count) {
+        s->blocks[s->block_count] = (uint32_t)s->block_count;
+        s->block_count++;
+    }
+    if (!lifetimes_by_address(l, s->blocks, s->block_count))
+        playback_stop(s->r, "out of host memory");
 }
 
 static bool span_is_small(const struct start *s,
@@ -190,7 +189,7 @@ static uint64_t range_filled(const struct start *s, size_t index)
     return range->base;
 }
 
-static bool fill_hole(struct start *s, size_t index)
+static void fill_hole(struct start *s, size_t index)
 {
     const struct segment_span *span = s->spans[index];
     const struct recorded_range *range =
@@ -199,44 +198,34 @@ static bool fill_hole(struct start *s, size_t index)
 
     s->r->device->reserve_address = range->base;
     if (range->end - range->base > s->r->device->total_bytes)
-        return cannot(s, "the range at 0x%" PRIx64 " is split", range->base);
-    return recorded_start_take(s, span, range->is_small, from,
-                               span->address - from, &s->holes);
+        playback_stop(s->r, "the range at 0x%" PRIx64 " is split", range->base);
+    recorded_start_take(s, span, range->is_small, from, span->address - from,
+                        &s->holes);
 }
 
-static bool fill_span(struct start *s, size_t index)
-{
-    const struct segment_span *span = s->spans[index];
-
-    s->filler_begins[index] = s->fillers.count;
-    if (is_expandable(span) && !fill_hole(s, index))
-        return false;
-    s->r->device->start_address = span->address;
-    return recorded_start_take(s, span, span_is_small(s, span), span->address,
-                               span->size, &s->fillers);
-}
-
-static bool fill_spans(struct start *s)
+static void fill_spans(struct start *s)
 {
     for (size_t i = 0; i < s->span_count; i++) {
-        if ((i == 0 ||
-             is_expandable(s->spans[i]) != is_expandable(s->spans[i - 1])) &&
-            !set_expandable(s, is_expandable(s->spans[i])))
-            return false;
-        if (!fill_span(s, i))
-            return false;
+        const struct segment_span *span = s->spans[i];
+
+        set_kind(s, i);
+        s->filler_begins[i] = s->fillers.count;
+        if (is_expandable(span))
+            fill_hole(s, i);
+        s->r->device->start_address = span->address;
+        recorded_start_take(s, span, span_is_small(s, span), span->address,
+                            span->size, &s->fillers);
     }
     s->filler_begins[s->span_count] = s->fillers.count;
-    return true;
 }
 
 /* ---- blocks ------------------------------------------------------------- */
 
-static bool lay_gap(struct start *s, const struct segment_span *span,
+static void lay_gap(struct start *s, const struct segment_span *span,
                     uint64_t from, uint64_t to)
 {
-    return recorded_start_take(s, span, span_is_small(s, span), from, to - from,
-                               &s->gaps);
+    recorded_start_take(s, span, span_is_small(s, span), from, to - from,
+                        &s->gaps);
 }
 
 /* The size of the block up to `limit`, where the next one begins or the span
@@ -252,54 +241,54 @@ static uint64_t block_bytes(const struct start *s,
     return a->rounded;
 }
 
-static bool lay_block(struct start *s, const struct segment_span *span,
-                      uint32_t number, uint64_t limit, uint64_t *end)
+/* Place the block; returns its end. */
+static uint64_t lay_block(struct start *s, const struct segment_span *span,
+                          uint32_t number, uint64_t limit)
 {
     struct playback *r = s->r;
     const struct lifetime *a = &r->l->allocs[number];
     uint64_t bytes;
 
     if (a->rounded == 0 || limit - a->address < a->rounded)
-        return cannot(s, "the block at 0x%" PRIx64 " overlaps another",
+        playback_stop(r, "the block at 0x%" PRIx64 " overlaps another",
                       a->address);
     bytes = block_bytes(s, span, a, limit);
     if (playback_alloc(r, bytes, span->stream, span->pool, &r->got[number]) !=
             LARDER_OK ||
         r->got[number] != a->address)
-        return cannot(s, "the block at 0x%" PRIx64 " cannot be rebuilt",
+        playback_stop(r, "the block at 0x%" PRIx64 " cannot be rebuilt",
                       a->address);
-    *end = a->address + bytes;
-    return true;
+    return a->address + bytes;
 }
 
-/* Place the blocks from `*next` on that are in the span. */
-static bool lay_span(struct start *s, size_t index, size_t *next)
+/* Place the blocks from number `next` on that are in the span; returns the
+ * number of the first that is not. */
+static size_t lay_span(struct start *s, size_t index, size_t next)
 {
     const struct segment_span *span = s->spans[index];
     const struct lifetime *allocs = s->r->l->allocs;
     uint64_t end = span->address + span->size;
     uint64_t at = span->address;
 
-    if (!free_all(s, s->fillers.at + s->filler_begins[index],
-                  s->filler_begins[index + 1] - s->filler_begins[index]))
-        return false;
-    for (; *next < s->block_count; ++*next) {
-        uint32_t number = s->blocks[*next];
+    free_all(s, s->fillers.at + s->filler_begins[index],
+             s->filler_begins[index + 1] - s->filler_begins[index]);
+    for (; next < s->block_count; next++) {
+        uint32_t number = s->blocks[next];
         uint64_t limit = end;
 
         if (allocs[number].address >= end)
             break;
         if (allocs[number].address < at)
-            return cannot(s, "the block at 0x%" PRIx64 " is in no segment",
+            playback_stop(s->r, "the block at 0x%" PRIx64 " is in no segment",
                           allocs[number].address);
-        if (*next + 1 < s->block_count &&
-            allocs[s->blocks[*next + 1]].address < end)
-            limit = allocs[s->blocks[*next + 1]].address;
-        if (!lay_gap(s, span, at, allocs[number].address) ||
-            !lay_block(s, span, number, limit, &at))
-            return false;
+        if (next + 1 < s->block_count &&
+            allocs[s->blocks[next + 1]].address < end)
+            limit = allocs[s->blocks[next + 1]].address;
+        lay_gap(s, span, at, allocs[number].address);
+        at = lay_block(s, span, number, limit);
     }
-    return lay_gap(s, span, at, end);
+    lay_gap(s, span, at, end);
+    return next;
 }
 
 /* The first block that is not before the span. */
@@ -320,61 +309,64 @@ static size_t first_block(const struct start *s,
     return low;
 }
 
-static bool lay_spans(struct start *s)
+static void lay_spans(struct start *s)
 {
     size_t laid = 0;
 
     for (size_t i = 0; i < s->span_count; i++) {
         size_t begin = first_block(s, s->spans[i]);
-        size_t next = begin;
 
-        if ((i == 0 ||
-             is_expandable(s->spans[i]) != is_expandable(s->spans[i - 1])) &&
-            !set_expandable(s, is_expandable(s->spans[i])))
-            return false;
-        if (!lay_span(s, i, &next))
-            return false;
-        laid += next - begin;
+        set_kind(s, i);
+        laid += lay_span(s, i, begin) - begin;
     }
-    return laid == s->block_count ||
-           cannot(s, "a block from before the recording is in no segment", 0);
+    if (laid != s->block_count)
+        playback_stop(s->r,
+                      "a block from before the recording is in no segment");
 }
 
 /* ---- the whole start ---------------------------------------------------- */
 
 /* Free the blocks that were only pending. */
-static bool free_pending(struct start *s)
+static void free_pending(struct start *s)
 {
     for (size_t i = 0; i < s->block_count; i++) {
         uint32_t number = s->blocks[i];
 
         if (s->r->l->allocs[number].end == LIFETIME_BEFORE &&
             playback_free(s->r, number) != LARDER_OK)
-            return cannot(s, "the block at 0x%" PRIx64 " cannot be freed",
+            playback_stop(s->r, "the block at 0x%" PRIx64 " cannot be freed",
                           s->r->l->allocs[number].address);
     }
-    return true;
 }
 
 /* Unmap the holes before anything else is free. */
-static bool open_holes(struct start *s)
+static void open_holes(struct start *s)
 {
-    if (s->holes.count == 0)
-        return true;
-    return free_all(s, s->holes.at, s->holes.count) &&
-           (larder_empty_cache(s->r->allocator) == LARDER_OK ||
-            cannot(s, "unmapped parts cannot be rebuilt", 0));
+    free_all(s, s->holes.at, s->holes.count);
+    if (s->holes.count != 0 && larder_empty_cache(s->r->allocator) != LARDER_OK)
+        playback_stop(s->r, "unmapped parts cannot be rebuilt");
 }
 
-bool recorded_start_build(struct playback *r, char *reason)
+static bool build(struct start *s)
 {
-    struct start s = {.r = r, .reason = reason};
+    if (setjmp(s->r->stopped) != 0)
+        return false;
+    collect(s);
+    fill_spans(s);
+    lay_spans(s);
+    open_holes(s);
+    free_all(s, s->gaps.at, s->gaps.count);
+    free_pending(s);
+    return true;
+}
+
+bool recorded_start_build(struct playback *r)
+{
+    struct start s = {.r = r};
     bool ok;
 
-    reason[0] = '\0';
     r->device->is_start = true;
-    ok = collect(&s) && fill_spans(&s) && lay_spans(&s) && open_holes(&s) &&
-         free_all(&s, s.gaps.at, s.gaps.count) && free_pending(&s);
+    ok = build(&s);
     r->device->is_start = false;
     free(s.spans);
     free(s.blocks);

@@ -2,6 +2,8 @@
 #ifndef LARDER_CONVERT_RECORDED_START_H
 #define LARDER_CONVERT_RECORDED_START_H
 
+#include <setjmp.h>
+
 #include "convert/recorded_device.h"
 
 /* A recording that is repeated with an allocator. */
@@ -13,7 +15,13 @@ struct playback {
     uint64_t *got;   /* by allocation: its address; 0: none */
     uint64_t *waits; /* by allocation: the stream its free waits for; 0 */
     uint64_t next_wait;
+    char *reason; /* why it was stopped: RECORDED_WORDS_MAX bytes */
+    jmp_buf stopped;
 };
+
+/* Note the reason, and jump to `stopped`. */
+TOOL_NO_RETURN __attribute__((format(printf, 2, 3))) void playback_stop(
+    struct playback *r, const char *format, ...);
 
 /* Allocate in the private pool with this number in the snapshot, or in the
  * default pool. */
@@ -25,8 +33,8 @@ larder_result playback_free(struct playback *r, uint32_t number);
 
 /* Build the state: first memory for every segment, all of it in use so that
  * requests cannot find any other; then, segment by segment, the blocks in order
- * of address.  What was free is released last.  False: it cannot be built;
- * `reason` has RECORDED_TEXT_MAX bytes. */
-bool recorded_start_build(struct playback *r, char *reason);
+ * of address.  What was free is released last.  False: it cannot be built,
+ * and the playback has the reason. */
+bool recorded_start_build(struct playback *r);
 
 #endif

@@ -3,13 +3,19 @@
 #include "convert/snap_trace.h"
 
 #include <inttypes.h>
+#include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "convert/snap_marks.h"
+#include "snapshot/plain_text.h"
 
 /* For pools that exceed a trace's numbers. */
-enum { BEYOND_POOLS = TRACE_POOLS + 1 };
+enum { BEYOND_POOLS = TRACE_POOLS + 1, LABEL_MAX = 1024 };
+
+struct timed_mark {
+    int64_t time_us;
+    uint32_t annotation;
+};
 
 struct making {
     const struct story *story;
@@ -17,41 +23,132 @@ struct making {
     struct trace *out;
     struct snap_trace_notes *notes;
     struct tool_error *error;
-    uint32_t *ids; /* by allocation */
+    jmp_buf failed; /* *error says why */
+    uint32_t *ids;  /* by allocation */
     uint32_t next_id;
     uint16_t *streams; /* by number in the snapshot; 0: default, or none */
     uint32_t real_streams;
     uint16_t *waits; /* by allocation: stream that its free waited for */
     uint16_t *idle;  /* such streams that nothing waits for now */
     size_t idle_count;
-    uint32_t next_wait; /* the next unused one */
-    uint16_t *pools;    /* by number in the snapshot */
-    struct snap_marks marks;
+    uint32_t next_wait;       /* the next unused one */
+    uint16_t *pools;          /* by number in the snapshot */
+    struct placed *placed;    /* the blocks from before */
+    struct timed_mark *marks; /* the device's annotations, by time */
+    size_t mark_count;
+    size_t next_mark;
+    uint32_t metadata; /* string: of the last allocation that had one */
 };
 
-static bool snap_trace_no_memory(const struct making *m)
+/* Go on if there was host memory. */
+static void check(struct making *m, bool ok)
 {
-    return tool_fail(m->error, "out of host memory");
+    if (ok)
+        return;
+    tool_set_error(m->error, "out of host memory");
+    longjmp(m->failed, 1);
 }
 
-static bool append(struct making *m, struct trace_op op)
+static void append(struct making *m, struct trace_op op)
 {
-    return trace_append(m->out, &op) || snap_trace_no_memory(m);
+    check(m, trace_append(m->out, &op));
+}
+
+/* ---- marks -------------------------------------------------------------- */
+
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+/* Append a mark.  Its label contains neither the beginning of a comment nor a
+ * line end, and does not begin or end with a blank. */
+static void add_mark(struct making *m, const char *text)
+{
+    char label[LABEL_MAX];
+    size_t length = 0;
+
+    while (is_blank(*text))
+        text++;
+    while (*text != '\0' && length < sizeof label) {
+        unsigned code;
+        size_t control = plain_text_control(text, &code);
+
+        label[length++] = *text == '#' ? ':' : control > 0 ? ' ' : *text;
+        text += control > 0 ? control : 1;
+    }
+    while (length > 0 && is_blank(label[length - 1]))
+        length--;
+    check(m, length == 0 || trace_append_mark(m->out, label, length));
+}
+
+static int compare_times(const void *a, const void *b)
+{
+    const struct timed_mark *x = a;
+    const struct timed_mark *y = b;
+
+    if (x->time_us != y->time_us)
+        return x->time_us < y->time_us ? -1 : 1;
+    return (x->annotation > y->annotation) - (x->annotation < y->annotation);
+}
+
+static void sort_marks(struct making *m)
+{
+    const struct snapshot *s = m->l->snapshot;
+
+    for (size_t i = 0; i < s->annotation_count; i++) {
+        if (s->annotations[i].device == m->l->device)
+            m->marks[m->mark_count++] =
+                (struct timed_mark){s->annotations[i].time_us, (uint32_t)i};
+    }
+    if (m->mark_count > 0)
+        qsort(m->marks, m->mark_count, sizeof *m->marks, compare_times);
+}
+
+/* Append the annotations up to this time that have not been. */
+static void add_annotations(struct making *m, int64_t until_us)
+{
+    const struct snapshot *s = m->l->snapshot;
+
+    for (; m->next_mark < m->mark_count &&
+           m->marks[m->next_mark].time_us <= until_us;
+         m->next_mark++) {
+        const struct snapshot_annotation *a =
+            &s->annotations[m->marks[m->next_mark].annotation];
+        char text[LABEL_MAX];
+
+        snprintf(text, sizeof text, "%s %s", snapshot_string(s, a->name),
+                 snapshot_string(s, a->stage));
+        add_mark(m, text);
+    }
+}
+
+/* Append the marks before an event. */
+static void add_marks(struct making *m, const struct snapshot_event *e)
+{
+    if ((e->has & SNAPSHOT_HAS_TIME) != 0)
+        add_annotations(m, e->time_us);
+    if (e->action != SNAPSHOT_ALLOC || e->user_metadata == 0 ||
+        e->user_metadata == m->metadata)
+        return;
+    m->metadata = e->user_metadata;
+    add_mark(m, snapshot_string(m->l->snapshot, e->user_metadata));
 }
 
 /* ---- numbers ------------------------------------------------------------ */
 
-static bool number_stream(struct making *m, uint32_t stream)
+static void number_stream(struct making *m, uint32_t stream)
 {
     if (snapshot_stream(m->l->snapshot, stream) == 0 || m->streams[stream] != 0)
-        return true;
-    if (m->real_streams == TRACE_STREAMS)
-        return tool_fail(m->error,
-                         "device %zu has more than %d streams, the most a "
-                         "trace can have",
-                         m->l->device, TRACE_STREAMS);
+        return;
+    if (m->real_streams == TRACE_STREAMS) {
+        tool_set_error(m->error,
+                       "device %zu has more than %d streams, the most a trace "
+                       "can have",
+                       m->l->device, TRACE_STREAMS);
+        longjmp(m->failed, 1);
+    }
     m->streams[stream] = (uint16_t)m->real_streams++;
-    return true;
 }
 
 static void number_pool(struct making *m, uint32_t pool)
@@ -69,12 +166,11 @@ static void number_pool(struct making *m, uint32_t pool)
 }
 
 /* Streams of failed requests are numbered last: nothing else may use them. */
-static bool number_all(struct making *m)
+static void number_all(struct making *m)
 {
     m->real_streams = 1;
     for (size_t i = 0; i < m->l->alloc_count; i++) {
-        if (!number_stream(m, m->l->allocs[i].stream))
-            return false;
+        number_stream(m, m->l->allocs[i].stream);
         number_pool(m, m->l->allocs[i].pool);
     }
     for (uint32_t i = 0; i < m->l->event_count; i++) {
@@ -82,12 +178,10 @@ static bool number_all(struct making *m)
 
         if (e->action != SNAPSHOT_OOM)
             continue;
-        if (!number_stream(m, e->stream))
-            return false;
+        number_stream(m, e->stream);
         number_pool(m, e->pool);
     }
     m->next_wait = m->real_streams;
-    return true;
 }
 
 /* A stream that nothing else waits for; 0: none is left. */
@@ -100,50 +194,49 @@ static uint16_t take_wait(struct making *m)
 
 /* ---- operations --------------------------------------------------------- */
 
-static bool add_request_for(struct making *m, uint64_t bytes, uint32_t stream,
-                            uint32_t pool)
+static void add_request(struct making *m, uint64_t bytes, uint32_t stream,
+                        uint32_t pool)
 {
     uint16_t number = m->pools[pool];
 
-    return append(m, (struct trace_op){
-                         .kind = TRACE_ALLOC,
-                         .id = m->next_id++,
-                         .bytes = bytes <= INT64_MAX ? bytes : INT64_MAX,
-                         .stream = m->streams[stream],
-                         .pool = (uint8_t)(number != BEYOND_POOLS ? number : 0),
-                     });
+    append(m, (struct trace_op){
+                  .kind = TRACE_ALLOC,
+                  .id = m->next_id++,
+                  .bytes = bytes <= INT64_MAX ? bytes : INT64_MAX,
+                  .stream = m->streams[stream],
+                  .pool = (uint8_t)(number != BEYOND_POOLS ? number : 0),
+              });
 }
 
-static bool add_alloc(struct making *m, uint32_t number)
+static void add_alloc(struct making *m, uint32_t number)
 {
     const struct lifetime *a = &m->l->allocs[number];
 
     m->ids[number] = m->next_id;
-    return add_request_for(m, a->requested, a->stream, a->pool);
+    add_request(m, a->requested, a->stream, a->pool);
 }
 
-static bool add_free(struct making *m, uint32_t number)
+static void add_free(struct making *m, uint32_t number)
 {
     uint16_t wait = m->story->deferred[number] ? take_wait(m) : 0;
 
     m->waits[number] = wait;
-    if (wait != 0 && !append(m, (struct trace_op){.kind = TRACE_RECORD,
-                                                  .id = m->ids[number],
-                                                  .stream = wait}))
-        return false;
-    return append(m,
-                  (struct trace_op){.kind = TRACE_FREE, .id = m->ids[number]});
+    if (wait != 0)
+        append(m, (struct trace_op){.kind = TRACE_RECORD,
+                                    .id = m->ids[number],
+                                    .stream = wait});
+    append(m, (struct trace_op){.kind = TRACE_FREE, .id = m->ids[number]});
 }
 
-static bool add_completed(struct making *m, uint32_t number)
+static void add_completed(struct making *m, uint32_t number)
 {
     uint16_t wait = m->waits[number];
 
     if (wait == 0)
-        return true;
+        return;
     m->waits[number] = 0;
     m->idle[m->idle_count++] = wait;
-    return append(m, (struct trace_op){.kind = TRACE_COMPLETE, .stream = wait});
+    append(m, (struct trace_op){.kind = TRACE_COMPLETE, .stream = wait});
 }
 
 /* ---- blocks older than the recording ------------------------------------ */
@@ -168,37 +261,28 @@ static int compare_placed(const void *a, const void *b)
     return (x->number > y->number) - (x->number < y->number);
 }
 
-static bool add_placed(struct making *m, const struct placed *p)
-{
-    return add_alloc(m, p->number) &&
-           (!p->is_pending || add_free(m, p->number));
-}
-
-static bool add_before(struct making *m)
+static void add_before(struct making *m)
 {
     size_t count = m->l->before_count;
-    struct placed *placed = calloc(count + 1, sizeof *placed);
-    bool ok = placed != NULL || snap_trace_no_memory(m);
 
-    for (size_t i = 0; ok && i < count; i++) {
-        placed[i].address = m->l->allocs[i].address;
-        placed[i].number = (uint32_t)i;
-        placed[i].is_pending = m->l->allocs[i].end == LIFETIME_BEFORE;
+    for (size_t i = 0; i < count; i++)
+        m->placed[i] = (struct placed){.address = m->l->allocs[i].address,
+                                       .number = (uint32_t)i,
+                                       .is_pending = m->l->allocs[i].end ==
+                                                     LIFETIME_BEFORE};
+    qsort(m->placed, count, sizeof *m->placed, compare_placed);
+    for (size_t i = 0; i < count; i++) {
+        add_alloc(m, m->placed[i].number);
+        if (m->placed[i].is_pending)
+            add_free(m, m->placed[i].number);
     }
-    if (ok)
-        qsort(placed, count, sizeof *placed, compare_placed);
-    for (size_t i = 0; ok && i < count; i++)
-        ok = add_placed(m, &placed[i]);
-    free(placed);
-    if (ok && count > 0)
-        ok = snap_marks_text(m->out, "the recording begins") ||
-             snap_trace_no_memory(m);
-    return ok;
+    if (count > 0)
+        add_mark(m, "the recording begins");
 }
 
 /* ---- the recording ------------------------------------------------------ */
 
-static bool add_oom(struct making *m, const struct snapshot_event *e)
+static void add_oom(struct making *m, const struct snapshot_event *e)
 {
     char text[96];
 
@@ -208,65 +292,51 @@ static bool add_oom(struct making *m, const struct snapshot_event *e)
              e->size, e->address);
     m->out->has_refused = true;
     m->out->refused = m->next_id;
-    return (snap_marks_text(m->out, text) || snap_trace_no_memory(m)) &&
-           add_request_for(m, e->size, e->stream, e->pool) &&
-           append(m,
-                  (struct trace_op){.kind = TRACE_FREE, .id = m->out->refused});
+    add_mark(m, text);
+    add_request(m, e->size, e->stream, e->pool);
+    append(m, (struct trace_op){.kind = TRACE_FREE, .id = m->out->refused});
 }
 
-static bool add_made(struct making *m, uint32_t i)
+static void add_made(struct making *m, uint32_t i)
 {
-    uint32_t replaced = m->story->replaced[i];
-
-    return (replaced == STORY_NONE || add_free(m, replaced)) &&
-           add_alloc(m, m->story->subjects[i]);
+    if (m->story->replaced[i] != STORY_NONE)
+        add_free(m, m->story->replaced[i]);
+    add_alloc(m, m->story->subjects[i]);
 }
 
-static bool add_request(struct making *m, uint32_t i)
+static void add_late(struct making *m, uint32_t request)
 {
-    const struct snapshot_event *e = &m->l->events[i];
-    uint32_t event = i;
+    uint32_t event = request;
 
-    if (!(e->action == SNAPSHOT_OOM ? add_oom(m, e) : add_made(m, i)))
-        return false;
-    while (story_is_late(m->story, i, &event)) {
-        if (m->story->subjects[event] != STORY_NONE &&
-            !add_completed(m, m->story->subjects[event]))
-            return false;
+    while (story_is_late(m->story, request, &event)) {
+        if (m->story->subjects[event] != STORY_NONE)
+            add_completed(m, m->story->subjects[event]);
     }
-    return true;
 }
 
-static bool add_event(struct making *m, uint32_t i)
+static void add_event(struct making *m, uint32_t i)
 {
     const struct snapshot_event *e = &m->l->events[i];
     uint32_t subject = m->story->subjects[i];
 
-    if (!snap_marks_before(&m->marks, e, m->out))
-        return snap_trace_no_memory(m);
-    if (m->story->empties[i] &&
-        !append(m, (struct trace_op){.kind = TRACE_EMPTY_CACHE}))
-        return false;
-    if (e->action == SNAPSHOT_OOM || e->action == SNAPSHOT_ALLOC)
-        return add_request(m, i);
-    if (subject == STORY_NONE || m->story->late[i])
-        return true;
-    if (e->action == SNAPSHOT_FREE_REQUESTED)
-        return add_free(m, subject);
-    return add_completed(m, subject);
+    add_marks(m, e);
+    if (m->story->empties[i])
+        append(m, (struct trace_op){.kind = TRACE_EMPTY_CACHE});
+    if (e->action == SNAPSHOT_OOM || e->action == SNAPSHOT_ALLOC) {
+        if (e->action == SNAPSHOT_OOM)
+            add_oom(m, e);
+        else
+            add_made(m, i);
+        add_late(m, i);
+    } else if (subject == STORY_NONE || m->story->late[i])
+        return;
+    else if (e->action == SNAPSHOT_FREE_REQUESTED)
+        add_free(m, subject);
+    else
+        add_completed(m, subject);
 }
 
-static bool snap_trace_add_all(struct making *m)
-{
-    bool ok = number_all(m) && add_before(m);
-
-    for (uint32_t i = 0; ok && i < m->l->event_count; i++)
-        ok = add_event(m, i);
-    return ok &&
-           (snap_marks_rest(&m->marks, m->out) || snap_trace_no_memory(m));
-}
-
-static bool take_memory(struct making *m)
+static void take_memory(struct making *m)
 {
     const struct snapshot *s = m->l->snapshot;
     size_t allocs = m->l->alloc_count + 1;
@@ -276,10 +346,25 @@ static bool take_memory(struct making *m)
     m->streams = calloc(s->stream_count + 1, sizeof *m->streams);
     m->idle = calloc(TRACE_STREAMS, sizeof *m->idle);
     m->pools = calloc(s->pool_count + 1, sizeof *m->pools);
-    return (m->ids != NULL && m->waits != NULL && m->streams != NULL &&
-            m->idle != NULL && m->pools != NULL &&
-            snap_marks_begin(&m->marks, s, m->l->device)) ||
-           snap_trace_no_memory(m);
+    m->placed = calloc(m->l->before_count + 1, sizeof *m->placed);
+    m->marks = calloc(s->annotation_count + 1, sizeof *m->marks);
+    check(m, m->ids != NULL && m->waits != NULL && m->streams != NULL &&
+                 m->idle != NULL && m->pools != NULL && m->placed != NULL &&
+                 m->marks != NULL);
+}
+
+static bool snap_trace_add_all(struct making *m)
+{
+    if (setjmp(m->failed) != 0)
+        return false;
+    take_memory(m);
+    sort_marks(m);
+    number_all(m);
+    add_before(m);
+    for (uint32_t i = 0; i < m->l->event_count; i++)
+        add_event(m, i);
+    add_annotations(m, INT64_MAX);
+    return true;
 }
 
 static void fill_notes(const struct story *story,
@@ -306,13 +391,14 @@ bool snap_trace_make(const struct story *story, struct trace *out,
     memset(notes, 0, sizeof *notes);
     trace_init(out);
     fill_notes(story, notes);
-    ok = take_memory(&m) && snap_trace_add_all(&m);
+    ok = snap_trace_add_all(&m);
     free(m.ids);
     free(m.waits);
     free(m.streams);
     free(m.idle);
     free(m.pools);
-    snap_marks_end(&m.marks);
+    free(m.placed);
+    free(m.marks);
     if (!ok)
         trace_free(out);
     return ok;

@@ -21,6 +21,11 @@ void json_memory_watch(void)
     failed = false;
 }
 
+bool json_memory_failed(void)
+{
+    return failed;
+}
+
 json_t *json_memory_name(const char *name)
 {
     char *clean = utf8_clean(name);

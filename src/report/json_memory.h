@@ -21,6 +21,7 @@ static inline json_int_t json_whole(uint64_t n)
 
 /* Start watching the calling thread. */
 void json_memory_watch(void);
+bool json_memory_failed(void);
 
 /* A file's name, which may contain anything (utf8_clean.h).  NULL: no host
  * memory. */

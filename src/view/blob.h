@@ -33,6 +33,16 @@ enum blob_coding {
 /* Element i of a column; signed values as two's complement. */
 typedef uint64_t blob_value(const void *data, size_t i);
 
+/* Define NAME(), the value of EXPRESSION for element i of a column of the TYPE
+ * *d. */
+#define BLOB_VALUE(name, type, expression)                                     \
+    static uint64_t name(const void *data, size_t i)                           \
+    {                                                                          \
+        const type *d = data;                                                  \
+                                                                               \
+        return (expression);                                                   \
+    }
+
 void blob_free(struct blob *b);
 
 /* Append `count` elements, described in table[name] as [type, coding, offset,

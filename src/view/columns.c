@@ -9,61 +9,6 @@
 
 #include "report/report_words.h"
 #include "view/device_texts.h"
-#include "view/frame_words.h"
-
-/* ---- shared columns ------------------------------------------------------- */
-
-static json_t *string_list(const struct snapshot *s)
-{
-    json_t *list = json_array();
-    size_t i;
-
-    for (i = 0; list != NULL && i < s->string_count; i++) {
-        json_t *text = json_stringn(snapshot_string(s, (uint32_t)i),
-                                    snapshot_string_length(s, (uint32_t)i));
-
-        /* Text that is not UTF-8 cannot be shown. */
-        if (text == NULL)
-            text = json_string("?");
-        if (json_array_append_new(list, text) != 0) {
-            json_decref(list);
-            return NULL;
-        }
-    }
-    return list;
-}
-
-/* File, line and function of each frame. */
-static uint64_t frame_number(const void *data, size_t i)
-{
-    const struct snapshot_frame *f =
-        &((const struct snapshot *)data)->frames[i / 3];
-
-    return i % 3 == 0 ? f->filename : i % 3 == 1 ? f->line : f->name;
-}
-
-static uint64_t stack_begin(const void *data, size_t i)
-{
-    return ((const struct snapshot *)data)->stack_begins[i];
-}
-
-static uint64_t stack_frame(const void *data, size_t i)
-{
-    return ((const struct snapshot *)data)->stack_frames[i];
-}
-
-bool columns_add_stacks(struct blob *b, json_t *run, const struct snapshot *s)
-{
-    if (json_object_set_new(run, "strings", string_list(s)) != 0)
-        return false;
-    blob_column(b, run, "frame", "u32", BLOB_PLAIN, s->frame_count * 3,
-                frame_number, s);
-    blob_column(b, run, "stack_begin", "u32", BLOB_DELTA, s->stack_count + 1,
-                stack_begin, s);
-    blob_column(b, run, "stack_frame", "u32", BLOB_DELTA,
-                (size_t)s->stack_begins[s->stack_count], stack_frame, s);
-    return frame_words_add(b, run, s) && !b->failed;
-}
 
 /* ---- allocations ------------------------------------------------------------ */
 
@@ -73,26 +18,18 @@ static uint64_t moment(uint32_t event)
     return event == LIFETIME_BEFORE ? UINT64_MAX : event;
 }
 
-/* Define value_NAME(lifetimes, i), the value of EXPRESSION for allocation i,
- * `a`. */
-#define ALLOC_VALUE(name, expression)                                          \
-    static uint64_t value_##name(const void *data, size_t i)                   \
-    {                                                                          \
-        const struct lifetime *a =                                             \
-            &((const struct lifetimes *)data)->allocs[i];                      \
-                                                                               \
-        return (expression);                                                   \
-    }
-
-ALLOC_VALUE(start, moment(a->start))
-ALLOC_VALUE(life, moment(a->end) - moment(a->start))
-ALLOC_VALUE(pending, moment(a->done) - moment(a->end))
-ALLOC_VALUE(address, a->address)
-ALLOC_VALUE(size, a->requested)
-ALLOC_VALUE(rounded, a->rounded)
-ALLOC_VALUE(stack, a->stack)
-ALLOC_VALUE(stream, a->stream)
-ALLOC_VALUE(note, a->user_metadata)
+BLOB_VALUE(alloc_start, struct lifetimes, moment(d->allocs[i].start))
+BLOB_VALUE(alloc_life, struct lifetimes,
+           moment(d->allocs[i].end) - moment(d->allocs[i].start))
+BLOB_VALUE(alloc_pending, struct lifetimes,
+           moment(d->allocs[i].done) - moment(d->allocs[i].end))
+BLOB_VALUE(alloc_address, struct lifetimes, d->allocs[i].address)
+BLOB_VALUE(alloc_size, struct lifetimes, d->allocs[i].requested)
+BLOB_VALUE(alloc_rounded, struct lifetimes, d->allocs[i].rounded)
+BLOB_VALUE(alloc_stack, struct lifetimes, d->allocs[i].stack)
+BLOB_VALUE(alloc_stream, struct lifetimes, d->allocs[i].stream)
+BLOB_VALUE(alloc_note, struct lifetimes, d->allocs[i].user_metadata)
+BLOB_VALUE(alloc_category, uint8_t, d[i])
 
 static bool any_note(const struct lifetimes *l)
 {
@@ -114,14 +51,14 @@ static void add_allocations(struct blob *b, json_t *table,
         blob_value *value;
         enum blob_coding coding;
     } columns[] = {
-        {"start", "i32", value_start, BLOB_DELTA},
-        {"life", "i32", value_life, BLOB_SIGNED},
-        {"pending", "i32", value_pending, BLOB_SIGNED},
-        {"address", "f64", value_address, BLOB_TABLE},
-        {"size", "f64", value_size, BLOB_TABLE},
-        {"rounded", "f64", value_rounded, BLOB_TABLE},
-        {"stack", "u32", value_stack, BLOB_PLAIN},
-        {"stream", "u32", value_stream, BLOB_PLAIN},
+        {"start", "i32", alloc_start, BLOB_DELTA},
+        {"life", "i32", alloc_life, BLOB_SIGNED},
+        {"pending", "i32", alloc_pending, BLOB_SIGNED},
+        {"address", "f64", alloc_address, BLOB_TABLE},
+        {"size", "f64", alloc_size, BLOB_TABLE},
+        {"rounded", "f64", alloc_rounded, BLOB_TABLE},
+        {"stack", "u32", alloc_stack, BLOB_PLAIN},
+        {"stream", "u32", alloc_stream, BLOB_PLAIN},
     };
     size_t i;
 
@@ -131,31 +68,17 @@ static void add_allocations(struct blob *b, json_t *table,
     /* Most snapshots have none. */
     if (any_note(l))
         blob_column(b, table, "note", "u32", BLOB_PLAIN, l->alloc_count,
-                    value_note, l);
-}
-
-static uint64_t value_category(const void *data, size_t i)
-{
-    return ((const uint8_t *)data)[i];
+                    alloc_note, l);
 }
 
 /* ---- segments --------------------------------------------------------------- */
 
-#define SPAN_VALUE(name, expression)                                           \
-    static uint64_t span_##name(const void *data, size_t i)                    \
-    {                                                                          \
-        const struct segment_span *s =                                         \
-            &((const struct lifetimes *)data)->spans[i];                       \
-                                                                               \
-        return (expression);                                                   \
-    }
-
-SPAN_VALUE(address, s->address)
-SPAN_VALUE(size, s->size)
-SPAN_VALUE(start, moment(s->start))
-SPAN_VALUE(end, moment(s->end))
-SPAN_VALUE(stream, s->stream)
-SPAN_VALUE(kind, s->kind)
+BLOB_VALUE(span_address, struct lifetimes, d->spans[i].address)
+BLOB_VALUE(span_size, struct lifetimes, d->spans[i].size)
+BLOB_VALUE(span_start, struct lifetimes, moment(d->spans[i].start))
+BLOB_VALUE(span_end, struct lifetimes, moment(d->spans[i].end))
+BLOB_VALUE(span_stream, struct lifetimes, d->spans[i].stream)
+BLOB_VALUE(span_kind, struct lifetimes, d->spans[i].kind)
 
 static void add_segments(struct blob *b, json_t *table,
                          const struct lifetimes *l)
@@ -260,36 +183,14 @@ static void find_times(struct event_words *w)
     }
 }
 
-static uint64_t value_action(const void *data, size_t i)
-{
-    uint8_t action = ((const struct event_words *)data)->l->events[i].action;
-
-    return action < SNAPSHOT_OTHER ? action : SNAPSHOT_OTHER;
-}
-
-static uint64_t value_time(const void *data, size_t i)
-{
-    return ((const struct event_words *)data)->times[i];
-}
-
-static uint64_t value_odd(const void *data, size_t i)
-{
-    return ((const struct event_words *)data)->odd[i];
-}
-
-static uint64_t odd_bytes(const void *data, size_t i)
-{
-    const struct event_words *w = data;
-
-    return w->l->events[w->odd[i]].size;
-}
-
-static uint64_t odd_address(const void *data, size_t i)
-{
-    const struct event_words *w = data;
-
-    return event_address(&w->l->events[w->odd[i]]);
-}
+BLOB_VALUE(event_action, struct event_words,
+           d->l->events[i].action < SNAPSHOT_OTHER ? d->l->events[i].action
+                                                   : SNAPSHOT_OTHER)
+BLOB_VALUE(event_time, struct event_words, d->times[i])
+BLOB_VALUE(odd_number, struct event_words, d->odd[i])
+BLOB_VALUE(odd_bytes, struct event_words, d->l->events[d->odd[i]].size)
+BLOB_VALUE(odd_address, struct event_words,
+           event_address(&d->l->events[d->odd[i]]))
 
 static void add_events(struct blob *b, json_t *table, const struct lifetimes *l)
 {
@@ -305,10 +206,10 @@ static void add_events(struct blob *b, json_t *table, const struct lifetimes *l)
         find_owners(&w);
         find_odd(&w);
         find_times(&w);
-        blob_column(b, table, "action", "u8", BLOB_PLAIN, count, value_action,
+        blob_column(b, table, "action", "u8", BLOB_PLAIN, count, event_action,
                     &w);
-        blob_column(b, table, "time", "f64", BLOB_DELTA, count, value_time, &w);
-        blob_column(b, table, "odd", "u32", BLOB_DELTA, w.odd_count, value_odd,
+        blob_column(b, table, "time", "f64", BLOB_DELTA, count, event_time, &w);
+        blob_column(b, table, "odd", "u32", BLOB_DELTA, w.odd_count, odd_number,
                     &w);
         blob_column(b, table, "odd_bytes", "f64", BLOB_PLAIN, w.odd_count,
                     odd_bytes, &w);
@@ -331,9 +232,8 @@ json_t *columns_of_device(struct blob *b, const struct lifetimes *l,
                   "event", "alloc", "segment");
     json_t *allocs = json_object_get(device, "alloc");
     struct run_summary r;
-    bool ok;
 
-    if (device == NULL || !run_summary_make(l, &r, error)) {
+    if (!run_summary_make(l, &r, error)) {
         json_decref(device);
         return NULL;
     }
@@ -341,11 +241,11 @@ json_t *columns_of_device(struct blob *b, const struct lifetimes *l,
     add_allocations(b, allocs, l);
     add_segments(b, json_object_get(device, "segment"), l);
     blob_column(b, allocs, "category", "u8", BLOB_PLAIN, l->alloc_count,
-                value_category, r.categories);
-    ok = device_texts_add(device, &r, cure, error);
+                alloc_category, r.categories);
+    if (!device_texts_add(device, &r, cure, error)) {
+        json_decref(device);
+        device = NULL;
+    }
     run_summary_free(&r);
-    if (ok)
-        return device;
-    json_decref(device);
-    return NULL;
+    return device;
 }

@@ -7,13 +7,9 @@
 #include "snapshot/lifetimes.h"
 #include "view/blob.h"
 
-/* Add the strings, frames and stacks of a snapshot: keys `strings`, `frame`,
- * `stack_begin` and `stack_frame` of `run`, and those of frame_words.h.  False:
- * no host memory. */
-bool columns_add_stacks(struct blob *b, json_t *run, const struct snapshot *s);
-
 /* The device's events, allocations, segments and out-of-memory events, with the
- * texts about them, as a new object.  NULL: the error has the reason. */
+ * texts about them, as a new object.  NULL: the error has the reason, or host
+ * memory ran out. */
 json_t *columns_of_device(struct blob *b, const struct lifetimes *l,
                           const struct report_cure *cure,
                           struct tool_error *error);

@@ -13,7 +13,7 @@ static json_t *stream_names(const struct snapshot *s)
     json_t *names = json_array();
     size_t i;
 
-    for (i = 0; names != NULL && i < s->stream_count; i++) {
+    for (i = 0; i < s->stream_count; i++) {
         char text[32];
 
         snprintf(text, sizeof(text), s->streams[i] < 65536 ? "%llu" : "0x%llx",
@@ -28,73 +28,62 @@ static json_t *category_names(void)
     json_t *names = json_array();
     int i;
 
-    for (i = 0; names != NULL && i < REPORT_CATEGORIES; i++)
+    for (i = 0; i < REPORT_CATEGORIES; i++)
         json_array_append_new(
             names, json_string(report_category_name((enum report_category)i)));
     return names;
 }
 
-static json_t *failure(const struct run_summary *r, uint32_t event,
-                       bool explain, struct tool_error *error)
+static bool add_failure(json_t *list, const struct run_summary *r,
+                        uint32_t event, bool explain, struct tool_error *error)
 {
     const struct lifetimes *l = r->lifetimes;
-    json_t *made;
     char *text = NULL;
 
     if (explain && !report_explain_oom(l, r->categories, event, &text, error))
-        return NULL;
-    made = json_pack("{s:I, s:f, s:s}", "event", (json_int_t)event, "bytes",
-                     (double)l->events[event].size, "text",
-                     text != NULL ? text : "Not explained: one of many.");
+        return false;
+    json_array_append_new(
+        list, json_pack("{s:I, s:f, s:s}", "event", (json_int_t)event, "bytes",
+                        (double)l->events[event].size, "text",
+                        text != NULL ? text : "Not explained: one of many."));
     free(text);
-    if (made == NULL)
-        tool_set_error(error, "not enough host memory for the page");
-    return made;
+    return true;
 }
 
 /* The last is what the verdict is about. */
-static json_t *failures(const struct run_summary *r, struct tool_error *error)
+static bool add_failures(json_t *list, const struct run_summary *r,
+                         struct tool_error *error)
 {
     const struct lifetimes *l = r->lifetimes;
-    json_t *list = json_array();
     uint32_t told = 0;
-    uint32_t i;
+    bool ok = true;
 
-    for (i = 0; list != NULL && i < l->event_count; i++) {
-        json_t *made;
-
+    for (uint32_t i = 0; ok && i < l->event_count; i++) {
         if (l->events[i].action != SNAPSHOT_OOM)
             continue;
         told++;
-        made = failure(r, i,
-                       told <= REPORT_OOMS_EXPLAINED ||
-                           told == r->counts[SNAPSHOT_OOM],
-                       error);
-        if (made == NULL) {
-            json_decref(list);
-            return NULL;
-        }
-        json_array_append_new(list, made);
+        ok = add_failure(list, r, i,
+                         told <= REPORT_OOMS_EXPLAINED ||
+                             told == r->counts[SNAPSHOT_OOM],
+                         error);
     }
-    return list;
+    return ok;
 }
 
-static json_t *findings(const struct run_summary *r, struct tool_error *error)
+static bool add_findings(json_t *list, const struct run_summary *r,
+                         struct tool_error *error)
 {
     struct report_finding *found;
-    json_t *list;
     size_t count;
-    size_t i;
 
     if (!report_findings(r, &found, &count, error))
-        return NULL;
-    list = json_array();
-    for (i = 0; list != NULL && i < count; i++)
+        return false;
+    for (size_t i = 0; i < count; i++)
         json_array_append_new(list,
                               json_pack("{s:s, s:s}", "title", found[i].title,
                                         "text", found[i].text));
     report_findings_free(found, count);
-    return list;
+    return true;
 }
 
 static json_t *marks(const struct lifetimes *l)
@@ -103,7 +92,7 @@ static json_t *marks(const struct lifetimes *l)
     json_t *list = json_array();
     size_t i;
 
-    for (i = 0; list != NULL && i < s->annotation_count; i++) {
+    for (i = 0; i < s->annotation_count; i++) {
         const struct snapshot_annotation *a = &s->annotations[i];
 
         if (a->device != l->device ||
@@ -129,37 +118,22 @@ static char *note_text(const struct lifetimes *l, char *text, size_t cap)
     return text;
 }
 
-/* The report's first three lines. */
-static json_t *verdict(const struct run_summary *r,
-                       const struct report_cure *cure, struct tool_error *error)
-{
-    struct report_verdict v;
-    json_t *lines;
-
-    if (!report_verdict_make(r, cure, &v, error))
-        return NULL;
-    lines = json_pack("[s, s, s]", v.what, v.who, v.advice);
-    report_verdict_free(&v);
-    if (lines == NULL)
-        tool_set_error(error, "not enough host memory for the page");
-    return lines;
-}
-
 bool device_texts_add(json_t *device, const struct run_summary *r,
                       const struct report_cure *cure, struct tool_error *error)
 {
     const struct lifetimes *l = r->lifetimes;
+    struct report_verdict v;
+    json_t *ooms = json_array();
+    json_t *found = json_array();
     char note[80];
-    json_t *ooms = failures(r, error);
-    json_t *found = ooms != NULL ? findings(r, error) : NULL;
-    json_t *lines = found != NULL ? verdict(r, cure, error) : NULL;
+    bool ok = report_verdict_make(r, cure, &v, error);
 
-    if (lines == NULL) {
-        json_decref(ooms);
-        json_decref(found);
-        return false;
+    if (ok) { /* the report's first three lines */
+        json_object_set_new(device, "verdict",
+                            json_pack("[s, s, s]", v.what, v.who, v.advice));
+        report_verdict_free(&v);
     }
-    json_object_set_new(device, "verdict", lines);
+    ok = ok && add_failures(ooms, r, error) && add_findings(found, r, error);
     json_object_set_new(device, "ooms", ooms);
     json_object_set_new(device, "findings", found);
     json_object_set_new(device, "marks", marks(l));
@@ -167,5 +141,5 @@ bool device_texts_add(json_t *device, const struct run_summary *r,
     json_object_set_new(device, "categories", category_names());
     json_object_set_new(device, "note",
                         json_string(note_text(l, note, sizeof(note))));
-    return true;
+    return ok;
 }

@@ -1,5 +1,4 @@
-/* frame_words.c - data about frames, with which the page names them as the
- * report does. */
+/* frame_words.c - a snapshot's frames and stacks for the page. */
 #include "view/frame_words.h"
 
 #include <stdio.h>
@@ -8,20 +7,31 @@
 #include "report/frame_groups.h"
 #include "report/frame_kind.h"
 
-static uint64_t value_kind(const void *data, size_t i)
-{
-    return frame_kind_of(data, (uint32_t)i);
-}
-
+/* File, line and function of each frame. */
+BLOB_VALUE(frame_number, struct snapshot,
+           i % 3 == 0   ? d->frames[i / 3].filename
+           : i % 3 == 1 ? d->frames[i / 3].line
+                        : d->frames[i / 3].name)
+BLOB_VALUE(stack_begin, struct snapshot, d->stack_begins[i])
+BLOB_VALUE(stack_frame, struct snapshot, d->stack_frames[i])
+BLOB_VALUE(kind_of, struct snapshot, frame_kind_of(d, (uint32_t)i))
 /* UINT32_MAX (none) becomes 0. */
-static uint64_t value_own(const void *data, size_t i)
-{
-    return (uint32_t)(report_own_frame(data, (uint32_t)i) + 1);
-}
+BLOB_VALUE(own_frame, struct snapshot,
+           (uint32_t)(report_own_frame(d, (uint32_t)i) + 1))
+BLOB_VALUE(label_number, uint32_t, d[i])
 
-static uint64_t value_number(const void *data, size_t i)
+static json_t *string_list(const struct snapshot *s)
 {
-    return ((const uint32_t *)data)[i];
+    json_t *list = json_array();
+
+    for (uint32_t i = 0; i < s->string_count; i++) {
+        json_t *text =
+            json_stringn(snapshot_string(s, i), snapshot_string_length(s, i));
+
+        /* Text that is not UTF-8 cannot be shown. */
+        json_array_append_new(list, text != NULL ? text : json_string("?"));
+    }
+    return list;
 }
 
 /* Distinct texts, each with a number. */
@@ -30,53 +40,50 @@ struct labels {
     json_t *numbers; /* by text */
 };
 
-static bool frame_words_number_of(struct labels *l, const char *text,
-                                  uint32_t *out)
+static uint32_t number_of(struct labels *l, const char *text)
 {
     const json_t *known = json_object_get(l->numbers, text);
     size_t next = json_array_size(l->list);
 
-    if (known != NULL) {
-        *out = (uint32_t)json_integer_value(known);
-        return true;
-    }
-    *out = (uint32_t)next;
-    return json_array_append_new(l->list, json_string(text)) == 0 &&
-           json_object_set_new(l->numbers, text,
-                               json_integer((json_int_t)next)) == 0;
+    if (known != NULL)
+        return (uint32_t)json_integer_value(known);
+    json_array_append_new(l->list, json_string(text));
+    json_object_set_new(l->numbers, text, json_integer((json_int_t)next));
+    return (uint32_t)next;
 }
 
-static bool add_labels(struct blob *b, json_t *run, const struct snapshot *s,
+static void add_labels(struct blob *b, json_t *run, const struct snapshot *s,
                        enum report_by by, struct labels *l)
 {
     uint32_t *numbers = calloc(s->frame_count + 1, sizeof *numbers);
     char name[16];
-    bool ok = numbers != NULL;
 
-    for (size_t i = 0; ok && i < s->frame_count; i++)
-        ok = frame_words_number_of(
-            l, report_by_label(s, (uint32_t)i, by, false), &numbers[i]);
+    b->failed |= numbers == NULL;
+    if (numbers == NULL)
+        return;
+    for (uint32_t i = 0; i < s->frame_count; i++)
+        numbers[i] = number_of(l, report_by_label(s, i, by, false));
     snprintf(name, sizeof name, "by_%s", report_by_name(by));
-    if (ok)
-        blob_column(b, run, name, "u32", BLOB_PLAIN, s->frame_count,
-                    value_number, numbers);
+    blob_column(b, run, name, "u32", BLOB_PLAIN, s->frame_count, label_number,
+                numbers);
     free(numbers);
-    return ok;
 }
 
-bool frame_words_add(struct blob *b, json_t *run, const struct snapshot *s)
+void frame_words_add(struct blob *b, json_t *run, const struct snapshot *s)
 {
     struct labels l = {json_array(), json_object()};
-    bool ok = l.list != NULL && l.numbers != NULL;
 
-    blob_column(b, run, "kind", "u8", BLOB_PLAIN, s->frame_count, value_kind,
-                s);
-    blob_column(b, run, "own", "u32", BLOB_PLAIN, s->stack_count, value_own, s);
-    for (int by = 0; ok && by < BY_COUNT; by++)
-        ok = add_labels(b, run, s, (enum report_by)by, &l);
+    json_object_set_new(run, "strings", string_list(s));
+    blob_column(b, run, "frame", "u32", BLOB_PLAIN, s->frame_count * 3,
+                frame_number, s);
+    blob_column(b, run, "stack_begin", "u32", BLOB_DELTA, s->stack_count + 1,
+                stack_begin, s);
+    blob_column(b, run, "stack_frame", "u32", BLOB_DELTA,
+                (size_t)s->stack_begins[s->stack_count], stack_frame, s);
+    blob_column(b, run, "kind", "u8", BLOB_PLAIN, s->frame_count, kind_of, s);
+    blob_column(b, run, "own", "u32", BLOB_PLAIN, s->stack_count, own_frame, s);
+    for (int by = 0; by < BY_COUNT; by++)
+        add_labels(b, run, s, (enum report_by)by, &l);
+    json_object_set_new(run, "labels", l.list);
     json_decref(l.numbers);
-    if (ok)
-        return json_object_set_new(run, "labels", l.list) == 0;
-    json_decref(l.list);
-    return false;
 }

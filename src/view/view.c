@@ -2,19 +2,17 @@
 #include "view/view.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "report/json_memory.h"
 #include "snapshot/device_list.h"
-#include "snapshot/utf8_clean.h"
 #include "view/columns.h"
+#include "view/frame_words.h"
 #include "view/page.h"
 
 struct page {
-    char *title; /* UTF-8 */
     const struct report_cure *cure;
-    json_t *meta; /* NULL: a page without data */
+    json_t *meta; /* the title, and what is not in the blob */
     struct blob blob;
     FILE *out;
 };
@@ -32,7 +30,8 @@ static bool view_add_device(struct page *p, json_t *devices,
         return false;
     made = columns_of_device(&p->blob, &l, p->cure, error);
     lifetimes_free(&l);
-    return made != NULL && json_array_append_new(devices, made) == 0;
+    json_array_append_new(devices, made);
+    return made != NULL;
 }
 
 static bool add_run(struct page *p, json_t *runs, const struct view_run *run,
@@ -41,39 +40,26 @@ static bool add_run(struct page *p, json_t *runs, const struct view_run *run,
     json_t *made = json_pack("{s:o, s:[]}", "name", json_memory_name(run->name),
                              "devices");
     struct device_list list;
-    size_t i;
+    bool ok = device_list_make(run->snapshot, NULL, &list, error);
 
-    if (made == NULL || json_array_append_new(runs, made) != 0 ||
-        !columns_add_stacks(&p->blob, made, run->snapshot))
-        return tool_fail(error, "not enough host memory for the page");
-    if (!device_list_make(run->snapshot, NULL, &list, error))
-        return false;
-    for (i = 0; i < list.count; i++) {
-        if (!view_add_device(p, json_object_get(made, "devices"), run->snapshot,
-                             list.numbers[i], error))
-            return false;
-    }
-    return true;
+    frame_words_add(&p->blob, made, run->snapshot);
+    for (size_t i = 0; ok && i < list.count; i++)
+        ok = view_add_device(p, json_object_get(made, "devices"), run->snapshot,
+                             list.numbers[i], error);
+    json_array_append_new(runs, made);
+    return ok;
 }
 
 static bool view_gather(struct page *p, const struct view_run *runs,
                         size_t count, struct tool_error *error)
 {
-    json_t *list;
-    size_t i;
+    bool ok = true;
 
-    if (p->title != NULL)
-        p->meta = json_pack("{s:s, s:[]}", "title", p->title, "runs");
-    if (p->meta == NULL)
+    for (size_t i = 0; ok && i < count; i++)
+        ok = add_run(p, json_object_get(p->meta, "runs"), &runs[i], error);
+    if (p->blob.failed || json_memory_failed())
         return tool_fail(error, "not enough host memory for the page");
-    list = json_object_get(p->meta, "runs");
-    for (i = 0; i < count; i++) {
-        if (!add_run(p, list, &runs[i], error))
-            return false;
-    }
-    if (p->blob.failed)
-        return tool_fail(error, "not enough host memory for the page");
-    return true;
+    return ok;
 }
 
 /* ---- writing --------------------------------------------------------------- */
@@ -124,7 +110,8 @@ static bool write_place(struct page *p, const char *place, size_t length)
             return fputs(texts[i].text, p->out) != EOF;
     }
     if (length == 5 && memcmp(place, "TITLE", 5) == 0)
-        return write_escaped(p->out, p->title);
+        return write_escaped(
+            p->out, json_string_value(json_object_get(p->meta, "title")));
     if (length == 4 && memcmp(place, "META", 4) == 0)
         return json_dump_callback(p->meta, write_json_piece, p->out,
                                   JSON_COMPACT) == 0;
@@ -153,12 +140,14 @@ bool view_write(FILE *out, const char *title, const struct view_run *runs,
                 size_t run_count, const struct report_cure *cure,
                 struct tool_error *error)
 {
-    struct page p = {.title = utf8_clean(title), .cure = cure, .out = out};
-    bool ok = view_gather(&p, runs, run_count, error);
+    struct page p = {.cure = cure, .out = out};
+    bool ok;
 
+    json_memory_watch();
+    p.meta = json_pack("{s:o, s:[]}", "title", json_memory_name(title), "runs");
+    ok = view_gather(&p, runs, run_count, error);
     if (ok && (!write_page(&p) || fflush(out) != 0))
         ok = tool_fail(error, "writing the page: %s", strerror(errno));
-    free(p.title);
     json_decref(p.meta);
     blob_free(&p.blob);
     return ok;

@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "snapshot/snapshot_conf.h"
+
 /* max_split_size_mb has the values that people report as cures, and some
  * between; the smallest is the minimum that every PyTorch accepts. */
 const struct replay_setting replay_settings[] = {
@@ -46,28 +48,15 @@ add(char out[REPLAY_CONF_MAX], const char *format, ...)
     va_end(list);
 }
 
-/* The key's pair, if there is one. */
-static const char *find_pair(const char *conf, const char *key)
-{
-    size_t length = strlen(key);
-
-    while (conf != NULL && *conf != '\0') {
-        if (strncmp(conf, key, length) == 0 && conf[length] == ':')
-            return conf;
-        conf = strchr(conf, ',');
-        if (conf != NULL)
-            conf++;
-    }
-    return NULL;
-}
-
 static void add_kept(char out[REPLAY_CONF_MAX], const char *base,
                      const char *key)
 {
-    const char *at = find_pair(base, key);
+    size_t length;
+    const char *value =
+        base != NULL ? snapshot_conf_value(base, key, &length) : NULL;
 
-    if (at != NULL)
-        add(out, "%.*s", (int)strcspn(at, ","), at);
+    if (value != NULL)
+        add(out, "%s:%.*s", key, (int)length, value);
 }
 
 const char *replay_setting_line(const struct replay_setting *s,

@@ -5,6 +5,7 @@
 
 #include "snapshot/snap_builder.h"
 #include "snapshot/snap_rest.h"
+#include "snapshot/snap_settings.h"
 
 TOOL_NO_RETURN static void wrong(struct snap_builder *b,
                                  const struct snap_value *v, const char *name,
@@ -131,30 +132,28 @@ static uint64_t take(struct snap_builder *b, uint64_t key,
     return v->bits;
 }
 
-static void set_bool(struct snap_builder *b, uint64_t key,
-                     const struct snap_value *v, bool *has, bool *out)
+static bool take_bool(struct snap_builder *b, uint64_t key,
+                      const struct snap_value *v)
 {
-    *out = take(b, key, v, SNAP_BOOL, "a bool") != 0;
-    *has = true;
+    return take(b, key, v, SNAP_BOOL, "a bool") != 0;
 }
 
-static void set_integer(struct snap_builder *b, uint64_t key,
-                        const struct snap_value *v, bool *has, int64_t *out)
+static int64_t take_signed(struct snap_builder *b, uint64_t key,
+                           const struct snap_value *v)
 {
-    *out = (int64_t)take(b, key, v, SNAP_INT, "an integer below 2^63");
-    *has = true;
+    return (int64_t)take(b, key, v, SNAP_INT, "an integer below 2^63");
 }
 
-static void set_real(struct snap_builder *b, uint64_t key,
-                     const struct snap_value *v, bool *has, double *out)
+static double take_real(struct snap_builder *b, uint64_t key,
+                        const struct snap_value *v)
 {
-    if (v->kind == SNAP_INT) {
-        *out = (double)(int64_t)v->bits;
-    } else {
-        take(b, key, v, SNAP_REAL, "a number");
-        memcpy(out, &v->bits, sizeof *out);
-    }
-    *has = true;
+    double real;
+
+    if (v->kind == SNAP_INT)
+        return (double)(int64_t)v->bits;
+    take(b, key, v, SNAP_REAL, "a number");
+    memcpy(&real, &v->bits, sizeof real);
+    return real;
 }
 
 static void set_roundup(struct snap_builder *b, uint64_t key,
@@ -223,33 +222,13 @@ static void set_one(struct snap_builder *b, const struct snap_value *name,
     case KEY_HIP_CONF:
         set_conf(b, key, v);
         break;
-    case KEY_MAX_SPLIT:
-        set_integer(b, key, v, &t->has_max_split_size, &t->max_split_size);
+#define X(type, number, name)                                                  \
+    case number:                                                               \
+        t->name = take_##type(b, key, v);                                      \
+        t->has_##name = true;                                                  \
         break;
-    case KEY_GC_THRESHOLD:
-        set_real(b, key, v, &t->has_garbage_collection_threshold,
-                 &t->garbage_collection_threshold);
-        break;
-    case KEY_PINNED_THREADS:
-        set_integer(b, key, v, &t->has_pinned_num_register_threads,
-                    &t->pinned_num_register_threads);
-        break;
-    case KEY_EXPANDABLE:
-        set_bool(b, key, v, &t->has_expandable_segments,
-                 &t->expandable_segments);
-        break;
-    case KEY_RELEASE_LOCK:
-        set_bool(b, key, v, &t->has_release_lock_on_cudamalloc,
-                 &t->release_lock_on_cudamalloc);
-        break;
-    case KEY_PINNED_REGISTER:
-        set_bool(b, key, v, &t->has_pinned_use_cuda_host_register,
-                 &t->pinned_use_cuda_host_register);
-        break;
-    case KEY_CAPTURE_REUSE:
-        set_bool(b, key, v, &t->has_graph_capture_record_stream_reuse,
-                 &t->graph_capture_record_stream_reuse);
-        break;
+        SNAP_SETTINGS(X)
+#undef X
     case KEY_ROUNDUP:
         set_roundup(b, key, v);
         break;

@@ -2,12 +2,12 @@
 #include <stdio.h>
 
 #include "snapshot/snap_put.h"
+#include "snapshot/snap_settings.h"
 
-static void some_bool(struct snap_writer *w, enum snap_word key, bool has,
-                      bool value)
+static void put_real(struct emit *e, enum snap_word key, double value)
 {
-    if (has)
-        put_bool(&w->emit, key, value);
+    larder__emit_word(e, key);
+    larder__emit_real(e, value);
 }
 
 static void write_roundup(struct snap_writer *w)
@@ -46,22 +46,11 @@ void snap_write_settings(struct snap_writer *w)
     larder__emit_word(e, KEY_ALLOCATOR_SETTINGS);
     larder__emit_dict_begin(e);
     write_confs(w);
-    if (t->has_max_split_size)
-        put_signed(e, KEY_MAX_SPLIT, t->max_split_size);
-    if (t->has_garbage_collection_threshold) {
-        larder__emit_word(e, KEY_GC_THRESHOLD);
-        larder__emit_real(e, t->garbage_collection_threshold);
-    }
-    some_bool(w, KEY_EXPANDABLE, t->has_expandable_segments,
-              t->expandable_segments);
-    if (t->has_pinned_num_register_threads)
-        put_signed(e, KEY_PINNED_THREADS, t->pinned_num_register_threads);
-    some_bool(w, KEY_RELEASE_LOCK, t->has_release_lock_on_cudamalloc,
-              t->release_lock_on_cudamalloc);
-    some_bool(w, KEY_PINNED_REGISTER, t->has_pinned_use_cuda_host_register,
-              t->pinned_use_cuda_host_register);
-    some_bool(w, KEY_CAPTURE_REUSE, t->has_graph_capture_record_stream_reuse,
-              t->graph_capture_record_stream_reuse);
+#define X(type, key, name)                                                     \
+    if (t->has_##name)                                                         \
+        put_##type(e, key, t->name);
+    SNAP_SETTINGS(X)
+#undef X
     write_roundup(w);
     snap_write_rest(w, t->rest);
     larder__emit_close(e);

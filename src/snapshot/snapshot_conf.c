@@ -4,6 +4,7 @@
 
 #include <ctype.h>
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -72,8 +73,15 @@ static void add_text(char *conf, size_t room, const char *text, size_t length)
                  (int)length, text);
 }
 
-static void add_setting(char *conf, const char *text)
+__attribute__((format(printf, 2, 3))) static void add_setting(
+    char *conf, const char *format, ...)
 {
+    char text[EFFECTIVE_MAX];
+    va_list list;
+
+    va_start(list, format);
+    vsnprintf(text, sizeof text, format, list);
+    va_end(list);
     add_text(conf, EFFECTIVE_MAX, text, strlen(text));
 }
 
@@ -103,27 +111,21 @@ static void add_roundup(char *conf, const struct snapshot_settings *set)
             text + at, sizeof text - at, "%c%" PRIu64 ":%" PRId64 "%s",
             i > 0 ? ',' : '[', set->roundup[i].size_mib,
             set->roundup[i].divisions, i + 1 == set->roundup_count ? "]" : "");
-    add_setting(conf, text);
+    add_setting(conf, "%s", text);
 }
 
 /* What PyTorch writes besides the text: the values that it used, whatever the
  * text says. */
 static void add_effective(char *conf, const struct snapshot_settings *set)
 {
-    char text[96];
-
     if (set->has_expandable_segments && set->expandable_segments)
         add_setting(conf, "expandable_segments:True");
-    if (set->has_max_split_size && set->max_split_size > 0) {
-        snprintf(text, sizeof text, "max_split_size_mb:%" PRId64,
-                 set->max_split_size >> 20);
-        add_setting(conf, text);
-    }
-    if (set->garbage_collection_threshold > 0) {
-        snprintf(text, sizeof text, "garbage_collection_threshold:%.15g",
-                 set->garbage_collection_threshold);
-        add_setting(conf, text);
-    }
+    if (set->has_max_split_size && set->max_split_size > 0)
+        add_setting(conf, "max_split_size_mb:%" PRId64,
+                    set->max_split_size >> 20);
+    if (set->garbage_collection_threshold > 0)
+        add_setting(conf, "garbage_collection_threshold:%.15g",
+                    set->garbage_collection_threshold);
     if (set->graph_capture_record_stream_reuse)
         add_setting(conf, "graph_capture_record_stream_reuse:True");
     add_roundup(conf, set);

@@ -6,7 +6,7 @@
 
 #include "base/fail.h"
 #include "base/host.h"
-#include "device/cuda_open.h"
+#include "device/open.h"
 
 static larder_result op_props(void *self, larder_device_props *out)
 {

@@ -2,8 +2,7 @@
 #include <string.h>
 
 #include "base/fail.h"
-#include "device/cuda_open.h"
-#include "device/sim_open.h"
+#include "device/open.h"
 
 larder_result larder_device_open(const char *spec, int ordinal,
                                  larder_device **out)

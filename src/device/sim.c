@@ -10,7 +10,7 @@
 #include "base/host.h"
 #include "device/device.h"
 #include "device/sim_fail.h"
-#include "device/sim_open.h"
+#include "device/open.h"
 #include "device/sim_spec.h"
 
 /* A simulated device is recognised by this address. */

@@ -347,8 +347,6 @@ larder_result larder__sim_event_sync(struct sim *sim, uint64_t event);
 larder_result larder__sim_event_wait(struct sim *sim, larder_stream stream,
                                      uint64_t event);
 
-/* ---- sim_capture.c ------------------------------------------------------ */
-
 /* ERR_CAPTURING while any stream is being captured. */
 larder_result larder__sim_capture_forbids(const struct sim *sim);
 larder_result larder__sim_capture_set(struct sim *sim, larder_stream stream,

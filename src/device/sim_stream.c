@@ -201,3 +201,29 @@ void larder__sim_streams_close(struct sim *sim)
     for (int i = 0; i < SIM_STREAM_CHUNKS; i++)
         larder__host_free(sim->streams[i]);
 }
+
+/* ---- captures, and the calls that they forbid ----------------------------- */
+
+larder_result larder__sim_capture_forbids(const struct sim *sim)
+{
+    if (sim->captured == 0)
+        return LARDER_OK;
+    return larder__sim_fail_plain(LARDER_ERR_CAPTURING);
+}
+
+larder_result larder__sim_capture_set(struct sim *sim, larder_stream stream,
+                                      bool begin)
+{
+    struct sim_stream *s;
+    larder_result r = larder__sim_stream_get(sim, stream, &s);
+
+    if (r != LARDER_OK)
+        return r;
+    if (s->is_captured == begin)
+        return larder__sim_fail(LARDER_ERR_INVALID,
+                                begin ? "the stream is captured already"
+                                      : "the stream is not captured");
+    s->is_captured = begin;
+    sim->captured += begin ? 1 : -1;
+    return LARDER_OK;
+}

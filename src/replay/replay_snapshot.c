@@ -1,94 +1,13 @@
 /* replay_snapshot.c - replays snapshots: each device with events becomes a
  * trace of its own, and the result is compared with what was recorded. */
-#include <ctype.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "replay/replay.h"
-#include "replay/replay_foreign.h"
 #include "snapshot/snapshot_conf.h"
-#include "trace/ends_with.h"
 #include "trace/trace_source.h"
-
-/* ---- telling snapshots from traces -------------------------------------- */
-
-/* Whether it begins like a pickle of protocol 2 or later, an older pickle, or
- * JSON after blanks; no line of a trace begins like this. */
-static bool begins_snapshot(const unsigned char *first, size_t count)
-{
-    size_t at = 0;
-
-    while (at < count && isspace(first[at]))
-        at++;
-    return at < count &&
-           (first[at] == 0x80 || first[at] == '{' || first[at] == '}' ||
-            first[at] == '(' || first[at] == ']' || first[at] == '[');
-}
-
-/* Whether it is some other text, in a file whose name is not that of a
- * trace. */
-static bool is_other_text(const char *path, const unsigned char *first,
-                          size_t count)
-{
-    size_t length = 0;
-
-    if (strcmp(path, "-") == 0 || ends_with(path, ".trace") ||
-        ends_with(path, ".trace.zst"))
-        return false;
-    while (length < count && first[length] != '\n') {
-        if (first[length] < 0x20 && !isspace(first[length]))
-            return false;
-        length++;
-    }
-    return length > 1 && strchr("afrcem#", first[0]) == NULL &&
-           !isspace(first[0]);
-}
-
-static bool check_foreign(const char *path, const unsigned char *first,
-                          size_t count, struct tool_error *error)
-{
-    const char *words = replay_foreign(first, count);
-    int shown = (int)(count < 40 ? count : 40);
-
-    if (words != NULL)
-        return tool_fail(error, "%s: this is %s", path, words);
-    if (!is_other_text(path, first, count))
-        return true;
-    for (int i = 0; i < shown; i++) {
-        if (first[i] < 0x20 || first[i] > 0x7e)
-            shown = i;
-    }
-    return tool_fail(error,
-                     "%s: this is text that begins with '%.*s'; expected a "
-                     "memory snapshot (pickle or JSON) or lines of a trace, as "
-                     "'a 0 512'",
-                     path, shown, (const char *)first);
-}
-
-bool replay_input_open(const char *path, struct replay_input *out,
-                       struct tool_error *error)
-{
-    const unsigned char *first;
-    size_t count;
-
-    *out = (struct replay_input){.path = path};
-    if (!trace_source_open(path, &out->source, error))
-        return false;
-    if (!trace_source_peek(out->source, &first, &count, error)) {
-        trace_source_close(out->source);
-        return false;
-    }
-    out->is_snapshot = ends_with(path, ".pickle") || ends_with(path, ".json") ||
-                       begins_snapshot(first, count);
-    if (begins_snapshot(first, count) && replay_foreign(first, count) == NULL)
-        return true;
-    if (check_foreign(path, first, count, error))
-        return true;
-    trace_source_close(out->source);
-    return false;
-}
 
 /* ---- the recorded settings ---------------------------------------------- */
 

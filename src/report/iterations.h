@@ -3,7 +3,7 @@
  * Marks tell if the program set them.  Otherwise the run is searched for
  * repetition: allocations of equal size and call path that recur at nearly
  * equal distances over most of the run, several kinds of them equally often.
- * What so repeats within one pass are its layers (one_pass.h). */
+ * What so repeats within one pass are its layers. */
 #ifndef LARDER_REPORT_ITERATIONS_H
 #define LARDER_REPORT_ITERATIONS_H
 

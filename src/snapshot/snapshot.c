@@ -4,9 +4,9 @@
 
 #include <ctype.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "snapshot/snap_builder.h"
-#include "snapshot/snap_cells.h"
 
 /* ---- names ---------------------------------------------------------------- */
 
@@ -77,6 +77,45 @@ static void trim(struct snap_builder *b)
               sizeof *s->histories);
 }
 
+/* ---- cells of notebooks ---------------------------------------------------- */
+
+/* Longer than any path. */
+enum { PATH_LENGTH_MAX = 4096 };
+
+static bool is_of_kernel(const struct snapshot *s, uint32_t file)
+{
+    const char *text = snapshot_string(s, file);
+    const char *at;
+
+    if (snapshot_string_length(s, file) > PATH_LENGTH_MAX)
+        return false;
+    at = strstr(text, "ipykernel_");
+    return at != NULL && at > text && (at[-1] == '/' || at[-1] == '\\');
+}
+
+/* Number a notebook's cells that have no number: a kernel names its cells by a
+ * hash of their content.  They are numbered in the order of their frames. */
+static void number_cells(struct snap_builder *b)
+{
+    enum { NOT_ASKED, NO_CELL, FIRST_CELL }; /* further cells follow */
+    struct snapshot *s = b->s;
+    size_t bytes = s->string_count * sizeof(uint32_t);
+    uint32_t *of_file =
+        snap_alloc(&b->memory, s->string_count, sizeof *of_file);
+    uint32_t next = FIRST_CELL;
+
+    if (of_file == NULL)
+        snap_no_memory(b);
+    for (size_t i = 0; i < s->frame_count; i++) {
+        uint32_t *number = &of_file[s->frames[i].filename];
+
+        if (*number == NOT_ASKED)
+            *number = is_of_kernel(s, s->frames[i].filename) ? next++ : NO_CELL;
+        s->frames[i].cell = *number - NO_CELL;
+    }
+    snap_release(&b->memory, of_file, bytes);
+}
+
 /* An error at any depth leads back here. */
 static bool read_whole(struct snap_builder *b)
 {
@@ -87,7 +126,7 @@ static bool read_whole(struct snap_builder *b)
     snap_builder_init(b);
     read_either(b);
     snap_finish(b);
-    snap_cells_number(b);
+    number_cells(b);
     return true;
 }
 

@@ -3,13 +3,45 @@
 #include "snapshot/snapshot_write.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "snapshot/snap_put.h"
+#include "base/emit.h"
+#include "snapshot/snap_settings.h"
 
 static const char no_memory[] = "the snapshot cannot be written: out of host "
                                 "memory";
+
+struct snap_writer {
+    struct emit emit;
+    const struct snapshot *s;
+
+    /* By number.  Pickle: places of the emitter.  JSON (frames and stacks):
+     * number in its list plus 1; 0: not used. */
+    uint32_t *strings; /* the first are the words */
+    uint32_t *frames;
+    uint32_t *stacks;
+    uint32_t *pools;
+};
+
+static void put_text(struct snap_writer *w, uint32_t string)
+{
+    larder__emit_string(&w->emit, snapshot_string(w->s, string),
+                        snapshot_string_length(w->s, string),
+                        &w->strings[string]);
+}
+
+static void put_string(struct snap_writer *w, enum snap_word key,
+                       uint32_t string)
+{
+    larder__emit_word(&w->emit, key);
+    put_text(w, string);
+}
+
+/* Write unknown keys kept by snap_rest.h; records in them are written like
+ * regular ones. */
+static void write_rest(struct snap_writer *w, uint32_t pairs);
 
 /* ---- unknown keys ---------------------------------------------------------- */
 
@@ -36,7 +68,7 @@ static void write_rest_of(struct snap_writer *w, enum snapshot_record kind,
         found =
             bsearch(&record, all->at, all->count, sizeof *all->at, rest_order);
     if (found != NULL)
-        snap_write_rest(w, found->pairs);
+        write_rest(w, found->pairs);
 }
 
 /* ---- frames and pools ----------------------------------------------------- */
@@ -72,7 +104,7 @@ static void write_frame(struct snap_writer *w, uint32_t number)
     some_string(w, KEY_FX_NODE_OP, f->fx_node_op);
     some_string(w, KEY_FX_NODE_NAME, f->fx_node_name);
     some_string(w, KEY_FX_ORIGINAL_TRACE, f->fx_original_trace);
-    snap_write_rest(w, f->rest);
+    write_rest(w, f->rest);
     larder__emit_close(&w->emit);
 }
 
@@ -229,6 +261,60 @@ static void write_segments(struct snap_writer *w)
     larder__emit_close(&w->emit);
 }
 
+/* ---- settings ------------------------------------------------------------- */
+
+static void put_real(struct emit *e, enum snap_word key, double value)
+{
+    larder__emit_word(e, key);
+    larder__emit_real(e, value);
+}
+
+static void write_roundup(struct snap_writer *w)
+{
+    const struct snapshot_settings *t = &w->s->settings;
+    char text[32];
+
+    if (!t->has_roundup)
+        return;
+    larder__emit_word(&w->emit, KEY_ROUNDUP);
+    larder__emit_dict_begin(&w->emit);
+    for (size_t i = 0; i < t->roundup_count; i++) {
+        snprintf(text, sizeof text, "%llu",
+                 (unsigned long long)t->roundup[i].size_mib);
+        larder__emit_text(&w->emit, text);
+        larder__emit_signed(&w->emit, t->roundup[i].divisions);
+    }
+    larder__emit_close(&w->emit);
+}
+
+static void write_confs(struct snap_writer *w)
+{
+    const uint32_t *confs = w->s->settings.confs;
+
+    for (unsigned i = 0; i < SNAPSHOT_CONFS; i++) {
+        if (confs[i] != 0)
+            put_string(w, (enum snap_word)(KEY_CUDA_CONF + i), confs[i] - 1);
+    }
+}
+
+static void write_settings(struct snap_writer *w)
+{
+    const struct snapshot_settings *t = &w->s->settings;
+    struct emit *e = &w->emit;
+
+    larder__emit_word(e, KEY_ALLOCATOR_SETTINGS);
+    larder__emit_dict_begin(e);
+    write_confs(w);
+#define X(type, key, name)                                                     \
+    if (t->has_##name)                                                         \
+        put_##type(e, key, t->name);
+    SNAP_SETTINGS(X)
+#undef X
+    write_roundup(w);
+    write_rest(w, t->rest);
+    larder__emit_close(e);
+}
+
 /* ---- annotations ---------------------------------------------------------- */
 
 static void write_annotations(struct snap_writer *w)
@@ -307,7 +393,7 @@ static const char *write_number(struct snap_writer *w, char token,
 }
 
 /* snap_rest.h lists the tokens. */
-void snap_write_rest(struct snap_writer *w, uint32_t pairs)
+static void write_rest(struct snap_writer *w, uint32_t pairs)
 {
     const char *at = snapshot_string(w->s, pairs);
 
@@ -348,10 +434,10 @@ static void write_all(struct snap_writer *w)
     if (w->s->has_device_traces)
         write_traces(w);
     if (w->s->settings.present)
-        snap_write_settings(w);
+        write_settings(w);
     if (w->s->has_external_annotations)
         write_annotations(w);
-    snap_write_rest(w, w->s->rest);
+    write_rest(w, w->s->rest);
 }
 
 static void write_dict(struct snap_writer *w)

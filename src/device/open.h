@@ -1,9 +1,12 @@
-/* cuda_open.h - opens a device of a real driver.  Private to the device
- * layer. */
-#ifndef LARDER_DEVICE_CUDA_OPEN_H
-#define LARDER_DEVICE_CUDA_OPEN_H
+/* open.h - opens a device of each kind.  Private to the device layer. */
+#ifndef LARDER_DEVICE_OPEN_H
+#define LARDER_DEVICE_OPEN_H
 
 #include "device/cuda_family.h"
+
+/* `spec` begins with "sim:". */
+larder_result larder__sim_open(const char *spec, int ordinal,
+                               larder_device **out);
 
 /* `spec` begins with the family's name and a colon. */
 larder_result larder__cuda_open(const struct cuda_family *family,

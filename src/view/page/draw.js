@@ -173,26 +173,21 @@ function drawMapKey(scale) {
   const bar = element("i", undefined, "scale");
   bar.style.width = "64px";
   $("map-key").replaceChildren(bar, `${bytesText(scale * 64)}`);
-  const mark = (className, text) => {
+  drawKey([["key-free", "free"], ["key-pending", "freed, waits for a stream"]]);
+  $("view-key").append(element("span",
+    "in use: the colours of the legend; largest segment first"));
+}
+
+function drawKey(marks) {
+  $("view-key").replaceChildren(...marks.map(([className, text]) => {
     const item = element("span");
     item.append(element("i", undefined, className), text);
     return item;
-  };
-  $("view-key").replaceChildren(mark("key-free", "free"),
-    mark("key-pending", "freed, waits for a stream"),
-    element("span", "in use: the colours of the legend; largest segment first"));
-}
-
-const KIND_NAMES = [["own", "the program"], ["library", "libraries"],
-  ["torch", "PyTorch"], ["cpp", "C++, or unknown"]];
-
-function drawTreeKey() {
-  $("view-key").replaceChildren(...KIND_NAMES.map(([kind, name]) => {
-    const item = element("span");
-    item.append(element("i", undefined, `key-${kind}`), name);
-    return item;
   }));
 }
+
+const KIND_MARKS = [["key-own", "the program"], ["key-library", "libraries"],
+  ["key-torch", "PyTorch"], ["key-cpp", "C++, or unknown"]];
 
 function treeTitle(root) {
   const { from, to } = spanOrAll();
@@ -219,7 +214,7 @@ function makeShownTree() {
   state.tree = { root, focus: nodeAt(root, state.focus), by: state.form.by,
     what: state.what, open: state.opened };
   $("view-title").textContent = treeTitle(root);
-  drawTreeKey();
+  drawKey(KIND_MARKS);
 }
 
 function openNode(node, open) {
@@ -330,27 +325,40 @@ function drawTabs() {
 
 // ---- the figures on top ----
 
+function putFigure(name, value, className) {
+  const item = element("div", undefined, className);
+  item.append(element("span", name), element("b", value));
+  $("figures").append(item);
+}
+
+// What is told of each run.
+function runFigures(d) {
+  return [["peak allocated", bytesText(d.curve.allocated[d.peak])],
+    ["peak reserved", bytesText(d.pyramid.reserved.range(0, d.events).most)],
+    ["events", d.events.toLocaleString("en")],
+    ["out of memory", d.ooms.length ? `${d.ooms.length} ×` : "not recorded"]];
+}
+
 function drawFigures() {
-  const d = state.device, figures = $("figures");
-  figures.replaceChildren();
-  const put = (name, value, alarm) => {
-    const item = element("div", undefined, alarm ? "alarm" : "");
-    item.append(element("span", name), element("b", value));
-    figures.append(item);
-  };
-  const c = d.curve, peak = d.peak;
-  put("peak allocated", bytesText(c.allocated[peak]));
-  put("peak reserved", bytesText(d.pyramid.reserved.range(0, d.events).most));
-  put("unused at the peak",
+  const d = state.device, c = d.curve, { peak } = d;
+  const [allocated, reserved, events, failures] = runFigures(d);
+  $("figures").replaceChildren();
+  putFigure(...allocated);
+  putFigure(...reserved);
+  putFigure("unused at the peak",
     bytesText(Math.max(0, c.reserved[peak] - c.allocated[peak])));
-  put("events", d.events.toLocaleString("en"));
-  put("allocations", d.alloc.start.length.toLocaleString("en"));
+  putFigure(...events);
+  putFigure("allocations", d.alloc.start.length.toLocaleString("en"));
   const time = d.events > 0 ? d.event.time[d.events - 1] : 0;
-  if (time > 0) put("time", timeText(time));
-  put("out of memory", d.ooms.length ? `${d.ooms.length} ×` : "not recorded",
-    d.ooms.length > 0);
-  if (d.note) put("note", d.note);
-  state.others.forEach(putOther);
+  if (time > 0) putFigure("time", timeText(time));
+  putFigure(...failures, d.ooms.length > 0 ? "alarm" : "");
+  if (d.note) putFigure("note", d.note);
+  for (const other of state.others) {
+    $("figures").append(element("div", undefined, "run"));
+    for (const figure of [["the other run", other.run.name],
+      ...runFigures(other)])
+      putFigure(...figure, "other");
+  }
 }
 
 const VERDICT_LABELS = ["What happened", "Who holds it", "What to do"];
@@ -362,23 +370,6 @@ function drawVerdict() {
   });
   $("verdict").replaceChildren(list);
   $("verdict").hidden = list.children.length === 0;
-}
-
-function putOther(other) {
-  const figures = $("figures");
-  figures.append(element("div", undefined, "run"));
-  const put = (name, value) => {
-    const item = element("div", undefined, "other");
-    item.append(element("span", name), element("b", value));
-    figures.append(item);
-  };
-  put("the other run", other.run.name);
-  put("peak allocated", bytesText(other.curve.allocated[other.peak]));
-  put("peak reserved",
-    bytesText(other.pyramid.reserved.range(0, other.events).most));
-  put("events", other.events.toLocaleString("en"));
-  put("out of memory",
-    other.ooms.length ? `${other.ooms.length} ×` : "not recorded");
 }
 
 // ---- all of it ----

@@ -46,32 +46,27 @@ function findFrames(device, words) {
   const hit = new Uint8Array(frames);
   for (let id = 0; id < frames; id++)
     if (frameText(run, id).toLowerCase().includes(words)) hit[id] = 1;
-  const known = new Map();
   const noted = findNotes(device, words);
-  return (i) => {
-    if (noted(i)) return true;
-    const stack = device.alloc.stack[i];
-    let found = known.get(stack);
-    if (found === undefined) {
-      found = stackFrames(run, stack).some((id) => hit[id] === 1);
-      known.set(stack, found);
-    }
-    return found;
-  };
+  const found = remembered((stack) =>
+    stackFrames(run, stack).some((id) => hit[id] === 1));
+  return (i) => noted(i) || found(device.alloc.stack[i]);
 }
 
 // Search the program's notes.
 function findNotes(device, words) {
   const note = device.alloc.note, strings = device.run.strings;
-  const known = new Map();
   if (!note) return () => false;
-  return (i) => {
-    let found = known.get(note[i]);
-    if (found === undefined) {
-      found = strings[note[i]].toLowerCase().includes(words);
-      known.set(note[i], found);
-    }
-    return found;
+  const found = remembered((string) =>
+    strings[string].toLowerCase().includes(words));
+  return (i) => found(note[i]);
+}
+
+// The function, called once for each argument.
+function remembered(compute) {
+  const known = new Map();
+  return (key) => {
+    if (!known.has(key)) known.set(key, compute(key));
+    return known.get(key);
   };
 }
 

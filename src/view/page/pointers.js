@@ -23,6 +23,10 @@ function hitTimeline(p) {
     : hitStack(device, drawn.chosen, k, bytes, look()) };
 }
 
+function hideTip() {
+  $("tip").hidden = true;
+}
+
 function showTip(event, lines) {
   const tip = $("tip");
   tip.replaceChildren();
@@ -46,33 +50,30 @@ function allocationLines(i) {
   return lines;
 }
 
-function hoverTimeline(event) {
-  const hit = hitTimeline(placeIn($("timeline"), event));
-  if (!hit) { $("tip").hidden = true; return; }
+// Show a tip about what is hit; none where nothing is.
+function hover(canvas, hitAt, linesOf, event) {
+  const hit = hitAt(placeIn(canvas, event));
+  if (hit) showTip(event, linesOf(hit));
+  else hideTip();
+}
+
+function timelineLines(hit) {
   const c = state.device.curve, k = hit.k;
   const lines = hit.alloc >= 0 ? allocationLines(hit.alloc)
     : [hit.alloc === -1 ? "smaller allocations" : momentText(state.device,
       k - 1)];
   lines.push(`allocated ${bytesText(c.allocated[k])}, requested ` +
     `${bytesText(c.requested[k])}, reserved ${bytesText(c.reserved[k])}`);
-  showTip(event, lines);
+  return lines;
 }
 
-function hoverMap(event) {
-  const p = placeIn($("map"), event);
-  const hit = hitMap(state.rows, p.x, p.y);
-  if (!hit) { $("tip").hidden = true; return; }
-  if (hit.alloc >= 0) showTip(event, [...allocationLines(hit.alloc),
-    rowTitle(state.device, hit.row)]);
-  else showTip(event, [`${bytesText(hit.gap)} free`,
-    rowTitle(state.device, hit.row)]);
+function mapLines(hit) {
+  return [...(hit.alloc >= 0 ? allocationLines(hit.alloc)
+    : [`${bytesText(hit.gap)} free`]), rowTitle(state.device, hit.row)];
 }
 
-function hoverFlame(event) {
-  const p = placeIn($("flame"), event);
-  const box = hitFlame(state.boxes, p.x, p.y);
-  if (!box) { $("tip").hidden = true; return; }
-  const { node } = box, { root, by } = state.tree;
+function flameLines({ node }) {
+  const { root, by } = state.tree;
   const lines = [`${bytesText(node.total)}, ` +
     `${shareText(node.total, root.total)} of all`,
     node.frame >= 0 && by === "line" ? frameText(state.device.run, node.frame)
@@ -81,7 +82,7 @@ function hoverFlame(event) {
       bytesText(node.self)];
   if (node.parent && node.parent.parent)
     lines.push(`${shareText(node.total, node.parent.total)} of its caller's`);
-  showTip(event, lines);
+  return lines;
 }
 
 // ---- the timeline: marking, moving, going through the moments ----
@@ -134,13 +135,13 @@ function watchTimeline() {
     down = { x, at: positionAt(x), from: state.from, to: state.to,
       moved: false, kind: dragKind(event, x) };
     canvas.setPointerCapture(event.pointerId);
-    $("tip").hidden = true;
+    hideTip();
   });
   canvas.addEventListener("pointermove", (event) => {
     const { x } = placeIn(canvas, event);
     if (!down) {
       canvas.style.cursor = nearCursor(x) ? "ew-resize" : "";
-      hoverTimeline(event);
+      hover(canvas, hitTimeline, timelineLines, event);
       return;
     }
     const least = down.kind === "scrub" ? 1 : DRAG_MIN;
@@ -185,19 +186,20 @@ function watchOverview() {
 
 // ---- the views ----
 
+// `choose` gets what is hit by a click; null: nothing is.
+function watchView(id, hitAt, linesOf, choose) {
+  const canvas = $(id);
+  canvas.addEventListener("pointermove",
+    (event) => hover(canvas, hitAt, linesOf, event));
+  canvas.addEventListener("click",
+    (event) => choose(hitAt(placeIn(canvas, event))));
+}
+
 function watchViews() {
-  $("map").addEventListener("pointermove", hoverMap);
-  $("map").addEventListener("click", (event) => {
-    const p = placeIn($("map"), event);
-    const hit = hitMap(state.rows, p.x, p.y);
-    select(hit && hit.alloc >= 0 ? hit.alloc : -1);
-  });
-  $("flame").addEventListener("pointermove", hoverFlame);
-  $("flame").addEventListener("click", (event) => {
-    const p = placeIn($("flame"), event);
-    const box = hitFlame(state.boxes, p.x, p.y);
-    if (box) focusOn(keysOf(box.node));
-  });
+  watchView("map", (p) => hitMap(state.rows, p.x, p.y), mapLines,
+    (hit) => select(hit && hit.alloc >= 0 ? hit.alloc : -1));
+  watchView("flame", (p) => hitFlame(state.boxes, p.x, p.y), flameLines,
+    (box) => { if (box) focusOn(keysOf(box.node)); });
   for (const id of ["map", "timeline", "flame"])
-    $(id).addEventListener("pointerleave", () => { $("tip").hidden = true; });
+    $(id).addEventListener("pointerleave", hideTip);
 }

@@ -11,6 +11,7 @@
 
 #include <jansson.h>
 
+#include "report/explain.h"
 #include "trace/tool_error.h"
 
 /* For json_pack's I, whose integers are signed: larger values are clamped. */
@@ -26,6 +27,9 @@ bool json_memory_failed(void);
 /* A file's name, which may contain anything (utf8_clean.h).  NULL: no host
  * memory. */
 json_t *json_memory_name(const char *name);
+
+/* What stands out, as {title, text} each.  NULL: the error has the reason. */
+json_t *json_findings(const struct run_summary *r, struct tool_error *error);
 
 /* Write the object as one line, unless it is incomplete: `ok` is false, and
  * *error says why, or host memory ran out.  `what` names it in errors.  Takes

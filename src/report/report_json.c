@@ -115,26 +115,6 @@ static json_t *ooms_json(const struct run_summary *r, struct tool_error *error)
     return list;
 }
 
-static json_t *findings_json(const struct run_summary *r,
-                             struct tool_error *error)
-{
-    struct report_finding *found;
-    json_t *list = json_array();
-    size_t count;
-    size_t i;
-
-    if (!report_findings(r, &found, &count, error)) {
-        json_decref(list);
-        return NULL;
-    }
-    for (i = 0; i < count; i++)
-        json_array_append_new(list,
-                              json_pack("{s:s, s:s}", "title", found[i].title,
-                                        "text", found[i].text));
-    report_findings_free(found, count);
-    return list;
-}
-
 static json_t *actions_json(const struct run_summary *r)
 {
     json_t *made = json_object();
@@ -229,7 +209,7 @@ static json_t *device_json(const struct run_summary *r,
     const struct lifetimes *l = r->lifetimes;
     const struct snapshot *s = l->snapshot;
     json_t *ooms = ooms_json(r, error);
-    json_t *found = ooms != NULL ? findings_json(r, error) : NULL;
+    json_t *found = ooms != NULL ? json_findings(r, error) : NULL;
     json_t *verdict = found != NULL ? verdict_json(r, opt, error) : NULL;
     json_t *groups = verdict != NULL ? groups_json(r, opt, top, error) : NULL;
 

@@ -1,5 +1,5 @@
-/* address_map.h - a hash table from addresses to numbers, for live allocations
- * while a snapshot's events are processed. */
+/* address_map.h - a hash table from addresses, or other values, to numbers: for
+ * live allocations while a snapshot's events are processed. */
 #ifndef LARDER_SNAPSHOT_ADDRESS_MAP_H
 #define LARDER_SNAPSHOT_ADDRESS_MAP_H
 

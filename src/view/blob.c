@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "snapshot/address_map.h"
 #include "trace/array_room.h"
 
 enum {
     LINE_TRIPLES = 1024,
-    VARINT_MAX = 10,   /* bytes of a 64-bit number */
-    TABLE_FIRST = 1024 /* slots; a power of two */
+    VARINT_MAX = 10 /* bytes of a 64-bit number */
 };
 
 void blob_free(struct blob *b)
@@ -46,55 +46,22 @@ static uint64_t zigzag(uint64_t number)
 struct value_table {
     uint64_t *values; /* in order of first occurrence */
     size_t count;
-    uint32_t *slots; /* number + 1 of a value; 0: none */
-    size_t slot_count;
+    size_t capacity;
+    struct address_map numbers; /* by value */
 };
 
-static size_t blob_slot_of(const struct value_table *t, uint64_t value)
-{
-    size_t at = (size_t)(value * 0x9e3779b97f4a7c15u >> 32);
-
-    for (;; at++) {
-        uint32_t held = t->slots[at & (t->slot_count - 1)];
-
-        if (held == 0 || t->values[held - 1] == value)
-            return at & (t->slot_count - 1);
-    }
-}
-
-static bool table_widen(struct value_table *t)
-{
-    size_t wider = t->slot_count > 0 ? t->slot_count * 2 : TABLE_FIRST;
-    uint32_t *slots = calloc(wider, sizeof(*slots));
-    uint64_t *values = realloc(t->values, wider / 2 * sizeof(*values));
-
-    if (values != NULL)
-        t->values = values;
-    if (slots == NULL || values == NULL) {
-        free(slots);
-        return false;
-    }
-    free(t->slots);
-    t->slots = slots;
-    t->slot_count = wider;
-    for (size_t i = 0; i < t->count; i++)
-        t->slots[blob_slot_of(t, t->values[i])] = (uint32_t)i + 1;
-    return true;
-}
-
 /* The number of a value, a new one if necessary.  False: no host memory. */
-static bool table_number(struct value_table *t, uint64_t value, size_t *number)
+static bool table_number(struct value_table *t, uint64_t value,
+                         uint32_t *number)
 {
-    size_t slot;
-
-    if (t->count >= t->slot_count / 2 && !table_widen(t))
+    *number = address_map_get(&t->numbers, value);
+    if (*number != ADDRESS_MAP_NONE)
+        return true;
+    *number = (uint32_t)t->count;
+    if (!ARRAY_ROOM(t->values, t->capacity, t->count + 1) ||
+        !address_map_put(&t->numbers, value, *number))
         return false;
-    slot = blob_slot_of(t, value);
-    if (t->slots[slot] == 0) {
-        t->values[t->count++] = value;
-        t->slots[slot] = (uint32_t)t->count;
-    }
-    *number = t->slots[slot] - 1;
+    t->values[t->count++] = value;
     return true;
 }
 
@@ -106,7 +73,7 @@ static size_t put_with_table(struct blob *b, size_t count, blob_value *value,
     size_t i;
 
     for (i = 0; i < count && !b->failed; i++) {
-        size_t number;
+        uint32_t number;
 
         if (table_number(&t, value(data, i), &number))
             blob_put(b, number);
@@ -117,7 +84,7 @@ static size_t put_with_table(struct blob *b, size_t count, blob_value *value,
         blob_put(b, t.values[i]);
     entries = t.count;
     free(t.values);
-    free(t.slots);
+    address_map_free(&t.numbers);
     return entries;
 }
 

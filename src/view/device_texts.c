@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "report/explain.h"
+#include "report/json_memory.h"
 
 static json_t *stream_names(const struct snapshot *s)
 {
@@ -70,22 +71,6 @@ static bool add_failures(json_t *list, const struct run_summary *r,
     return ok;
 }
 
-static bool add_findings(json_t *list, const struct run_summary *r,
-                         struct tool_error *error)
-{
-    struct report_finding *found;
-    size_t count;
-
-    if (!report_findings(r, &found, &count, error))
-        return false;
-    for (size_t i = 0; i < count; i++)
-        json_array_append_new(list,
-                              json_pack("{s:s, s:s}", "title", found[i].title,
-                                        "text", found[i].text));
-    report_findings_free(found, count);
-    return true;
-}
-
 static json_t *marks(const struct lifetimes *l)
 {
     const struct snapshot *s = l->snapshot;
@@ -124,7 +109,7 @@ bool device_texts_add(json_t *device, const struct run_summary *r,
     const struct lifetimes *l = r->lifetimes;
     struct report_verdict v;
     json_t *ooms = json_array();
-    json_t *found = json_array();
+    json_t *found = NULL;
     char note[80];
     bool ok = report_verdict_make(r, cure, &v, error);
 
@@ -133,7 +118,8 @@ bool device_texts_add(json_t *device, const struct run_summary *r,
                             json_pack("[s, s, s]", v.what, v.who, v.advice));
         report_verdict_free(&v);
     }
-    ok = ok && add_failures(ooms, r, error) && add_findings(found, r, error);
+    ok = ok && add_failures(ooms, r, error) &&
+         (found = json_findings(r, error)) != NULL;
     json_object_set_new(device, "ooms", ooms);
     json_object_set_new(device, "findings", found);
     json_object_set_new(device, "marks", marks(l));

@@ -87,32 +87,20 @@ static larder_result op_props(void *self, larder_device_props *out)
 
 /* ---- order: the other device's --------------------------------------------- */
 
-static larder_result op_event_create(void *self, uint64_t *out)
-{
-    return larder__device_event_create(((struct pinned *)self)->over, out);
-}
+/* Define op_NAME(), which is the other device's call. */
+#define OVER(name, parameters, ...)                                            \
+    static larder_result op_##name parameters                                  \
+    {                                                                          \
+        return larder__device_##name(((struct pinned *)self)->over,            \
+                                     __VA_ARGS__);                             \
+    }
 
-static larder_result op_event_destroy(void *self, uint64_t event)
-{
-    return larder__device_event_destroy(((struct pinned *)self)->over, event);
-}
-
-static larder_result op_event_record(void *self, uint64_t event,
-                                     larder_stream stream)
-{
-    return larder__device_event_record(((struct pinned *)self)->over, event,
-                                       stream);
-}
-
-static larder_result op_event_query(void *self, uint64_t event)
-{
-    return larder__device_event_query(((struct pinned *)self)->over, event);
-}
-
-static larder_result op_event_sync(void *self, uint64_t event)
-{
-    return larder__device_event_sync(((struct pinned *)self)->over, event);
-}
+OVER(event_create, (void *self, uint64_t *out), out)
+OVER(event_destroy, (void *self, uint64_t event), event)
+OVER(event_record, (void *self, uint64_t event, larder_stream stream), event,
+     stream)
+OVER(event_query, (void *self, uint64_t event), event)
+OVER(event_sync, (void *self, uint64_t event), event)
 
 /* Nothing is ever queued on the host's pseudo-stream. */
 static larder_result op_stream_sync(void *self, larder_stream stream)

@@ -13,14 +13,24 @@
 #include "snapshot/device_list.h"
 #include "snapshot/plain_text.h"
 
-enum { TOP_DIFF = 10, FIGURES_MAX = 16 };
+enum { TOP_DIFF = 10, FIGURES = 10 };
 
-struct figure {
+static const struct figure {
     const char *name; /* for people */
     const char *key;  /* in the JSON */
     bool bytes;
     bool counts; /* decides whether the runs differ */
-    uint64_t value[2];
+} figures[FIGURES] = {
+    {"peak allocated", "peak_allocated_bytes", true, true},
+    {"peak requested", "peak_requested_bytes", true, true},
+    {"peak reserved", "peak_reserved_bytes", true, true},
+    {"unused at the peak", "unused_bytes", true, false},
+    {"events", "events", false, false},
+    {"allocations", "allocations", false, true},
+    {"out of memory", "oom_events", false, true},
+    {"calls of the driver", "driver_calls", false, false},
+    {"driver time, ns", "driver_time_ns", false, false},
+    {"repeats", "iterations", false, false},
 };
 
 /* A line of the program, with its bytes at each run's peak. */
@@ -31,21 +41,12 @@ struct held {
 
 struct difference {
     size_t device;
-    struct figure figures[FIGURES_MAX];
-    size_t figure_count;
+    uint64_t values[FIGURES][2];
     struct held *held;
     size_t held_count;
 };
 
 /* ---- figures --------------------------------------------------------------------- */
-
-static void report_diff_add(struct difference *d, const char *name,
-                            const char *key, unsigned kind, uint64_t a,
-                            uint64_t b)
-{
-    d->figures[d->figure_count++] =
-        (struct figure){name, key, (kind & 1) != 0, (kind & 2) != 0, {a, b}};
-}
 
 static uint64_t unused(const struct run_summary *r)
 {
@@ -61,29 +62,24 @@ static uint64_t segment_calls(const struct run_summary *r)
            r->counts[SNAPSHOT_SEGMENT_UNMAP];
 }
 
-static void gather_figures(struct difference *d, const struct run_summary *a,
-                           const struct run_summary *b)
+static void gather_figures(struct difference *d, const struct run_summary *r,
+                           int side)
 {
-    report_diff_add(d, "peak allocated", "peak_allocated_bytes", 3,
-                    a->peak_allocated, b->peak_allocated);
-    report_diff_add(d, "peak requested", "peak_requested_bytes", 3,
-                    a->peak_requested, b->peak_requested);
-    report_diff_add(d, "peak reserved", "peak_reserved_bytes", 3,
-                    a->peak_reserved, b->peak_reserved);
-    report_diff_add(d, "unused at the peak", "unused_bytes", 1, unused(a),
-                    unused(b));
-    report_diff_add(d, "events", "events", 0, a->lifetimes->event_count,
-                    b->lifetimes->event_count);
-    report_diff_add(d, "allocations", "allocations", 2,
-                    a->counts[SNAPSHOT_ALLOC], b->counts[SNAPSHOT_ALLOC]);
-    report_diff_add(d, "out of memory", "oom_events", 2,
-                    a->counts[SNAPSHOT_OOM], b->counts[SNAPSHOT_OOM]);
-    report_diff_add(d, "calls of the driver", "driver_calls", 0,
-                    segment_calls(a), segment_calls(b));
-    report_diff_add(d, "driver time, ns", "driver_time_ns", 0, a->driver_ns,
-                    b->driver_ns);
-    report_diff_add(d, "repeats", "iterations", 0, a->iterations.count,
-                    b->iterations.count);
+    const uint64_t values[FIGURES] = {
+        r->peak_allocated,
+        r->peak_requested,
+        r->peak_reserved,
+        unused(r),
+        r->lifetimes->event_count,
+        r->counts[SNAPSHOT_ALLOC],
+        r->counts[SNAPSHOT_OOM],
+        segment_calls(r),
+        r->driver_ns,
+        r->iterations.count,
+    };
+
+    for (size_t i = 0; i < FIGURES; i++)
+        d->values[i][side] = values[i];
 }
 
 /* ---- lines ------------------------------------------------------------------------ */
@@ -110,6 +106,7 @@ static bool gather_side(struct difference *d, const struct run_summary *r,
     size_t max = 500;
     size_t i;
 
+    gather_figures(d, r, side);
     for (i = 0; i < r->line_count && i < max; i++) {
         struct held *held =
             find_held(d, report_group_label(r->lifetimes->snapshot,
@@ -145,7 +142,6 @@ static bool report_diff_gather(struct difference *d,
 {
     size_t lines = sides[0].r.line_count + sides[1].r.line_count;
 
-    gather_figures(d, &sides[0].r, &sides[1].r);
     d->held = calloc(lines + 1, sizeof(*d->held));
     if (d->held == NULL || !gather_side(d, &sides[0].r, 0) ||
         !gather_side(d, &sides[1].r, 1))
@@ -165,11 +161,8 @@ static void release(struct difference *d)
 
 static bool report_diff_is_same(const struct difference *d)
 {
-    size_t i;
-
-    for (i = 0; i < d->figure_count; i++) {
-        if (d->figures[i].counts &&
-            d->figures[i].value[0] != d->figures[i].value[1])
+    for (size_t i = 0; i < FIGURES; i++) {
+        if (figures[i].counts && d->values[i][0] != d->values[i][1])
             return false;
     }
     return true;
@@ -177,12 +170,12 @@ static bool report_diff_is_same(const struct difference *d)
 
 /* ---- text --------------------------------------------------------------------------- */
 
-static const char *value_text_in(const struct figure *f, int side,
+static const char *value_text_in(bool bytes, uint64_t value,
                                  char buf[REPORT_WORD])
 {
-    if (f->bytes)
-        return report_bytes_in(f->value[side], buf);
-    snprintf(buf, REPORT_WORD, "%" PRIu64, f->value[side]);
+    if (bytes)
+        return report_bytes_in(value, buf);
+    snprintf(buf, REPORT_WORD, "%" PRIu64, value);
     return buf;
 }
 
@@ -203,12 +196,13 @@ static void write_text(FILE *out, const struct difference *d, size_t top)
     char b[REPORT_WORD];
     size_t i;
 
-    for (i = 0; i < d->figure_count; i++) {
-        const struct figure *f = &d->figures[i];
+    for (i = 0; i < FIGURES; i++) {
+        const uint64_t *v = d->values[i];
 
-        fprintf(out, "  %-20s %14s %14s", f->name, value_text_in(f, 0, a),
-                value_text_in(f, 1, b));
-        write_change(out, f->value[0], f->value[1]);
+        fprintf(out, "  %-20s %14s %14s", figures[i].name,
+                value_text_in(figures[i].bytes, v[0], a),
+                value_text_in(figures[i].bytes, v[1], b));
+        write_change(out, v[0], v[1]);
     }
     if (d->held_count == 0 || apart(&d->held[0]) == 0)
         return;
@@ -232,10 +226,9 @@ static json_t *difference_json(const struct difference *d, size_t top)
         json_pack("{s:I, s:[]}", "device", (json_int_t)d->device, "lines");
     size_t i;
 
-    for (i = 0; i < d->figure_count; i++)
-        json_object_set_new(
-            made, d->figures[i].key,
-            pair(d->figures[i].value[0], d->figures[i].value[1]));
+    for (i = 0; i < FIGURES; i++)
+        json_object_set_new(made, figures[i].key,
+                            pair(d->values[i][0], d->values[i][1]));
     for (i = 0; i < d->held_count && i < top && apart(&d->held[i]) > 0; i++)
         json_array_append_new(
             json_object_get(made, "lines"),
@@ -266,10 +259,8 @@ static bool report_diff_compare(struct difference *d,
 
 static bool report_diff_is_empty(const struct difference *d)
 {
-    size_t i;
-
-    for (i = 0; i < d->figure_count; i++) {
-        if (d->figures[i].value[0] != 0 || d->figures[i].value[1] != 0)
+    for (size_t i = 0; i < FIGURES; i++) {
+        if (d->values[i][0] != 0 || d->values[i][1] != 0)
             return false;
     }
     return true;

@@ -202,10 +202,10 @@ static void add_too_much(const struct request *q, const struct held_state *h,
 {
     uint64_t needed = h->live + h->pending + q->size;
 
-    larder__assert(q->size > 0 && q->refused_by != REFUSED_BY_POOL);
+    larder__assert(needed > attainable && q->refused_by != REFUSED_BY_POOL);
     shortfall_add(t, " Why: not enough memory. In use or requested: ", needed);
     shortfall_add(t, ", available to this process: ", attainable);
-    shortfall_add(t, "; ", needed > attainable ? needed - attainable : 0);
+    shortfall_add(t, "; ", needed - attainable);
     larder__text_add(t, " is missing.");
 }
 

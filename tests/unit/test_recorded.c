@@ -281,6 +281,21 @@ static void values_in_force_replace_the_text(void **state)
             "max_split_size_mb:96,per_process_memory_fraction:0.5");
 }
 
+static void a_key_that_is_not_set_is_0(void **state)
+{
+    struct snapshot *s =
+        with_settings("a:3,b:x", (struct snapshot_settings){.present = true});
+
+    (void)state;
+    assert_int_equal(snapshot_set_number(s, "a"), 3);
+    assert_int_equal(snapshot_set_number(s, "c"), 0);
+    assert_true(snapshot_set_to(s, "b", "x"));
+    assert_true(snapshot_set_to(s, "b", NULL));
+    assert_false(snapshot_set_to(s, "b", "xy"));
+    assert_false(snapshot_set_to(s, "c", NULL));
+    snapshot_free(s);
+}
+
 static void a_key_has_the_last_of_its_values(void **state)
 {
     const char *conf = "ab:1,a:[2:3,4:5],a:7 ,b:9";
@@ -310,6 +325,7 @@ int main(void)
         cmocka_unit_test(settings_become_a_configuration),
         cmocka_unit_test(what_the_text_alone_has_is_kept),
         cmocka_unit_test(values_in_force_replace_the_text),
+        cmocka_unit_test(a_key_that_is_not_set_is_0),
         cmocka_unit_test(a_key_has_the_last_of_its_values),
     };
 

@@ -437,6 +437,21 @@ static void pages_that_are_counted_wrong_break_g2(void **state)
     rig_down(&rig);
 }
 
+static void extents_that_are_not_their_handle_s_break_g5(void **state)
+{
+    struct rig rig =
+        rig_up_policy("sim:1GiB,backing=none", LARDER_POLICY_LARDER, "");
+    larder_addr p = rig_alloc(&rig, MIB(100));
+    struct page_extent *extents = block_of(&rig, p)->segment->extents;
+
+    (void)state;
+    BREAKS(&rig, extents[0].end, extents[0].end + 1, "G5");
+    BREAKS(&rig, extents[3].begin, extents[3].begin + 1, "G5");
+    BREAKS(&rig, extents[49].end, extents[49].end - 1, "G5");
+    rig_free(&rig, p);
+    rig_down(&rig);
+}
+
 static void parts_outside_of_their_piece_break_p2(void **state)
 {
     struct rig rig = rig_up("sim:1GiB,backing=none", "");
@@ -547,6 +562,7 @@ int main(void)
         cmocka_unit_test(pages_that_blocks_do_not_have_break_p1),
         cmocka_unit_test(an_unmapped_block_that_ends_within_a_page_breaks_p1),
         cmocka_unit_test(pages_that_are_counted_wrong_break_g2),
+        cmocka_unit_test(extents_that_are_not_their_handle_s_break_g5),
         cmocka_unit_test(parts_outside_of_their_piece_break_p2),
         cmocka_unit_test(statistics_that_are_no_sums_break_s1),
         cmocka_unit_test(counts_that_are_off_break_their_rules),

@@ -4,7 +4,7 @@
  *   S1  the statistics' current values equal the sums over all blocks;
  *   S2  held_bytes equals the sum over segments and pieces;
  *   A1 to A4 are in state/holding.h;
- *   G1 to G4 are in policy_larder/pages.h;
+ *   G1 to G5 are in policy_larder/pages.h;
  *   P1  an expandable segment has handles for exactly its mapped pages;
  *   L1 and L2 are in segments/order.h;
  *   N1 to N4 are in state/pool_index.h;
@@ -211,6 +211,22 @@ static void sum_reserved(const struct segment *s, uint64_t bytes,
         pool->owner->counted_bytes += bytes;
 }
 
+/* Whether the extent of each page is the run of pages with the same handle. */
+static bool extents_are_right(const struct segment *s)
+{
+    size_t pages = s->bytes / s->page_bytes;
+
+    for (size_t i = 0, end; i < pages; i = end) {
+        for (end = i + 1; end < pages && s->pages[end] == s->pages[i];)
+            end++;
+        for (size_t k = i; s->pages[i] != 0 && k < end; k++) {
+            if (s->extents[k].begin != i || s->extents[k].end != end)
+                return false;
+        }
+    }
+    return true;
+}
+
 /* Check all pages of a segment of pages. */
 static larder_result check_paged(const struct segment *s, struct sums *sums)
 {
@@ -221,6 +237,8 @@ static larder_result check_paged(const struct segment *s, struct sums *sums)
     if (s->kind == SEGMENT_PAGED) {
         if (count != s->page_count)
             return broken("G2", "the number of pages", s->addr);
+        if (!extents_are_right(s))
+            return broken("G5", "where a handle begins or ends", s->addr);
         sums->paged += count;
     }
     sum_reserved(s, count * s->page_bytes, sums);

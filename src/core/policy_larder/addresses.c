@@ -22,6 +22,7 @@ static void segment_free(struct segment *s)
     larder__segment_unlink(s);
     larder__host_free(s->pages);
     larder__host_free(s->stamps);
+    larder__host_free(s->extents);
     larder__host_free(s);
 }
 

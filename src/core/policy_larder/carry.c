@@ -139,11 +139,12 @@ static void carry_publish(struct allocator *a, struct block *first)
 
     larder__assert(c->made == c->count && c->mapped == c->count);
     larder__assert(!c->is_mapped);
-    for (size_t i = c->begin; i < c->end; i++)
-        s->pages[i] = 0;
+    page_enter(s, (struct page_span){c->begin, c->end}, 0);
     for (size_t i = 0; i < c->count; i++) {
-        for (size_t k = 0; k < c->runs[i].pages; k++)
-            s->pages[c->runs[i].begin + k] = c->runs[i].handle;
+        const struct carry_run *r = &c->runs[i];
+
+        page_enter(s, (struct page_span){r->begin, r->begin + r->pages},
+                   r->handle);
     }
     recount(a);
     while (page_next_missing(s, c->end, &run)) {
@@ -185,8 +186,7 @@ static larder_result go_back(struct allocator *a)
         return r;
     larder__assert(c->made == 0 && c->mapped == 0);
     larder__assert(c->is_mapped && c->is_usable && c->handle != 0);
-    for (size_t i = c->begin; i < c->end; i++)
-        c->segment->pages[i] = c->handle;
+    page_enter(c->segment, (struct page_span){c->begin, c->end}, c->handle);
     carry_finish(a);
     return LARDER_OK;
 }
@@ -340,8 +340,7 @@ void larder__carry_leave(struct allocator *a, struct segment *s)
         larder__carry_back(a) == LARDER_OK)
         return;
     carry_release_all(a);
-    for (size_t i = handle.begin; i < handle.end; i++)
-        s->pages[i] = 0;
+    page_enter(s, handle, 0);
     s->page_count -= handle.end - handle.begin;
     a->page_count -= handle.end - handle.begin;
     carry_finish(a);

@@ -121,11 +121,29 @@ static larder_result plan(struct allocator *a, struct filling *f,
 
 /* ---- mapping -------------------------------------------------------------- */
 
+/* Make room in the map for the run's blocks, unless each page was mapped there
+ * before. */
+static bool prepare_map(struct allocator *a, const struct segment *s,
+                        struct page_span run)
+{
+    const struct heap *heap = s->heap;
+    size_t i = run.begin;
+
+    while (i < run.end && s->extents[i].end != 0)
+        i++;
+    return i == run.end ||
+           larder__map_prepare(&a->map, &a->slab, page_at(s, run.begin),
+                               span_bytes(s, run), heap->pool->is_small,
+                               heap->shard == NULL ? 0 : heap->shard->number);
+}
+
 static larder_result map_run(struct allocator *a, struct filling *f,
                              struct page_span run)
 {
     struct segment *s = f->segment;
 
+    if (!prepare_map(a, s, run))
+        return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
     for (size_t i = run.begin; i < run.end;) {
         struct page_handle p = a->larder->loose.list[f->mapped];
         larder_result r = larder__device_map(a->device, page_at(s, i),
@@ -202,10 +220,9 @@ static void fill_publish(struct allocator *a, const struct filling *f)
     while (next_missing(f, &run)) {
         size_t pages = run.end - run.begin;
 
-        for (size_t i = run.begin; i < run.end; n++) {
-            for (size_t k = 0; k < list[n].pages; k++)
-                s->pages[i++] = list[n].handle;
-        }
+        for (size_t i = run.begin; i < run.end; i += list[n++].pages)
+            page_enter(s, (struct page_span){i, i + list[n].pages},
+                       list[n].handle);
         larder__assert(pages <= a->larder->loose.pages);
         s->page_count += pages;
         s->heap->page_count += pages;
@@ -222,15 +239,9 @@ static void fill_publish(struct allocator *a, const struct filling *f)
 
 static larder_result map(struct allocator *a, struct filling *f)
 {
-    struct segment *s = f->segment;
     struct page_span run = {.end = f->span.begin};
     larder_result r = LARDER_OK;
 
-    if (!larder__map_prepare(
-            &a->map, &a->slab, page_at(s, f->span.begin),
-            pages_bytes(f->span.end - f->span.begin), s->heap->pool->is_small,
-            s->heap->shard == NULL ? 0 : s->heap->shard->number))
-        return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
     while (r == LARDER_OK && next_missing(f, &run))
         r = map_run(a, f, run);
     return r;

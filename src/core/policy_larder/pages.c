@@ -127,8 +127,8 @@ void larder__pages_let_go(struct allocator *a, struct segment *s,
 
         larder__handles_loosen(
             a, (struct page_handle){s->pages[run.begin], end - run.begin});
-        while (run.begin < end)
-            s->pages[run.begin++] = 0;
+        page_enter(s, (struct page_span){run.begin, end}, 0);
+        run.begin = end;
     }
     s->page_count -= pages;
     s->heap->page_count -= pages;

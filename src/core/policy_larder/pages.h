@@ -8,14 +8,16 @@
  *   blocks    [live][ free  ][  unmapped ][free][  live ]
  *
  * Memory comes in handles of one or more pages (handles.h).  The pages of a
- * handle are adjacent, and each has the handle in its entry of segment.pages.
+ * handle are adjacent, and each has the handle in its entry of segment.pages, and
+ * where they begin and end in its entry of segment.extents.
  *
  * Rules, checked by larder_check():
  *   G1  every page that a free, live or pending block touches is mapped; an
  *       unmapped block has no mapped page and begins and ends at page borders;
  *   G2  the page counts of segments and heaps match segment.pages;
  *   G3  mapped and loose pages together are all pages held;
- *   G4  the count of loose pages is the sum over the loose handles.
+ *   G4  the count of loose pages is the sum over the loose handles;
+ *   G5  the extent of a mapped page is that of its handle.
  *
  * Pages of rule G1 that a failed move left unmapped are withheld: no request gets
  * free memory there (carry.h).

@@ -2,7 +2,8 @@
  * core.
  *
  * The pages of a handle are adjacent, and each has the handle in its entry of
- * segment.pages.  In expandable segments every page has its own handle. */
+ * segment.pages.  In expandable segments every page has its own handle; in paged
+ * ones segment.extents has which pages are the handle's. */
 #ifndef LARDER_CORE_SEGMENTS_PAGE_SPAN_H
 #define LARDER_CORE_SEGMENTS_PAGE_SPAN_H
 
@@ -64,6 +65,33 @@ static inline struct page_span block_whole_pages(const struct block *b)
     return span_within(b->addr - s->addr, b->bytes, s->page_bytes);
 }
 
+/* Enter a handle that was mapped at these pages, or no handle: 0. */
+static inline void page_enter(struct segment *s, struct page_span at,
+                              uint64_t handle)
+{
+    const struct page_extent extent = {(uint32_t)at.begin, (uint32_t)at.end};
+
+    larder__assert(at.begin < at.end && at.end <= s->bytes / s->page_bytes);
+    for (size_t i = at.begin; i < at.end; i++)
+        s->pages[i] = handle;
+    for (size_t i = at.begin; i < at.end && handle != 0; i++)
+        s->extents[i] = extent;
+}
+
+/* The first page of the handle that is mapped at page i, and the page behind
+ * its last. */
+static inline size_t page_handle_begin(const struct segment *s, size_t i)
+{
+    larder__assert(s->pages[i] != 0);
+    return s->extents == NULL ? i : s->extents[i].begin;
+}
+
+static inline size_t page_handle_end(const struct segment *s, size_t i)
+{
+    larder__assert(s->pages[i] != 0);
+    return s->extents == NULL ? i + 1 : s->extents[i].end;
+}
+
 /* The next run of pages with a handle, or without, from run->end on and before
  * page `end`.  False: none. */
 static inline bool page_next_held(const struct segment *s, size_t end,
@@ -86,33 +114,12 @@ static inline bool page_next_missing(const struct segment *s, size_t end,
     size_t i = run->end;
 
     while (i < end && s->pages[i] != 0)
-        i++;
+        i = page_handle_end(s, i);
     run->begin = i;
     while (i < end && s->pages[i] == 0)
         i++;
     run->end = i;
     return run->end > run->begin;
-}
-
-/* The first page of the handle that is mapped at page i, and the page behind
- * its last. */
-static inline size_t page_handle_begin(const struct segment *s, size_t i)
-{
-    larder__assert(s->pages[i] != 0);
-    while (i > 0 && s->pages[i - 1] == s->pages[i])
-        i--;
-    return i;
-}
-
-static inline size_t page_handle_end(const struct segment *s, size_t i)
-{
-    size_t last = s->bytes / s->page_bytes;
-    size_t end = i + 1;
-
-    larder__assert(i < last && s->pages[i] != 0);
-    while (end < last && s->pages[end] == s->pages[i])
-        end++;
-    return end;
 }
 
 /* How many handles a run of whole ones has. */

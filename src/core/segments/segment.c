@@ -87,18 +87,25 @@ static larder_result segment_take_piece(struct allocator *a, struct segment *s)
     return larder__piece_carve(a, s);
 }
 
-/* Reserve addresses: sets s->addr and s->pages. */
+/* Reserve addresses: sets s->addr and the tables of pages. */
 static larder_result segment_take_addresses(struct allocator *a,
                                             struct segment *s)
 {
+    size_t pages = s->bytes / s->page_bytes;
+    bool is_paged = s->kind == SEGMENT_PAGED;
     larder_result r;
 
-    s->pages = larder__host_alloc(s->bytes / s->page_bytes, sizeof *s->pages);
-    if (s->pages == NULL)
-        return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
-    r = larder__device_address_reserve(a->device, s->bytes, &s->addr);
-    if (r != LARDER_OK)
+    s->pages = larder__host_alloc(pages, sizeof *s->pages);
+    if (is_paged)
+        s->extents = larder__host_alloc(pages, sizeof *s->extents);
+    if (s->pages != NULL && (s->extents != NULL || !is_paged))
+        r = larder__device_address_reserve(a->device, s->bytes, &s->addr);
+    else
+        r = larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+    if (r != LARDER_OK) {
         larder__host_free(s->pages);
+        larder__host_free(s->extents);
+    }
     return r;
 }
 

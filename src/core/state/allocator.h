@@ -168,6 +168,12 @@ enum segment_kind {
     SEGMENT_PAGED       /* the same under the policy larder: pages can move */
 };
 
+/* The pages that a handle is mapped at: [begin, end) of its segment. */
+struct page_extent {
+    uint32_t begin;
+    uint32_t end;
+};
+
 /* Pages [begin, end) of a segment that are unmapped but still have their
  * handles: those before `mapped` are mapped again, without access.  All 0:
  * none. */
@@ -195,10 +201,12 @@ struct segment {
     };
 
     /* SEGMENT_EXPANDABLE, SEGMENT_PAGED: the handle mapped at each page (0:
-     * none).  SEGMENT_PAGED: when each page was last in use (NULL: unknown). */
+     * none).  SEGMENT_PAGED: when each page was last in use (NULL: unknown), and
+     * where the handle mapped there begins and ends. */
     uint64_t page_bytes;
     uint64_t *pages;
     uint32_t *stamps;
+    struct page_extent *extents;
 
     /* In a private pool: the range that contains all blocks handed out during
      * captures; empty if both are equal. */

@@ -113,7 +113,7 @@ static void blocks_from_a_size_on_are_visited_once_each(void **state)
     struct fixture *f = fixture_make();
 
     (void)state;
-    assert_null(fit_from(&f->fit, 0));
+    assert_null(fit_from(&f->fit, 0).block);
     for (int round = 0; round < 200; round++) {
         uint64_t bytes = any_size(f);
         uint32_t count = 0;
@@ -121,10 +121,11 @@ static void blocks_from_a_size_on_are_visited_once_each(void **state)
 
         for (int i = 0; i < 50; i++)
             toggle(f, fixture_random(f, BLOCKS));
-        for (const struct block *b = fit_from(&f->fit, bytes); b != NULL;
-             b = fit_after(&f->fit, b), count++) {
-            assert_true(f->is_in[b - f->blocks] && fit_class(b->bytes) >= at);
-            at = fit_class(b->bytes);
+        for (struct fit_place p = fit_from(&f->fit, bytes); p.block != NULL;
+             p = fit_after(&f->fit, p), count++) {
+            assert_true(f->is_in[p.block - f->blocks] && p.class >= at);
+            at = fit_class(p.block->bytes);
+            assert_int_equal(at, p.class);
         }
         assert_int_equal(count, expected_from(f, bytes));
     }

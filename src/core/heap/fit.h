@@ -143,25 +143,32 @@ static inline struct block *fit_find(const struct fit *fit, uint64_t bytes,
 
 /* ---- all of them, by ascending class --------------------------------------- */
 
-/* The first block whose class is at least that of `bytes`.  NULL: none.  If a
- * class begins at exactly `bytes`, no smaller block follows. */
-static inline struct block *fit_from(const struct fit *fit, uint64_t bytes)
-{
-    unsigned i = fit_next_used(fit, fit_class(bytes));
+/* A block in its list.  block NULL: there are no more. */
+struct fit_place {
+    struct block *block;
+    unsigned class;
+};
 
-    return i == FIT_CLASSES ? NULL : fit->first[i];
+static inline struct fit_place fit_place_from(const struct fit *fit, unsigned i)
+{
+    i = fit_next_used(fit, i);
+    return (struct fit_place){i == FIT_CLASSES ? NULL : fit->first[i], i};
 }
 
-/* The block after b, which is in its list.  NULL: none. */
-static inline struct block *fit_after(const struct fit *fit,
-                                      const struct block *b)
+/* The first block whose class is at least that of `bytes`.  If a class begins at
+ * exactly `bytes`, no smaller block follows. */
+static inline struct fit_place fit_from(const struct fit *fit, uint64_t bytes)
 {
-    unsigned i;
+    return fit_place_from(fit, fit_class(bytes));
+}
 
-    if (b->left != NULL)
-        return b->left;
-    i = fit_next_used(fit, fit_class(b->bytes) + 1);
-    return i == FIT_CLASSES ? NULL : fit->first[i];
+/* The block after it. */
+static inline struct fit_place fit_after(const struct fit *fit,
+                                         struct fit_place at)
+{
+    if (at.block->left == NULL)
+        return fit_place_from(fit, at.class + 1);
+    return (struct fit_place){at.block->left, at.class};
 }
 
 #endif

@@ -31,11 +31,12 @@
 static struct block *fit_find_mapped(struct allocator *a, const struct fit *fit,
                                      uint64_t size)
 {
-    struct block *b = fit_from(fit, size);
+    struct fit_place at = fit_from(fit, size);
 
-    while (b != NULL && (b->bytes < size || carry_withholds(a, b)))
-        b = fit_after(fit, b);
-    return b;
+    while (at.block != NULL &&
+           (at.block->bytes < size || carry_withholds(a, at.block)))
+        at = fit_after(fit, at);
+    return at.block;
 }
 
 /* Find a free block in the request's heap and remove it from the heap. */

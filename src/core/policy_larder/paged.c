@@ -174,9 +174,9 @@ static size_t movable_pages_of(const struct heap *heap)
 
     if (heap->fit == NULL || heap->page_count == 0)
         return 0;
-    for (const struct block *b = fit_from(heap->fit, PAGE_BYTES); b != NULL;
-         b = fit_after(heap->fit, b)) {
-        struct page_span span = larder__pages_movable(b);
+    for (struct fit_place at = fit_from(heap->fit, PAGE_BYTES);
+         at.block != NULL; at = fit_after(heap->fit, at)) {
+        struct page_span span = pages_movable(at.block);
 
         pages += span.end - span.begin;
     }
@@ -185,11 +185,11 @@ static size_t movable_pages_of(const struct heap *heap)
 
 bool larder__paged_has_movable(const struct heap *heap)
 {
-    const struct block *b = fit_from(heap->fit, PAGE_BYTES);
+    struct fit_place at = fit_from(heap->fit, PAGE_BYTES);
 
-    while (b != NULL && larder__pages_movable(b).end == 0)
-        b = fit_after(heap->fit, b);
-    return b != NULL;
+    while (at.block != NULL && pages_movable(at.block).end == 0)
+        at = fit_after(heap->fit, at);
+    return at.block != NULL;
 }
 
 /* Of the stocked heaps, or of all. */

@@ -7,23 +7,6 @@
 #include "core/segments/blocks.h"
 #include "core/state/held.h"
 
-/* ---- handles --------------------------------------------------------------- */
-
-struct page_span larder__pages_movable(const struct block *b)
-{
-    const struct segment *s = b->segment;
-    struct page_span span;
-
-    if (s->kind != SEGMENT_PAGED)
-        return (struct page_span){0};
-    span = pages_within(s, b->addr, b->bytes);
-    if (span.begin < span.end && page_handle_begin(s, span.begin) < span.begin)
-        span.begin = page_handle_end(s, span.begin);
-    if (span.begin < span.end && page_handle_end(s, span.end - 1) > span.end)
-        span.end = page_handle_begin(s, span.end - 1);
-    return span.begin < span.end ? span : (struct page_span){0};
-}
-
 /* ---- counting -------------------------------------------------------------- */
 
 void larder__pages_recount(struct allocator *a, const struct pool *from,

@@ -60,7 +60,24 @@ static inline struct block *block_over(struct allocator *a, struct block *b,
 }
 
 /* The pages of a free block whose handles lie entirely within it. */
-struct page_span larder__pages_movable(const struct block *b);
+static inline struct page_span pages_movable(const struct block *b)
+{
+    const struct segment *s = b->segment;
+    struct page_span span;
+    struct page_extent first, last;
+
+    if (s->kind != SEGMENT_PAGED)
+        return (struct page_span){0};
+    span = pages_within(s, b->addr, b->bytes);
+    if (span.begin >= span.end)
+        return (struct page_span){0};
+    larder__assert(s->pages[span.begin] != 0 && s->pages[span.end - 1] != 0);
+    first = s->extents[span.begin];
+    last = s->extents[span.end - 1];
+    span.begin = first.begin < span.begin ? first.end : span.begin;
+    span.end = last.end > span.end ? last.begin : span.end;
+    return span.begin < span.end ? span : (struct page_span){0};
+}
 
 /* How many headers larder__pages_unmap() and larder__pages_back() may take for
  * each run of pages; the caller ensures them. */

@@ -19,6 +19,8 @@ static size_t size_list(size_t pages)
 /* Begin a new choice. */
 static void plan_anew(struct spots *spots, struct spot_except except)
 {
+    memset(spots->rest, 0xff, sizeof spots->rest); /* SPOT_NONE */
+    spots->open = spots->sizes;
     spots->chosen_begin = SIZE_MAX;
     spots->chosen_end = 0;
     spots->except = except;
@@ -27,15 +29,17 @@ static void plan_anew(struct spots *spots, struct spot_except except)
 void larder__spots_clear(struct spots *spots)
 {
     spots->count = 0;
-    for (size_t n = 0; n < SPOT_SIZES; n++)
-        spots->first[n] = spots->rest[n] = SPOT_NONE;
+    for (size_t n = 0; n < SPOT_SIZES; n++) {
+        spots->first[n] = SPOT_NONE;
+        spots->end[n] = &spots->first[n];
+    }
     spots->sizes = 0;
-    spots->open = 0;
     plan_anew(spots, (struct spot_except){0});
 }
 
-void larder__spots_add(struct spots *spots, struct block *b, size_t begin,
-                       size_t pages)
+/* Called for each of many spots, so it has no branch. */
+static inline void append(struct spots *spots, struct block *b, size_t begin,
+                          size_t pages)
 {
     size_t n = size_list(pages);
     uint32_t i = (uint32_t)spots->count++;
@@ -47,13 +51,16 @@ void larder__spots_add(struct spots *spots, struct block *b, size_t begin,
         .pages = (uint32_t)pages,
         .next = SPOT_NONE,
     };
-    if (spots->first[n] == SPOT_NONE)
-        spots->first[n] = spots->rest[n] = i;
-    else
-        spots->list[spots->last[n]].next = i;
-    spots->last[n] = i;
+    *spots->end[n] = i;
+    spots->end[n] = &spots->list[i].next;
     spots->sizes |= UINT64_C(1) << n;
     spots->open |= UINT64_C(1) << n;
+}
+
+void larder__spots_add(struct spots *spots, struct block *b, size_t begin,
+                       size_t pages)
+{
+    append(spots, b, begin, pages);
 }
 
 /* ---- finding spots --------------------------------------------------------- */
@@ -70,11 +77,11 @@ static size_t lent_pages(const struct allocator *a, const struct holding *h)
     return spare > loose ? spare - loose : 0;
 }
 
-static void spot_add(struct allocator *a, struct block *b, size_t begin,
-                     size_t pages)
+static inline void spot_add(struct allocator *a, struct block *b, size_t begin,
+                            size_t pages)
 {
     larder__assert(a->larder->spots.count < a->larder->capacity);
-    larder__spots_add(&a->larder->spots, b, begin, pages);
+    append(&a->larder->spots, b, begin, pages);
 }
 
 static void find_in_block(struct allocator *a, struct block *b,
@@ -99,10 +106,9 @@ static void find_in_heap(struct allocator *a, const struct heap *heap,
 {
     if (heap->fit == NULL || heap->page_count == 0)
         return;
-    for (struct block *b = fit_from(heap->fit, PAGE_BYTES); b != NULL;
-         b = fit_after(heap->fit, b)) {
-        find_in_block(a, b, larder__pages_movable(b), lent);
-    }
+    for (struct fit_place at = fit_from(heap->fit, PAGE_BYTES);
+         at.block != NULL; at = fit_after(heap->fit, at))
+        find_in_block(a, at.block, pages_movable(at.block), lent);
 }
 
 void larder__spots_find(struct allocator *a)
@@ -164,8 +170,6 @@ void larder__spots_except(struct allocator *a, struct spot_except except)
 
     for (size_t i = spots->chosen_begin; i < spots->chosen_end; i++)
         spots->list[i].is_chosen = false;
-    memcpy(spots->rest, spots->first, sizeof spots->rest);
-    spots->open = spots->sizes;
     plan_anew(spots, except);
 }
 
@@ -210,8 +214,11 @@ static uint32_t available_from(const struct spots *spots, uint32_t i)
 /* The first available spot in list n. */
 static struct spot *first_in(struct spots *spots, size_t n)
 {
-    uint32_t i = available_from(spots, spots->rest[n]);
+    uint32_t i = spots->rest[n];
 
+    if ((spots->open >> n & 1) == 0)
+        return NULL;
+    i = available_from(spots, i == SPOT_NONE ? spots->first[n] : i);
     spots->rest[n] = i;
     if (i != SPOT_NONE)
         return &spots->list[i];

@@ -63,6 +63,28 @@ static void committing_idle_pages_needs_no_driver_call(void **state)
     rig_down(&rig);
 }
 
+/* More blocks than the first 4096 headers, two at a time; beforehand one more or
+ * none, so that once a single header is left. */
+static void a_part_is_cut_out_whatever_headers_are_left(void **state)
+{
+    enum { PAGES = 4200 };
+
+    (void)state;
+    for (int odd = 0; odd < 2; odd++) {
+        struct rig rig = up("sim:16GiB,backing=none");
+        larder_region *kv = region_of(&rig, PAGES);
+
+        commit(kv, 0, PAGES);
+        if (odd)
+            decommit(kv, 0, 1);
+        for (uint64_t page = 2; page < PAGES - 1; page += 2)
+            decommit(kv, page, 1);
+        assert_ok(larder_check(rig.a));
+        assert_ok(larder_region_destroy(kv));
+        rig_down(&rig);
+    }
+}
+
 static void handles_are_as_short_as_is_asked_for(void **state)
 {
     struct rig rig = up("sim:1GiB,backing=none");
@@ -429,6 +451,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_run_of_pages_takes_one_map_and_one_access),
         cmocka_unit_test(committing_idle_pages_needs_no_driver_call),
+        cmocka_unit_test(a_part_is_cut_out_whatever_headers_are_left),
         cmocka_unit_test(handles_are_as_short_as_is_asked_for),
         cmocka_unit_test(pages_are_handles_where_uses_are_looked_for),
         cmocka_unit_test(the_cache_keeps_its_minimum_from_a_region),

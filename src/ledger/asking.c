@@ -1,12 +1,10 @@
 /* asking.c - bells and answers. */
-#include <linux/futex.h>
 #include <stdlib.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 #include "base/bits.h"
 #include "base/ticks.h"
 #include "base/witness.h"
+#include "ledger/bell.h"
 #include "ledger/ledger_place.h"
 
 enum { NS_PER_MS = 1000000 };
@@ -14,20 +12,6 @@ enum { NS_PER_MS = 1000000 };
 static uint64_t now_ms(void)
 {
     return larder__ticks_system_ns() / NS_PER_MS;
-}
-
-/* Wake all that wait for the word, which processes share. */
-static void bell_wake(_Atomic uint32_t *word)
-{
-    (void)syscall(SYS_futex, word, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
-}
-
-/* While the word is 0, wait for up to `ns`. */
-static void bell_wait(const _Atomic uint32_t *word, uint64_t ns)
-{
-    const struct timespec t = ticks_timespec(ns);
-
-    (void)syscall(SYS_futex, word, FUTEX_WAIT, 0, &t, NULL, 0);
 }
 
 /* ---- choosing processes to ask ---------------------------------------------- */
@@ -116,7 +100,7 @@ struct ledger_asked larder__ledger_ring(struct ledger *l, uint32_t number,
     atomic_fetch_add(&s->asked_bytes, bytes);
     s->asked = asked.ticket;
     s->bell = 1;
-    bell_wake(&s->bell);
+    larder__bell_wake(&s->bell);
     return asked;
 }
 
@@ -210,11 +194,11 @@ void larder__ledger_answer(struct ledger *l, const struct ledger_question *q,
 
 void larder__ledger_sleep(const struct ledger *l, uint64_t ns)
 {
-    bell_wait(&l->self->bell, ns);
+    larder__bell_wait(&l->self->bell, ns);
 }
 
 void larder__ledger_wake(struct ledger *l)
 {
     l->self->bell = 1;
-    bell_wake(&l->self->bell);
+    larder__bell_wake(&l->self->bell);
 }

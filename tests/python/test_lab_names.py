@@ -120,6 +120,17 @@ class Uncovered(LabCase):
         with self.assertRaisesRegex(ValueError, "sums"):
             F.l1_loss(x, x, reduction="sums")
 
+    def test_an_option_that_is_not_taken_is_a_type_error(self):
+        weights = [torch.zeros(2, requires_grad=True)]
+        for make in (
+            lambda: nn.Linear(3, 4, biased=False),
+            lambda: torch.optim.SGD(weights, lr=0.1, moment=3),
+            lambda: nn.Conv2d(3),
+            lambda: nn.ReLU(1, 2, 3),
+        ):
+            with self.assertRaises(TypeError):
+                make()
+
     def test_operators_with_what_is_no_number(self):
         x = torch.ones(1, device="cuda")
         for text in ("x + 'a'", "x @ 1", "x < 'a'", "x % None", "[] - x"):

@@ -2,7 +2,7 @@
 
 import inspect
 
-from larder.lab.failures import not_covered
+from larder.lab.failures import NotTakenError, not_covered
 
 _NONE = inspect.Parameter.empty
 _ANY = inspect.Parameter.POSITIONAL_OR_KEYWORD
@@ -18,7 +18,7 @@ def _read(name, options, arguments, named):
     given = {**options, **dict(zip(options, arguments)), **named}
     for option, value in given.items():
         if option not in options:
-            raise not_covered(f"{name}'s {option}")
+            raise not_covered(f"{name}'s {option}", error=NotTakenError)
         if value is _NONE:
             raise TypeError(f"{name} needs {option}")
     return given

@@ -48,6 +48,13 @@ class NotCoveredError(AttributeError, NotImplementedError):
     __module__ = "larder.lab"
 
 
+class NotTakenError(NotCoveredError, TypeError):
+    """An option that a class of the lab does not take; a TypeError, as for any
+    function that is called with an unknown argument."""
+
+    __module__ = "larder.lab"
+
+
 _CLASSES = {
     _ERR_INVALID: InvalidError,
     _ERR_OUT_OF_MEMORY: OutOfMemoryError,
@@ -105,7 +112,7 @@ def _near(what, names):
     return difflib.get_close_matches(name, names, 4, 0.7)
 
 
-def not_covered(what, covers=None):
+def not_covered(what, covers=None, error=NotCoveredError):
     """The error for a name of PyTorch that does not exist here."""
     text = f"{what} is not part of the lab"
     covers = list(covers or ())
@@ -114,7 +121,7 @@ def not_covered(what, covers=None):
         text += f"; it has {', '.join(near)}" if near else ""
     elif covers:
         text += f"; it covers {', '.join(sorted(covers))}"
-    return NotCoveredError(text + " (docs/PYTHON.md)")
+    return error(text + " (docs/PYTHON.md)")
 
 
 _LAYERS_MAX = 1 << 16

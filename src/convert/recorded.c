@@ -318,7 +318,9 @@ static void take_segments(struct recorded_playback *t)
 
 static bool play_all(struct recorded_playback *t, const char *conf)
 {
-    if (!recorded_start_build(&t->r) || setjmp(t->r.stopped) != 0)
+    if (!recorded_start_build(&t->r))
+        return false;
+    if (setjmp(t->r.stopped) != 0)
         return false;
     if (larder_configure(t->r.allocator, conf) != LARDER_OK)
         playback_stop(&t->r, "%s", larder_last_error());

@@ -74,8 +74,8 @@ larder_result larder__cuda_leave(struct cuda *c, struct cuda_scope *s,
                            ? (c)->call.name(__VA_ARGS__)                       \
                            : (s)->answer)
 
-/* Define op_NAME(), which makes the call of that name within a scope of
- * cuda_scopes. */
+/* Define op_NAME(), which makes the call of that name within one of the scopes
+ * above; what follows are the call's arguments, for which the device is `c`. */
 #define CUDA_OP(name, scope, parameters, ...)                                  \
     static larder_result op_##name parameters                                  \
     {                                                                          \

@@ -85,23 +85,39 @@ larder_result larder_sim_launch(larder_device *dev, larder_stream stream,
                          "sim_launch");
 }
 
-/* Define larder_NAME(), which makes the call under the lock. */
-#define SIM_CALL(name, parameters, call)                                       \
-    larder_result larder_##name parameters                                     \
-    {                                                                          \
-        struct sim *sim;                                                       \
-        larder_result r = control_enter(dev, &sim, #name);                     \
-                                                                               \
-        return r == LARDER_OK ? control_leave(sim, call, #name) : r;           \
-    }
+larder_result larder_sim_wait_event(larder_device *dev, larder_stream stream,
+                                    uint64_t event)
+{
+    struct sim *sim;
+    larder_result r = control_enter(dev, &sim, "sim_wait_event");
 
-SIM_CALL(sim_wait_event,
-         (larder_device * dev, larder_stream stream, uint64_t event),
-         larder__sim_event_wait(sim, stream, event))
-SIM_CALL(sim_capture_begin, (larder_device * dev, larder_stream stream),
-         larder__sim_capture_set(sim, stream, true))
-SIM_CALL(sim_capture_end, (larder_device * dev, larder_stream stream),
-         larder__sim_capture_set(sim, stream, false))
+    if (r != LARDER_OK)
+        return r;
+    return control_leave(sim, larder__sim_event_wait(sim, stream, event),
+                         "sim_wait_event");
+}
+
+larder_result larder_sim_capture_begin(larder_device *dev, larder_stream stream)
+{
+    struct sim *sim;
+    larder_result r = control_enter(dev, &sim, "sim_capture_begin");
+
+    if (r != LARDER_OK)
+        return r;
+    return control_leave(sim, larder__sim_capture_set(sim, stream, true),
+                         "sim_capture_begin");
+}
+
+larder_result larder_sim_capture_end(larder_device *dev, larder_stream stream)
+{
+    struct sim *sim;
+    larder_result r = control_enter(dev, &sim, "sim_capture_end");
+
+    if (r != LARDER_OK)
+        return r;
+    return control_leave(sim, larder__sim_capture_set(sim, stream, false),
+                         "sim_capture_end");
+}
 
 /* ---- inspection --------------------------------------------------------- */
 

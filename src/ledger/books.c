@@ -238,18 +238,32 @@ uint64_t larder__ledger_room(struct ledger *l, uint64_t free_bytes)
     return left;
 }
 
-/* Define larder__ledger_NAME(), which computes a difference under the lock. */
-#define DIFFERENCE(name, from, what)                                           \
-    uint64_t larder__ledger_##name(struct ledger *l)                           \
-    {                                                                          \
-        uint64_t left;                                                         \
-                                                                               \
-        mutex_take(&l->lock, RANK_LEDGER);                                     \
-        left = saturating_sub(from, what);                                     \
-        mutex_leave(&l->lock);                                                 \
-        return left;                                                           \
-    }
+uint64_t larder__ledger_allowance(struct ledger *l)
+{
+    uint64_t left;
 
-DIFFERENCE(allowance, limit_of(l), own_held(l))
-DIFFERENCE(excess, own_held(l), limit_of(l))
-DIFFERENCE(spare, l->reserved_bytes, l->minimum_bytes)
+    mutex_take(&l->lock, RANK_LEDGER);
+    left = saturating_sub(limit_of(l), own_held(l));
+    mutex_leave(&l->lock);
+    return left;
+}
+
+uint64_t larder__ledger_excess(struct ledger *l)
+{
+    uint64_t excess;
+
+    mutex_take(&l->lock, RANK_LEDGER);
+    excess = saturating_sub(own_held(l), limit_of(l));
+    mutex_leave(&l->lock);
+    return excess;
+}
+
+uint64_t larder__ledger_spare(struct ledger *l)
+{
+    uint64_t spare;
+
+    mutex_take(&l->lock, RANK_LEDGER);
+    spare = saturating_sub(l->reserved_bytes, l->minimum_bytes);
+    mutex_leave(&l->lock);
+    return spare;
+}

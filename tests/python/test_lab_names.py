@@ -131,6 +131,14 @@ class Uncovered(LabCase):
             with self.assertRaises(TypeError):
                 make()
 
+    def test_an_option_given_twice_is_a_type_error(self):
+        for make in (
+            lambda: nn.Linear(3, 4, in_features=5),
+            lambda: torch.optim.SGD([torch.zeros(2)], 0.1, lr=0.2),
+        ):
+            with self.assertRaisesRegex(TypeError, "twice"):
+                make()
+
     def test_operators_with_what_is_no_number(self):
         x = torch.ones(1, device="cuda")
         for text in ("x + 'a'", "x @ 1", "x < 'a'", "x % None", "[] - x"):

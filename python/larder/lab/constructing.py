@@ -15,7 +15,10 @@ def _read(name, options, arguments, named):
     """The value of each option, given in order or by name, or by default."""
     if len(arguments) > len(options):
         raise TypeError(f"{name} takes {len(options)} options")
-    given = {**options, **dict(zip(options, arguments)), **named}
+    placed = dict(zip(options, arguments))
+    for option in placed.keys() & named:
+        raise TypeError(f"{name} is given {option} twice")
+    given = {**options, **placed, **named}
     for option, value in given.items():
         if option not in options:
             raise not_covered(f"{name}'s {option}", error=NotTakenError)

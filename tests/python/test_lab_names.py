@@ -139,6 +139,10 @@ class Uncovered(LabCase):
             with self.assertRaisesRegex(TypeError, "twice"):
                 make()
 
+    def test_a_scaler_keeps_its_options_under_the_names_of_pytorch(self):
+        scaler = torch.amp.GradScaler(growth_interval=7, enabled=False)
+        self.assertEqual((scaler._growth_interval, scaler._enabled), (7, False))
+
     def test_operators_with_what_is_no_number(self):
         x = torch.ones(1, device="cuda")
         for text in ("x + 'a'", "x @ 1", "x < 'a'", "x % None", "[] - x"):

@@ -4,36 +4,36 @@ import functools
 
 from larder.lab import raw
 from larder.lab.autocasting import autocast, is_autocast_enabled  # noqa: F401
-from larder.lab.constructing import constructor
 from larder.lab.failures import gate
 from larder.lab.making import full, zeros
 from larder.lab.recording import no_grad
 from larder.lab.tensors import Tensor
 
 _READY, _UNSCALED, _STEPPED = range(3)
-_FACTORS = ("growth_factor", "backoff_factor", "growth_interval")
 
 
 class GradScaler:
     """Scales losses up and gradients down, and skips steps whose gradients are
     not finite."""
 
-    __init__ = constructor(
-        device="cuda", init_scale=2.0**16, growth_factor=2.0, backoff_factor=0.5,
-        growth_interval=2000, enabled=True,
-    )
-
-    def _made_from(self, device, init_scale):
+    def __init__(
+        self, device="cuda", init_scale=2.0**16, growth_factor=2.0,
+        backoff_factor=0.5, growth_interval=2000, enabled=True,
+    ):
         if not isinstance(device, str):
             device, init_scale = "cuda", device
         self._device = device
+        self._enabled = enabled
         self._init_scale = float(init_scale)
+        self._growth_factor = growth_factor
+        self._backoff_factor = backoff_factor
+        self._growth_interval = growth_interval
         self._tracker = 0
         self._scale = None
         self._states = {}
 
     def is_enabled(self):
-        return self.enabled
+        return self._enabled
 
     def _scale_tensor(self):
         """The scale on the device, created on first use as in torch."""
@@ -42,14 +42,14 @@ class GradScaler:
         return self._scale
 
     def get_scale(self):
-        if not self.enabled:
+        if not self._enabled:
             return 1.0
         if self._scale is None:
             return self._init_scale
         return self._scale.item()
 
     def scale(self, outputs):
-        if not self.enabled:
+        if not self._enabled:
             return outputs
         if isinstance(outputs, Tensor):
             return outputs * self._scale_tensor()
@@ -57,7 +57,7 @@ class GradScaler:
 
     @no_grad()
     def unscale_(self, optimizer):
-        if not self.enabled:
+        if not self._enabled:
             return
         state, _ = self._states.get(id(optimizer), (_READY, None))
         if state != _READY:
@@ -82,7 +82,7 @@ class GradScaler:
         grad.mul_(inverse)
 
     def step(self, optimizer, *arguments, **named):
-        if not self.enabled:
+        if not self._enabled:
             return optimizer.step(*arguments, **named)
         state, found = self._states.get(id(optimizer), (_READY, None))
         if state == _STEPPED:
@@ -96,38 +96,41 @@ class GradScaler:
         return None if found else optimizer.step(*arguments, **named)
 
     def update(self, new_scale=None):
-        if not self.enabled:
+        if not self._enabled:
             return
         scale = self._scale_tensor()
         if new_scale is not None:
             scale.fill_(float(new_scale))
         elif any(found for _, found in self._states.values()):
-            scale.mul_(self.backoff_factor)
+            scale.mul_(self._backoff_factor)
             self._tracker = 0
         else:
             self._tracker += 1
-            if self._tracker == self.growth_interval:
-                scale.mul_(self.growth_factor)
+            if self._tracker == self._growth_interval:
+                scale.mul_(self._growth_factor)
                 self._tracker = 0
         self._states.clear()
 
     def state_dict(self):
-        if not self.enabled:
+        if not self._enabled:
             return {}
         return {
             "scale": self.get_scale(),
-            **{name: getattr(self, name) for name in _FACTORS},
+            "growth_factor": self._growth_factor,
+            "backoff_factor": self._backoff_factor,
+            "growth_interval": self._growth_interval,
             "_growth_tracker": self._tracker,
         }
 
     def load_state_dict(self, state_dict):
-        if not self.enabled:
+        if not self._enabled:
             return
         self._init_scale = state_dict["scale"]
         if self._scale is not None:
             self._scale.fill_(self._init_scale)
-        for name in _FACTORS:
-            setattr(self, name, state_dict[name])
+        self._growth_factor = state_dict["growth_factor"]
+        self._backoff_factor = state_dict["backoff_factor"]
+        self._growth_interval = state_dict["growth_interval"]
         self._tracker = state_dict["_growth_tracker"]
 
 

@@ -554,6 +554,37 @@ static void live_blocks_remember(void **state)
     rig_down(&rig);
 }
 
+/* The blocks of a segment come and go, and what is cut from a free one becomes its
+ * first: under the policy larder that has a header of its own. */
+static void a_segment_remembers(void **state)
+{
+    struct rig rig =
+        rig_up_policy("sim:1GiB,backing=none", LARDER_POLICY_LARDER, "");
+    larder_history_options opt;
+    uint64_t next = 0;
+    struct bytes b;
+
+    (void)state;
+    larder_history_options_init(&opt);
+    opt.stacks = LARDER_STACKS_CALLBACK;
+    opt.stack_fn = three_frames;
+    opt.stack_ctx = &next;
+    assert_ok(larder_history_start(rig.a, &opt));
+    assert_ok(larder_set_frame_resolver(rig.a, name_frame, NULL));
+    for (int i = 0; i < 3; i++)
+        rig_free(&rig, rig_alloc(&rig, 1000));
+    rig_alloc(&rig, 1000);
+    b = snapshot_of(&rig, LARDER_SNAPSHOT_JSON);
+    assert_non_null(strstr(b.at, "\"is_expandable\":true,\"frames\":[{"
+                                 "\"filename\":\"model.py\",\"line\":10,"));
+    free(b.at);
+    assert_ok(larder_history_start(rig.a, &opt)); /* after it was made */
+    b = snapshot_of(&rig, LARDER_SNAPSHOT_JSON);
+    assert_non_null(strstr(b.at, "\"is_expandable\":true,\"frames\":[],"));
+    free(b.at);
+    rig_down(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -570,6 +601,7 @@ int main(void)
         cmocka_unit_test(a_callback_gives_frames_that_a_resolver_names),
         cmocka_unit_test(stacks_are_bounded),
         cmocka_unit_test(live_blocks_remember),
+        cmocka_unit_test(a_segment_remembers),
     };
 
     unsetenv("LARDER_CONF");

@@ -128,6 +128,8 @@ larder_result larder__history_begin(struct allocator *a,
     larder__history_end(a);
     for (struct private_pool *p = a->privates.first; p != NULL; p = p->next)
         p->history_id = 0;
+    for (struct segment *s = a->segments; s != NULL; s = s->next)
+        s->stack = 0;
     a->call = (struct history_call){0};
     if (options->stacks == LARDER_STACKS_UNWIND)
         larder__callstack_prepare();
@@ -338,20 +340,15 @@ void larder__history_alloc(struct allocator *a, const struct block *b)
     }
 }
 
-void larder__history_segment(struct allocator *a, const struct segment *s,
+void larder__history_segment(struct allocator *a, struct segment *s,
                              uint64_t addr, uint64_t bytes,
                              larder_action action)
 {
     struct history *h = a->history;
-    uint32_t stack = 0;
-    struct block_note *note;
 
     larder__assert(s->head != NULL && bytes > 0);
     if (s->kind != SEGMENT_CARVED) /* a piece counts when acquired */
         history_range(a, action, s, addr, bytes);
-    if (!is_in(h->options.stackless_actions, action))
-        stack = call_stack(a, h);
-    note = note_for(h, s->head->self, stack != 0);
-    if (note != NULL)
-        note->segment_stack = stack;
+    s->stack =
+        is_in(h->options.stackless_actions, action) ? 0 : call_stack(a, h);
 }

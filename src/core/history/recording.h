@@ -46,11 +46,9 @@ struct history_mark {
     uint16_t text;
 };
 
-/* Notes on the block of a header and, in a segment's first header, on the
- * segment. */
+/* A note on the block of a header. */
 struct block_note {
     uint32_t stack;
-    uint32_t segment_stack;
     uint16_t annotation;
 };
 
@@ -123,7 +121,7 @@ uint64_t larder__history_ticks(struct history *h);
 
 /* Record the event, and note the origin of the block or segment. */
 void larder__history_alloc(struct allocator *a, const struct block *b);
-void larder__history_segment(struct allocator *a, const struct segment *s,
+void larder__history_segment(struct allocator *a, struct segment *s,
                              uint64_t addr, uint64_t bytes,
                              larder_action action);
 
@@ -134,7 +132,7 @@ static inline void history_alloc(struct allocator *a, const struct block *b)
 }
 
 /* A segment was acquired, or this range of it was mapped. */
-static inline void history_segment(struct allocator *a, const struct segment *s,
+static inline void history_segment(struct allocator *a, struct segment *s,
                                    larder_addr addr, uint64_t bytes,
                                    larder_action action)
 {

@@ -37,18 +37,15 @@ static bool snapshot_state_add_segment(struct taking *t,
                                        const struct block *header)
 {
     struct snapshot *s = t->out;
-    const struct history *h = t->a->history;
-    const struct block_note *note = NULL;
+    bool has_stack = t->a->history != NULL && header != NULL;
 
     if (!snapshot_state_make_room(&s->segments, s->segment_count,
                                   &s->segment_capacity, sizeof *s->segments))
         return false;
     larder__assert(s->segment_count < s->segment_capacity);
     larder__assert(info->bytes > 0);
-    if (h != NULL && header != NULL)
-        note = larder__history_note(h, header->segment->head->self);
     s->segments[s->segment_count++] = (struct snapshot_segment){
-        .info = *info, .stack = note != NULL ? note->segment_stack : 0};
+        .info = *info, .stack = has_stack ? header->segment->stack : 0};
     return true;
 }
 

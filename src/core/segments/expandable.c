@@ -109,8 +109,8 @@ static larder_result pages_add(struct allocator *a, struct segment *s,
 }
 
 /* Count pages [begin, end), which were added. */
-static void pages_count(struct allocator *a, const struct segment *s,
-                        size_t begin, size_t end)
+static void pages_count(struct allocator *a, struct segment *s, size_t begin,
+                        size_t end)
 {
     uint64_t bytes = (end - begin) * s->page_bytes;
 

@@ -143,7 +143,7 @@ static larder_result segment_make_whole(struct allocator *a, struct heap *heap,
 {
     const struct segment like = {.heap = heap, .bytes = bytes};
     larder_result r = segment_make(a, &like, taker, out);
-    const struct segment *s;
+    struct segment *s;
 
     if (r != LARDER_OK)
         return r;

@@ -187,8 +187,9 @@ struct segment {
     larder_addr addr;
     uint64_t bytes; /* length of the addresses, mapped or not */
     struct heap *heap;
-    struct block *head; /* the block at addr, for the segment's whole life */
+    struct block *head; /* the block at addr */
     enum segment_kind kind;
+    uint32_t stack;        /* in the history, where it last grew; 0: none */
     struct segment *next;  /* in the allocator's list */
     struct segment **link; /* what points to it there */
 

@@ -30,7 +30,8 @@ static larder_result parse_peers_limit(struct conf *conf, struct reader *r)
 
 const struct conf_key larder__conf_peers_keys[] = {
     {"ledger", .parse = larder__parse_choice, .at = CONF_AT(ledger),
-     .given = CONF_AT(ledger_given), .accepted = "off or on"},
+     .given = CONF_AT(ledger_given), .accepted = "off or on",
+     .choices = {"off", "on"}},
     {"ledger_group", .parse = parse_ledger_group},
     {"ledger_thread", .parse = larder__parse_bool,
      .at = CONF_AT(ledger_thread)},

@@ -222,24 +222,16 @@ larder_result larder__parse_number(struct conf *conf, struct reader *r)
 
 larder_result larder__parse_choice(struct conf *conf, struct reader *r)
 {
-    static const char between[] = ", ";
-    const char *at = r->row->accepted;
+    const char *const *names = r->row->choices;
     larder_result result = larder__reader_word(r);
-    size_t length = strlen(r->word);
-    int index = 0;
 
-    while (result == LARDER_OK && *at != '\0') {
-        size_t n = strcspn(at, between);
-        bool is_name = n != 2 || strncmp(at, "or", n) != 0;
-
-        if (is_name && n == length && strncmp(at, r->word, n) == 0) {
-            *(int *)field_of(conf, r) = index;
+    if (result != LARDER_OK)
+        return result;
+    for (int i = 0; i < CONF_CHOICES && names[i] != NULL; i++) {
+        if (strcmp(r->word, names[i]) == 0) {
+            *(int *)field_of(conf, r) = i;
             return LARDER_OK;
         }
-        index += is_name;
-        at += n;
-        at += strspn(at, between);
     }
-    return result != LARDER_OK ? result
-                               : larder__reader_fail(r, r->row->accepted);
+    return larder__reader_fail(r, r->row->accepted);
 }

@@ -32,7 +32,7 @@ static bool next_run(struct allocator *a, const struct block **b,
 {
     bool found = false;
 
-    for (; *b != NULL; *b = block_next(a, (*b))) {
+    for (; *b != NULL; *b = block_next(a, *b)) {
         struct page_span pages;
 
         if (!test(*b))

@@ -243,11 +243,8 @@ static bool prepare(struct allocator *a, size_t used, size_t unused)
     uint32_t headers = (uint32_t)gaps * PAGES_HEADERS + SLAB_SPARE;
 
     if (runs > c->capacity) {
-        void *list = larder__host_resize(c->runs, runs, sizeof *c->runs);
-
-        if (list == NULL)
+        if (!larder__host_grow(&c->runs, runs, sizeof *c->runs))
             return false;
-        c->runs = list;
         c->capacity = runs;
     }
     return larder__handles_make_room(a, used) &&

@@ -66,11 +66,9 @@ static bool migration_add(struct candidates *all, struct candidate c)
 {
     if (all->count == all->capacity) {
         size_t capacity = all->capacity * 2 + 64;
-        void *list = larder__host_resize(all->list, capacity, sizeof c);
 
-        if (list == NULL)
+        if (!larder__host_grow(&all->list, capacity, sizeof c))
             return false;
-        all->list = list;
         all->capacity = capacity;
     }
     larder__assert(c.unused > 0 && c.unused < pages_of(&c));

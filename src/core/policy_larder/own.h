@@ -48,11 +48,11 @@ struct spots {
     size_t count;
     uint32_t first[SPOT_SIZES]; /* of each size */
     uint32_t *end[SPOT_SIZES];  /* the `next` of the last, or its `first` */
-    uint32_t
-        rest[SPOT_SIZES]; /* none before is available; SPOT_NONE: unknown */
-    uint64_t sizes;       /* the lists that are not empty, as bits */
-    uint64_t open;        /* and those that may have an available spot */
-    size_t chosen_begin;  /* all chosen ones lie in this range */
+    /* No spot before this one is available; SPOT_NONE: unknown. */
+    uint32_t rest[SPOT_SIZES];
+    uint64_t sizes;      /* the lists that are not empty, as bits */
+    uint64_t open;       /* and those that may have an available spot */
+    size_t chosen_begin; /* all chosen ones lie in this range */
     size_t chosen_end;
     struct spot_except except;
 };

@@ -108,6 +108,7 @@ class Uncovered(LabCase):
         self.names("dtype", torch.zeros, 2, dtype="float32")
         self.names("expected a tensor, not list", torch.relu, [1])
         self.names("share_memory", getattr, nn.Linear(1, 1), "share_memory")
+        self.names("max_pool1d() got", F.max_pool1d, torch.ones(1, 1, 4), 2, size=1)
         self.names("bicubic", F.interpolate, torch.ones(1, 1, 2, 2), 4, None,
                    "bicubic")
         x = torch.ones(2, requires_grad=True)

@@ -44,15 +44,19 @@ def _of_series(function, count=None):
     `count` arguments."""
     given = list(inspect.signature(function).parameters.values())[:count]
     signature = inspect.Signature(given)
+    name = function.__name__.replace("2d", "1d")
 
-    def of_series(*arguments, **named):
-        bound = signature.bind(*arguments, **named)
+    def of_series(*arguments, **options):
+        try:
+            bound = signature.bind(*arguments, **options)
+        except TypeError as error:
+            raise TypeError(f"{name}() {error}") from None
         bound.apply_defaults()
         input, *rest = bound.arguments.items()
         return _over_rows(function, input[1], *(_across(*one) for one in rest))
 
     of_series.__signature__ = signature
-    return named(function.__name__.replace("2d", "1d"), of_series)
+    return named(name, of_series)
 
 
 # ---- convolution ----

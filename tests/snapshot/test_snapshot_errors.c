@@ -94,6 +94,10 @@ static void a_damaged_stack_is_an_error(void **state)
     must_fail(BYTES("\x80\x04(11."), "a mark is missing");
     must_fail(BYTES("\x80\x04h\x05."), "byte 2: memo 5 was never set");
     must_fail(BYTES("\x80\x04\x94."), "nothing on the stack to memoize");
+    must_fail(BYTES("\x80\x04"
+                    "2."),
+              "nothing on the stack to duplicate");
+    must_fail(BYTES("\x80\x04N(2."), "nothing on the stack to duplicate");
     must_fail(BYTES("\x80\x04Nr\xff\xff\xff\x7f."), "is beyond what this file");
     must_fail(BYTES("\x80\x06N."), "pickle protocol 6; expected 0 to 5");
     must_fail(BYTES("\x80\x04\xff."), "0xff is no pickle opcode");
@@ -267,6 +271,8 @@ static void malformed_json_is_placed(void **state)
     must_fail(BYTES("{\"a\":01}"), "expected a number");
     must_fail(BYTES("{\"a\":1.}"), "expected a number");
     must_fail(BYTES("{\"a\":-}"), "expected a number");
+    must_fail(BYTES("{\"a\":1e}"), "expected a number");
+    must_fail(BYTES("{\"a\":1E3 e}"), "byte 9: 'e'; expected ',' or '}'");
     must_fail(BYTES("{\"a\":tru}"), "expected a value");
     must_fail(BYTES("{\"segments\":[]} x"), "expected nothing after the end");
     must_fail(BYTES("{\"a\":\"\xff\"}"), "in UTF-8");

@@ -44,19 +44,14 @@ void *larder__host_alloc_unset(size_t bytes)
     return must_fail() ? NULL : malloc(bytes);
 }
 
-void *larder__host_resize(void *ptr, size_t count, size_t bytes)
-{
-    if (bytes != 0 && count > SIZE_MAX / bytes)
-        return NULL;
-    return must_fail() ? NULL : realloc(ptr, count * bytes);
-}
-
 bool larder__host_grow(void *array, size_t count, size_t bytes)
 {
     void *ptr;
 
+    if ((bytes != 0 && count > SIZE_MAX / bytes) || must_fail())
+        return false;
     memcpy(&ptr, array, sizeof ptr);
-    ptr = larder__host_resize(ptr, count, bytes);
+    ptr = realloc(ptr, count * bytes);
     if (ptr != NULL)
         memcpy(array, &ptr, sizeof ptr);
     return ptr != NULL;

@@ -15,12 +15,8 @@ void *larder__host_alloc(size_t count, size_t bytes);
  * thread's cache: use it for objects that come and go with each device call. */
 void *larder__host_alloc_unset(size_t bytes);
 
-/* Resize to count * bytes; new bytes are not zeroed.  NULL: ptr is
- * unchanged. */
-void *larder__host_resize(void *ptr, size_t count, size_t bytes);
-
-/* The same of the array whose pointer lies at `array`.  False: it is
- * unchanged. */
+/* Resize the array whose pointer lies at `array` to count * bytes; new bytes are
+ * not zeroed.  False: it is unchanged. */
 bool larder__host_grow(void *array, size_t count, size_t bytes);
 
 /* Memory aligned to `align`, a power of two.  Not zeroed, so that a large

@@ -29,14 +29,11 @@ static size_t pinned_place(const struct sim_pinned *pinned, const void *ptr)
 static bool pinned_grow(struct sim_pinned *pinned)
 {
     size_t capacity = pinned->capacity > 0 ? 2 * pinned->capacity : 64;
-    void **list;
 
     if (pinned->count < pinned->capacity)
         return true;
-    list = larder__host_resize(pinned->list, capacity, sizeof *list);
-    if (list == NULL)
+    if (!larder__host_grow(&pinned->list, capacity, sizeof *pinned->list))
         return false;
-    pinned->list = list;
     pinned->capacity = capacity;
     return true;
 }

@@ -47,14 +47,10 @@ static bool slots_grow(struct sim_slots *slots)
 {
     uint32_t capacity =
         slots->capacity == 0 ? SLOTS_FIRST : 2 * slots->capacity;
-    char *items;
 
-    if (slots->capacity >= SLOTS_MAX)
+    if (slots->capacity >= SLOTS_MAX ||
+        !larder__host_grow(&slots->items, capacity, slots->item_bytes))
         return false;
-    items = larder__host_resize(slots->items, capacity, slots->item_bytes);
-    if (items == NULL)
-        return false;
-    slots->items = items;
     slots->capacity = capacity;
     return true;
 }

@@ -411,6 +411,18 @@ static size_t three_frames(void *ctx, uint64_t *frames, size_t capacity)
     return 3;
 }
 
+/* Each call has the three frames of its own, counted by *next. */
+static larder_history_options options_of_frames(uint64_t *next)
+{
+    larder_history_options opt;
+
+    larder_history_options_init(&opt);
+    opt.stacks = LARDER_STACKS_CALLBACK;
+    opt.stack_fn = three_frames;
+    opt.stack_ctx = next;
+    return opt;
+}
+
 static int name_frame(void *ctx, uint64_t frame, larder_frame *out)
 {
     (void)ctx;
@@ -443,16 +455,12 @@ static void frames_of_the_process_have_offsets(void **state)
 static void a_callback_gives_frames_that_a_resolver_names(void **state)
 {
     struct rig rig = rig_up("sim:1GiB,backing=none", "");
-    larder_history_options opt;
     uint64_t next = 0;
+    larder_history_options opt = options_of_frames(&next);
     struct wanted w;
     struct bytes b;
 
     (void)state;
-    larder_history_options_init(&opt);
-    opt.stacks = LARDER_STACKS_CALLBACK;
-    opt.stack_fn = three_frames;
-    opt.stack_ctx = &next;
     assert_ok(larder_history_start(rig.a, &opt));
     assert_ok(larder_set_frame_resolver(rig.a, name_frame, NULL));
     rig_alloc(&rig, 1000);
@@ -521,17 +529,13 @@ static void stacks_are_bounded(void **state)
 static void live_blocks_remember(void **state)
 {
     struct rig rig = rig_up("sim:1GiB,backing=none", "");
-    larder_history_options opt;
     uint64_t next = 0;
+    larder_history_options opt = options_of_frames(&next);
     struct bytes b;
     larder_addr p;
 
     (void)state;
-    larder_history_options_init(&opt);
     opt.max_events = 1;
-    opt.stacks = LARDER_STACKS_CALLBACK;
-    opt.stack_fn = three_frames;
-    opt.stack_ctx = &next;
     assert_ok(larder_history_start(rig.a, &opt));
     assert_ok(larder_set_frame_resolver(rig.a, name_frame, NULL));
     larder_annotate("first");
@@ -560,15 +564,11 @@ static void a_segment_remembers(void **state)
 {
     struct rig rig =
         rig_up_policy("sim:1GiB,backing=none", LARDER_POLICY_LARDER, "");
-    larder_history_options opt;
     uint64_t next = 0;
+    larder_history_options opt = options_of_frames(&next);
     struct bytes b;
 
     (void)state;
-    larder_history_options_init(&opt);
-    opt.stacks = LARDER_STACKS_CALLBACK;
-    opt.stack_fn = three_frames;
-    opt.stack_ctx = &next;
     assert_ok(larder_history_start(rig.a, &opt));
     assert_ok(larder_set_frame_resolver(rig.a, name_frame, NULL));
     for (int i = 0; i < 3; i++)

@@ -19,12 +19,14 @@ static bool is_for_default(struct allocator *a, larder_stream stream)
     return owner == NULL;
 }
 
-static void record_alloc(struct allocator *a, const struct block *b,
-                         const void *caller)
+typedef void note_fn(struct allocator *a, const struct block *b);
+
+static void record(struct allocator *a, note_fn *note, const struct block *b,
+                   const void *caller)
 {
     lock_take(&a->shards.common);
     history_enter(a, caller);
-    history_alloc(a, b);
+    note(a, b);
     lock_leave(&a->shards.common);
 }
 
@@ -43,19 +45,10 @@ bool larder__careful_alloc(struct allocator *a, uint64_t bytes,
     if (b != NULL) {
         *out = b->addr;
         if (a->history != NULL)
-            record_alloc(a, b, caller);
+            record(a, history_alloc, b, caller);
     }
     lock_leave(&f->lock);
     return b != NULL;
-}
-
-static void record_free(struct allocator *a, const struct block *b,
-                        const void *caller)
-{
-    lock_take(&a->shards.common);
-    history_enter(a, caller);
-    history_freed(a, b);
-    lock_leave(&a->shards.common);
 }
 
 /* Without a history the fast path takes the frees. */
@@ -75,7 +68,7 @@ bool larder__careful_free(struct allocator *a, larder_addr addr,
     if (b != NULL && shard_tally(a, f, -(int64_t)b->bytes) == NULL)
         b = NULL;
     if (b != NULL) {
-        record_free(a, b, caller);
+        record(a, history_freed, b, caller);
         (void)fast_free(a, f, granule, b);
     }
     lock_leave(&f->lock);

@@ -1,8 +1,14 @@
 """Listings run unchanged, and the panel tells what they did."""
 
+import fcntl
 import json
 import os
 import pickle
+import pty
+import struct
+import subprocess
+import sys
+import termios
 
 import lab_case
 from lab_case import MIB, RunCase
@@ -58,6 +64,22 @@ class Panels(RunCase):
 
         run = self.python("-m", "larder.lab.run", "--ascii", path)
         self.assertTrue(run.stderr.isascii())
+
+    def test_as_wide_as_the_terminal(self):
+        path = self.write("x = 1\n")
+        ours, theirs = pty.openpty()
+        fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("4H", 24, 60, 0, 0))
+        status = subprocess.call(
+            [sys.executable, "-m", "larder.lab.run", "--device", "sim:64MiB", path],
+            env={**os.environ, "PYTHONPATH": lab_case.PACKAGE_DIR},
+            stderr=theirs,
+            timeout=60,
+        )
+        os.close(theirs)
+        shown = os.read(ours, 1 << 16).decode()
+        os.close(ours)
+        self.assertEqual(status, 0, shown)
+        self.assertEqual(max(map(len, shown.splitlines())), 60, shown)
 
     def test_or_none(self):
         run = self.run_listing(CELLS, "--no-panel")

@@ -7,7 +7,7 @@ cell (`#%%`), or every statement or step, the state of memory.
 import argparse
 import importlib.util
 import json
-import shutil
+import os
 import sys
 
 from larder._leaving import exit_status
@@ -71,7 +71,7 @@ class _Shower:
         encoding = (sys.stderr.encoding or "ascii").lower()
         self._ascii = options.ascii or encoding not in ("utf-8", "utf8")
         if not self._width and sys.stderr.isatty():
-            self._width = shutil.get_terminalsize().columns
+            self._width = os.get_terminal_size(sys.stderr.fileno()).columns
 
     def step(self, optimizer):
         """Print a line for an iteration: the memory after it."""

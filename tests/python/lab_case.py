@@ -17,7 +17,8 @@ PACKAGE_DIR = os.path.join(os.path.dirname(os.path.dirname(HERE)), "python")
 sys.dont_write_bytecode = True
 sys.path.insert(0, PACKAGE_DIR)
 if len(sys.argv) > 1 and os.path.isdir(sys.argv[1]):
-    os.environ["LARDER_LIBRARY_DIR"] = sys.argv.pop(1)
+    # Programs are started in other folders too.
+    os.environ["LARDER_LIBRARY_DIR"] = os.path.abspath(sys.argv.pop(1))
 
 KIB = 1 << 10
 MIB = 1 << 20

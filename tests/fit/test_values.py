@@ -52,6 +52,10 @@ class Values(Case):
             x[0].zero_()
             assert x.sum().item() == 27
             assert x[x > 0].tolist() == [7, 9, 11]
+            order = torch.tensor([2, 0, 1], device="cuda")
+            back = torch.empty_like(order)
+            back.scatter_(0, order, torch.arange(3, device="cuda"))
+            assert back.tolist() == [1, 2, 0]
             with torch.inference_mode():
                 assert (x.argmax(1) == torch.tensor([0, 2], device="cuda")).all().item()
             """

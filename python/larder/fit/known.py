@@ -269,6 +269,17 @@ class Known:
             if values is not None and self.is_small(one):
                 keep(one, values, {what} if what else set())
 
+    def _fills(self, traits, args):
+        """Whether the operator writes each element of its first argument."""
+        if traits.name != "scatter_" or args[0].dim() != 1:
+            return traits.overwrites
+        target, _, index = args[:3]
+        return (
+            self.follows(index)
+            and is_known(index)
+            and self.quietly(torch.unique, host_of(index)).numel() == target.numel()
+        )
+
     def write(self, op, args, kwargs):
         """Follow an operator that writes to its arguments."""
         traits = traits_of(op)
@@ -277,7 +288,7 @@ class Known:
             for at in set(range(len(args))) - set(traits.keeps):
                 self.forget(args[at])
             return
-        whole = written if traits.overwrites else ()
+        whole = written if self._fills(traits, args) else ()
         try:
             _, assumed = self.compute(op, args, kwargs, whole)
         except Unknown:

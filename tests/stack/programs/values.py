@@ -22,6 +22,11 @@ assert torch.bincount(counts, minlength=2).tolist() == [1, 1, 1]
 places = torch.arange(60000.0, device="cuda")
 assert (places > 59990).nonzero().shape == (9, 1)
 
+# A permutation is inverted as PyTorch does for packed sequences.
+order = torch.tensor([2, 0, 1], device="cuda")
+back = torch.empty_like(order).scatter_(0, order, torch.arange(3, device="cuda"))
+assert back.tolist() == [1, 2, 0]
+
 # A number with a tensor.
 assert (4.0 ** torch.arange(3.0, device="cuda")).tolist() == [1, 4, 16]
 assert torch.isin(3, torch.arange(4, device="cuda")).item()

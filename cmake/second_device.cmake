@@ -22,11 +22,13 @@ endforeach()
 # Those calls may come from libraries that are linked after it.
 target_link_options(test_support INTERFACE -Wl,-u,__wrap_larder_device_open)
 
-# Left out: programs about the simulated GPU itself, files or locks alone, and
+# Left out: programs about the simulated GPU itself (its calls and the time they
+# take are what test_decisions records), files or locks alone, and
 # forks, which no driver survives; and those that open no device, so that a second
 # run is the first again.
 string(CONCAT second_device_leaves_out
     "^test_(sim|trace)_|^test_(fork|api_storm|process_storm|peers|peer_limits|peer_storm)$"
+    "|^test_decisions$"
     "|^test_(ledger_access|tune_output|two_trainers|witness)$"
     "|^test_(bins|bits|conf_values|emit|fit|history_tables|newfile|reference_golden)$"
     "|^test_(replay_json|replay_spec|settings|share_message|share_socket|size|spots)$")

@@ -1,0 +1,421 @@
+/* decisions_memory.c - operations of random programs on memory and settings. */
+#include <larder/account.h>
+#include <larder/hint.h>
+#include <larder/migrate.h>
+
+#include "base/host.h"
+#include "golden/decisions.h"
+
+/* ---- slots ------------------------------------------------------------------ */
+
+larder_stream draw_stream(struct world *w)
+{
+    return chance(w, 2) ? 0 : draw(w, STREAMS);
+}
+
+struct slot *draw_live(struct world *w)
+{
+    struct slot *slot = &w->slots[draw(w, SLOTS)];
+
+    for (int i = 0; i < SLOTS && slot->addr == 0; i++)
+        slot = &w->slots[(slot - w->slots + 1) % SLOTS];
+    return slot->addr != 0 ? slot : NULL;
+}
+
+void slot_gone(struct world *w, larder_addr addr)
+{
+    for (struct slot *s = w->slots; s < w->slots + SLOTS; s++) {
+        if (s->addr != addr)
+            continue;
+        w->live_bytes -= s->bytes;
+        s->addr = 0;
+    }
+}
+
+/* After some errors the address is freed all the same. */
+void slot_free(struct world *w, struct slot *slot)
+{
+    larder_addr addr = slot->addr;
+    larder_result r;
+
+    step_says(w, "free %llx", (unsigned long long)place_of(w, addr));
+    r = larder_free(w->rig.a, addr);
+    step_ends(w, r);
+    if (r == LARDER_OK || r == LARDER_ERR_OVERWRITTEN ||
+        r == LARDER_ERR_UNRECORDED)
+        slot_gone(w, addr);
+}
+
+struct slot *draw_empty(struct world *w)
+{
+    struct slot *slot = &w->slots[draw(w, SLOTS)];
+
+    for (int i = 0; i < SLOTS && slot->addr != 0; i++)
+        slot = &w->slots[(slot - w->slots + 1) % SLOTS];
+    if (slot->addr != 0)
+        slot_free(w, slot);
+    return slot;
+}
+
+/* A third each below 128 KiB, up to 2 MiB and up to 10 MiB. */
+uint64_t draw_size(struct world *w)
+{
+    static const unsigned least[] = {6, 16, 20};
+    static const unsigned most[] = {17, 21, 23};
+    const uint64_t kind = draw(w, 3);
+    const uint64_t base = UINT64_C(1)
+                          << (least[kind] + draw(w, most[kind] - least[kind]));
+
+    return base + draw(w, base);
+}
+
+uint64_t draw_wanted(struct world *w)
+{
+    return w->plan.device_bytes * (4 + draw(w, 9)) / 12;
+}
+
+static uint64_t draw_bytes(struct world *w)
+{
+    uint64_t bytes = w->sizes[draw(w, SIZES)];
+
+    switch (draw(w, 8)) {
+    case 0:
+        return 1 + draw(w, UINT64_C(1) << (8 + draw(w, 16)));
+    case 1:
+        bytes = MIB(1 + draw(w, 12));
+        return bytes - draw(w, 3) * 256;
+    default:
+        return bytes;
+    }
+}
+
+/* ---- allocating and freeing --------------------------------------------------- */
+
+static void allocate(struct world *w, larder_hint hint)
+{
+    struct slot *slot = draw_empty(w);
+    uint64_t bytes = draw_bytes(w);
+    larder_stream stream = draw_stream(w);
+    larder_addr addr = 0;
+
+    if (slot->addr != 0)
+        return;
+    step_says(w, "allocate %llu on %llu, hint %d", (unsigned long long)bytes,
+              (unsigned long long)stream, (int)hint);
+    if (!CALL(w, larder_alloc_hinted(w->rig.a, bytes, stream, hint, &addr))) {
+        w->wanted_bytes = w->live_bytes - w->live_bytes / 8;
+        return;
+    }
+    *slot = (struct slot){addr, bytes};
+    w->live_bytes += bytes;
+    w->wanted_bytes += bytes / 4;
+    mix(w, DIGEST_placed, place_of(w, addr));
+    step_says(w, "  at %llx", (unsigned long long)place_of(w, addr));
+}
+
+void op_free(struct world *w)
+{
+    struct slot *slot = draw_live(w);
+
+    if (slot != NULL)
+        slot_free(w, slot);
+}
+
+void op_allocate(struct world *w)
+{
+    if (w->live_bytes > w->wanted_bytes || chance(w, 8))
+        op_free(w);
+    else
+        allocate(w, LARDER_HINT_NONE);
+}
+
+void op_allocate_hinted(struct world *w)
+{
+    if (w->live_bytes > w->wanted_bytes)
+        op_free(w);
+    else
+        allocate(w, (larder_hint)draw(w, LARDER_HINT_SHORT + 1));
+}
+
+/* Most of it is freed, and other sizes come. */
+void op_sweep(struct world *w)
+{
+    const uint64_t of_8 = 4 + draw(w, 5);
+
+    for (int i = 0; i < SLOTS; i++) {
+        if (w->slots[i].addr != 0 && draw(w, 8) < of_8)
+            slot_free(w, &w->slots[i]);
+    }
+    for (int i = 0; i < SIZES; i++)
+        w->sizes[i] = chance(w, 2) ? w->sizes[i] : draw_size(w);
+    w->wanted_bytes = draw_wanted(w);
+}
+
+void op_complete(struct world *w)
+{
+    larder_stream stream = draw(w, STREAMS);
+
+    step_says(w, "complete %llu", (unsigned long long)stream);
+    CALL(w, larder_sim_complete(w->rig.dev, stream));
+}
+
+void op_record(struct world *w)
+{
+    struct slot *slot = draw_live(w);
+    larder_stream stream = draw(w, STREAMS);
+
+    if (slot == NULL)
+        return;
+    step_says(w, "record %llx on %llu",
+              (unsigned long long)place_of(w, slot->addr),
+              (unsigned long long)stream);
+    CALL(w, larder_record_stream(w->rig.a, slot->addr, stream));
+}
+
+/* ---- asking -------------------------------------------------------------------- */
+
+void op_ask(struct world *w)
+{
+    struct slot *slot = draw_live(w);
+    uint64_t bytes = 0;
+    larder_addr base = 0;
+
+    step_says(w, "largest cached");
+    if (CALL(w, larder_largest_cached(w->rig.a, &bytes)))
+        mix(w, DIGEST_statistics, bytes);
+    if (slot == NULL)
+        return;
+    step_says(w, "base of %llx", (unsigned long long)place_of(w, slot->addr));
+    if (CALL(w, larder_base_allocation(w->rig.a, slot->addr, &base, &bytes))) {
+        mix(w, DIGEST_placed, place_of(w, base));
+        mix(w, DIGEST_placed, bytes);
+    }
+}
+
+void op_reset(struct world *w)
+{
+    step_says(w, "reset");
+    if (chance(w, 2))
+        CALL(w, larder_stats_reset_peak(w->rig.a));
+    else
+        CALL(w, larder_stats_reset_accumulated(w->rig.a));
+}
+
+void op_misuse(struct world *w)
+{
+    struct slot *slot = draw_live(w);
+    const unsigned log2_bytes = chance(w, 2) ? 60 : 30 + (unsigned)draw(w, 10);
+    larder_addr addr = 0;
+
+    step_says(w, "misuse");
+    CALL(w, larder_alloc(w->rig.a, UINT64_C(1) << log2_bytes, 0, &addr));
+    CALL(w, larder_alloc(w->rig.a, 0, 0, &addr));
+    if (slot == NULL)
+        return;
+    CALL(w, larder_free(w->rig.a, slot->addr + 256));
+    addr = slot->addr;
+    slot_free(w, slot);
+    CALL(w, larder_record_stream(w->rig.a, addr, 1));
+    CALL(w, larder_free(w->rig.a, addr));
+}
+
+/* ---- releasing ------------------------------------------------------------------- */
+
+void op_empty_cache(struct world *w)
+{
+    step_says(w, "empty cache");
+    CALL(w, larder_empty_cache(w->rig.a));
+}
+
+void op_trim(struct world *w)
+{
+    uint64_t target = chance(w, 3) ? 0 : draw(w, w->plan.device_bytes);
+    uint64_t released = 0;
+
+    step_says(w, "trim to %llu", (unsigned long long)target);
+    CALL(w, larder_trim(w->rig.a, target, &released));
+    mix(w, DIGEST_statistics, released);
+}
+
+void op_reserve(struct world *w)
+{
+    uint64_t bytes = 1 + draw(w, MIB(12));
+
+    step_says(w, "reserve %llu", (unsigned long long)bytes);
+    CALL(w, larder_reserve(w->rig.a, bytes));
+}
+
+void op_migrate(struct world *w)
+{
+    if (w->migrating > 0 && chance(w, 2)) {
+        step_says(w, "migrate end");
+        w->migrating -= CALL(w, larder_migrate_end(w->rig.a));
+    } else {
+        step_says(w, "migrate begin");
+        w->migrating += CALL(w, larder_migrate_begin(w->rig.a));
+    }
+}
+
+/* ---- bounds ------------------------------------------------------------------------- */
+
+static uint64_t draw_bound(struct world *w)
+{
+    return chance(w, 3) ? 0
+                        : MIB(1) * draw(w, 2 + w->plan.device_bytes / MIB(2));
+}
+
+static void limit_all(struct world *w)
+{
+    static const double fractions[] = {0.25, 0.5, 0.8, 1, 1};
+    double fraction = fractions[draw(w, 5)];
+
+    step_says(w, "fraction %g", fraction);
+    CALL(w, larder_set_memory_fraction(w->rig.a, fraction));
+}
+
+void op_limit(struct world *w)
+{
+    uint64_t bytes = draw_bound(w);
+    uint64_t which = draw(w, 8);
+
+    step_says(w, "limit %llu of %llu", (unsigned long long)bytes,
+              (unsigned long long)which);
+    if (which == 0)
+        limit_all(w);
+    else if (which <= 2)
+        CALL(w, larder_cache_set_limit(w->rig.a, bytes));
+    else if (which <= 4)
+        CALL(w, larder_tag_limit(w->rig.a, tag_name(draw(w, TAGS)), bytes));
+    else if (which <= 6)
+        CALL(w, larder_pool_set_limit(w->rig.a, w->pools[draw(w, POOLS)].id,
+                                      bytes));
+    else if (w->regions[0] != NULL)
+        CALL(w, larder_region_set_limit(w->regions[0], bytes & ~(MIB(2) - 1)));
+}
+
+void op_minimum(struct world *w)
+{
+    uint64_t bytes = draw_bound(w) / 2;
+    uint64_t which = draw(w, 8);
+
+    step_says(w, "minimum %llu of %llu", (unsigned long long)bytes,
+              (unsigned long long)which);
+    if (which <= 2)
+        CALL(w, larder_cache_set_minimum(w->rig.a, bytes));
+    else if (which <= 4)
+        CALL(w,
+             larder_tag_set_minimum(w->rig.a, tag_name(draw(w, TAGS)), bytes));
+    else if (which <= 6)
+        CALL(w, larder_pool_set_minimum(w->rig.a, w->pools[draw(w, POOLS)].id,
+                                        bytes));
+    else if (w->regions[0] != NULL)
+        CALL(w,
+             larder_region_set_minimum(w->regions[0], bytes & ~(MIB(2) - 1)));
+}
+
+void op_configure(struct world *w)
+{
+    static const char *const settings[] = {
+        "",
+        "limit:16MiB",
+        "limit:1024g",
+        "max_split_size_mb:21",
+        "roundup_power2_divisions:8",
+        "garbage_collection_threshold:0.5",
+        "per_process_memory_fraction:0.7",
+        "per_process_memory_fraction:1",
+        "expandable_segments:True",
+        "expandable_segments:False",
+        "pending_limit:2MiB",
+        "pending_limit:0",
+        "reclaim_budget_ms:0",
+        "reclaim_budget_ms:unlimited",
+        "defrag:off",
+        "defrag:limit",
+        "defrag:eager",
+        "migrate:on",
+        "migrate:off",
+        "lifetimes:off",
+        "lifetimes:hints",
+        "handle_mib:4",
+        "handle_mib:0",
+        "limit:16MiB,nonsense:1",
+    };
+    const char *conf = settings[draw(w, sizeof settings / sizeof settings[0])];
+
+    step_says(w, "configure %s", conf);
+    CALL(w, larder_configure(w->rig.a, conf));
+}
+
+/* ---- failures ------------------------------------------------------------------------- */
+
+static void fail_calls(struct world *w)
+{
+    static const larder_call calls[] = {
+        LARDER_CALL_mem_alloc,       LARDER_CALL_mem_free,
+        LARDER_CALL_page_create,     LARDER_CALL_page_create,
+        LARDER_CALL_page_release,    LARDER_CALL_map,
+        LARDER_CALL_unmap,           LARDER_CALL_set_access,
+        LARDER_CALL_address_reserve, LARDER_CALL_address_free,
+        LARDER_CALL_event_create,    LARDER_CALL_event_record,
+        LARDER_CALL_event_query,     LARDER_CALL_event_sync,
+        LARDER_CALL_stream_sync,     LARDER_CALL_copy,
+        LARDER_CALL_host_alloc,      LARDER_CALL_mem_info,
+    };
+    larder_call call = calls[draw(w, sizeof calls / sizeof calls[0])];
+    bool is_full =
+        call == LARDER_CALL_mem_alloc || call == LARDER_CALL_page_create;
+    uint64_t nth = 1 + draw(w, 3);
+    uint64_t times = draw(w, 3);
+
+    step_says(w, "fail %s %llu %llu", larder_call_name(call),
+              (unsigned long long)nth, (unsigned long long)times);
+    assert_ok(larder_device_fail(w->rig.dev, call, nth, times,
+                                 is_full && chance(w, 2)
+                                     ? LARDER_ERR_OUT_OF_MEMORY
+                                     : LARDER_ERR_DEVICE));
+}
+
+void faults_end(struct world *w)
+{
+    larder__host_fail(0, 0);
+    for (int c = 0; c < LARDER_CALL_COUNT; c++)
+        assert_ok(
+            larder_device_fail(w->rig.dev, (larder_call)c, 0, 1, LARDER_OK));
+}
+
+void op_fault(struct world *w)
+{
+    if (chance(w, 2))
+        fail_calls(w);
+    else
+        faults_end(w);
+}
+
+void op_host_fault(struct world *w)
+{
+    unsigned long nth = chance(w, 2) ? 0 : 1 + (unsigned long)draw(w, 4);
+
+    step_says(w, "fail host memory %lu", nth);
+    larder__host_fail(nth, 1);
+}
+
+/* ---- another allocator ------------------------------------------------------------------ */
+
+void op_company(struct world *w)
+{
+    struct slot *slot = &w->others[draw(w, OTHERS)];
+    const uint64_t bytes = MIB(1) + draw(w, MIB(6));
+
+    if (slot->addr != 0) {
+        step_says(w, "the other frees %llx",
+                  (unsigned long long)place_of(w, slot->addr));
+        if (CALL(w, larder_free(w->other, slot->addr)))
+            slot->addr = 0;
+        if (chance(w, 2))
+            CALL(w, larder_empty_cache(w->other));
+        return;
+    }
+    step_says(w, "the other allocates");
+    CALL(w, larder_alloc(w->other, bytes, draw_stream(w), &slot->addr));
+}

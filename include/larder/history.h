@@ -85,6 +85,10 @@ typedef struct larder_history_options {
     uint64_t stack_bytes; /* 0: LARDER_STACK_BYTES_DEFAULT; at most 2^34 */
     larder_stack_fn *stack_fn;
     void *stack_ctx;
+    /* Number the events instead of reading a clock: each is a microsecond after
+     * the last, from 1970 on.  The same calls then record the same history, as a
+     * replay wants it, whose own time says nothing. */
+    int counted; /* 0: no */
 } larder_history_options;
 
 LARDER_API void larder_history_options_init_sized(larder_history_options *opt,
@@ -142,7 +146,7 @@ typedef struct larder_event {
     larder_stream stream;
     larder_pool_id pool;
     /* Microseconds since 1970: a monotonic clock, converted to the time of day
-     * when the event is read. */
+     * when the event is read; or a number (`counted`). */
     uint64_t time_us;
     const char *annotation; /* "": none */
     const uint64_t *stack;  /* innermost caller first */

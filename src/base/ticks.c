@@ -11,6 +11,7 @@
 enum { INVARIANT_COUNTER = 1 << 8 }; /* CPUID 0x80000007, in EDX */
 
 #define NS_PER_S INT64_C(1000000000)
+#define NS_PER_US 1000
 
 static int64_t clock_ns(clockid_t clock)
 {
@@ -56,6 +57,10 @@ void larder__ticks_scale(const struct ticks_clock *c, struct ticks_scale *out)
     struct ticks_pair now = pair_now(c);
     uint64_t ticks = now.ticks - c->begin.ticks;
 
+    if (c->counted) {
+        *out = (struct ticks_scale){.ns_per_tick = NS_PER_US};
+        return;
+    }
     out->begin = c->begin;
     out->ns_per_tick = 1;
     if (c->has_counter && ticks > 0)

@@ -24,6 +24,7 @@ struct ticks_pair {
 
 struct ticks_clock {
     bool has_counter; /* else ticks are nanoseconds */
+    bool counted;     /* no clock: ticks are events, a microsecond each */
     struct ticks_pair begin;
 };
 

@@ -18,6 +18,7 @@ bool replay_history_begin(struct replay_session *s, struct tool_error *error)
         return true;
     larder_history_options_init(&opt);
     opt.max_events = s->work->options->history_events;
+    opt.counted = true; /* a trace has no times */
     if (larder_history_start(s->allocator, &opt) != LARDER_OK)
         return tool_fail(error, "history: %s", larder_last_error());
     return true;

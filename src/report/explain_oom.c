@@ -163,8 +163,8 @@ static void write_age(FILE *out, const struct shortage *s,
     }
     fprintf(out, "%" PRIu32 " event%s old", s->event - a->start,
             report_plural(s->event - a->start));
-    if ((events[a->start].has & SNAPSHOT_HAS_TIME) != 0 &&
-        (events[s->event].has & SNAPSHOT_HAS_TIME) != 0)
+    if (snapshot_event_has_clock(&events[a->start]) &&
+        snapshot_event_has_clock(&events[s->event]))
         fprintf(out, " (%s)",
                 report_time(report_elapsed(events[a->start].time_us,
                                            events[s->event].time_us)));

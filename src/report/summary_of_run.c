@@ -168,7 +168,7 @@ static bool count_events(struct run_summary *r)
 
         r->counts[e->action]++;
         r->driver_ns += price_of(&prices, e, large_page);
-        if ((e->has & SNAPSHOT_HAS_TIME) == 0)
+        if (!snapshot_event_has_clock(e))
             continue;
         /* Clocks of several threads may step back; an overflow is no valid
          * time. */

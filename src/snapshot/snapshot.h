@@ -152,6 +152,16 @@ struct snapshot_pool {
     uint64_t b;
 };
 
+/* Whether an event has a time of day, not only a number in its order: a history
+ * that is `counted` (larder/history.h) begins at 1970, as that of a replayed
+ * trace does. */
+static inline bool snapshot_event_has_clock(const struct snapshot_event *e)
+{
+    const int64_t numbers_end = INT64_C(1000000000000); /* 11 days later */
+
+    return (e->has & SNAPSHOT_HAS_TIME) != 0 && e->time_us >= numbers_end;
+}
+
 struct snapshot_annotation {
     int64_t time_us;
     uint32_t name;  /* string */

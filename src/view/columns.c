@@ -172,7 +172,7 @@ static void find_times(struct event_words *w)
     for (i = 0; i < w->l->event_count; i++) {
         const struct snapshot_event *e = &w->l->events[i];
 
-        if ((e->has & SNAPSHOT_HAS_TIME) != 0) {
+        if (snapshot_event_has_clock(e)) {
             if (!begun)
                 first = e->time_us;
             begun = true;

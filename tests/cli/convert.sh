@@ -57,6 +57,22 @@ expect 0 convert "$tmp/z.trace" "$tmp/again.trace.zst"
 expect 0 replay --json --repeat 0 "$tmp/again.trace.zst"
 is ops "$(field ops)" 3
 
+# A trace has no times, and neither has the snapshot of its replay: its events
+# are numbered, so that it is the same each time.
+printf 'm iter 1\na 0 1000 0\nm iter 2\nf 0\na 1 3000 0\nm iter 3\nf 1\n' \
+    >"$tmp/marked.trace"
+expect 0 convert "$tmp/marked.trace" "$tmp/marked.json"
+cp "$tmp/marked.json" "$tmp/first.json"
+expect 0 convert "$tmp/marked.trace" "$tmp/marked.json"
+cmp -s "$tmp/first.json" "$tmp/marked.json" ||
+    say_failed 'the same trace makes another snapshot'
+is numbers "$(grep -o '"time_us":[0-9]*' "$tmp/marked.json" | sed 's/.*://' |
+    tr '\n' ' ')" '2 3 5 6 7 9 10 11 1 4 8 '
+expect 0 report "$tmp/marked.json"
+if grep -E ', at [0-9.]+ .?s of' "$tmp/out"; then
+    say_failed 'the numbers of events are taken for times'
+fi
+
 # Compressed snapshots have the same contents.
 for kind in pickle json; do
     expect 0 convert "$tmp/s.json" "$tmp/plain.$kind"

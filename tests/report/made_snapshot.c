@@ -233,7 +233,7 @@ struct snapshot *made_snapshot(const char *lines, const char *settings)
     struct making m = {.events = calloc(1, TEXT_MAX),
                        .segments = calloc(1, TEXT_MAX),
                        .marks = calloc(1, TEXT_MAX),
-                       .time = 1000};
+                       .time = INT64_C(1600000000000000)};
     char *copy = strdup(lines);
     const size_t room = 4 * (size_t)TEXT_MAX;
     char *text = malloc(room);

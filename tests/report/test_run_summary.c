@@ -98,13 +98,16 @@ static void other_events_cost_the_driver_nothing(void **state)
 
 enum { NO_TIME = -1 };
 
-/* Events of 1 MiB each, at these times, of which a negative one is freed. */
+/* In September 2020, in microseconds. */
+#define NOON INT64_C(1600000000000000)
+
+/* Events of 1 MiB each, so many microseconds after noon. */
 static struct snapshot *at_times(const int64_t *times, const char *lines)
 {
     struct snapshot *s = made_snapshot(lines, NULL);
 
     for (size_t i = 0; i < s->event_count; i++) {
-        s->events[i].time_us = times[i];
+        s->events[i].time_us = NOON + times[i];
         if (times[i] == NO_TIME)
             s->events[i].has &= (uint8_t)~SNAPSHOT_HAS_TIME;
     }
@@ -157,6 +160,14 @@ static void events_without_a_time_are_passed_over(void **state)
     times_are((const int64_t[]){NO_TIME, 50, 57, 60}, run, 7, 10);
     times_are((const int64_t[]){50, 57, NO_TIME, 60}, run, 0, 10);
     times_are((const int64_t[]){NO_TIME, NO_TIME, NO_TIME, NO_TIME}, run, 0, 0);
+}
+
+static void numbers_of_events_are_not_times(void **state)
+{
+    static const char run[] = "alloc 0 1MiB\nalloc 1 1MiB\n";
+
+    (void)state;
+    times_are((const int64_t[]){1 - NOON, 2 - NOON}, run, 0, 0);
 }
 
 /* ---- curves ---------------------------------------------------------------- */
@@ -412,6 +423,7 @@ int main(void)
         cmocka_unit_test(the_peak_has_its_time_since_the_first_event),
         cmocka_unit_test(a_clock_that_steps_back_ends_nothing),
         cmocka_unit_test(events_without_a_time_are_passed_over),
+        cmocka_unit_test(numbers_of_events_are_not_times),
         cmocka_unit_test(each_peak_is_that_of_its_own_curve),
         cmocka_unit_test(columns_cover_the_run),
         cmocka_unit_test(as_many_states_as_columns_have_one_each),

@@ -74,6 +74,30 @@ static void pages_are_mapped_and_unmapped(void **state)
     rig_down(&rig);
 }
 
+static int next_number(void *ctx, const larder_event *e)
+{
+    uint64_t *number = ctx;
+
+    assert_int_equal(e->time_us, ++*number);
+    return 0;
+}
+
+static void a_counted_history_has_numbers_instead_of_times(void **state)
+{
+    struct rig rig = rig_up("sim:1GiB,backing=none", "");
+    larder_history_options opt;
+    uint64_t number = 0;
+
+    (void)state;
+    larder_history_options_init(&opt);
+    opt.counted = 1;
+    assert_ok(larder_history_start(rig.a, &opt));
+    rig_free(&rig, rig_alloc(&rig, 1000));
+    assert_ok(larder_history_walk(rig.a, next_number, &number));
+    assert_int_equal(number, 4);
+    rig_down(&rig);
+}
+
 static void a_failure_records_what_the_device_had_free(void **state)
 {
     struct rig rig = rig_up("sim:100MiB,backing=none", "");
@@ -444,6 +468,7 @@ int main(void)
         cmocka_unit_test(an_allocation_and_its_free_make_events),
         cmocka_unit_test(a_free_is_completed_when_recorded_streams_are),
         cmocka_unit_test(pages_are_mapped_and_unmapped),
+        cmocka_unit_test(a_counted_history_has_numbers_instead_of_times),
         cmocka_unit_test(a_failure_records_what_the_device_had_free),
         cmocka_unit_test(events_name_their_private_pool),
         cmocka_unit_test(a_reserved_piece_is_one_segment_of_the_driver),

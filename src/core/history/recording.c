@@ -107,7 +107,10 @@ static struct history *history_make(const larder_history_options *options)
         history_free(h);
         return NULL;
     }
-    larder__ticks_begin(&h->clock);
+    if (options->counted)
+        h->clock.counted = true;
+    else
+        larder__ticks_begin(&h->clock);
     h->last_ticks = h->clock.begin.ticks;
     return h;
 }
@@ -243,7 +246,8 @@ static bool is_in(uint32_t mask, larder_action action)
 
 uint64_t larder__history_ticks(struct history *h)
 {
-    uint64_t ticks = ticks_now(&h->clock);
+    uint64_t ticks =
+        h->clock.counted ? h->last_ticks + 1 : ticks_now(&h->clock);
 
     if (ticks > h->last_ticks)
         h->last_ticks = ticks;

@@ -175,11 +175,11 @@ static int run_report(const struct cli_command *self, int argc, char **argv)
     struct settings s = {.json = false};
     struct tool_error error;
     int status = cli_read(self, argc, argv, &s);
-    char why[REPORT_CURE_WHY];
+    char cure_text[REPORT_CURE_TEXT];
     bool ok;
 
     if (status < 0) {
-        s.options.cure = report_cure_make(why);
+        s.options.cure = report_cure_make(cure_text);
         ok = s.ranks ? report_many(&s, &error) : report_one(&s, &error);
         if (!ok)
             cli_complain(self->name, "%s", error.text);

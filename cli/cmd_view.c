@@ -165,8 +165,8 @@ static bool write_runs(const struct settings *s, const struct view_run *runs,
                        FILE *out)
 {
     char title[TITLE_MAX];
-    char why[REPORT_CURE_WHY];
-    const struct report_cure cure = report_cure_make(why);
+    char cure_text[REPORT_CURE_TEXT];
+    const struct report_cure cure = report_cure_make(cure_text);
     struct tool_error error;
 
     if (s->app)

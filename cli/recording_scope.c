@@ -1,8 +1,6 @@
 /* recording_scope.c - what a recording covers, for verdicts. */
 #include "recording_scope.h"
 
-#include <stdlib.h>
-
 #include "report/summary_of_run.h"
 #include "report/verdict.h"
 
@@ -20,16 +18,13 @@ static uint64_t whole_steps(const struct run_summary *r)
 /* The minimum growth of memory from one step's beginning to the next; 0: some
  * step begins with less, or there are too few.  The first allocates state, and
  * the last two may be incomplete. */
-static bool find_growth(const struct run_summary *r, uint64_t *out,
-                        struct tool_error *error)
+static uint64_t find_growth(struct hoard *h, const struct run_summary *r)
 {
     const struct lifetimes *l = r->lifetimes;
     const struct iterations *it = &r->iterations;
-    uint64_t *curve = malloc(((size_t)l->event_count + 1) * sizeof *curve);
+    uint64_t *curve = hoard_take(h, (size_t)l->event_count + 1, sizeof *curve);
     uint64_t least = UINT64_MAX;
 
-    if (curve == NULL)
-        return tool_fail(error, "out of host memory");
     lifetimes_curve(l, CURVE_ALLOCATED, curve);
     for (size_t i = 2; i + 1 < it->count; i++) {
         uint64_t before = curve[it->begin[i - 1]];
@@ -40,9 +35,7 @@ static bool find_growth(const struct run_summary *r, uint64_t *out,
         else if (now - before < least)
             least = now - before;
     }
-    free(curve);
-    *out = !r->may_be_layers && it->count >= STEPS_MIN ? least : 0;
-    return true;
+    return !r->may_be_layers && it->count >= STEPS_MIN ? least : 0;
 }
 
 /* 0 as well if nothing failed. */
@@ -56,15 +49,15 @@ static uint64_t after_failure(const struct run_summary *r)
 bool recording_scope(const struct lifetimes *l, struct tune_scope *out,
                      struct tool_error *error)
 {
+    struct hoard h = {.error = error};
     struct run_summary r;
-    bool ok;
 
-    if (!run_summary_make(l, &r, error))
-        return false;
+    if (setjmp(h.failed) != 0)
+        return hoard_end(&h, false);
+    run_summary_make(&h, l, &r);
     *out = (struct tune_scope){.steps = whole_steps(&r),
                                .next_bytes = report_next_step(&r),
+                               .grows_bytes_per_step = find_growth(&h, &r),
                                .after = after_failure(&r)};
-    ok = find_growth(&r, &out->grows_bytes_per_step, error);
-    run_summary_free(&r);
-    return ok;
+    return hoard_end(&h, true);
 }

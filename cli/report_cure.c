@@ -4,11 +4,9 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "report/report_words.h"
 #include "tune/tune.h"
 #include "units.h"
 
@@ -69,17 +67,18 @@ static void write_price(const struct tune *t, const struct tune_candidate *best,
         fprintf(out, "  %s", conditions);
 }
 
-static char *words_of(const struct tune *t, const struct tune_candidate *best,
-                      uint64_t saves)
+/* False: no host memory. */
+static bool write_words(const struct tune *t, const struct tune_candidate *best,
+                        uint64_t saves, char *text)
 {
-    struct report_text text;
+    FILE *out = fmemopen(text, REPORT_CURE_TEXT, "w");
 
-    if (!report_text_begin(&text))
-        return NULL;
-    write_setting(t, best, text.out);
-    write_need(t, best, saves, text.out);
-    write_price(t, best, text.out);
-    return report_text_take(&text);
+    if (out == NULL)
+        return false;
+    write_setting(t, best, out);
+    write_need(t, best, saves, out);
+    write_price(t, best, out);
+    return fclose(out) == 0;
 }
 
 /* ---- why there is none -------------------------------------------------- */
@@ -88,12 +87,12 @@ static void set_why(const struct tune *t, const struct tune_input *in,
                     char *why)
 {
     if (t->by_beginning)
-        snprintf(why, REPORT_CURE_WHY,
+        snprintf(why, REPORT_CURE_TEXT,
                  "No setting can be judged: replayed on an empty device, the "
                  "run does not fail under its own settings, so the cause is "
                  "older than the recording.");
     else
-        snprintf(why, REPORT_CURE_WHY, "None of the %zu settings replayed %s.",
+        snprintf(why, REPORT_CURE_TEXT, "None of the %zu settings replayed %s.",
                  t->count - 1,
                  in->card.found ? "gets past this request"
                                 : "needs at least 1 % less");
@@ -108,14 +107,14 @@ static void set_not_replayed(char *why, const struct tool_error *error)
     size_t before = at != NULL ? (size_t)(at - text) : 0;
 
     text += at != NULL ? before + strlen(option) : 0;
-    snprintf(why, REPORT_CURE_WHY, NOT_REPLAYED ": %.*s%.*s.",
+    snprintf(why, REPORT_CURE_TEXT, NOT_REPLAYED ": %.*s%.*s.",
              (int)(before < 200 ? before : 200), error->text,
              (int)(strcspn(text, ";") < 200 ? strcspn(text, ";") : 200), text);
 }
 
-static char *report_cure_why(void *ctx)
+static const char *report_cure_why(void *ctx)
 {
-    return strdup(ctx);
+    return ctx;
 }
 
 /* No statement is possible about a run that needs more than any device has. */
@@ -126,30 +125,31 @@ static uint64_t saved(const struct tune_cell *now, const struct tune_cell *then)
                : 0;
 }
 
-static char *find(const struct tune_inputs *inputs, uint64_t *saves, char *why)
+/* Whether a setting was found. */
+static bool find(const struct tune_inputs *inputs, uint64_t *saves, char *text)
 {
     const struct tune_input *in = &inputs->items[0];
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     struct tune_options o = {.threads = cores > 0 ? (unsigned)cores : 1};
     const struct tune_candidate *best = NULL;
     struct tool_error error;
-    char *words = NULL;
     struct tune t;
     bool ok = tune_base(&t, inputs, &o, &error) &&
               (t.by_beginning || tune_search(&t, &error));
+    bool found = false;
 
     if (ok)
         best = tune_best(&t);
     if (best != NULL && tune_fits_now(&t) != in->card.found) {
         *saves = saved(&t.candidates[0].worst, &best->worst);
-        words = words_of(&t, best, *saves);
+        found = write_words(&t, best, *saves, text);
     }
-    if (ok)
-        set_why(&t, in, why);
-    else
-        set_not_replayed(why, &error);
+    if (!ok)
+        set_not_replayed(text, &error);
+    else if (!found)
+        set_why(&t, in, text);
     tune_free(&t);
-    return words;
+    return found;
 }
 
 static size_t events_of(const struct snapshot *s)
@@ -161,29 +161,29 @@ static size_t events_of(const struct snapshot *s)
     return count;
 }
 
-static char *report_cure_find(void *ctx, const struct snapshot *s,
-                              size_t device, uint64_t *saves)
+static const char *report_cure_find(void *ctx, const struct snapshot *s,
+                                    size_t device, uint64_t *saves)
 {
     const struct tune_base base = {.policy = LARDER_POLICY_DEFAULT};
     struct tune_inputs inputs = {0};
     struct tool_error error;
-    char *words = NULL;
     size_t count = events_of(s);
+    bool found = false;
 
     if (count > EVENTS_MAX)
-        snprintf(ctx, REPORT_CURE_WHY,
+        snprintf(ctx, REPORT_CURE_TEXT,
                  NOT_REPLAYED ": with %zu events that takes too long for a "
                               "report.  `larder tune` does it.",
                  count);
     else if (tune_inputs_add_device(&inputs, s, device, "", &base, &error))
-        words = find(&inputs, saves, ctx);
+        found = find(&inputs, saves, ctx);
     else
         set_not_replayed(ctx, &error);
     tune_inputs_free(&inputs);
-    return words;
+    return found ? ctx : NULL;
 }
 
-struct report_cure report_cure_make(char why[REPORT_CURE_WHY])
+struct report_cure report_cure_make(char text[REPORT_CURE_TEXT])
 {
-    return (struct report_cure){report_cure_find, why, report_cure_why};
+    return (struct report_cure){report_cure_find, text, report_cure_why};
 }

@@ -5,10 +5,10 @@
 
 #include "report/verdict.h"
 
-/* A report_cure whose context is *why, which must outlive it: a sentence that
- * says why no setting was found.  Recordings with very many events are left to
+/* A report_cure whose context is `text`, which must outlive it: the advice, or
+ * why no setting was found.  Recordings with very many events are left to
  * `larder tune`. */
-enum { REPORT_CURE_WHY = 512 };
-struct report_cure report_cure_make(char why[REPORT_CURE_WHY]);
+enum { REPORT_CURE_TEXT = 2048 };
+struct report_cure report_cure_make(char text[REPORT_CURE_TEXT]);
 
 #endif

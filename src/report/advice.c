@@ -3,7 +3,6 @@
 #include "report/advice.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 
 #include "report/findings.h"
 #include "report/remedy.h"
@@ -145,26 +144,27 @@ static uint64_t advise_cause(const struct run_summary *r,
 }
 
 /* The most that an earlier one of the last failures lacked. */
-static bool find_worst(const struct run_summary *r, const struct shortage *s,
-                       uint64_t *out, struct tool_error *error)
+static uint64_t find_worst(struct hoard *h, const struct run_summary *r,
+                           const struct shortage *s)
 {
     const struct lifetimes *l = r->lifetimes;
+    const struct hoard_piece *last = h->last;
     uint32_t i = s->event;
+    uint64_t worst = 0;
 
-    *out = 0;
     for (int looked = 1; looked < REPORT_OOMS_EXPLAINED; looked++) {
         struct shortage other;
 
         i = lifetimes_failure(l, i);
         if (i == UINT32_MAX)
             break;
-        if (!shortage_make(l, i, &other, error))
-            return false;
-        if (other.cause == SHORTAGE_TOO_MUCH && shortage_missing(&other) > *out)
-            *out = shortage_missing(&other);
-        moment_free(&other.moment);
+        shortage_make(h, l, i, &other);
+        if (other.cause == SHORTAGE_TOO_MUCH &&
+            shortage_missing(&other) > worst)
+            worst = shortage_missing(&other);
+        hoard_free_since(h, last);
     }
-    return true;
+    return worst;
 }
 
 /* What is advised is about one request. */
@@ -179,19 +179,16 @@ static void write_limits(const struct run_summary *r, const struct shortage *s,
         fputs("  This applies to that request only.", out);
 }
 
-bool advice_for_failure(const struct run_summary *r, const struct shortage *s,
-                        uint32_t activations, const char *why_none,
-                        uint64_t *saves, FILE *out, struct tool_error *error)
+uint64_t advice_for_failure(struct hoard *h, const struct run_summary *r,
+                            const struct shortage *s, uint32_t activations,
+                            const char *why_none, FILE *out)
 {
-    uint64_t worst;
+    uint64_t saves = advise_cause(r, s, activations, why_none != NULL, out);
 
-    if (!find_worst(r, s, &worst, error))
-        return false;
-    *saves = advise_cause(r, s, activations, why_none != NULL, out);
     if (why_none != NULL)
         fprintf(out, "  %s", why_none);
-    write_limits(r, s, *saves, worst, out);
-    return true;
+    write_limits(r, s, saves, find_worst(h, r, s), out);
+    return saves;
 }
 
 /* ---- advice to lower a peak --------------------------------------------- */
@@ -214,23 +211,22 @@ static uint64_t weight(enum remedy remedy, const struct remedy_worth *w)
                                                                : w->bytes;
 }
 
-static bool find_best(const struct run_summary *r, enum remedy *best,
-                      struct remedy_worth *out, struct tool_error *error)
+static enum remedy find_best(struct hoard *h, const struct run_summary *r,
+                             struct remedy_worth *out)
 {
-    *best = REMEDY_NONE;
+    enum remedy best = REMEDY_NONE;
+
     *out = (struct remedy_worth){0, 0, UINT32_MAX};
     for (int i = 1; i < REMEDIES; i++) {
-        struct remedy_worth w;
+        struct remedy_worth w = remedy_measure(h, r, (enum remedy)i);
 
-        if (!remedy_measure(r, (enum remedy)i, &w, error))
-            return false;
         if (is_offered(r, (enum remedy)i, &w) &&
-            weight((enum remedy)i, &w) > weight(*best, out)) {
-            *best = (enum remedy)i;
+            weight((enum remedy)i, &w) > weight(best, out)) {
+            best = (enum remedy)i;
             *out = w;
         }
     }
-    return true;
+    return best;
 }
 
 /* The line of the largest allocation that would be smaller. */
@@ -400,10 +396,10 @@ static bool is_in_pieces(const struct run_summary *r)
 
 /* A change of code, which takes work, is accompanied by a setting, which does
  * not, or by the reason why there is none. */
-static char *find_setting(const struct run_summary *r, enum remedy best,
-                          const struct report_cure *cure, uint64_t *saves)
+static const char *find_setting(const struct run_summary *r, enum remedy best,
+                                const struct report_cure *cure, uint64_t *saves)
 {
-    char *words;
+    const char *words;
 
     if (cure == NULL || cure->find == NULL ||
         (best == REMEDY_NONE && !is_in_pieces(r)))
@@ -416,18 +412,15 @@ static char *find_setting(const struct run_summary *r, enum remedy best,
     return cure->why_none(cure->ctx);
 }
 
-bool advice_for_peak(const struct run_summary *r,
+void advice_for_peak(struct hoard *h, const struct run_summary *r,
                      const struct report_cure *cure, struct report_verdict *v,
-                     FILE *out, struct tool_error *error)
+                     FILE *out)
 {
     struct remedy_worth w;
-    enum remedy best;
+    enum remedy best = find_best(h, r, &w);
     uint64_t saves = 0;
-    char *setting;
+    const char *setting = find_setting(r, best, cure, &saves);
 
-    if (!find_best(r, &best, &w, error))
-        return false;
-    setting = find_setting(r, best, cure, &saves);
     v->saves = w.bytes;
     v->saves_by = remedy_name(best);
     if (setting != NULL && saves > w.bytes) {
@@ -440,6 +433,4 @@ bool advice_for_peak(const struct run_summary *r,
             fprintf(out, "  %s%s", saves > 0 ? "Without changing code: " : "",
                     setting);
     }
-    free(setting);
-    return true;
 }

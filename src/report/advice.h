@@ -11,20 +11,19 @@
 
 /* Each writes to `out`. */
 
-/* Advice after a failure; *saves are the bytes saved at that moment; 0: unknown.
+/* Advice after a failure; returns the bytes saved at that moment; 0: unknown.
  * `activations` is the line that held most of them, UINT32_MAX if unknown;
  * `why_none`, unless it is NULL, a sentence on the settings that were replayed,
- * none of which helps.  False: no host memory. */
-bool advice_for_failure(const struct run_summary *r, const struct shortage *s,
-                        uint32_t activations, const char *why_none,
-                        uint64_t *saves, FILE *out, struct tool_error *error);
+ * none of which helps. */
+uint64_t advice_for_failure(struct hoard *h, const struct run_summary *r,
+                            const struct shortage *s, uint32_t activations,
+                            const char *why_none, FILE *out);
 
 /* What would lower the peak of the whole run the most, and beside a change of
- * code the setting that `cure` finds; sets v->saves and v->saves_by.  False: no
- * host memory. */
-bool advice_for_peak(const struct run_summary *r,
+ * code the setting that `cure` finds; sets v->saves and v->saves_by. */
+void advice_for_peak(struct hoard *h, const struct run_summary *r,
                      const struct report_cure *cure, struct report_verdict *v,
-                     FILE *out, struct tool_error *error);
+                     FILE *out);
 
 /* How to record what is missing. */
 void advice_to_record(FILE *out);

@@ -9,15 +9,12 @@
 #include "report/frame_groups.h"
 #include "report/frame_kind.h"
 #include "report/report_words.h"
-#include "trace/array_room.h"
 
 enum { DEPTH_MAX = 64 };
 
-/* 0: no host memory. */
 static uint32_t add_node(struct call_tree *t, uint32_t frame)
 {
-    if (!ARRAY_ROOM(t->nodes, t->capacity, t->count + 1))
-        return 0;
+    HOARD_ROOM(t->hoard, t->nodes, t->capacity, t->count + 1);
     t->nodes[t->count] = (struct call_node){.frame = frame};
     return (uint32_t)t->count++;
 }
@@ -32,10 +29,8 @@ static uint32_t below(struct call_tree *t, uint32_t parent, uint32_t frame)
     if (node != 0)
         return node;
     node = add_node(t, frame);
-    if (node != 0) {
-        t->nodes[node].next = t->nodes[parent].child;
-        t->nodes[parent].child = node;
-    }
+    t->nodes[node].next = t->nodes[parent].child;
+    t->nodes[parent].child = node;
     return node;
 }
 
@@ -46,7 +41,7 @@ static void count_in(struct call_node *node, const struct report_group *path)
     node->older += path->older;
 }
 
-static bool add_path(struct call_tree *t, const struct snapshot *s,
+static void add_path(struct call_tree *t, const struct snapshot *s,
                      const struct report_group *path)
 {
     size_t count;
@@ -58,17 +53,13 @@ static bool add_path(struct call_tree *t, const struct snapshot *s,
         if (frame_kind_of(s, frames[i]) < FRAME_PACKAGE)
             continue;
         node = below(t, node, frames[i]);
-        if (node == 0)
-            return false;
         count_in(&t->nodes[node], path);
     }
     if (node != 0)
-        return true;
+        return;
     /* The stack has no frame of the program: use its most informative frame. */
     node = below(t, 0, report_own_frame(s, path->key));
-    if (node != 0)
-        count_in(&t->nodes[node], path);
-    return node != 0;
+    count_in(&t->nodes[node], path);
 }
 
 /* ---- order -------------------------------------------------------------- */
@@ -90,18 +81,17 @@ static int by_bytes(const void *a, const void *b)
     return (x->node > y->node) - (x->node < y->node);
 }
 
-static bool sort_children(struct call_tree *t, uint32_t parent)
+static void sort_children(struct call_tree *t, uint32_t parent)
 {
+    const struct hoard_piece *last = t->hoard->last;
     struct ordered *order;
     size_t count = 0;
 
     for (uint32_t n = t->nodes[parent].child; n != 0; n = t->nodes[n].next)
         count++;
     if (count < 2)
-        return true;
-    order = calloc(count, sizeof *order);
-    if (order == NULL)
-        return false;
+        return;
+    order = hoard_take(t->hoard, count, sizeof *order);
     count = 0;
     for (uint32_t n = t->nodes[parent].child; n != 0; n = t->nodes[n].next)
         order[count++] = (struct ordered){t->nodes, n};
@@ -109,33 +99,19 @@ static bool sort_children(struct call_tree *t, uint32_t parent)
     t->nodes[parent].child = order[0].node;
     for (size_t i = 0; i < count; i++)
         t->nodes[order[i].node].next = i + 1 < count ? order[i + 1].node : 0;
-    free(order);
-    return true;
+    hoard_free_since(t->hoard, last);
 }
 
-bool call_tree_make(const struct snapshot *s, const struct report_group *paths,
-                    size_t count, struct call_tree *out,
-                    struct tool_error *error)
+void call_tree_make(struct hoard *h, const struct snapshot *s,
+                    const struct report_group *paths, size_t count,
+                    struct call_tree *out)
 {
-    bool ok;
-
-    *out = (struct call_tree){0};
+    *out = (struct call_tree){.hoard = h};
     (void)add_node(out, UINT32_MAX);
-    ok = out->count == 1;
-    for (size_t i = 0; ok && i < count; i++)
-        ok = add_path(out, s, &paths[i]);
-    for (uint32_t i = 0; ok && i < out->count; i++)
-        ok = sort_children(out, i);
-    if (ok)
-        return true;
-    call_tree_free(out);
-    return tool_fail(error, "not enough host memory for the call tree");
-}
-
-void call_tree_free(struct call_tree *t)
-{
-    free(t->nodes);
-    *t = (struct call_tree){0};
+    for (size_t i = 0; i < count; i++)
+        add_path(out, s, &paths[i]);
+    for (uint32_t i = 0; i < out->count; i++)
+        sort_children(out, i);
 }
 
 /* ---- text --------------------------------------------------------------- */

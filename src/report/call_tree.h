@@ -19,17 +19,16 @@ struct call_node {
 };
 
 struct call_tree {
+    struct hoard *hoard;
     struct call_node *nodes;
     size_t count;
     size_t capacity;
 };
 
-/* Make the tree of groups by call path (GROUP_BY_PATH).  False: no host
- * memory. */
-bool call_tree_make(const struct snapshot *s, const struct report_group *paths,
-                    size_t count, struct call_tree *out,
-                    struct tool_error *error);
-void call_tree_free(struct call_tree *t);
+/* Make the tree of groups by call path (GROUP_BY_PATH). */
+void call_tree_make(struct hoard *h, const struct snapshot *s,
+                    const struct report_group *paths, size_t count,
+                    struct call_tree *out);
 
 /* Write the tree as indented lines: at most `max` children of each node,
  * without those below a hundredth of the total.  A single child is not indented

@@ -5,7 +5,6 @@
  * freed.  Lifetimes decide the rest: weights and optimizer state stay,
  * activations are freed when the backward pass has used them, temporaries are
  * freed at once. */
-#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
@@ -193,20 +192,19 @@ static bool is_of_training(const struct sorting *s, const struct lifetime *a)
            (by == 0 || (by & (BY_BACKWARD | BY_OPTIMIZER)) != 0);
 }
 
-bool report_categorize(const struct lifetimes *l, uint8_t *categories,
-                       bool *trains, struct tool_error *error)
+uint8_t *report_categorize(struct hoard *h, const struct lifetimes *l,
+                           bool *trains)
 {
-    uint8_t *by = path_signs(l->snapshot, true);
-    const struct sorting s = {l, by};
+    uint8_t *categories = hoard_take(h, l->alloc_count + 1, 1);
+    const struct hoard_piece *last = h->last;
+    const struct sorting s = {l, path_signs(h, l->snapshot, true)};
     size_t i;
 
-    if (by == NULL)
-        return tool_fail(error, "not enough host memory for the categories");
     *trains = false;
     for (i = 0; i < l->alloc_count; i++) {
         categories[i] = (uint8_t)category_of(&s, &l->allocs[i]);
         *trains = *trains || is_of_training(&s, &l->allocs[i]);
     }
-    free(by);
-    return true;
+    hoard_free_since(h, last);
+    return categories;
 }

@@ -1,8 +1,6 @@
 /* evidence.c - what of a run is known, and what only guessed. */
 #include "report/evidence.h"
 
-#include <stdlib.h>
-
 #include "report/explain.h"
 #include "report/path_signs.h"
 
@@ -22,26 +20,24 @@ static bool is_evident(const struct lifetimes *l, const uint8_t *by,
            (by[l->events[a->end].stack] & BY_BACKWARD) != 0;
 }
 
-bool evidence_of_activations(const struct moment *m, const uint8_t *categories,
-                             bool *is)
+bool evidence_of_activations(struct hoard *h, const struct moment *m,
+                             const uint8_t *categories)
 {
     const struct lifetimes *l = m->lifetimes;
-    uint8_t *by = path_signs(l->snapshot, false);
+    const struct hoard_piece *last = h->last;
+    const uint8_t *by = path_signs(h, l->snapshot, false);
     const struct lifetime *a;
     uint64_t evident = 0;
     uint64_t all = 0;
 
-    if (by == NULL)
-        return false;
     for (size_t i = 0; (a = moment_use(m, &i)) != NULL; i++) {
         if (categories[m->live[i]] != REPORT_ACTIVATIONS)
             continue;
         all += a->rounded;
         evident += is_evident(l, by, a) ? a->rounded : 0;
     }
-    free(by);
-    *is = evident >= all - evident;
-    return true;
+    hoard_free_since(h, last);
+    return evident >= all - evident;
 }
 
 /* ---- steps --------------------------------------------------------------- */
@@ -75,21 +71,20 @@ static bool has_paths(const struct lifetimes *l, const uint8_t *by,
     return false;
 }
 
-bool evidence_of_steps(const struct lifetimes *l, const struct iterations *it,
-                       enum evidence *out)
+enum evidence evidence_of_steps(struct hoard *h, const struct lifetimes *l,
+                                const struct iterations *it)
 {
-    uint8_t *by = path_signs(l->snapshot, false);
+    const struct hoard_piece *before = h->last;
+    const uint8_t *by = path_signs(h, l->snapshot, false);
     size_t last = it->count > 0 ? it->count - 1 : 0;
+    enum evidence found = EVIDENCE_STEPS;
 
-    if (by == NULL)
-        return false;
-    *out = EVIDENCE_STEPS;
     if (last == 0 || !has_paths(l, by, it->begin[0], it->begin[last]))
-        *out = EVIDENCE_NO_PATHS;
-    for (size_t i = 0; i < last && *out == EVIDENCE_STEPS; i++) {
+        found = EVIDENCE_NO_PATHS;
+    for (size_t i = 0; i < last && found == EVIDENCE_STEPS; i++) {
         if (!is_step(l, by, it->begin[i], it->begin[i + 1]))
-            *out = EVIDENCE_UNSURE;
+            found = EVIDENCE_UNSURE;
     }
-    free(by);
-    return true;
+    hoard_free_since(h, before);
+    return found;
 }

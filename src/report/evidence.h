@@ -6,17 +6,16 @@
 #include "report/moment.h"
 
 /* Whether most of the bytes at a moment that count as activations were made by a
- * forward pass or freed by a backward pass.  False: no host memory. */
-bool evidence_of_activations(const struct moment *m, const uint8_t *categories,
-                             bool *is);
+ * forward pass or freed by a backward pass. */
+bool evidence_of_activations(struct hoard *h, const struct moment *m,
+                             const uint8_t *categories);
 
 /* What the call paths within repetitions say: nothing, as there are none; that
  * each is a step of training, which runs a backward pass or an optimizer, and
  * more than these; or not that much, so that they may be layers. */
 enum evidence { EVIDENCE_NO_PATHS, EVIDENCE_STEPS, EVIDENCE_UNSURE };
 
-/* False: no host memory. */
-bool evidence_of_steps(const struct lifetimes *l, const struct iterations *it,
-                       enum evidence *out);
+enum evidence evidence_of_steps(struct hoard *h, const struct lifetimes *l,
+                                const struct iterations *it);
 
 #endif

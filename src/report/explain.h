@@ -3,6 +3,7 @@
 #define LARDER_REPORT_EXPLAIN_H
 
 #include "snapshot/lifetimes.h"
+#include "trace/hoard.h"
 
 /* What an allocation is for, derived from its lifetime and, if there are
  * frames, from the code that allocated it.  REPORT_UNKNOWN if neither tells. */
@@ -27,31 +28,38 @@ bool report_category_told(const struct snapshot *s, uint32_t user_metadata,
 
 /* Determine the category of each of l->allocs, in an array of alloc_count.
  * *trains: the backward pass or an optimizer allocated something, or may have
- * if that is unknown.  False: no host memory. */
-bool report_categorize(const struct lifetimes *l, uint8_t *categories,
-                       bool *trains, struct tool_error *error);
+ * if that is unknown. */
+uint8_t *report_categorize(struct hoard *h, const struct lifetimes *l,
+                           bool *trains);
 
 /* Each explanation visits everything that was live, so only this many
  * out-of-memory events of a device are explained. */
 enum { REPORT_OOMS_EXPLAINED = 20 };
 
-/* Explain an out-of-memory event and what would have helped, in a few lines of
- * text.  The categories are those of report_categorize().  The caller frees
- * *text. */
-bool report_explain_oom(const struct lifetimes *l, const uint8_t *categories,
-                        uint32_t event, char **text, struct tool_error *error);
-
-/* A fact about the run that a person should know. */
-struct report_finding {
-    char *title; /* one line without a line end */
-    char *text;  /* several lines */
+/* An out-of-memory event, and what would have helped, in a few lines of text;
+ * NULL: it is not explained. */
+struct report_failure {
+    uint32_t event;
+    const char *text;
 };
 
 struct run_summary;
 
-/* Free *out with report_findings_free(). */
-bool report_findings(const struct run_summary *r, struct report_finding **out,
-                     size_t *count, struct tool_error *error);
-void report_findings_free(struct report_finding *findings, size_t count);
+/* The out-of-memory events of a run, in an array of *count: the first are
+ * explained and, if `and_last`, the last. */
+const struct report_failure *report_failures(struct hoard *h,
+                                             const struct run_summary *r,
+                                             bool and_last, size_t *count);
+
+/* A fact about the run that a person should know. */
+struct report_finding {
+    const char *title; /* one line without a line end */
+    const char *text;  /* several lines */
+};
+
+/* In an array of *count. */
+const struct report_finding *report_findings(struct hoard *h,
+                                             const struct run_summary *r,
+                                             size_t *count);
 
 #endif

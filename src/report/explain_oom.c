@@ -1,16 +1,16 @@
 /* explain_oom.c - explains an out-of-memory event. */
 #include <inttypes.h>
-#include <stdlib.h>
 
 #include "report/explain.h"
 #include "report/frame_groups.h"
-#include "report/groups.h"
 #include "report/report_words.h"
 #include "report/shortage.h"
+#include "report/summary_of_run.h"
 
 enum { HOLDERS_SHOWN = 5, PINS_SHOWN = 5 };
 
 struct explanation {
+    struct hoard *hoard;
     const struct shortage *s;
     const uint8_t *categories;
     FILE *out;
@@ -214,16 +214,14 @@ static void write_pins(const struct explanation *t)
 
 /* ---- the holders --------------------------------------------------------------------- */
 
-static bool write_holders(const struct explanation *t, struct tool_error *error)
+static void write_holders(const struct explanation *t)
 {
     const struct snapshot *snapshot = t->s->moment.lifetimes->snapshot;
-    struct report_group *groups;
     size_t count;
+    const struct report_group *groups = report_groups_make(
+        t->hoard, &t->s->moment, GROUP_BY_LINE, NULL, &count);
     size_t i;
 
-    if (!report_groups_make(&t->s->moment, GROUP_BY_LINE, NULL, &groups, &count,
-                            error))
-        return false;
     fputs("Who held the most:\n", t->out);
     for (i = 0; i < count && i < HOLDERS_SHOWN; i++) {
         fprintf(t->out, "  %10s  %3.0f %%  in %5" PRIu64 "  %s\n",
@@ -232,8 +230,6 @@ static bool write_holders(const struct explanation *t, struct tool_error *error)
                 groups[i].count,
                 report_group_label(snapshot, &groups[i], BY_LINE, false));
     }
-    free(groups);
-    return true;
 }
 
 /* ---- remedies -------------------------------------------------------------------------- */
@@ -303,36 +299,42 @@ static void write_remedies(const struct explanation *t)
         suggest_for_fragments(t);
 }
 
-static bool write_explanation(const struct explanation *t,
-                              struct tool_error *error)
+static const char *explain(struct hoard *h, const struct run_summary *r,
+                           uint32_t event)
 {
-    write_figures(t);
-    write_cause(t);
-    if (!write_holders(t, error))
-        return false;
-    write_pins(t);
-    write_remedies(t);
-    return true;
+    struct report_text *text = report_text_open(h);
+    const struct hoard_piece *last = h->last;
+    struct shortage s;
+    const struct explanation t = {h, &s, r->categories, text->out};
+
+    shortage_make(h, r->lifetimes, event, &s);
+    write_figures(&t);
+    write_cause(&t);
+    write_holders(&t);
+    write_pins(&t);
+    write_remedies(&t);
+    hoard_free_since(h, last);
+    return report_text_close(h, text);
 }
 
-bool report_explain_oom(const struct lifetimes *l, const uint8_t *categories,
-                        uint32_t event, char **text, struct tool_error *error)
+const struct report_failure *report_failures(struct hoard *h,
+                                             const struct run_summary *r,
+                                             bool and_last, size_t *count)
 {
-    struct report_text grown;
-    struct shortage s;
-    bool ok;
+    const struct lifetimes *l = r->lifetimes;
+    size_t all = r->counts[SNAPSHOT_OOM];
+    struct report_failure *failures = hoard_take(h, all, sizeof *failures);
 
-    *text = NULL;
-    if (!shortage_make(l, event, &s, error))
-        return false;
-    ok = report_text_begin(&grown) &&
-         write_explanation(&(struct explanation){&s, categories, grown.out},
-                           error);
-    *text = report_text_take(&grown);
-    moment_free(&s.moment);
-    if (ok && *text != NULL)
-        return true;
-    free(*text);
-    *text = NULL;
-    return tool_fail(error, "not enough host memory to explain");
+    *count = 0;
+    for (uint32_t i = 0; *count < all; i++) {
+        struct report_failure *f = &failures[*count];
+
+        if (l->events[i].action != SNAPSHOT_OOM)
+            continue;
+        ++*count;
+        f->event = i;
+        if (*count <= REPORT_OOMS_EXPLAINED || (and_last && *count == all))
+            f->text = explain(h, r, i);
+    }
+    return failures;
 }

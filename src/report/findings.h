@@ -6,16 +6,16 @@
 #include "report/summary_of_run.h"
 
 struct finding_list {
+    struct hoard *hoard;
     struct report_finding *found;
     size_t count;
-    bool failed;              /* out of host memory: the list is incomplete */
-    struct report_text title; /* of the finding that is being written */
-    struct report_text text;
+    size_t capacity;
+    struct report_text *title; /* of the finding that is being written */
+    struct report_text *text;
 };
 
-/* Open the texts for writing.  False, and recorded in the list: no host
- * memory. */
-bool finding_begin(struct finding_list *list);
+/* Open the texts for writing. */
+void finding_begin(struct finding_list *list);
 /* Make a finding of what was written. */
 void finding_end(struct finding_list *list);
 

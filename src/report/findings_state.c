@@ -1,6 +1,5 @@
 /* findings_state.c - what stands out at the moment of the peak. */
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "report/findings.h"
@@ -37,23 +36,24 @@ void find_unused(const struct run_summary *f, struct finding_list *list)
                           : 0;
     uint64_t whole = wholly_free(m);
 
-    if (!worth(unused, m->reserved) || !finding_begin(list))
+    if (!worth(unused, m->reserved))
         return;
-    fprintf(list->title.out, "%s reserved but not in use at the peak",
+    finding_begin(list);
+    fprintf(list->title->out, "%s reserved but not in use at the peak",
             report_bytes(unused));
-    fprintf(list->text.out,
+    fprintf(list->text->out,
             "Of %s held from the driver, %.0f %% was unused at the peak, in "
             "%zu block%s.\n",
             report_bytes(m->reserved), report_percent(unused, m->reserved),
             m->gap_count, report_plural(m->gap_count));
     if (whole > 0)
-        fprintf(list->text.out,
+        fprintf(list->text->out,
                 "%s of it is in entirely free segments, which are released "
                 "before memory runs out.\n",
                 report_bytes(whole < unused ? whole : unused));
     if (unused > whole && worth(f->savable, m->reserved) &&
         !f->lifetimes->snapshot->settings.expandable_segments)
-        fprintf(list->text.out,
+        fprintf(list->text->out,
                 "%s is in segments that are partly in use; `larder tune` "
                 "replays the settings that might use it.\n",
                 report_bytes(unused - whole));
@@ -66,12 +66,13 @@ void find_rounding(const struct run_summary *f, struct finding_list *list)
     uint64_t lost =
         m->allocated > m->requested ? m->allocated - m->requested : 0;
 
-    if (!worth(lost, m->allocated) || !finding_begin(list))
+    if (!worth(lost, m->allocated))
         return;
-    fprintf(list->title.out, "%s lost to rounding at the peak",
+    finding_begin(list);
+    fprintf(list->title->out, "%s lost to rounding at the peak",
             report_bytes(lost));
     fprintf(
-        list->text.out,
+        list->text->out,
         "Requests are rounded up to 512 bytes or more, and a cached block may "
         "be a little larger: %zu allocation%s in use, on "
         "average %s each.  Fewer and larger tensors waste less.\n",
@@ -88,20 +89,21 @@ void find_temporaries(const struct run_summary *f, struct finding_list *list)
                                      1U << REPORT_TEMPORARIES, &largest);
     const struct lifetime *a;
 
-    if (!worth(bytes, f->peak.allocated) || !finding_begin(list))
+    if (!worth(bytes, f->peak.allocated))
         return;
+    finding_begin(list);
     a = &f->lifetimes->allocs[largest];
-    fprintf(list->title.out, "Temporaries take %s of the peak",
+    fprintf(list->title->out, "Temporaries take %s of the peak",
             report_bytes(bytes));
-    fprintf(list->text.out, "The largest is %s from %s",
+    fprintf(list->text->out, "The largest is %s from %s",
             report_bytes(a->requested),
             report_frame(s, report_own_frame(s, a->stack), false));
     if (a->end < f->lifetimes->event_count && a->start != LIFETIME_BEFORE)
-        fprintf(list->text.out, ", freed after %" PRIu32 " event%s",
+        fprintf(list->text->out, ", freed after %" PRIu32 " event%s",
                 a->end - a->start, report_plural(a->end - a->start));
     fputs(".  Doing that step in smaller parts, or in place, lowers the "
           "peak.\n",
-          list->text.out);
+          list->text->out);
     finding_end(list);
 }
 
@@ -110,15 +112,16 @@ struct stream_share {
     uint64_t used;
 };
 
-/* The shares of all streams at the peak.  NULL: no host memory. */
-static struct stream_share *share_out(const struct run_summary *f)
+/* The shares of all streams at the peak. */
+static const struct stream_share *share_out(struct hoard *h,
+                                            const struct run_summary *f)
 {
     const struct moment *m = &f->peak;
-    struct stream_share *shares =
-        calloc(f->lifetimes->snapshot->stream_count + 1, sizeof(*shares));
+    struct stream_share *shares = hoard_take(
+        h, f->lifetimes->snapshot->stream_count + 1, sizeof(*shares));
     size_t i;
 
-    for (i = 0; shares != NULL && i < m->area_count; i++) {
+    for (i = 0; i < m->area_count; i++) {
         const struct moment_area *area = &m->areas[i];
 
         shares[area->stream].reserved += area->size;
@@ -136,12 +139,13 @@ static void add_stranded(const struct run_summary *f, uint32_t stream,
 
     /* With a single stream this is ordinary fragmentation. */
     if (share->reserved == f->peak.reserved || unused < share->reserved / 2 ||
-        !worth(unused, f->peak.reserved) || !finding_begin(list))
+        !worth(unused, f->peak.reserved))
         return;
-    fprintf(list->title.out, "%s stranded on stream %" PRIu64,
+    finding_begin(list);
+    fprintf(list->title->out, "%s stranded on stream %" PRIu64,
             report_bytes(unused),
             snapshot_stream(f->lifetimes->snapshot, stream));
-    fprintf(list->text.out,
+    fprintf(list->text->out,
             "%s is reserved for that stream, and most of it was free when "
             "the other streams needed the most: freed memory is reused only "
             "on its own stream.\n",
@@ -152,28 +156,24 @@ static void add_stranded(const struct run_summary *f, uint32_t stream,
 void find_stranded(const struct run_summary *f, struct finding_list *list)
 {
     const struct snapshot *s = f->lifetimes->snapshot;
-    struct stream_share *shares = share_out(f);
+    const struct stream_share *shares = share_out(list->hoard, f);
     uint32_t stream;
 
-    if (shares == NULL) {
-        list->failed = true;
-        return;
-    }
     for (stream = 0; stream < s->stream_count; stream++)
         add_stranded(f, stream, &shares[stream], list);
-    free(shares);
 }
 
 void find_pending(const struct run_summary *f, struct finding_list *list)
 {
     const struct moment *m = &f->peak;
 
-    if (!worth(m->pending, m->reserved) || !finding_begin(list))
+    if (!worth(m->pending, m->reserved))
         return;
-    fprintf(list->title.out, "%s freed but waiting at the peak",
+    finding_begin(list);
+    fprintf(list->title->out, "%s freed but waiting at the peak",
             report_bytes(m->pending));
     fputs("record_stream delays the reuse of freed memory until the other "
           "stream has finished with it.  Let that stream catch up earlier.\n",
-          list->text.out);
+          list->text->out);
     finding_end(list);
 }

@@ -1,6 +1,5 @@
 /* findings_time.c - what stands out over the run. */
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "report/findings.h"
@@ -89,12 +88,13 @@ void find_leaks(const struct run_summary *f, struct finding_list *list)
     uint32_t largest = 0;
     uint64_t min = finding_leak(f, &largest);
 
-    if (min == 0 || !finding_begin(list))
+    if (min == 0)
         return;
-    fprintf(list->title.out, "Each iteration leaves %s behind",
+    finding_begin(list);
+    fprintf(list->title->out, "Each iteration leaves %s behind",
             report_bytes(min));
     fprintf(
-        list->text.out,
+        list->text->out,
         "In each of %zu iterations at least that much is never freed; the "
         "largest such allocation of the last one: %s from %s.  %s\n",
         f->iterations.count - 3,
@@ -166,19 +166,16 @@ static uint32_t fastest_grower(const struct lifetimes *l,
 void find_growth(const struct run_summary *f, struct finding_list *list)
 {
     const struct snapshot *s = f->lifetimes->snapshot;
-    struct grower *rows = calloc(s->stack_count + 1, sizeof(*rows));
-    uint32_t stack;
+    struct grower *rows =
+        hoard_take(list->hoard, s->stack_count + 1, sizeof(*rows));
+    uint32_t stack = fastest_grower(f->lifetimes, rows);
 
-    if (rows == NULL) {
-        list->failed = true;
-        return;
-    }
-    stack = fastest_grower(f->lifetimes, rows);
-    if (stack != 0 && finding_begin(list)) {
-        fprintf(list->title.out, "Requests that grow: from %s to %s",
+    if (stack != 0) {
+        finding_begin(list);
+        fprintf(list->title->out, "Requests that grow: from %s to %s",
                 report_bytes(rows[stack].best.first),
                 report_bytes(rows[stack].best.last));
-        fprintf(list->text.out,
+        fprintf(list->text->out,
                 "%s requested %" PRIu32 " times a little more than before: "
                 "the block that each frees is too small for the next.  "
                 "Allocating the final size once, or growing in larger steps, "
@@ -187,7 +184,6 @@ void find_growth(const struct run_summary *f, struct finding_list *list)
                 rows[stack].best.steps);
         finding_end(list);
     }
-    free(rows);
 }
 
 /* ---- late frees --------------------------------------------------------- */
@@ -240,14 +236,15 @@ void find_late_frees(const struct run_summary *f, struct finding_list *list)
     if (f->iterations.count < LATE_ITERATIONS || !f->steady)
         return;
     bytes = late_bytes(f, &largest);
-    if (bytes == 0 || bytes < f->peak.allocated / 20 || !finding_begin(list))
+    if (bytes == 0 || bytes < f->peak.allocated / 20)
         return;
+    finding_begin(list);
     fprintf(
-        list->title.out,
+        list->title->out,
         "%s at the peak was freed more than an iteration after its allocation",
         report_bytes(bytes));
     fprintf(
-        list->text.out,
+        list->text->out,
         "The largest is %s from %s: if it is not needed in the next "
         "iteration, deleting it at the end of its own lowers the peak.\n",
         report_bytes(l->allocs[largest].requested),
@@ -288,13 +285,14 @@ void find_driver_calls(const struct run_summary *f, struct finding_list *list)
 {
     const struct driver_calls n = count_driver_calls(f->lifetimes);
 
-    if (n.releases < DRIVER_CALLS || !finding_begin(list))
+    if (n.releases < DRIVER_CALLS)
         return;
-    fprintf(list->title.out,
+    finding_begin(list);
+    fprintf(list->title->out,
             "Memory was released to the driver %" PRIu64 " times, in %" PRIu64
             " burst%s",
             n.releases, n.bursts, report_plural(n.bursts));
-    fprintf(list->text.out,
+    fprintf(list->text->out,
             "%" PRIu64 " driver calls in total, of tens of microseconds or "
             "more each, and a release waits for the device.  %s\n",
             n.all,

@@ -188,49 +188,31 @@ static size_t frame_groups_gather(struct labelled **sorted, size_t count,
     return groups;
 }
 
-bool report_by_merge(const struct snapshot *s, enum report_by by,
-                     struct report_group *lines, size_t *count,
-                     struct tool_error *error)
+const struct report_group *report_by_groups(struct hoard *h,
+                                            const struct run_summary *r,
+                                            enum report_by by, size_t *count)
 {
+    struct report_group *groups;
+    const struct hoard_piece *last;
     struct labelled *items;
     struct labelled **sorted;
 
-    if (by == BY_LINE || *count == 0)
-        return true;
-    items = calloc(*count, sizeof *items);
-    sorted = calloc(*count, sizeof(struct labelled *));
-    for (size_t i = 0; items != NULL && sorted != NULL && i < *count; i++) {
-        report_by_label_in(s, lines[i].key, by, true, items[i].label);
-        items[i].group = lines[i];
+    *count = r->line_count;
+    if (by == BY_LINE)
+        return r->lines;
+    groups = hoard_take(h, *count, sizeof *groups);
+    last = h->last;
+    items = hoard_take(h, *count, sizeof *items);
+    sorted = hoard_take(h, *count, sizeof(struct labelled *));
+    for (size_t i = 0; i < *count; i++) {
+        report_by_label_in(r->lifetimes->snapshot, r->lines[i].key, by, true,
+                           items[i].label);
+        items[i].group = r->lines[i];
         sorted[i] = &items[i];
     }
-    if (items == NULL || sorted == NULL) {
-        free(items);
-        free(sorted);
-        return tool_fail(error, "not enough host memory for the groups");
-    }
     qsort(sorted, *count, sizeof(struct labelled *), compare_labels);
-    *count = frame_groups_gather(sorted, *count, lines);
-    qsort(lines, *count, sizeof *lines, report_groups_by_bytes);
-    free(items);
-    free(sorted);
-    return true;
-}
-
-bool report_by_groups(const struct run_summary *r, enum report_by by,
-                      struct report_group **out, size_t *count,
-                      struct tool_error *error)
-{
-    size_t bytes = r->line_count * sizeof **out;
-
-    *count = r->line_count;
-    *out = malloc(bytes + 1);
-    if (*out == NULL)
-        return tool_fail(error, "not enough host memory for the report");
-    if (bytes > 0)
-        memcpy(*out, r->lines, bytes);
-    if (report_by_merge(r->lifetimes->snapshot, by, *out, count, error))
-        return true;
-    free(*out);
-    return false;
+    *count = frame_groups_gather(sorted, *count, groups);
+    qsort(groups, *count, sizeof *groups, report_groups_by_bytes);
+    hoard_free_since(h, last);
+    return groups;
 }

@@ -28,17 +28,11 @@ const char *report_group_label_in(const struct snapshot *s,
                                   enum report_by by, bool whole,
                                   char buf[REPORT_FRAME]);
 
-/* Merge lines of the same group, largest first; *count decreases.  False: no
- * host memory. */
-bool report_by_merge(const struct snapshot *s, enum report_by by,
-                     struct report_group *lines, size_t *count,
-                     struct tool_error *error);
-
-/* A merged copy of a run's lines, in an array of *count that the caller frees.
- * False: no host memory. */
+/* A run's lines, those of the same group merged, largest first, in an array of
+ * *count. */
 struct run_summary;
-bool report_by_groups(const struct run_summary *r, enum report_by by,
-                      struct report_group **out, size_t *count,
-                      struct tool_error *error);
+const struct report_group *report_by_groups(struct hoard *h,
+                                            const struct run_summary *r,
+                                            enum report_by by, size_t *count);
 
 #endif

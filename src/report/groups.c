@@ -102,54 +102,48 @@ static void groups_gather(struct gathering *g)
     }
 }
 
-/* On success the caller frees g->groups. */
-static bool groups_make(struct gathering *g, struct tool_error *error)
+static void groups_make(struct hoard *h, struct gathering *g)
 {
     const struct moment *m = g->m;
     size_t bound = key_bound(g);
-    bool ok;
+    const struct hoard_piece *last;
 
-    g->groups = calloc((m->live_count < bound ? m->live_count : bound) + 1,
-                       sizeof(*g->groups));
-    g->of_key = calloc(bound + 1, sizeof(*g->of_key));
-    g->own = calloc(m->lifetimes->snapshot->stack_count + 1, sizeof(*g->own));
-    ok = g->groups != NULL && g->of_key != NULL && g->own != NULL;
-    if (ok)
-        groups_gather(g);
-    free(g->of_key);
-    free(g->own);
-    if (ok)
-        return true;
-    free(g->groups);
-    return tool_fail(error, "not enough host memory for the groups");
+    g->groups =
+        hoard_take(h, (m->live_count < bound ? m->live_count : bound) + 1,
+                   sizeof(*g->groups));
+    last = h->last;
+    g->of_key = hoard_take(h, bound + 1, sizeof(*g->of_key));
+    g->own =
+        hoard_take(h, m->lifetimes->snapshot->stack_count + 1, sizeof(*g->own));
+    groups_gather(g);
+    hoard_free_since(h, last);
 }
 
-bool report_groups_make(const struct moment *m, enum group_by by,
-                        const uint8_t *categories, struct report_group **out,
-                        size_t *count, struct tool_error *error)
+struct report_group *report_groups_make(struct hoard *h, const struct moment *m,
+                                        enum group_by by,
+                                        const uint8_t *categories,
+                                        size_t *count)
 {
     struct gathering g = {
         .m = m, .by = by, .categories = categories, .only = -1};
 
-    if (!groups_make(&g, error))
-        return false;
-    *out = g.groups;
+    groups_make(h, &g);
     *count = g.count;
-    return true;
+    return g.groups;
 }
 
-bool report_main_line(const struct moment *m, const uint8_t *categories,
-                      uint8_t category, uint32_t *frame,
-                      struct tool_error *error)
+uint32_t report_main_line(struct hoard *h, const struct moment *m,
+                          const uint8_t *categories, uint8_t category)
 {
+    const struct hoard_piece *last = h->last;
     struct gathering g = {.m = m,
                           .by = GROUP_BY_LINE,
                           .categories = categories,
                           .only = category};
+    uint32_t frame;
 
-    if (!groups_make(&g, error))
-        return false;
-    *frame = g.count > 0 ? g.groups[0].key : UINT32_MAX;
-    free(g.groups);
-    return true;
+    groups_make(h, &g);
+    frame = g.count > 0 ? g.groups[0].key : UINT32_MAX;
+    hoard_free_since(h, last);
+    return frame;
 }

@@ -15,20 +15,18 @@ struct report_group {
     uint32_t largest; /* number of the largest allocation */
 };
 
-/* Group what is in use, largest first, into an array of *count that the caller
- * frees. `categories` may be NULL unless they are needed.  False: no host
- * memory. */
-bool report_groups_make(const struct moment *m, enum group_by by,
-                        const uint8_t *categories, struct report_group **out,
-                        size_t *count, struct tool_error *error);
+/* Group what is in use, largest first, into an array of *count. `categories` may
+ * be NULL unless they are needed. */
+struct report_group *report_groups_make(struct hoard *h, const struct moment *m,
+                                        enum group_by by,
+                                        const uint8_t *categories,
+                                        size_t *count);
 
 /* For qsort: largest first. */
 int report_groups_by_bytes(const void *a, const void *b);
 
-/* The line that holds most of one category, in *frame; UINT32_MAX: unknown.
- * False: no host memory. */
-bool report_main_line(const struct moment *m, const uint8_t *categories,
-                      uint8_t category, uint32_t *frame,
-                      struct tool_error *error);
+/* The line that holds most of one category; UINT32_MAX: unknown. */
+uint32_t report_main_line(struct hoard *h, const struct moment *m,
+                          const uint8_t *categories, uint8_t category);
 
 #endif

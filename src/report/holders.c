@@ -21,11 +21,10 @@ bool report_holders(const struct snapshot *s, size_t device, size_t max,
                     struct report_holder *out, size_t *count,
                     struct tool_error *error)
 {
-    struct device_run run;
+    struct hoard h = {.error = error, .words = REPORT_NO_MEMORY};
 
-    if (!device_run_make(s, device, &run, error))
-        return false;
-    *count = report_holders_of(&run.r, max, out);
-    device_run_free(&run);
-    return true;
+    if (setjmp(h.failed) != 0)
+        return hoard_end(&h, false);
+    *count = report_holders_of(&device_run_make(&h, s, device)->r, max, out);
+    return hoard_end(&h, true);
 }

@@ -5,7 +5,6 @@
  * its distances. */
 #include "report/iterations.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "report/frame_kind.h"
@@ -124,20 +123,6 @@ static double quality(const struct lifetimes *l, const struct made *row,
     return covered < 0.5 ? 0 : covered / (double)count;
 }
 
-static bool take_row(const struct made *row, size_t count,
-                     struct iterations *out)
-{
-    size_t i;
-
-    out->begin = malloc(count * sizeof(*out->begin));
-    if (out->begin == NULL)
-        return false;
-    for (i = 0; i < count; i++)
-        out->begin[i] = row[i].start;
-    out->count = count;
-    return true;
-}
-
 /* The end of the row that begins at `begin`. */
 static size_t row_end(const struct made *all, size_t count, size_t begin)
 {
@@ -165,8 +150,8 @@ static size_t count_witnesses(const struct lifetimes *l, const struct made *all,
     return rows;
 }
 
-/* The best row whose number of repeats enough rows share. */
-static bool search(const struct lifetimes *l, const struct made *all,
+/* Take the best row whose number of repeats enough rows share. */
+static void search(const struct lifetimes *l, const struct made *all,
                    size_t count, const uint32_t *witnesses, uint32_t needed,
                    struct iterations *out)
 {
@@ -189,45 +174,42 @@ static bool search(const struct lifetimes *l, const struct made *all,
             best_count = end - begin;
         }
     }
-    return best_count == 0 || take_row(all + best_at, best_count, out);
+    for (size_t i = 0; i < best_count; i++)
+        out->begin[i] = all[best_at + i].start;
+    out->count = best_count;
 }
 
 /* Choose the best of the sorted rows. */
-static bool choose_row(const struct lifetimes *l, const struct made *all,
-                       size_t count, struct iterations *out)
+static void choose_row(struct hoard *h, const struct lifetimes *l,
+                       const struct made *all, size_t count,
+                       struct iterations *out)
 {
-    uint32_t *witnesses = calloc(REPEATS_MAX + 1, sizeof(*witnesses));
-    size_t kinds;
-    bool ok;
+    uint32_t *witnesses = hoard_take(h, REPEATS_MAX + 1, sizeof(*witnesses));
+    size_t kinds = count_witnesses(l, all, count, witnesses);
 
-    if (witnesses == NULL)
-        return false;
-    kinds = count_witnesses(l, all, count, witnesses);
-    ok = search(l, all, count, witnesses, kinds < KINDS_MANY ? 1 : WITNESSES,
-                out);
-    free(witnesses);
-    return ok;
+    search(l, all, count, witnesses, kinds < KINDS_MANY ? 1 : WITNESSES, out);
 }
 
-static bool find_repeats(const struct lifetimes *l, struct iterations *out)
+static void find_repeats(struct hoard *h, const struct lifetimes *l,
+                         struct iterations *out)
 {
     size_t count = l->alloc_count - l->before_count;
-    struct made *all = malloc((2 * count + 1) * sizeof(*all));
     /* A note may contain the number of its iteration. */
     bool notes = l->snapshot->stacks_are_notes;
-    bool ok;
+    const struct hoard_piece *last;
+    struct made *all;
     size_t i;
 
-    if (all == NULL)
-        return false;
+    out->begin = hoard_take(h, REPEATS_MAX, sizeof(*out->begin));
+    last = h->last;
+    all = hoard_take(h, 2 * count + 1, sizeof(*all));
     for (i = 0; i < count; i++) {
         const struct lifetime *a = &l->allocs[l->before_count + i];
 
         all[i] = (struct made){a->requested, notes ? 0 : a->stack, a->start};
     }
-    ok = choose_row(l, sort_by_kind(all, all + count, count), count, out);
-    free(all);
-    return ok;
+    choose_row(h, l, sort_by_kind(all, all + count, count), count, out);
+    hoard_free_since(h, last);
 }
 
 /* ---- layers -------------------------------------------------------------
@@ -329,19 +311,18 @@ static size_t mark_repeated(const struct lifetimes *l, uint32_t from,
     return depth == SIZE_MAX ? 0 : depth;
 }
 
-/* Whether what repeats between the events `from` and `to` is part of one pass,
- * in *is.  False: no host memory. */
-static bool one_pass_is(const struct lifetimes *l, uint32_t from, uint32_t to,
-                        bool *is)
+/* Whether what repeats between the events `from` and `to` is part of one
+ * pass. */
+static bool is_one_pass(struct hoard *h, const struct lifetimes *l,
+                        uint32_t from, uint32_t to)
 {
     const struct snapshot *s = l->snapshot;
-    bool *repeated = calloc(s->stack_count + 1, sizeof *repeated);
+    const struct hoard_piece *last = h->last;
+    bool *repeated = hoard_take(h, s->stack_count + 1, sizeof *repeated);
     struct path first = {.count = 0};
+    bool is = false;
     size_t depth;
 
-    *is = false;
-    if (repeated == NULL)
-        return false;
     depth = mark_repeated(l, from, to, repeated, &first);
     depth = depth_of_pass(s, &first, depth);
     for (size_t i = l->before_count; depth > 0 && i < l->alloc_count; i++) {
@@ -352,31 +333,27 @@ static bool one_pass_is(const struct lifetimes *l, uint32_t from, uint32_t to,
             continue;
         repeated[stack] = true; /* looked at */
         path_of(s, stack, &p);
-        *is = *is || common_depth(s, &first, &p, depth) == depth;
+        is = is || common_depth(s, &first, &p, depth) == depth;
     }
-    free(repeated);
-    return true;
+    hoard_free_since(h, last);
+    return is;
 }
 
-/* Recognise repeated layers.  False: no host memory. */
-static bool set_layers_apart(const struct lifetimes *l, struct iterations *it)
+/* Recognise repeated layers. */
+static void set_layers_apart(struct hoard *h, const struct lifetimes *l,
+                             struct iterations *it)
 {
-    uint32_t first;
+    uint32_t first = it->begin[0];
     uint32_t last;
-    bool is_pass;
 
     if (it->count < REPEATS_MIN)
-        return true;
-    first = it->begin[0];
+        return;
     last = it->begin[it->count - 1];
-    if (!one_pass_is(l, first, last, &is_pass))
-        return false;
-    if (is_pass) {
+    if (is_one_pass(h, l, first, last)) {
         it->layers = it->count;
         it->events_per_layer = (last - first) / (uint32_t)(it->count - 1);
         it->count = 0;
     }
-    return true;
 }
 
 /* ---- marks -------------------------------------------------------------- */
@@ -393,14 +370,13 @@ static bool is_mark(const struct lifetimes *l,
             strncmp(snapshot_string(s, a->name), "step", 4) == 0);
 }
 
-static bool find_marks(const struct lifetimes *l, struct iterations *out)
+static void find_marks(struct hoard *h, const struct lifetimes *l,
+                       struct iterations *out)
 {
     const struct snapshot *s = l->snapshot;
     size_t i;
 
-    out->begin = malloc((s->annotation_count + 1) * sizeof(*out->begin));
-    if (out->begin == NULL)
-        return false;
+    out->begin = hoard_take(h, s->annotation_count + 1, sizeof(*out->begin));
     for (i = 0; i < s->annotation_count; i++) {
         uint32_t event = lifetimes_event_at(l, s->annotations[i].time_us);
 
@@ -409,26 +385,17 @@ static bool find_marks(const struct lifetimes *l, struct iterations *out)
             out->begin[out->count++] = event;
     }
     out->marked = out->count >= REPEATS_MIN;
-    if (!out->marked)
-        iterations_free(out);
-    return true;
 }
 
-bool iterations_find(const struct lifetimes *l, struct iterations *out,
-                     struct tool_error *error)
+void iterations_find(struct hoard *h, const struct lifetimes *l,
+                     struct iterations *out)
 {
     memset(out, 0, sizeof(*out));
     if (l->event_count == 0)
-        return true;
-    if (find_marks(l, out) &&
-        (out->marked || (find_repeats(l, out) && set_layers_apart(l, out))))
-        return true;
-    iterations_free(out);
-    return tool_fail(error, "not enough host memory for the iterations");
-}
-
-void iterations_free(struct iterations *it)
-{
-    free(it->begin);
-    memset(it, 0, sizeof(*it));
+        return;
+    find_marks(h, l, out);
+    if (out->marked)
+        return;
+    find_repeats(h, l, out);
+    set_layers_apart(h, l, out);
 }

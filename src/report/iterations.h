@@ -8,6 +8,7 @@
 #define LARDER_REPORT_ITERATIONS_H
 
 #include "snapshot/lifetimes.h"
+#include "trace/hoard.h"
 
 struct iterations {
     uint32_t *begin; /* events, ascending */
@@ -17,9 +18,7 @@ struct iterations {
     uint32_t events_per_layer;
 };
 
-/* False: no host memory.  Free the result with iterations_free(). */
-bool iterations_find(const struct lifetimes *l, struct iterations *out,
-                     struct tool_error *error);
-void iterations_free(struct iterations *it);
+void iterations_find(struct hoard *h, const struct lifetimes *l,
+                     struct iterations *out);
 
 #endif

@@ -36,32 +36,25 @@ json_t *json_memory_name(const char *name)
     return o;
 }
 
-json_t *json_findings(const struct run_summary *r, struct tool_error *error)
+json_t *json_findings(const struct report_finding *found, size_t count)
 {
-    struct report_finding *found;
     json_t *list = json_array();
-    size_t count;
-    size_t i;
 
-    if (!report_findings(r, &found, &count, error)) {
-        json_decref(list);
-        return NULL;
-    }
-    for (i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++)
         json_array_append_new(list,
                               json_pack("{s:s, s:s}", "title", found[i].title,
                                         "text", found[i].text));
-    report_findings_free(found, count);
     return list;
 }
 
-bool json_memory_write(json_t *total, FILE *out, bool ok, const char *what,
+bool json_memory_write(json_t *total, FILE *out, const char *what,
                        struct tool_error *error)
 {
-    if (ok && !failed &&
-        (json_dumpf(total, out, JSON_COMPACT | JSON_ENSURE_ASCII) != 0 ||
-         putc('\n', out) == EOF))
-        ok = tool_fail(error, "%s could not be written", what);
+    bool ok = failed ||
+              (json_dumpf(total, out, JSON_COMPACT | JSON_ENSURE_ASCII) == 0 &&
+               putc('\n', out) != EOF) ||
+              tool_fail(error, "%s could not be written", what);
+
     json_decref(total);
     return failed ? tool_fail(error, "not enough host memory for %s", what)
                   : ok;

@@ -28,13 +28,12 @@ bool json_memory_failed(void);
  * memory. */
 json_t *json_memory_name(const char *name);
 
-/* What stands out, as {title, text} each.  NULL: the error has the reason. */
-json_t *json_findings(const struct run_summary *r, struct tool_error *error);
+/* What stands out, as {title, text} each. */
+json_t *json_findings(const struct report_finding *found, size_t count);
 
-/* Write the object as one line, unless it is incomplete: `ok` is false, and
- * *error says why, or host memory ran out.  `what` names it in errors.  Takes
- * the object, which may be NULL. */
-bool json_memory_write(json_t *total, FILE *out, bool ok, const char *what,
+/* Write the object as one line, unless host memory ran out.  `what` names it in
+ * errors.  Takes the object, which may be NULL. */
+bool json_memory_write(json_t *total, FILE *out, const char *what,
                        struct tool_error *error);
 
 #endif

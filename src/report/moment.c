@@ -2,9 +2,6 @@
 #include "report/moment.h"
 
 #include <stdlib.h>
-#include <string.h>
-
-#include "trace/array_room.h"
 
 static bool is_pending(const struct lifetime *a, uint32_t state)
 {
@@ -43,14 +40,12 @@ static void join_pages(struct moment *m)
     m->area_count = kept;
 }
 
-static bool make_areas(struct moment *m)
+static void make_areas(struct hoard *h, struct moment *m)
 {
     const struct lifetimes *l = m->lifetimes;
     size_t i;
 
-    m->areas = calloc(l->span_count + 1, sizeof(*m->areas));
-    if (m->areas == NULL)
-        return false;
+    m->areas = hoard_take(h, l->span_count + 1, sizeof(*m->areas));
     for (i = 0; i < l->span_count; i++) {
         const struct segment_span *span = &l->spans[i];
 
@@ -68,12 +63,11 @@ static bool make_areas(struct moment *m)
     }
     qsort(m->areas, m->area_count, sizeof(*m->areas), by_address);
     join_pages(m);
-    return true;
 }
 
 /* ---- allocations ------------------------------------------------------------ */
 
-static bool make_live(struct moment *m)
+static void make_live(struct hoard *h, struct moment *m)
 {
     const struct lifetimes *l = m->lifetimes;
     size_t capacity = 0;
@@ -82,11 +76,10 @@ static bool make_live(struct moment *m)
         if (!lifetime_in_use(&l->allocs[i], m->state) &&
             !is_pending(&l->allocs[i], m->state))
             continue;
-        if (!ARRAY_ROOM(m->live, capacity, m->live_count + 1))
-            return false;
+        HOARD_ROOM(h, m->live, capacity, m->live_count + 1);
         m->live[m->live_count++] = (uint32_t)i;
     }
-    return lifetimes_by_address(l, m->live, m->live_count);
+    hoard_need(h, lifetimes_by_address(l, m->live, m->live_count));
 }
 
 const struct lifetime *moment_use(const struct moment *m, size_t *i)
@@ -161,40 +154,27 @@ static void sum_up(struct moment *m)
     }
 }
 
-static bool fill_areas(struct moment *m)
+static void fill_areas(struct hoard *h, struct moment *m)
 {
     size_t at = 0;
     size_t i;
 
-    m->gaps = malloc((m->area_count + m->live_count + 1) * sizeof(*m->gaps));
-    if (m->gaps == NULL)
-        return false;
+    m->gaps =
+        hoard_take(h, m->area_count + m->live_count + 1, sizeof(*m->gaps));
     for (i = 0; i < m->area_count; i++)
         fill_area(m, &m->areas[i], &at);
     while (at < m->live_count)
         m->outside += m->lifetimes->allocs[m->live[at++]].rounded;
     sum_up(m);
-    return true;
 }
 
-bool moment_make(const struct lifetimes *l, uint32_t state, struct moment *out,
-                 struct tool_error *error)
+void moment_make(struct hoard *h, const struct lifetimes *l, uint32_t state,
+                 struct moment *out)
 {
-    memset(out, 0, sizeof(*out));
-    out->lifetimes = l;
-    out->state = state;
-    if (make_areas(out) && make_live(out) && fill_areas(out))
-        return true;
-    moment_free(out);
-    return tool_fail(error, "not enough host memory to look at a moment");
-}
-
-void moment_free(struct moment *m)
-{
-    free(m->areas);
-    free(m->live);
-    free(m->gaps);
-    memset(m, 0, sizeof(*m));
+    *out = (struct moment){.lifetimes = l, .state = state};
+    make_areas(h, out);
+    make_live(h, out);
+    fill_areas(h, out);
 }
 
 uint64_t moment_bytes_of(const struct moment *m, const uint8_t *categories,

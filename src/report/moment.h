@@ -4,6 +4,7 @@
 #define LARDER_REPORT_MOMENT_H
 
 #include "snapshot/lifetimes.h"
+#include "trace/hoard.h"
 
 /* A free gap in a segment. */
 struct moment_gap {
@@ -44,10 +45,9 @@ struct moment {
     uint64_t outside; /* bytes of allocations in no known segment */
 };
 
-/* Make state `state` of l, which must stay valid.  False: no host memory. */
-bool moment_make(const struct lifetimes *l, uint32_t state, struct moment *out,
-                 struct tool_error *error);
-void moment_free(struct moment *m);
+/* Make state `state` of l, which must stay valid. */
+void moment_make(struct hoard *h, const struct lifetimes *l, uint32_t state,
+                 struct moment *out);
 
 /* The next allocation in use, from live[*i] on, which becomes its index.  NULL:
  * there is none. */

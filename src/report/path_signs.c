@@ -1,7 +1,6 @@
 /* path_signs.c - what the names in a call path say. */
 #include "report/path_signs.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "report/frame_kind.h"
@@ -52,16 +51,12 @@ static uint8_t of_pass(uint8_t inner, uint8_t outer)
     return outer;
 }
 
-uint8_t *path_signs(const struct snapshot *s, bool inner)
+const uint8_t *path_signs(struct hoard *h, const struct snapshot *s, bool inner)
 {
-    uint8_t *of_frame = malloc(s->frame_count + 1);
-    uint8_t *of_stack = calloc(s->stack_count + 1, 1);
+    uint8_t *of_stack = hoard_take(h, s->stack_count + 1, 1);
+    const struct hoard_piece *last = h->last;
+    uint8_t *of_frame = hoard_take(h, s->frame_count + 1, 1);
 
-    if (of_frame == NULL || of_stack == NULL) {
-        free(of_frame);
-        free(of_stack);
-        return NULL;
-    }
     for (size_t i = 0; i < s->frame_count; i++)
         of_frame[i] = (uint8_t)frame_signs(s, (uint32_t)i);
     /* Notes of the program are not frames. */
@@ -73,6 +68,6 @@ uint8_t *path_signs(const struct snapshot *s, bool inner)
             of_stack[k] |= inner ? of_pass(of_stack[k], of_frame[frames[i]])
                                  : of_frame[frames[i]];
     }
-    free(of_frame);
+    hoard_free_since(h, last);
     return of_stack;
 }

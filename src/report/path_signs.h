@@ -3,6 +3,7 @@
 #define LARDER_REPORT_PATH_SIGNS_H
 
 #include "snapshot/snapshot.h"
+#include "trace/hoard.h"
 
 enum {
     BY_OPTIMIZER = 1,
@@ -13,8 +14,8 @@ enum {
     BY_ZERO_GRAD = 32
 };
 
-/* The signs in each stack, malloc'd; of two passes only the inner one, if
- * `inner`.  NULL: no host memory. */
-uint8_t *path_signs(const struct snapshot *s, bool inner);
+/* The signs in each stack; of two passes only the inner one, if `inner`. */
+const uint8_t *path_signs(struct hoard *h, const struct snapshot *s,
+                          bool inner);
 
 #endif

@@ -22,40 +22,38 @@ const char *report_rank_cause(const char *name)
 }
 
 /* The last request that failed, if one did. */
-static bool find_failure(const struct lifetimes *l, struct report_rank *rank,
-                         struct tool_error *error)
+static void find_failure(struct hoard *h, const struct lifetimes *l,
+                         struct report_rank *rank)
 {
     uint32_t event = lifetimes_failure(l, l->event_count);
     struct shortage s;
 
     if (event == UINT32_MAX)
-        return true;
-    if (!shortage_make(l, event, &s, error))
-        return false;
+        return;
+    shortage_make(h, l, event, &s);
     rank->asked = s.asked > 0 ? s.asked : 1;
     rank->cause = shortage_words[s.cause].name;
     if (l->events[event].stack != 0)
         report_requester_in(l->snapshot, l->events[event].stack,
                             rank->requester);
-    moment_free(&s.moment);
-    return true;
 }
 
 static bool make_rank(const struct snapshot *s, struct report_rank *rank,
                       struct tool_error *error)
 {
-    struct device_run run;
-    bool ok;
+    struct hoard h = {.error = error, .words = REPORT_NO_MEMORY};
+    const struct device_run *run;
 
-    if (!device_run_make(s, rank->device, &run, error))
-        return false;
-    rank->events = run.l.event_count;
-    rank->peak_allocated = run.r.peak_allocated;
-    rank->peak_reserved = run.r.peak_reserved;
-    rank->holder_count = report_holders_of(&run.r, RANK_HOLDERS, rank->holders);
-    ok = find_failure(&run.l, rank, error);
-    device_run_free(&run);
-    return ok;
+    if (setjmp(h.failed) != 0)
+        return hoard_end(&h, false);
+    run = device_run_make(&h, s, rank->device);
+    rank->events = run->l.event_count;
+    rank->peak_allocated = run->r.peak_allocated;
+    rank->peak_reserved = run->r.peak_reserved;
+    rank->holder_count =
+        report_holders_of(&run->r, RANK_HOLDERS, rank->holders);
+    find_failure(&h, &run->l, rank);
+    return hoard_end(&h, true);
 }
 
 struct report_rank *report_ranks_new(struct report_ranks *out, const char *file,

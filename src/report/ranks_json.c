@@ -83,5 +83,5 @@ bool report_ranks_write_json(FILE *out, const struct report_ranks *ranks,
                   spread_json(report_ranks_allocated(ranks)), "reserved_bytes",
                   spread_json(report_ranks_reserved(ranks)), "outliers",
                   outliers_json(ranks), "common", common_json(ranks));
-    return json_memory_write(total, out, true, "the ranks", error);
+    return json_memory_write(total, out, "the ranks", error);
 }

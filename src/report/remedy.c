@@ -2,7 +2,6 @@
  * would be with each. */
 #include "report/remedy.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "report/findings.h"
@@ -85,12 +84,13 @@ uint64_t remedy_of_stack(const struct snapshot *s, enum remedy remedy,
     return marks == OF_SOFTMAX ? bytes : 0;
 }
 
-/* Whether the remedy is about each stack.  NULL: no host memory. */
-static bool *stacks_for(const struct snapshot *s, enum remedy remedy)
+/* Whether the remedy is about each stack. */
+static const bool *stacks_for(struct hoard *h, const struct snapshot *s,
+                              enum remedy remedy)
 {
-    bool *out = calloc(s->stack_count + 1, sizeof *out);
+    bool *out = hoard_take(h, s->stack_count + 1, sizeof *out);
 
-    for (uint32_t i = 0; out != NULL && i < s->stack_count; i++)
+    for (uint32_t i = 0; i < s->stack_count; i++)
         out[i] = remedy_of_stack(s, remedy, i, PIECES) > 0;
     return out;
 }
@@ -100,7 +100,7 @@ static bool *stacks_for(const struct snapshot *s, enum remedy remedy)
 struct measuring {
     const struct run_summary *r;
     enum remedy remedy;
-    bool *stacks;  /* by stack, if the remedy is about some */
+    const bool *stacks; /* by stack, if the remedy is about some */
     int64_t *less; /* by state: how much more is gone than in the one before */
 };
 
@@ -212,56 +212,39 @@ static void subtract_leak(struct measuring *m, struct remedy_worth *out)
 
 /* ---- the peak of the run ------------------------------------------------ */
 
-static bool find_peak(const struct measuring *m, uint64_t *out)
+static uint64_t find_peak(struct hoard *h, const struct measuring *m)
 {
     const struct lifetimes *l = m->r->lifetimes;
-    uint64_t *curve = malloc(((size_t)l->event_count + 1) * sizeof *curve);
+    uint64_t *curve = hoard_take(h, (size_t)l->event_count + 1, sizeof *curve);
     int64_t less = 0;
+    uint64_t peak = 0;
 
-    if (curve == NULL)
-        return false;
     lifetimes_curve(l, CURVE_ALLOCATED, curve);
-    *out = 0;
     for (uint32_t k = 0; k <= l->event_count; k++) {
         less += m->less[k];
-        if (curve[k] - (uint64_t)less > *out)
-            *out = curve[k] - (uint64_t)less;
+        if (curve[k] - (uint64_t)less > peak)
+            peak = curve[k] - (uint64_t)less;
     }
-    free(curve);
-    return true;
+    return peak;
 }
 
-static bool measure(struct measuring *m, struct remedy_worth *out)
-{
-    uint64_t peak;
-
-    if (m->remedy == REMEDY_LEAK)
-        subtract_leak(m, out);
-    else
-        subtract_all(m, out);
-    if (out->at_peak == 0)
-        return true;
-    if (!find_peak(m, &peak))
-        return false;
-    out->bytes = m->r->peak_allocated - peak;
-    return true;
-}
-
-bool remedy_measure(const struct run_summary *r, enum remedy remedy,
-                    struct remedy_worth *out, struct tool_error *error)
+struct remedy_worth remedy_measure(struct hoard *h, const struct run_summary *r,
+                                   enum remedy remedy)
 {
     const struct lifetimes *l = r->lifetimes;
+    const struct hoard_piece *last = h->last;
     struct measuring m = {.r = r, .remedy = remedy};
-    bool about_stacks = remedy == REMEDY_ATTENTION || remedy == REMEDY_LOSS;
-    bool ok;
+    struct remedy_worth worth = {0, 0, UINT32_MAX};
 
-    *out = (struct remedy_worth){0, 0, UINT32_MAX};
-    m.less = calloc((size_t)l->event_count + 2, sizeof *m.less);
-    if (about_stacks)
-        m.stacks = stacks_for(l->snapshot, remedy);
-    ok = m.less != NULL && (!about_stacks || m.stacks != NULL) &&
-         measure(&m, out);
-    free(m.less);
-    free(m.stacks);
-    return ok || tool_fail(error, "not enough host memory for the report");
+    m.less = hoard_take(h, (size_t)l->event_count + 2, sizeof *m.less);
+    if (remedy == REMEDY_ATTENTION || remedy == REMEDY_LOSS)
+        m.stacks = stacks_for(h, l->snapshot, remedy);
+    if (remedy == REMEDY_LEAK)
+        subtract_leak(&m, &worth);
+    else
+        subtract_all(&m, &worth);
+    if (worth.at_peak > 0)
+        worth.bytes = r->peak_allocated - find_peak(h, &m);
+    hoard_free_since(h, last);
+    return worth;
 }

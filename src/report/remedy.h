@@ -37,8 +37,7 @@ struct remedy_worth {
     uint32_t largest; /* the largest such allocation then; UINT32_MAX: none */
 };
 
-/* False: no host memory. */
-bool remedy_measure(const struct run_summary *r, enum remedy remedy,
-                    struct remedy_worth *out, struct tool_error *error);
+struct remedy_worth remedy_measure(struct hoard *h, const struct run_summary *r,
+                                   enum remedy remedy);
 
 #endif

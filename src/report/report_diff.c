@@ -35,11 +35,12 @@ static const struct figure {
 
 /* A line of the program, with its bytes at each run's peak. */
 struct held {
-    char *frame;
+    const char *frame;
     uint64_t bytes[2];
 };
 
 struct difference {
+    struct hoard *hoard;
     size_t device;
     uint64_t values[FIGURES][2];
     struct held *held;
@@ -93,13 +94,12 @@ static struct held *find_held(struct difference *d, const char *frame)
         if (strcmp(d->held[i].frame, frame) == 0)
             return &d->held[i];
     }
-    d->held[d->held_count].frame = strdup(frame);
-    if (d->held[d->held_count].frame == NULL)
-        return NULL;
+    d->held[d->held_count].frame =
+        strcpy(hoard_take(d->hoard, strlen(frame) + 1, 1), frame);
     return &d->held[d->held_count++];
 }
 
-static bool gather_side(struct difference *d, const struct run_summary *r,
+static void gather_side(struct difference *d, const struct run_summary *r,
                         int side)
 {
     /* The rest is small and not worth listing. */
@@ -112,11 +112,8 @@ static bool gather_side(struct difference *d, const struct run_summary *r,
             find_held(d, report_group_label(r->lifetimes->snapshot,
                                             &r->lines[i], BY_LINE, false));
 
-        if (held == NULL)
-            return false;
         held->bytes[side] += r->lines[i].bytes;
     }
-    return true;
 }
 
 static uint64_t apart(const struct held *h)
@@ -136,27 +133,19 @@ static int by_apart(const void *a, const void *b)
                   ((const struct held *)b)->frame);
 }
 
-static bool report_diff_gather(struct difference *d,
-                               const struct device_run *sides,
-                               struct tool_error *error)
+static void report_diff_gather(struct difference *d,
+                               const struct snapshot *const runs[2])
 {
-    size_t lines = sides[0].r.line_count + sides[1].r.line_count;
+    const struct run_summary *a =
+        &device_run_make(d->hoard, runs[0], d->device)->r;
+    const struct run_summary *b =
+        &device_run_make(d->hoard, runs[1], d->device)->r;
 
-    d->held = calloc(lines + 1, sizeof(*d->held));
-    if (d->held == NULL || !gather_side(d, &sides[0].r, 0) ||
-        !gather_side(d, &sides[1].r, 1))
-        return tool_fail(error, "not enough host memory for the differences");
+    d->held =
+        hoard_take(d->hoard, a->line_count + b->line_count, sizeof(*d->held));
+    gather_side(d, a, 0);
+    gather_side(d, b, 1);
     qsort(d->held, d->held_count, sizeof(*d->held), by_apart);
-    return true;
-}
-
-static void release(struct difference *d)
-{
-    size_t i;
-
-    for (i = 0; i < d->held_count; i++)
-        free(d->held[i].frame);
-    free(d->held);
 }
 
 static bool report_diff_is_same(const struct difference *d)
@@ -239,24 +228,6 @@ static json_t *difference_json(const struct difference *d, size_t top)
 
 /* ---- devices ------------------------------------------------------------------------- */
 
-static bool report_diff_compare(struct difference *d,
-                                const struct snapshot *const runs[2],
-                                struct tool_error *error)
-{
-    struct device_run sides[2];
-    bool ok;
-
-    if (!device_run_make(runs[0], d->device, &sides[0], error))
-        return false;
-    ok = device_run_make(runs[1], d->device, &sides[1], error);
-    if (ok) {
-        ok = report_diff_gather(d, sides, error);
-        device_run_free(&sides[1]);
-    }
-    device_run_free(&sides[0]);
-    return ok;
-}
-
 static bool report_diff_is_empty(const struct difference *d)
 {
     for (size_t i = 0; i < FIGURES; i++) {
@@ -266,26 +237,47 @@ static bool report_diff_is_empty(const struct difference *d)
     return true;
 }
 
-static bool write_device(FILE *out, size_t device, json_t *list,
-                         const struct snapshot *const runs[2],
-                         const struct report_options *opt, bool *same,
-                         struct tool_error *error)
+static void write_device(struct hoard *h, FILE *out, size_t device,
+                         json_t *list, const struct snapshot *const runs[2],
+                         size_t top, bool *same)
 {
-    struct difference d = {.device = device};
-    bool ok = report_diff_compare(&d, runs, error);
-    size_t top = opt->top > 0 ? opt->top : TOP_DIFF;
+    struct difference d = {.hoard = h, .device = device};
 
-    if (ok && !report_diff_is_empty(&d)) {
-        *same = *same && report_diff_is_same(&d);
-        if (list != NULL) {
-            json_array_append_new(list, difference_json(&d, top));
-        } else {
-            fprintf(out, "\ndevice %zu\n", device);
-            write_text(out, &d, top);
-        }
+    report_diff_gather(&d, runs);
+    if (report_diff_is_empty(&d))
+        return;
+    *same = *same && report_diff_is_same(&d);
+    if (list != NULL) {
+        json_array_append_new(list, difference_json(&d, top));
+    } else {
+        fprintf(out, "\ndevice %zu\n", device);
+        write_text(out, &d, top);
     }
-    release(&d);
-    return ok;
+}
+
+static void write_devices(struct hoard *h, FILE *out, json_t *list,
+                          const struct snapshot *const runs[2],
+                          const struct device_list *devices, size_t top,
+                          bool *same)
+{
+    *same = true;
+    for (size_t i = 0; i < devices->count; i++) {
+        write_device(h, out, devices->numbers[i], list, runs, top, same);
+        hoard_free_since(h, NULL);
+    }
+}
+
+static json_t *begin(FILE *out, const char *const names[2], bool json)
+{
+    json_memory_watch();
+    if (json)
+        return json_pack("{s:[oo], s:[]}", "files", json_memory_name(names[0]),
+                         json_memory_name(names[1]), "devices");
+    plain_text_put(out, names[0]);
+    fputs(" -> ", out);
+    plain_text_put(out, names[1]);
+    putc('\n', out);
+    return NULL;
 }
 
 bool report_write_diff(FILE *out, const char *const names[2],
@@ -293,30 +285,21 @@ bool report_write_diff(FILE *out, const char *const names[2],
                        const struct report_options *opt, bool *same,
                        struct tool_error *error)
 {
+    struct hoard h = {.error = error, .words = REPORT_NO_MEMORY};
     struct device_list devices;
-    json_t *total = NULL;
-    bool ok = true;
-    size_t i;
+    json_t *total;
 
-    *same = true;
-    json_memory_watch();
     if (!device_list_make(runs[0], runs[1], &devices, error))
         return false;
-    if (json) {
-        total = json_pack("{s:[oo], s:[]}", "files", json_memory_name(names[0]),
-                          json_memory_name(names[1]), "devices");
-    } else {
-        plain_text_put(out, names[0]);
-        fputs(" -> ", out);
-        plain_text_put(out, names[1]);
-        putc('\n', out);
+    total = begin(out, names, json);
+    if (setjmp(h.failed) != 0) {
+        json_decref(total);
+        return hoard_end(&h, false);
     }
-    for (i = 0; ok && i < devices.count; i++)
-        ok = write_device(out, devices.numbers[i],
-                          json_object_get(total, "devices"), runs, opt, same,
-                          error);
+    write_devices(&h, out, json_object_get(total, "devices"), runs, &devices,
+                  opt->top > 0 ? opt->top : TOP_DIFF, same);
     if (!json)
-        return ok;
+        return true;
     json_object_set_new(total, "same", json_boolean(*same));
-    return json_memory_write(total, out, ok, "the differences", error);
+    return json_memory_write(total, out, "the differences", error);
 }

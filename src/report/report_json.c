@@ -1,7 +1,4 @@
 /* report_json.c - the report for programs. */
-#include <stdlib.h>
-#include <string.h>
-
 #include <jansson.h>
 
 #include "report/frame_groups.h"
@@ -87,30 +84,20 @@ static json_t *fragmentation_json(const struct moment *m)
                      json_whole(m->gap_count));
 }
 
-static json_t *ooms_json(const struct run_summary *r, struct tool_error *error)
+static json_t *ooms_json(const struct run_summary *r,
+                         const struct report_failure *failures, size_t count)
 {
-    const struct lifetimes *l = r->lifetimes;
     json_t *list = json_array();
-    uint32_t told = 0;
-    uint32_t i;
 
-    for (i = 0; i < l->event_count; i++) {
-        const struct snapshot_event *e = &l->events[i];
-        char *text = NULL;
+    for (size_t i = 0; i < count; i++) {
+        const struct report_failure *f = &failures[i];
+        const struct snapshot_event *e = &r->lifetimes->events[f->event];
 
-        if (e->action != SNAPSHOT_OOM)
-            continue;
-        if (told++ < REPORT_OOMS_EXPLAINED &&
-            !report_explain_oom(l, r->categories, i, &text, error)) {
-            json_decref(list);
-            return NULL;
-        }
         json_array_append_new(
             list,
-            json_pack("{s:I, s:I, s:I, s:s?}", "event", json_whole(i),
+            json_pack("{s:I, s:I, s:I, s:s?}", "event", json_whole(f->event),
                       "asked_bytes", json_whole(e->size), "device_free_bytes",
-                      json_whole(e->address), "explanation", text));
-        free(text);
+                      json_whole(e->address), "explanation", f->text));
     }
     return list;
 }
@@ -162,63 +149,45 @@ static size_t segments_of(const struct snapshot *s, size_t device)
 }
 
 static json_t *verdict_json(const struct run_summary *r,
-                            const struct report_options *opt,
-                            struct tool_error *error)
+                            const struct report_verdict *v)
 {
-    struct report_verdict v;
-    json_t *o;
+    json_t *o = json_pack("{s:s, s:s, s:s, s:I, s:{s:s, s:I}}", "what", v->what,
+                          "who", v->who, "do", v->advice, "saves_bytes",
+                          json_whole(v->saves), "saving", "by", v->saves_by,
+                          "next_step_bytes", json_whole(report_next_step(r)));
 
-    if (!report_verdict_make(r, &opt->cure, &v, error))
-        return NULL;
-    o = json_pack("{s:s, s:s, s:s, s:I, s:{s:s, s:I}}", "what", v.what, "who",
-                  v.who, "do", v.advice, "saves_bytes", json_whole(v.saves),
-                  "saving", "by", v.saves_by, "next_step_bytes",
-                  json_whole(report_next_step(r)));
-    report_verdict_free(&v);
     return o != NULL ? o : json_null();
 }
 
 /* The lines, grouped as requested. */
-static json_t *groups_json(const struct run_summary *r,
-                           const struct report_options *opt, size_t top,
-                           struct tool_error *error)
+static json_t *groups_json(const struct snapshot *s, enum report_by by,
+                           const struct report_group *groups, size_t count)
 {
-    struct report_group *groups;
-    size_t count;
-    json_t *list;
+    json_t *list = json_array();
 
-    if (!report_by_groups(r, opt->by, &groups, &count, error))
-        return NULL;
-    list = json_array();
-    for (size_t i = 0; i < count && i < top; i++) {
-        const char *label = report_group_label(r->lifetimes->snapshot,
-                                               &groups[i], opt->by, true);
+    for (size_t i = 0; i < count; i++) {
+        const char *label = report_group_label(s, &groups[i], by, true);
 
-        json_array_append_new(list,
-                              group_json(&groups[i], report_by_name(opt->by),
-                                         json_string(label)));
+        json_array_append_new(list, group_json(&groups[i], report_by_name(by),
+                                               json_string(label)));
     }
-    free(groups);
     return list;
 }
 
-static json_t *device_json(const struct run_summary *r,
-                           const struct report_options *opt, size_t top,
-                           struct tool_error *error)
+/* What is written of the run is made before any JSON is. */
+static json_t *device_json(struct hoard *h, const struct run_summary *r,
+                           const struct report_options *opt, size_t top)
 {
     const struct lifetimes *l = r->lifetimes;
     const struct snapshot *s = l->snapshot;
-    json_t *ooms = ooms_json(r, error);
-    json_t *found = ooms != NULL ? json_findings(r, error) : NULL;
-    json_t *verdict = found != NULL ? verdict_json(r, opt, error) : NULL;
-    json_t *groups = verdict != NULL ? groups_json(r, opt, top, error) : NULL;
+    size_t failed, told, grouped;
+    const struct report_failure *failures =
+        report_failures(h, r, false, &failed);
+    const struct report_finding *found = report_findings(h, r, &told);
+    const struct report_verdict verdict = report_verdict_make(h, r, &opt->cure);
+    const struct report_group *groups =
+        report_by_groups(h, r, opt->by, &grouped);
 
-    if (groups == NULL) {
-        json_decref(ooms);
-        json_decref(found);
-        json_decref(verdict);
-        return NULL;
-    }
     return json_pack(
         "{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, "
         "s:o, s:o, s:o, s:o, s:o, s:{s:o, s:o, s:o}, s:o, s:o, s:b, s:o, "
@@ -241,12 +210,15 @@ static json_t *device_json(const struct run_summary *r,
                    stack_json),
         "categories",
         keyed_json(s, r->kinds, r->kind_count, "category", category_json),
-        "at_peak", fragmentation_json(&r->peak), "ooms", ooms, "over_time",
-        "requested", column_json(r->requested), "allocated",
-        column_json(r->allocated), "reserved", column_json(r->reserved),
-        "findings", found, "before", json_integer(json_whole(l->before_count)),
-        "iterations_marked", (int)r->iterations.marked, "iteration_peaks",
-        iterations_json(r), "verdict", verdict, "by", groups, "has_history",
+        "at_peak", fragmentation_json(&r->peak), "ooms",
+        ooms_json(r, failures, failed), "over_time", "requested",
+        column_json(r->requested), "allocated", column_json(r->allocated),
+        "reserved", column_json(r->reserved), "findings",
+        json_findings(found, told), "before",
+        json_integer(json_whole(l->before_count)), "iterations_marked",
+        (int)r->iterations.marked, "iteration_peaks", iterations_json(r),
+        "verdict", verdict_json(r, &verdict), "by",
+        groups_json(s, opt->by, groups, smaller(top, grouped)), "has_history",
         (int)report_has_history(r), "categories_recorded_bytes",
         json_whole(report_told_bytes(r)), "repeats", repeats_name(r));
 }
@@ -295,37 +267,39 @@ static void report_json_add_device(json_t *total, json_t *device)
     json_array_append_new(json_object_get(total, "devices"), device);
 }
 
-static bool add_number(json_t *total, const struct snapshot *s, size_t number,
-                       const struct report_options *opt,
-                       struct tool_error *error)
+static void add_devices(struct hoard *h, json_t *total,
+                        const struct snapshot *s,
+                        const struct report_options *opt,
+                        const struct device_list *devices)
 {
-    struct device_run run;
-    json_t *device;
+    size_t top = opt->top > 0 ? opt->top : TOP_JSON;
 
-    if (!device_run_make(s, number, &run, error))
-        return false;
-    device =
-        device_json(&run.r, opt, opt->top > 0 ? opt->top : TOP_JSON, error);
-    device_run_free(&run);
-    if (device != NULL)
-        report_json_add_device(total, device);
-    return device != NULL;
+    for (size_t i = 0; i < devices->count; i++) {
+        const struct device_run *run =
+            device_run_make(h, s, devices->numbers[i]);
+
+        report_json_add_device(total, device_json(h, &run->r, opt, top));
+        hoard_free_since(h, NULL);
+    }
 }
 
 bool report_write_json(FILE *out, const char *name, const struct snapshot *s,
                        const struct report_options *opt,
                        struct tool_error *error)
 {
-    json_t *total;
+    struct hoard h = {.error = error, .words = REPORT_NO_MEMORY};
     struct device_list devices;
-    bool ok;
-    size_t i;
+    json_t *total;
 
+    if (!device_list_make(s, NULL, &devices, error))
+        return false;
     json_memory_watch();
     total = json_pack("{s:o, s:[], s:I}", "file", json_memory_name(name),
                       "devices", "lost_events", json_whole(s->lost_events));
-    ok = device_list_make(s, NULL, &devices, error);
-    for (i = 0; ok && i < devices.count; i++)
-        ok = add_number(total, s, devices.numbers[i], opt, error);
-    return json_memory_write(total, out, ok, "the report", error);
+    if (setjmp(h.failed) != 0) {
+        json_decref(total);
+        return hoard_end(&h, false);
+    }
+    add_devices(&h, total, s, opt, &devices);
+    return json_memory_write(total, out, "the report", error);
 }

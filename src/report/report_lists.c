@@ -1,7 +1,5 @@
 /* report_lists.c - the holders of memory at the peak. */
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "report/call_tree.h"
 #include "report/frame_groups.h"
@@ -55,9 +53,11 @@ static void write_kinds(const struct report_writing *w)
     }
 }
 
-static void write_groups(const struct report_writing *w,
-                         const struct report_group *groups, size_t count)
+static void write_lines(const struct report_writing *w)
 {
+    size_t count;
+    const struct report_group *groups =
+        report_by_groups(w->hoard, w->r, w->opt->by, &count);
     size_t i;
 
     fprintf(w->out, "\nBy %s\n", report_by_name(w->opt->by));
@@ -71,33 +71,17 @@ static void write_groups(const struct report_writing *w,
         fprintf(w->out, "  and %zu more\n", count - w->top);
 }
 
-static bool write_lines(const struct report_writing *w,
-                        struct tool_error *error)
-{
-    struct report_group *groups;
-    size_t count;
-
-    if (!report_by_groups(w->r, w->opt->by, &groups, &count, error))
-        return false;
-    write_groups(w, groups, count);
-    free(groups);
-    return true;
-}
-
-static bool write_tree(const struct report_writing *w, struct tool_error *error)
+static void write_tree(const struct report_writing *w)
 {
     struct call_tree tree;
 
     if (!w->opt->tree)
-        return true;
-    if (!call_tree_make(w->s, w->r->paths, w->r->path_count, &tree, error))
-        return false;
+        return;
+    call_tree_make(w->hoard, w->s, w->r->paths, w->r->path_count, &tree);
     fputs("\nBy call tree, outermost first (without C++, PyTorch and Python's "
           "own library)\n",
           w->out);
     call_tree_write(&tree, w->s, w->top, w->opt->paths, w->out);
-    call_tree_free(&tree);
-    return true;
 }
 
 static void write_path(const struct report_writing *w,
@@ -128,12 +112,10 @@ static void write_paths(const struct report_writing *w)
     }
 }
 
-bool report_write_holders(const struct report_writing *w,
-                          struct tool_error *error)
+void report_write_holders(const struct report_writing *w)
 {
     write_kinds(w);
-    if (!write_lines(w, error) || !write_tree(w, error))
-        return false;
+    write_lines(w);
+    write_tree(w);
     write_paths(w);
-    return true;
 }

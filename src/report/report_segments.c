@@ -88,24 +88,19 @@ static void write_rows(const struct report_writing *w,
         fprintf(w->out, "  and %zu more\n", count - i);
 }
 
-bool report_write_segments(const struct report_writing *w,
-                           struct tool_error *error)
+void report_write_segments(const struct report_writing *w)
 {
     const struct moment *m = &w->r->peak;
     const struct moment_area **order =
-        malloc((m->area_count + 1) * sizeof(const struct moment_area *));
+        hoard_take(w->hoard, m->area_count, sizeof(const struct moment_area *));
     size_t i;
 
-    if (order == NULL)
-        return tool_fail(error, "not enough host memory for the report");
     for (i = 0; i < m->area_count; i++)
         order[i] = &m->areas[i];
     qsort(order, m->area_count, sizeof(const struct moment_area *), by_free);
     fprintf(w->out, "\nSegments at the peak, most free first (# in use, + "
                     "partly, . free)\n");
     write_rows(w, order, m->area_count);
-    free(order);
-    return true;
 }
 
 void report_write_fragmentation(const struct report_writing *w)

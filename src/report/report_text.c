@@ -231,16 +231,18 @@ static size_t fitting(const char *line, size_t length, size_t max)
 }
 
 /* Where a line is broken at the two blanks between sentences one is left. */
-static void write_trimmed(FILE *out, int indent, const char *text, size_t n)
+static void write_trimmed(FILE *out, int indent, const char *label,
+                          const char *text, size_t n)
 {
     while (n > 0 && text[n - 1] == ' ')
         n--;
-    fprintf(out, "%*s%.*s\n", indent, "", (int)n, text);
+    fprintf(out, "%-*s%.*s\n", indent, label, (int)n, text);
 }
 
-/* Write lines, broken if they are too long; continuation lines are indented
- * like the line's text. */
-static void write_indented(FILE *out, int indent, const char *text)
+/* Write lines, broken if they are too long, the first one beside a label;
+ * continuation lines are indented like the line's text. */
+static void write_indented(FILE *out, int indent, const char *label,
+                           const char *text)
 {
     while (*text != '\0') {
         size_t length = strcspn(text, "\n");
@@ -249,7 +251,8 @@ static void write_indented(FILE *out, int indent, const char *text)
         size_t in = strspn(text, " -");
         const char *rest = text + n;
 
-        write_trimmed(out, indent, text, n);
+        write_trimmed(out, indent, label, text, n);
+        label = "";
         if (in > max / 2)
             in = 0; /* a file whose name begins so */
         for (length -= n; length > 0; length -= n, rest += n) {
@@ -258,109 +261,70 @@ static void write_indented(FILE *out, int indent, const char *text)
             rest += blanks;
             length -= blanks;
             n = fitting(rest, length, max - in);
-            write_trimmed(out, indent + (int)in, rest, n);
+            write_trimmed(out, indent + (int)in, "", rest, n);
         }
         text = rest + (*rest == '\n');
     }
 }
 
-static bool write_failures(const struct report_writing *w,
-                           struct tool_error *error)
+static void write_failures(const struct report_writing *w)
 {
-    const struct lifetimes *l = w->r->lifetimes;
-    uint64_t count = w->r->counts[SNAPSHOT_OOM];
-    uint64_t told = 0;
-    uint32_t i;
-
-    for (i = 0; i < l->event_count; i++) {
-        char *text;
-
-        if (l->events[i].action != SNAPSHOT_OOM)
-            continue;
-        if (told++ == REPORT_OOMS_EXPLAINED) {
-            fprintf(w->out, "\nand memory ran out %" PRIu64 " time%s more\n",
-                    count - REPORT_OOMS_EXPLAINED,
-                    report_plural(count - REPORT_OOMS_EXPLAINED));
-            break;
-        }
-        if (!report_explain_oom(l, w->r->categories, i, &text, error))
-            return false;
-        fprintf(w->out, "\nOut of memory, event %" PRIu32 "\n", i);
-        write_indented(w->out, 2, text);
-        free(text);
-    }
-    return true;
-}
-
-static bool write_findings(const struct report_writing *w,
-                           struct tool_error *error)
-{
-    struct report_finding *found;
     size_t count;
+    const struct report_failure *failures =
+        report_failures(w->hoard, w->r, false, &count);
     size_t i;
 
-    if (!report_findings(w->r, &found, &count, error))
-        return false;
+    for (i = 0; i < count && failures[i].text != NULL; i++) {
+        fprintf(w->out, "\nOut of memory, event %" PRIu32 "\n",
+                failures[i].event);
+        write_indented(w->out, 2, "", failures[i].text);
+    }
+    if (i < count)
+        fprintf(w->out, "\nand memory ran out %zu time%s more\n", count - i,
+                report_plural(count - i));
+}
+
+static void write_findings(const struct report_writing *w)
+{
+    size_t count;
+    const struct report_finding *found =
+        report_findings(w->hoard, w->r, &count);
+    size_t i;
+
     if (count > 0)
         heading(w, "What stands out");
     for (i = 0; i < count; i++) {
         fprintf(w->out, "  * %s\n", found[i].title);
-        write_indented(w->out, 4, found[i].text);
+        write_indented(w->out, 4, "", found[i].text);
     }
-    report_findings_free(found, count);
-    return true;
 }
 
 /* ---- the verdict ------------------------------------------------------- */
 
 enum { VERDICT_INDENT = 15 };
 
-/* Write the label with the text beside it. */
-static bool write_verdict_line(const struct report_writing *w,
-                               const char *label, const char *text)
+static void write_verdict(const struct report_writing *w)
 {
-    struct report_text lines;
-    char *broken;
+    struct report_verdict v =
+        report_verdict_make(w->hoard, w->r, &w->opt->cure);
 
-    if (!report_text_begin(&lines))
-        return false;
-    write_indented(lines.out, VERDICT_INDENT, text);
-    broken = report_text_take(&lines);
-    if (broken == NULL)
-        return false;
-    fprintf(w->out, "%-*s%s", VERDICT_INDENT, label,
-            broken + strspn(broken, " "));
-    free(broken);
-    return true;
-}
-
-static bool write_verdict(const struct report_writing *w,
-                          struct tool_error *error)
-{
-    struct report_verdict v;
-    bool ok;
-
-    if (!report_verdict_make(w->r, &w->opt->cure, &v, error))
-        return false;
-    ok = write_verdict_line(w, "What happened", v.what) &&
-         write_verdict_line(w, "Who holds it", v.who) &&
-         write_verdict_line(w, "What to do", v.advice);
-    report_verdict_free(&v);
-    return ok || tool_fail(error, "not enough host memory for the report");
+    write_indented(w->out, VERDICT_INDENT, "What happened", v.what);
+    write_indented(w->out, VERDICT_INDENT, "Who holds it",
+                   v.who + strspn(v.who, " "));
+    write_indented(w->out, VERDICT_INDENT, "What to do", v.advice);
 }
 
 bool report_write_verdict(FILE *out, const struct snapshot *s, size_t device,
                           const struct report_options *opt,
                           struct tool_error *error)
 {
-    struct device_run run;
-    bool ok;
+    struct hoard h = {.error = error, .words = REPORT_NO_MEMORY};
 
-    if (!device_run_make(s, device, &run, error))
-        return false;
-    ok = write_verdict(&(struct report_writing){out, &run.r, s, opt, 0}, error);
-    device_run_free(&run);
-    return ok;
+    if (setjmp(h.failed) != 0)
+        return hoard_end(&h, false);
+    write_verdict(&(struct report_writing){
+        &h, out, &device_run_make(&h, s, device)->r, s, opt, 0});
+    return hoard_end(&h, true);
 }
 
 static bool report_text_is_empty(const struct run_summary *r)
@@ -370,16 +334,15 @@ static bool report_text_is_empty(const struct run_summary *r)
 }
 
 /* Write everything after the verdict. */
-static bool write_rest(const struct report_writing *w, struct tool_error *error)
+static void write_rest(const struct report_writing *w)
 {
-    if (!write_failures(w, error))
-        return false;
+    write_failures(w);
     write_curves(w);
     write_iteration_peaks(w);
-    if (!write_findings(w, error) || !report_write_holders(w, error))
-        return false;
+    write_findings(w);
+    report_write_holders(w);
     report_write_fragmentation(w);
-    return report_write_segments(w, error);
+    report_write_segments(w);
 }
 
 /* Of an empty device, only that it has no history, unless another says so. */
@@ -389,12 +352,10 @@ static bool has_verdict(const struct run_summary *r, bool whole)
 }
 
 /* `whole`: with all lists. */
-static bool write_device(const struct report_writing *w, bool whole,
-                         struct tool_error *error)
+static void write_device(const struct report_writing *w, bool whole)
 {
     if (has_verdict(w->r, whole)) {
-        if (!write_verdict(w, error))
-            return false;
+        write_verdict(w);
         fputs("\n", w->out);
     }
     write_peak(w);
@@ -402,10 +363,11 @@ static bool write_device(const struct report_writing *w, bool whole,
         write_calls(w);
     /* Everything that follows would be empty. */
     if (report_text_is_empty(w->r))
-        return true;
+        return;
     write_iterations(w);
     write_doubts(w);
-    return !whole || write_rest(w, error);
+    if (whole)
+        write_rest(w);
 }
 
 /* A device's peak, for comparison. */
@@ -440,24 +402,21 @@ static void write_balance(FILE *out, const struct share *shares, size_t count)
             second.device);
 }
 
-static bool write_number(FILE *out, const char *name, const struct snapshot *s,
+static void write_number(struct hoard *h, FILE *out, const char *name,
+                         const struct snapshot *s,
                          const struct report_options *opt, bool whole,
-                         struct share *share, struct tool_error *error)
+                         struct share *share)
 {
-    struct device_run run;
-    bool ok;
+    const struct run_summary *r = &device_run_make(h, s, share->device)->r;
 
-    if (!device_run_make(s, share->device, &run, error))
-        return false;
-    share->peak = run.r.peak_allocated;
+    share->peak = r->peak_allocated;
     plain_text_put(out, name);
     fprintf(out, ", device %zu\n", share->device);
-    ok = write_device(
-        &(struct report_writing){out, &run.r, s, opt,
+    write_device(
+        &(struct report_writing){h, out, r, s, opt,
                                  opt->top > 0 ? opt->top : TOP_DEFAULT},
-        whole, error);
-    device_run_free(&run);
-    return ok;
+        whole);
+    hoard_free_since(h, NULL);
 }
 
 /* What determines a device's place in the report: failures first, then
@@ -504,28 +463,37 @@ static void find_places(const struct snapshot *s,
     qsort(out, devices->count, sizeof *out, by_place);
 }
 
+static void write_devices(struct hoard *h, FILE *out, const char *name,
+                          const struct snapshot *s,
+                          const struct report_options *opt,
+                          const struct device_list *devices)
+{
+    struct share shares[DEVICE_LIST_MAX];
+    struct place places[DEVICE_LIST_MAX];
+
+    find_places(s, devices, places);
+    for (size_t i = 0; i < devices->count; i++) {
+        shares[i] = (struct share){places[i].device, 0};
+        if (i > 0)
+            fputs("\n", out);
+        write_number(h, out, name, s, opt, i == 0 || opt->all, &shares[i]);
+    }
+    write_balance(out, shares, devices->count);
+    if (devices->count > 1 && !opt->all)
+        fputs("\n--all prints all lists of every device.\n", out);
+}
+
 bool report_write_text(FILE *out, const char *name, const struct snapshot *s,
                        const struct report_options *opt,
                        struct tool_error *error)
 {
-    struct share shares[DEVICE_LIST_MAX];
-    struct place places[DEVICE_LIST_MAX];
+    struct hoard h = {.error = error, .words = REPORT_NO_MEMORY};
     struct device_list devices;
-    size_t i;
 
     if (!device_list_make(s, NULL, &devices, error))
         return false;
-    find_places(s, &devices, places);
-    for (i = 0; i < devices.count; i++) {
-        shares[i] = (struct share){places[i].device, 0};
-        if (i > 0)
-            fputs("\n", out);
-        if (!write_number(out, name, s, opt, i == 0 || opt->all, &shares[i],
-                          error))
-            return false;
-    }
-    write_balance(out, shares, devices.count);
-    if (devices.count > 1 && !opt->all)
-        fputs("\n--all prints all lists of every device.\n", out);
-    return true;
+    if (setjmp(h.failed) != 0)
+        return hoard_end(&h, false);
+    write_devices(&h, out, name, s, opt, &devices);
+    return hoard_end(&h, true);
 }

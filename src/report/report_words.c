@@ -220,3 +220,28 @@ char *report_text_take(struct report_text *t)
     }
     return t->text;
 }
+
+static void end_text(void *text)
+{
+    struct report_text *t = text;
+
+    if (t->out != NULL)
+        (void)report_text_take(t);
+    free(t->text);
+}
+
+struct report_text *report_text_open(struct hoard *h)
+{
+    struct report_text *t = hoard_take_with(h, sizeof *t, end_text);
+
+    hoard_need(h, report_text_begin(t));
+    return t;
+}
+
+const char *report_text_close(struct hoard *h, struct report_text *t)
+{
+    const char *text = report_text_take(t);
+
+    hoard_need(h, text != NULL);
+    return text;
+}

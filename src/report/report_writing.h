@@ -7,6 +7,7 @@
 #include "report/summary_of_run.h"
 
 struct report_writing {
+    struct hoard *hoard;
     FILE *out;
     const struct run_summary *r;
     const struct snapshot *s;
@@ -14,13 +15,11 @@ struct report_writing {
     size_t top;
 };
 
-/* report_segments.c: how much was free, and where.  False: no host memory. */
+/* report_segments.c: how much was free, and where. */
 void report_write_fragmentation(const struct report_writing *w);
-bool report_write_segments(const struct report_writing *w,
-                           struct tool_error *error);
+void report_write_segments(const struct report_writing *w);
 
-/* report_lists.c: the holders at the peak.  False: no host memory. */
-bool report_write_holders(const struct report_writing *w,
-                          struct tool_error *error);
+/* report_lists.c: the holders at the peak. */
+void report_write_holders(const struct report_writing *w);
 
 #endif

@@ -61,26 +61,22 @@ static uint64_t of_owner(const struct moment_area *const *areas, size_t count,
     return held > used ? held - used : 0;
 }
 
-bool report_savable(const struct moment *m, uint64_t *out,
-                    struct tool_error *error)
+uint64_t report_savable(struct hoard *h, const struct moment *m)
 {
+    const struct hoard_piece *last = h->last;
     const struct moment_area **areas =
-        calloc(m->area_count + 1, sizeof(*areas));
+        hoard_take(h, m->area_count + 1, sizeof(*areas));
+    size_t count = partly_used(m, areas);
     const struct snapshot *s = m->lifetimes->snapshot;
     uint64_t pages[2]; /* of the small and the large pool */
-    size_t count;
+    uint64_t savable = 0;
     size_t at = 0;
 
-    *out = 0;
-    if (areas == NULL || !snapshot_segment(s, SMALL_REQUEST, NULL, &pages[0]) ||
-        !snapshot_segment(s, LARGE_REQUEST, NULL, &pages[1])) {
-        free(areas);
-        return tool_fail(error, "not enough host memory for the report");
-    }
-    count = partly_used(m, areas);
+    hoard_need(h, snapshot_segment(s, SMALL_REQUEST, NULL, &pages[0]) &&
+                      snapshot_segment(s, LARGE_REQUEST, NULL, &pages[1]));
     qsort(areas, count, sizeof(*areas), compare_owners);
     while (at < count)
-        *out += of_owner(areas, count, pages, &at);
-    free(areas);
-    return true;
+        savable += of_owner(areas, count, pages, &at);
+    hoard_free_since(h, last);
+    return savable;
 }

@@ -6,9 +6,8 @@
 
 /* What the segments partly in use hold beyond the pages that an expandable
  * segment for each stream, pool and kind would need for the same blocks, without
- * a gap: at most that much is saved.  Segments that can grow save nothing more.
- * False: no host memory. */
-bool report_savable(const struct moment *m, uint64_t *out,
-                    struct tool_error *error);
+ * a gap: at most that much is saved.  Segments that can grow save nothing
+ * more. */
+uint64_t report_savable(struct hoard *h, const struct moment *m);
 
 #endif

@@ -121,19 +121,17 @@ static uint64_t fits(const struct shortage *s)
     return fresh > s->own_largest ? fresh : s->own_largest;
 }
 
-bool shortage_make(const struct lifetimes *l, uint32_t event,
-                   struct shortage *out, struct tool_error *error)
+void shortage_make(struct hoard *h, const struct lifetimes *l, uint32_t event,
+                   struct shortage *out)
 {
     const struct snapshot_event *e = &l->events[event];
     uint64_t page_bytes;
     size_t i;
 
     memset(out, 0, sizeof(*out));
-    if (!snapshot_segment(l->snapshot, e->size, &out->segment_bytes,
-                          &page_bytes))
-        return tool_fail(error, "not enough host memory for the report");
-    if (!moment_make(l, event, &out->moment, error))
-        return false;
+    hoard_need(h, snapshot_segment(l->snapshot, e->size, &out->segment_bytes,
+                                   &page_bytes));
+    moment_make(h, l, event, &out->moment);
     out->event = event;
     out->asked = e->size;
     out->stream = e->stream;
@@ -151,7 +149,6 @@ bool shortage_make(const struct lifetimes *l, uint32_t event,
     out->attainable += out->driver_free;
     out->would_fit = fits(out);
     out->cause = cause_of(out);
-    return true;
 }
 
 uint64_t shortage_needed(const struct shortage *s)

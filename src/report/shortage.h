@@ -48,10 +48,9 @@ struct shortage {
     enum shortage_cause cause;
 };
 
-/* `event` is an OOM event of l.  False: no host memory.  Free the moment in it
- * with moment_free(). */
-bool shortage_make(const struct lifetimes *l, uint32_t event,
-                   struct shortage *out, struct tool_error *error);
+/* `event` is an OOM event of l. */
+void shortage_make(struct hoard *h, const struct lifetimes *l, uint32_t event,
+                   struct shortage *out);
 
 /* What was asked for and in use, and by how much that is more than there was;
  * of what would have fitted, the request. */

@@ -1,7 +1,6 @@
 /* summary_of_run.c - see summary_of_run.h. */
 #include "report/summary_of_run.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include <larder/device.h>
@@ -42,14 +41,11 @@ static uint32_t shrink(const uint64_t *curve, uint32_t events,
 
 /* The maximum in each iteration; the last one extends to the end of the
  * recording. */
-static bool find_iteration_peaks(struct run_summary *r, const uint64_t *curve)
+static void find_iteration_peaks(struct run_summary *r, const uint64_t *curve)
 {
     const struct iterations *it = &r->iterations;
     size_t i;
 
-    r->iteration_peaks = calloc(it->count + 1, sizeof(*curve));
-    if (r->iteration_peaks == NULL)
-        return false;
     for (i = 0; i < it->count; i++) {
         uint32_t end =
             i + 1 < it->count ? it->begin[i + 1] : r->lifetimes->event_count;
@@ -60,7 +56,6 @@ static bool find_iteration_peaks(struct run_summary *r, const uint64_t *curve)
                 r->iteration_peaks[i] = curve[k];
         }
     }
-    return true;
 }
 
 /* Whether the iterations, of which there are three or more if any, begin at
@@ -96,25 +91,26 @@ static uint32_t find_peak(const struct run_summary *r, const uint64_t *curve,
     return curve[r->peak_state] == curve[at] ? r->peak_state : at;
 }
 
-static bool make_curves(struct run_summary *r)
+static void make_curves(struct hoard *h, struct run_summary *r)
 {
     const struct lifetimes *l = r->lifetimes;
-    uint64_t *curve = malloc(((size_t)l->event_count + 1) * sizeof(*curve));
-    bool ok;
+    const struct hoard_piece *last;
+    uint64_t *curve;
 
-    if (curve == NULL)
-        return false;
+    r->iteration_peaks =
+        hoard_take(h, r->iterations.count + 1, sizeof(*r->iteration_peaks));
+    last = h->last;
+    curve = hoard_take(h, (size_t)l->event_count + 1, sizeof(*curve));
     lifetimes_curve(l, CURVE_ALLOCATED, curve);
     r->peak_state = shrink(curve, l->event_count, r->allocated);
     r->peak_allocated = curve[r->peak_state];
     r->steady = is_steady(r, curve);
-    ok = find_iteration_peaks(r, curve);
+    find_iteration_peaks(r, curve);
     lifetimes_curve(l, CURVE_REQUESTED, curve);
     r->requested_state = find_peak(r, curve, r->requested, &r->peak_requested);
     lifetimes_curve(l, CURVE_RESERVED, curve);
     r->reserved_state = find_peak(r, curve, r->reserved, &r->peak_reserved);
-    free(curve);
-    return ok;
+    hoard_free_since(h, last);
 }
 
 /* A size that is not a multiple of the large pool's pages belongs to the small
@@ -150,7 +146,7 @@ static uint64_t price_of(const larder_prices *p, const struct snapshot_event *e,
     }
 }
 
-static bool count_events(struct run_summary *r)
+static void count_events(struct hoard *h, struct run_summary *r)
 {
     const struct lifetimes *l = r->lifetimes;
     larder_prices prices;
@@ -160,8 +156,8 @@ static bool count_events(struct run_summary *r)
     int64_t last = 0;
     uint32_t i;
 
-    if (!snapshot_segment(l->snapshot, SMALL_PAGE_BYTES, NULL, &large_page))
-        return false;
+    hoard_need(
+        h, snapshot_segment(l->snapshot, SMALL_PAGE_BYTES, NULL, &large_page));
     larder_prices_init(&prices);
     for (i = 0; i < l->event_count; i++) {
         const struct snapshot_event *e = &l->events[i];
@@ -185,78 +181,56 @@ static bool count_events(struct run_summary *r)
             r->reserved_us = report_elapsed(first, last);
     }
     r->duration_us = report_elapsed(first, last);
-    return true;
 }
 
-static bool find_evidence(struct run_summary *r, struct tool_error *error)
+static void find_evidence(struct hoard *h, struct run_summary *r)
 {
-    enum evidence paths;
+    enum evidence paths = evidence_of_steps(h, r->lifetimes, &r->iterations);
 
-    if (!evidence_of_steps(r->lifetimes, &r->iterations, &paths) ||
-        !evidence_of_activations(&r->peak, r->categories,
-                                 &r->activations_known))
-        return tool_fail(error, "not enough host memory for the report");
+    r->activations_known = evidence_of_activations(h, &r->peak, r->categories);
     r->are_iterations = r->iterations.marked || paths == EVIDENCE_STEPS;
     r->may_be_layers = !r->iterations.marked && paths == EVIDENCE_UNSURE;
-    return true;
 }
 
-bool run_summary_make(const struct lifetimes *l, struct run_summary *out,
-                      struct tool_error *error)
+void run_summary_make(struct hoard *h, const struct lifetimes *l,
+                      struct run_summary *out)
 {
+    const struct moment *peak = &out->peak;
+
     memset(out, 0, sizeof(*out));
     out->lifetimes = l;
-    if (!iterations_find(l, &out->iterations, error))
-        return false;
-    out->categories = calloc(l->alloc_count + 1, 1);
-    if (out->categories == NULL || !make_curves(out) || !count_events(out)) {
-        run_summary_free(out);
-        return tool_fail(error, "not enough host memory for the report");
-    }
-    if (report_categorize(l, out->categories, &out->trains, error) &&
-        moment_make(l, out->peak_state, &out->peak, error) &&
-        find_evidence(out, error) &&
-        report_savable(&out->peak, &out->savable, error) &&
-        report_groups_make(&out->peak, GROUP_BY_LINE, NULL, &out->lines,
-                           &out->line_count, error) &&
-        report_groups_make(&out->peak, GROUP_BY_PATH, NULL, &out->paths,
-                           &out->path_count, error) &&
-        report_groups_make(&out->peak, GROUP_BY_CATEGORY, out->categories,
-                           &out->kinds, &out->kind_count, error) &&
-        report_main_line(&out->peak, out->categories, REPORT_ACTIVATIONS,
-                         &out->main_activations, error) &&
-        report_main_line(&out->peak, out->categories, REPORT_TEMPORARIES,
-                         &out->main_temporaries, error))
-        return true;
-    run_summary_free(out);
-    return false;
+    iterations_find(h, l, &out->iterations);
+    make_curves(h, out);
+    count_events(h, out);
+    out->categories = report_categorize(h, l, &out->trains);
+    moment_make(h, l, out->peak_state, &out->peak);
+    find_evidence(h, out);
+    out->savable = report_savable(h, peak);
+    out->lines =
+        report_groups_make(h, peak, GROUP_BY_LINE, NULL, &out->line_count);
+    out->paths =
+        report_groups_make(h, peak, GROUP_BY_PATH, NULL, &out->path_count);
+    out->kinds = report_groups_make(h, peak, GROUP_BY_CATEGORY, out->categories,
+                                    &out->kind_count);
+    out->main_activations =
+        report_main_line(h, peak, out->categories, REPORT_ACTIVATIONS);
+    out->main_temporaries =
+        report_main_line(h, peak, out->categories, REPORT_TEMPORARIES);
 }
 
-void run_summary_free(struct run_summary *r)
+static void end_run(void *run)
 {
-    free(r->categories);
-    free(r->lines);
-    free(r->paths);
-    free(r->kinds);
-    moment_free(&r->peak);
-    iterations_free(&r->iterations);
-    free(r->iteration_peaks);
-    memset(r, 0, sizeof(*r));
+    lifetimes_free(&((struct device_run *)run)->l);
 }
 
-bool device_run_make(const struct snapshot *s, size_t device,
-                     struct device_run *out, struct tool_error *error)
+const struct device_run *device_run_make(struct hoard *h,
+                                         const struct snapshot *s,
+                                         size_t device)
 {
-    if (!lifetimes_make(s, device, &out->l, error))
-        return false;
-    if (run_summary_make(&out->l, &out->r, error))
-        return true;
-    lifetimes_free(&out->l);
-    return false;
-}
+    struct device_run *run = hoard_take_with(h, sizeof *run, end_run);
 
-void device_run_free(struct device_run *run)
-{
-    run_summary_free(&run->r);
-    lifetimes_free(&run->l);
+    if (!lifetimes_make(s, device, &run->l, h->error))
+        hoard_fail(h);
+    run_summary_make(h, &run->l, &run->r);
+    return run;
 }

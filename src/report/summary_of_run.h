@@ -31,11 +31,11 @@ struct run_summary {
     /* The line with the largest live share at the peak; UINT32_MAX: unknown. */
     uint32_t main_activations;
     uint32_t main_temporaries;
-    struct report_group *lines;
+    const struct report_group *lines;
     size_t line_count;
-    struct report_group *paths;
+    const struct report_group *paths;
     size_t path_count;
-    struct report_group *kinds; /* categories */
+    const struct report_group *kinds; /* categories */
     size_t kind_count;
     struct iterations iterations;
     uint64_t *iteration_peaks; /* maximum allocated in each */
@@ -51,21 +51,22 @@ struct run_summary {
     uint64_t driver_ns; /* estimated, for segments */
 };
 
-/* l must stay valid.  False: no host memory; nothing needs to be freed. */
-bool run_summary_make(const struct lifetimes *l, struct run_summary *out,
-                      struct tool_error *error);
-void run_summary_free(struct run_summary *r);
+/* What a hoard for reports says. */
+#define REPORT_NO_MEMORY "not enough host memory for the report"
 
-/* A device's history with its figures; it stays where it was made. */
+/* l must stay valid. */
+void run_summary_make(struct hoard *h, const struct lifetimes *l,
+                      struct run_summary *out);
+
+/* A device's history with its figures. */
 struct device_run {
     struct lifetimes l;
     struct run_summary r;
 };
 
-/* False: no host memory; nothing needs to be freed. */
-bool device_run_make(const struct snapshot *s, size_t device,
-                     struct device_run *out, struct tool_error *error);
-void device_run_free(struct device_run *run);
+const struct device_run *device_run_make(struct hoard *h,
+                                         const struct snapshot *s,
+                                         size_t device);
 
 /* The bytes of optimizer state that the next step begins with, beyond those at
  * the peak; 0: none, or memory ran out first. */

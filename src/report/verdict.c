@@ -3,8 +3,6 @@
 #include "report/verdict.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
-#include <string.h>
 
 #include "report/advice.h"
 #include "report/frame_groups.h"
@@ -127,17 +125,20 @@ static void write_main_holders(const struct run_summary *r,
 
 /* ---- the whole verdict -------------------------------------------------- */
 
+/* Where the three lines are written. */
 struct verdict_texts {
-    struct report_text what;
-    struct report_text who;
-    struct report_text advice;
+    FILE *what;
+    FILE *who;
+    FILE *advice;
 };
 
-static char *find_cure(const struct run_summary *r, const struct shortage *s,
-                       const struct report_cure *cure, uint64_t *saves,
-                       char **why_none)
+/* The sentence on a setting, or NULL and in *why_none why there is none. */
+static const char *find_cure(const struct run_summary *r,
+                             const struct shortage *s,
+                             const struct report_cure *cure, uint64_t *saves,
+                             const char **why_none)
 {
-    char *words;
+    const char *words;
 
     *why_none = NULL;
     if (cure == NULL || cure->find == NULL || shortage_of_all(s))
@@ -149,93 +150,69 @@ static char *find_cure(const struct run_summary *r, const struct shortage *s,
     return words;
 }
 
-static bool write_oom(const struct run_summary *r,
+static void write_oom(struct hoard *h, const struct run_summary *r,
                       const struct report_cure *cure, uint32_t event,
-                      struct verdict_texts *t, struct report_verdict *v,
-                      struct tool_error *error)
+                      const struct verdict_texts *t, struct report_verdict *v)
 {
-    struct report_group *lines = NULL;
+    const struct report_group *lines;
     struct shortage s;
     uint32_t activations;
-    char *words;
-    char *why_none;
+    const char *words;
+    const char *why_none;
     size_t count;
-    bool ok;
 
-    if (!shortage_make(r->lifetimes, event, &s, error))
-        return false;
-    ok = report_groups_make(&s.moment, GROUP_BY_LINE, NULL, &lines, &count,
-                            error) &&
-         report_main_line(&s.moment, r->categories, REPORT_ACTIVATIONS,
-                          &activations, error);
-    if (ok) {
-        write_failure(r, &s, t->what.out);
-        write_main_holders(r, lines, count, s.moment.allocated, t->who.out);
-        words = find_cure(r, &s, cure, &v->saves, &why_none);
-        if (words != NULL)
-            fputs(words, t->advice.out);
-        else
-            ok = advice_for_failure(r, &s, activations, why_none, &v->saves,
-                                    t->advice.out, error);
-        v->saves_by = words != NULL ? "setting" : "none";
-        free(words);
-        free(why_none);
-    }
-    free(lines);
-    moment_free(&s.moment);
-    return ok;
+    shortage_make(h, r->lifetimes, event, &s);
+    lines = report_groups_make(h, &s.moment, GROUP_BY_LINE, NULL, &count);
+    activations =
+        report_main_line(h, &s.moment, r->categories, REPORT_ACTIVATIONS);
+    write_failure(r, &s, t->what);
+    write_main_holders(r, lines, count, s.moment.allocated, t->who);
+    words = find_cure(r, &s, cure, &v->saves, &why_none);
+    v->saves_by = words != NULL ? "setting" : "none";
+    if (words != NULL)
+        fputs(words, t->advice);
+    else
+        v->saves =
+            advice_for_failure(h, r, &s, activations, why_none, t->advice);
 }
 
-static bool verdict_tell(const struct run_summary *r,
+static void verdict_tell(struct hoard *h, const struct run_summary *r,
                          const struct report_cure *cure,
-                         struct verdict_texts *t, struct report_verdict *v,
-                         struct tool_error *error)
+                         const struct verdict_texts *t,
+                         struct report_verdict *v)
 {
     const struct lifetimes *l = r->lifetimes;
     uint32_t event = lifetimes_failure(l, l->event_count);
 
-    v->saves = 0;
-    v->saves_by = "none";
-    if (event != UINT32_MAX)
-        return write_oom(r, cure, event, t, v, error);
-    write_main_holders(r, r->lines, r->line_count, r->peak.allocated,
-                       t->who.out);
-    if (!report_has_history(r)) {
-        write_state(r, t->what.out);
-        advice_to_record(t->advice.out);
-        return true;
+    if (event != UINT32_MAX) {
+        write_oom(h, r, cure, event, t, v);
+        return;
     }
-    write_peak(r, t->what.out);
-    return advice_for_peak(r, cure, v, t->advice.out, error);
+    write_main_holders(r, r->lines, r->line_count, r->peak.allocated, t->who);
+    if (report_has_history(r)) {
+        write_peak(r, t->what);
+        advice_for_peak(h, r, cure, v, t->advice);
+    } else {
+        write_state(r, t->what);
+        advice_to_record(t->advice);
+    }
 }
 
-bool report_verdict_make(const struct run_summary *r,
-                         const struct report_cure *cure,
-                         struct report_verdict *out, struct tool_error *error)
+struct report_verdict report_verdict_make(struct hoard *h,
+                                          const struct run_summary *r,
+                                          const struct report_cure *cure)
 {
-    struct verdict_texts t = {{0}, {0}, {0}};
-    bool ok = report_text_begin(&t.what);
+    struct report_verdict v = {.saves_by = "none"};
+    struct report_text *what = report_text_open(h);
+    struct report_text *who = report_text_open(h);
+    struct report_text *advice = report_text_open(h);
+    const struct hoard_piece *last = h->last;
 
-    ok = report_text_begin(&t.who) && ok;
-    ok = report_text_begin(&t.advice) && ok;
-    if (!ok)
-        tool_set_error(error, "not enough host memory for the report");
-    ok = ok && verdict_tell(r, cure, &t, out, error);
-    out->what = report_text_take(&t.what);
-    out->who = report_text_take(&t.who);
-    out->advice = report_text_take(&t.advice);
-    if (ok && out->what != NULL && out->who != NULL && out->advice != NULL)
-        return true;
-    if (ok)
-        tool_set_error(error, "not enough host memory for the report");
-    report_verdict_free(out);
-    return false;
-}
-
-void report_verdict_free(struct report_verdict *v)
-{
-    free(v->what);
-    free(v->who);
-    free(v->advice);
-    memset(v, 0, sizeof *v);
+    verdict_tell(h, r, cure,
+                 &(struct verdict_texts){what->out, who->out, advice->out}, &v);
+    hoard_free_since(h, last);
+    v.what = report_text_close(h, what);
+    v.who = report_text_close(h, who);
+    v.advice = report_text_close(h, advice);
+    return v;
 }

@@ -5,11 +5,11 @@
 
 #include "report/summary_of_run.h"
 
-/* One or two sentences each, without a line end; the caller frees them. */
+/* One or two sentences each, without a line end. */
 struct report_verdict {
-    char *what;
-    char *who;
-    char *advice;
+    const char *what;
+    const char *who;
+    const char *advice;
     uint64_t saves;       /* bytes saved by the advice; 0: unknown */
     const char *saves_by; /* remedy_name(), "setting", or "none"; static */
 };
@@ -18,21 +18,19 @@ struct report_verdict {
  * request that failed, or else those with which it needs less.  Called only if a
  * setting could help, or is to stand beside a change of code. */
 struct report_cure {
-    /* Advice with its price, malloc'd, or NULL; *saves is how much less the run
-     * needs. */
-    char *(*find)(void *ctx, const struct snapshot *s, size_t device,
-                  uint64_t *saves);
-    void *ctx;
-    /* After find() gave NULL: a sentence that says why, malloc'd, or NULL.  May
-     * be NULL itself. */
-    char *(*why_none)(void *ctx);
+    /* Advice with its price, or NULL; *saves is how much less the run needs. */
+    const char *(*find)(void *ctx, const struct snapshot *s, size_t device,
+                        uint64_t *saves);
+    void *ctx; /* texts live in it until the next call */
+    /* After find() gave NULL: a sentence that says why, or NULL.  May be NULL
+     * itself. */
+    const char *(*why_none)(void *ctx);
 };
 
-/* `cure` may be NULL.  False: no host memory; nothing needs to be freed. */
-bool report_verdict_make(const struct run_summary *r,
-                         const struct report_cure *cure,
-                         struct report_verdict *out, struct tool_error *error);
-void report_verdict_free(struct report_verdict *v);
+/* `cure` may be NULL. */
+struct report_verdict report_verdict_make(struct hoard *h,
+                                          const struct run_summary *r,
+                                          const struct report_cure *cure);
 
 /* How many allocations were recorded after an event. */
 uint64_t report_allocations_after(const struct run_summary *r, uint32_t event);

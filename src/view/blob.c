@@ -18,16 +18,10 @@ void blob_free(struct blob *b)
     *b = (struct blob){0};
 }
 
-static bool blob_make_room(struct blob *b)
-{
-    b->failed = !ARRAY_ROOM(b->bytes, b->capacity, b->size + VARINT_MAX);
-    return !b->failed;
-}
-
 static void blob_put(struct blob *b, uint64_t number)
 {
-    if (b->failed || !blob_make_room(b))
-        return;
+    hoard_need(b->hoard,
+               ARRAY_ROOM(b->bytes, b->capacity, b->size + VARINT_MAX));
     while (number > 127) {
         b->bytes[b->size++] = (unsigned char)(number | 128);
         number >>= 7;
@@ -50,41 +44,43 @@ struct value_table {
     struct address_map numbers; /* by value */
 };
 
-/* The number of a value, a new one if necessary.  False: no host memory. */
-static bool table_number(struct value_table *t, uint64_t value,
-                         uint32_t *number)
+static void end_table(void *table)
 {
-    *number = address_map_get(&t->numbers, value);
-    if (*number != ADDRESS_MAP_NONE)
-        return true;
-    *number = (uint32_t)t->count;
-    if (!ARRAY_ROOM(t->values, t->capacity, t->count + 1) ||
-        !address_map_put(&t->numbers, value, *number))
-        return false;
+    struct value_table *t = table;
+
+    free(t->values);
+    address_map_free(&t->numbers);
+}
+
+/* The number of a value, a new one if necessary. */
+static uint32_t table_number(struct hoard *h, struct value_table *t,
+                             uint64_t value)
+{
+    uint32_t number = address_map_get(&t->numbers, value);
+
+    if (number != ADDRESS_MAP_NONE)
+        return number;
+    number = (uint32_t)t->count;
+    hoard_need(h, ARRAY_ROOM(t->values, t->capacity, t->count + 1) &&
+                      address_map_put(&t->numbers, value, number));
     t->values[t->count++] = value;
-    return true;
+    return number;
 }
 
 static size_t put_with_table(struct blob *b, size_t count, blob_value *value,
                              const void *data)
 {
-    struct value_table t = {0};
+    const struct hoard_piece *last = b->hoard->last;
+    struct value_table *t = hoard_take_with(b->hoard, sizeof *t, end_table);
     size_t entries;
     size_t i;
 
-    for (i = 0; i < count && !b->failed; i++) {
-        uint32_t number;
-
-        if (table_number(&t, value(data, i), &number))
-            blob_put(b, number);
-        else
-            b->failed = true;
-    }
-    for (i = 0; i < t.count; i++)
-        blob_put(b, t.values[i]);
-    entries = t.count;
-    free(t.values);
-    address_map_free(&t.numbers);
+    for (i = 0; i < count; i++)
+        blob_put(b, table_number(b->hoard, t, value(data, i)));
+    for (i = 0; i < t->count; i++)
+        blob_put(b, t->values[i]);
+    entries = t->count;
+    hoard_free_since(b->hoard, last);
     return entries;
 }
 
@@ -121,11 +117,10 @@ void blob_column(struct blob *b, json_t *table, const char *name,
             blob_put(b, coding == BLOB_SIGNED ? zigzag(value(data, i))
                                               : value(data, i));
     }
-    if (json_object_set_new(table, name,
-                            json_pack("[siIII]", type, (int)coding,
-                                      (json_int_t)offset, (json_int_t)count,
-                                      (json_int_t)entries)) != 0)
-        b->failed = true;
+    json_object_set_new(table, name,
+                        json_pack("[siIII]", type, (int)coding,
+                                  (json_int_t)offset, (json_int_t)count,
+                                  (json_int_t)entries));
 }
 
 static void encode(const unsigned char *from, size_t count, char *to)

@@ -15,11 +15,13 @@
 
 #include <jansson.h>
 
+#include "trace/hoard.h"
+
 struct blob {
+    struct hoard *hoard; /* for what is needed meanwhile */
     unsigned char *bytes;
     size_t size;
     size_t capacity;
-    bool failed; /* out of host memory: later calls do nothing */
 };
 
 /* How a column is encoded, for the page (decode.js). */

@@ -5,8 +5,6 @@
  * differ. */
 #include "view/columns.h"
 
-#include <stdlib.h>
-
 #include "report/report_words.h"
 #include "view/device_texts.h"
 
@@ -195,57 +193,43 @@ BLOB_VALUE(odd_address, struct event_words,
 static void add_events(struct blob *b, json_t *table, const struct lifetimes *l)
 {
     size_t count = l->event_count;
+    const struct hoard_piece *last = b->hoard->last;
     struct event_words w = {
         .l = l,
-        .owner = calloc(count + 1, sizeof(*w.owner)),
-        .times = calloc(count + 1, sizeof(*w.times)),
-        .odd = calloc(count + 1, sizeof(*w.odd)),
+        .owner = hoard_take(b->hoard, count, sizeof(*w.owner)),
+        .times = hoard_take(b->hoard, count, sizeof(*w.times)),
+        .odd = hoard_take(b->hoard, count, sizeof(*w.odd)),
     };
 
-    if (w.owner != NULL && w.times != NULL && w.odd != NULL) {
-        find_owners(&w);
-        find_odd(&w);
-        find_times(&w);
-        blob_column(b, table, "action", "u8", BLOB_PLAIN, count, event_action,
-                    &w);
-        blob_column(b, table, "time", "f64", BLOB_DELTA, count, event_time, &w);
-        blob_column(b, table, "odd", "u32", BLOB_DELTA, w.odd_count, odd_number,
-                    &w);
-        blob_column(b, table, "odd_bytes", "f64", BLOB_PLAIN, w.odd_count,
-                    odd_bytes, &w);
-        blob_column(b, table, "odd_address", "f64", BLOB_PLAIN, w.odd_count,
-                    odd_address, &w);
-    } else {
-        b->failed = true;
-    }
-    free(w.owner);
-    free(w.times);
-    free(w.odd);
+    find_owners(&w);
+    find_odd(&w);
+    find_times(&w);
+    blob_column(b, table, "action", "u8", BLOB_PLAIN, count, event_action, &w);
+    blob_column(b, table, "time", "f64", BLOB_DELTA, count, event_time, &w);
+    blob_column(b, table, "odd", "u32", BLOB_DELTA, w.odd_count, odd_number,
+                &w);
+    blob_column(b, table, "odd_bytes", "f64", BLOB_PLAIN, w.odd_count,
+                odd_bytes, &w);
+    blob_column(b, table, "odd_address", "f64", BLOB_PLAIN, w.odd_count,
+                odd_address, &w);
+    hoard_free_since(b->hoard, last);
 }
 
-json_t *columns_of_device(struct blob *b, const struct lifetimes *l,
-                          const struct report_cure *cure,
-                          struct tool_error *error)
+void columns_of_device(struct blob *b, json_t *devices,
+                       const struct run_summary *r,
+                       const struct report_cure *cure)
 {
+    const struct lifetimes *l = r->lifetimes;
     json_t *device =
         json_pack("{s:I, s:{}, s:{}, s:{}}", "device", (json_int_t)l->device,
                   "event", "alloc", "segment");
     json_t *allocs = json_object_get(device, "alloc");
-    struct run_summary r;
 
-    if (!run_summary_make(l, &r, error)) {
-        json_decref(device);
-        return NULL;
-    }
+    json_array_append_new(devices, device);
     add_events(b, json_object_get(device, "event"), l);
     add_allocations(b, allocs, l);
     add_segments(b, json_object_get(device, "segment"), l);
     blob_column(b, allocs, "category", "u8", BLOB_PLAIN, l->alloc_count,
-                alloc_category, r.categories);
-    if (!device_texts_add(device, &r, cure, error)) {
-        json_decref(device);
-        device = NULL;
-    }
-    run_summary_free(&r);
-    return device;
+                alloc_category, r->categories);
+    device_texts_add(b->hoard, device, r, cure);
 }

@@ -7,11 +7,10 @@
 #include "snapshot/lifetimes.h"
 #include "view/blob.h"
 
-/* The device's events, allocations, segments and out-of-memory events, with the
- * texts about them, as a new object.  NULL: the error has the reason, or host
- * memory ran out. */
-json_t *columns_of_device(struct blob *b, const struct lifetimes *l,
-                          const struct report_cure *cure,
-                          struct tool_error *error);
+/* Add to the list the device's events, allocations, segments and out-of-memory
+ * events, with the texts about them. */
+void columns_of_device(struct blob *b, json_t *devices,
+                       const struct run_summary *r,
+                       const struct report_cure *cure);
 
 #endif

@@ -3,7 +3,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "report/explain.h"
@@ -35,40 +34,24 @@ static json_t *category_names(void)
     return names;
 }
 
-static bool add_failure(json_t *list, const struct run_summary *r,
-                        uint32_t event, bool explain, struct tool_error *error)
-{
-    const struct lifetimes *l = r->lifetimes;
-    char *text = NULL;
-
-    if (explain && !report_explain_oom(l, r->categories, event, &text, error))
-        return false;
-    json_array_append_new(
-        list, json_pack("{s:I, s:f, s:s}", "event", (json_int_t)event, "bytes",
-                        (double)l->events[event].size, "text",
-                        text != NULL ? text : "Not explained: one of many."));
-    free(text);
-    return true;
-}
-
 /* The last is what the verdict is about. */
-static bool add_failures(json_t *list, const struct run_summary *r,
-                         struct tool_error *error)
+static json_t *failures_json(const struct run_summary *r,
+                             const struct report_failure *failures,
+                             size_t count)
 {
-    const struct lifetimes *l = r->lifetimes;
-    uint32_t told = 0;
-    bool ok = true;
+    json_t *list = json_array();
 
-    for (uint32_t i = 0; ok && i < l->event_count; i++) {
-        if (l->events[i].action != SNAPSHOT_OOM)
-            continue;
-        told++;
-        ok = add_failure(list, r, i,
-                         told <= REPORT_OOMS_EXPLAINED ||
-                             told == r->counts[SNAPSHOT_OOM],
-                         error);
+    for (size_t i = 0; i < count; i++) {
+        const struct report_failure *f = &failures[i];
+
+        json_array_append_new(
+            list,
+            json_pack("{s:I, s:f, s:s}", "event", (json_int_t)f->event, "bytes",
+                      (double)r->lifetimes->events[f->event].size, "text",
+                      f->text != NULL ? f->text
+                                      : "Not explained: one of many."));
     }
-    return ok;
+    return list;
 }
 
 static json_t *marks(const struct lifetimes *l)
@@ -103,29 +86,26 @@ static char *note_text(const struct lifetimes *l, char *text, size_t cap)
     return text;
 }
 
-bool device_texts_add(json_t *device, const struct run_summary *r,
-                      const struct report_cure *cure, struct tool_error *error)
+void device_texts_add(struct hoard *h, json_t *device,
+                      const struct run_summary *r,
+                      const struct report_cure *cure)
 {
     const struct lifetimes *l = r->lifetimes;
-    struct report_verdict v;
-    json_t *ooms = json_array();
-    json_t *found = NULL;
+    /* The report's first three lines. */
+    const struct report_verdict v = report_verdict_make(h, r, cure);
+    size_t failed, told;
+    const struct report_failure *failures =
+        report_failures(h, r, true, &failed);
+    const struct report_finding *found = report_findings(h, r, &told);
     char note[80];
-    bool ok = report_verdict_make(r, cure, &v, error);
 
-    if (ok) { /* the report's first three lines */
-        json_object_set_new(device, "verdict",
-                            json_pack("[s, s, s]", v.what, v.who, v.advice));
-        report_verdict_free(&v);
-    }
-    ok = ok && add_failures(ooms, r, error) &&
-         (found = json_findings(r, error)) != NULL;
-    json_object_set_new(device, "ooms", ooms);
-    json_object_set_new(device, "findings", found);
+    json_object_set_new(device, "verdict",
+                        json_pack("[s, s, s]", v.what, v.who, v.advice));
+    json_object_set_new(device, "ooms", failures_json(r, failures, failed));
+    json_object_set_new(device, "findings", json_findings(found, told));
     json_object_set_new(device, "marks", marks(l));
     json_object_set_new(device, "streams", stream_names(l->snapshot));
     json_object_set_new(device, "categories", category_names());
     json_object_set_new(device, "note",
                         json_string(note_text(l, note, sizeof(note))));
-    return ok;
 }

@@ -8,8 +8,9 @@
 #include "report/verdict.h"
 
 /* Add `verdict`, `ooms`, `findings`, `marks`, `streams`, `categories` and
- * `note` to the object `device`.  False: the error has the reason. */
-bool device_texts_add(json_t *device, const struct run_summary *r,
-                      const struct report_cure *cure, struct tool_error *error);
+ * `note` to the object `device`. */
+void device_texts_add(struct hoard *h, json_t *device,
+                      const struct run_summary *r,
+                      const struct report_cure *cure);
 
 #endif

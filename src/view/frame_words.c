@@ -2,7 +2,6 @@
 #include "view/frame_words.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "report/frame_groups.h"
 #include "report/frame_kind.h"
@@ -40,6 +39,14 @@ struct labels {
     json_t *numbers; /* by text */
 };
 
+static void end_labels(void *labels)
+{
+    struct labels *l = labels;
+
+    json_decref(l->list);
+    json_decref(l->numbers);
+}
+
 static uint32_t number_of(struct labels *l, const char *text)
 {
     const json_t *known = json_object_get(l->numbers, text);
@@ -55,24 +62,24 @@ static uint32_t number_of(struct labels *l, const char *text)
 static void add_labels(struct blob *b, json_t *run, const struct snapshot *s,
                        enum report_by by, struct labels *l)
 {
-    uint32_t *numbers = calloc(s->frame_count + 1, sizeof *numbers);
+    const struct hoard_piece *last = b->hoard->last;
+    uint32_t *numbers = hoard_take(b->hoard, s->frame_count, sizeof *numbers);
     char name[16];
 
-    b->failed |= numbers == NULL;
-    if (numbers == NULL)
-        return;
     for (uint32_t i = 0; i < s->frame_count; i++)
         numbers[i] = number_of(l, report_by_label(s, i, by, false));
     snprintf(name, sizeof name, "by_%s", report_by_name(by));
     blob_column(b, run, name, "u32", BLOB_PLAIN, s->frame_count, label_number,
                 numbers);
-    free(numbers);
+    hoard_free_since(b->hoard, last);
 }
 
 void frame_words_add(struct blob *b, json_t *run, const struct snapshot *s)
 {
-    struct labels l = {json_array(), json_object()};
+    const struct hoard_piece *last = b->hoard->last;
+    struct labels *l = hoard_take_with(b->hoard, sizeof *l, end_labels);
 
+    *l = (struct labels){json_array(), json_object()};
     json_object_set_new(run, "strings", string_list(s));
     blob_column(b, run, "frame", "u32", BLOB_PLAIN, s->frame_count * 3,
                 frame_number, s);
@@ -83,7 +90,7 @@ void frame_words_add(struct blob *b, json_t *run, const struct snapshot *s)
     blob_column(b, run, "kind", "u8", BLOB_PLAIN, s->frame_count, kind_of, s);
     blob_column(b, run, "own", "u32", BLOB_PLAIN, s->stack_count, own_frame, s);
     for (int by = 0; by < BY_COUNT; by++)
-        add_labels(b, run, s, (enum report_by)by, &l);
-    json_object_set_new(run, "labels", l.list);
-    json_decref(l.numbers);
+        add_labels(b, run, s, (enum report_by)by, l);
+    json_object_set(run, "labels", l->list);
+    hoard_free_since(b->hoard, last);
 }

@@ -11,6 +11,7 @@
 #include "view/page.h"
 
 struct page {
+    struct hoard hoard;
     const struct report_cure *cure;
     json_t *meta; /* the title, and what is not in the blob */
     struct blob blob;
@@ -19,47 +20,38 @@ struct page {
 
 /* ---- gathering ------------------------------------------------------------- */
 
-static bool view_add_device(struct page *p, json_t *devices,
-                            const struct snapshot *s, size_t device,
-                            struct tool_error *error)
+static void add_run(struct page *p, const struct view_run *run,
+                    const struct device_list *list)
 {
-    struct lifetimes l;
-    json_t *made;
+    json_t *devices = json_array();
+    json_t *made = json_pack("{s:o, s:o}", "name", json_memory_name(run->name),
+                             "devices", devices);
 
-    if (!lifetimes_make(s, device, &l, error))
-        return false;
-    made = columns_of_device(&p->blob, &l, p->cure, error);
-    lifetimes_free(&l);
-    json_array_append_new(devices, made);
-    return made != NULL;
-}
-
-static bool add_run(struct page *p, json_t *runs, const struct view_run *run,
-                    struct tool_error *error)
-{
-    json_t *made = json_pack("{s:o, s:[]}", "name", json_memory_name(run->name),
-                             "devices");
-    struct device_list list;
-    bool ok = device_list_make(run->snapshot, NULL, &list, error);
-
+    json_array_append_new(json_object_get(p->meta, "runs"), made);
     frame_words_add(&p->blob, made, run->snapshot);
-    for (size_t i = 0; ok && i < list.count; i++)
-        ok = view_add_device(p, json_object_get(made, "devices"), run->snapshot,
-                             list.numbers[i], error);
-    json_array_append_new(runs, made);
-    return ok;
+    for (size_t i = 0; i < list->count; i++) {
+        const struct device_run *d =
+            device_run_make(&p->hoard, run->snapshot, list->numbers[i]);
+
+        columns_of_device(&p->blob, devices, &d->r, p->cure);
+        hoard_free_since(&p->hoard, NULL);
+    }
 }
 
 static bool view_gather(struct page *p, const struct view_run *runs,
-                        size_t count, struct tool_error *error)
+                        size_t count)
 {
-    bool ok = true;
+    struct device_list list;
 
-    for (size_t i = 0; ok && i < count; i++)
-        ok = add_run(p, json_object_get(p->meta, "runs"), &runs[i], error);
-    if (p->blob.failed || json_memory_failed())
-        return tool_fail(error, "not enough host memory for the page");
-    return ok;
+    if (setjmp(p->hoard.failed) != 0)
+        return false;
+    for (size_t i = 0; i < count; i++) {
+        if (!device_list_make(runs[i].snapshot, NULL, &list, p->hoard.error))
+            return false;
+        add_run(p, &runs[i], &list);
+    }
+    hoard_need(&p->hoard, !json_memory_failed());
+    return true;
 }
 
 /* ---- writing --------------------------------------------------------------- */
@@ -140,15 +132,21 @@ bool view_write(FILE *out, const char *title, const struct view_run *runs,
                 size_t run_count, const struct report_cure *cure,
                 struct tool_error *error)
 {
-    struct page p = {.cure = cure, .out = out};
+    struct page p = {
+        .hoard = {.error = error,
+                  .words = "not enough host memory for the page"},
+        .cure = cure,
+        .out = out,
+        .blob = {.hoard = &p.hoard},
+    };
     bool ok;
 
     json_memory_watch();
     p.meta = json_pack("{s:o, s:[]}", "title", json_memory_name(title), "runs");
-    ok = view_gather(&p, runs, run_count, error);
+    ok = view_gather(&p, runs, run_count);
     if (ok && (!write_page(&p) || fflush(out) != 0))
         ok = tool_fail(error, "writing the page: %s", strerror(errno));
     json_decref(p.meta);
     blob_free(&p.blob);
-    return ok;
+    return hoard_end(&p.hoard, ok);
 }

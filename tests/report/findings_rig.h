@@ -22,20 +22,18 @@ static inline const char *finding(const char *run, const char *settings,
                                   const char *words)
 {
     static char told[WORDS_MAX];
-    struct report_finding *found;
-    struct tool_error error;
+    const struct report_finding *found;
     struct made_run m;
     size_t count;
 
     told[0] = '\0';
     made_run(run, settings, &m);
-    assert_true(report_findings(&m.r, &found, &count, &error));
+    found = report_findings(&m.h, &m.r, &count);
     for (size_t i = 0; i < count; i++) {
         if (strstr(found[i].title, words) != NULL)
             snprintf(told, sizeof told, "%s\n%s", found[i].title,
                      found[i].text);
     }
-    report_findings_free(found, count);
     made_run_free(&m);
     return told;
 }

@@ -11,12 +11,11 @@
 
 void made_run_of(struct snapshot *s, struct made_run *out)
 {
-    struct tool_error error;
-
+    out->h = (struct hoard){.error = &out->error};
     out->s = s;
-    if (!lifetimes_make(s, 0, &out->l, &error) ||
-        !run_summary_make(&out->l, &out->r, &error))
-        fail_msg("%s", error.text);
+    if (!lifetimes_make(s, 0, &out->l, &out->error))
+        fail_msg("%s", out->error.text);
+    run_summary_make(&out->h, &out->l, &out->r);
 }
 
 void made_run(const char *lines, const char *settings, struct made_run *out)
@@ -26,7 +25,7 @@ void made_run(const char *lines, const char *settings, struct made_run *out)
 
 void made_run_free(struct made_run *m)
 {
-    run_summary_free(&m->r);
+    hoard_end(&m->h, true);
     lifetimes_free(&m->l);
     snapshot_free(m->s);
 }

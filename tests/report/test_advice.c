@@ -17,14 +17,14 @@
 
 /* A setting that was replayed and saves 7 MiB; counts how often it was asked
  * for. */
-static char *found(void *ctx, const struct snapshot *s, size_t device,
-                   uint64_t *saves)
+static const char *found(void *ctx, const struct snapshot *s, size_t device,
+                         uint64_t *saves)
 {
     (void)s;
     (void)device;
     ++*(int *)ctx;
     *saves = MIB(7);
-    return strdup("Set this.");
+    return "Set this.";
 }
 
 static void cured_advice_is(const char *lines, const char *settings,
@@ -32,16 +32,13 @@ static void cured_advice_is(const char *lines, const char *settings,
                             uint64_t saves)
 {
     struct report_verdict v;
-    struct tool_error error;
     struct made_run m;
 
     made_run(lines, settings, &m);
-    if (!report_verdict_make(&m.r, cure, &v, &error))
-        fail_msg("%s", error.text);
+    v = report_verdict_make(&m.h, &m.r, cure);
     if (strstr(v.advice, words) == NULL)
         fail_msg("'%s' is not in: %s", words, v.advice);
     assert_int_equal(v.saves, saves);
-    report_verdict_free(&v);
     made_run_free(&m);
 }
 
@@ -191,8 +188,8 @@ static void a_setting_stands_beside_a_change_of_code(void **state)
     assert_int_equal(asked, 1);
 }
 
-static char *none(void *ctx, const struct snapshot *s, size_t device,
-                  uint64_t *saves)
+static const char *none(void *ctx, const struct snapshot *s, size_t device,
+                        uint64_t *saves)
 {
     (void)s;
     (void)device;
@@ -201,10 +198,10 @@ static char *none(void *ctx, const struct snapshot *s, size_t device,
     return NULL;
 }
 
-static char *because(void *ctx)
+static const char *because(void *ctx)
 {
     (void)ctx;
-    return strdup("None of nine does.");
+    return "None of nine does.";
 }
 
 /* Under any settings, and with few pieces: a change of code costs work.  If there
@@ -238,15 +235,17 @@ static void every_change_of_code_has_its_setting(void **state)
 static void cause_says(const char *lines, const char *settings,
                        const char *words)
 {
-    struct tool_error error;
+    const struct report_failure *failures;
     struct made_run m;
-    char *text;
+    const char *text;
+    size_t count;
 
     made_run(lines, settings, &m);
-    assert_true(report_explain_oom(&m.l, m.r.categories, 2, &text, &error));
+    failures = report_failures(&m.h, &m.r, true, &count);
+    assert_int_equal(failures[count - 1].event, 2);
+    text = failures[count - 1].text;
     if (strstr(text, words) == NULL)
         fail_msg("'%s' is not in: %s", words, text);
-    free(text);
     made_run_free(&m);
 }
 

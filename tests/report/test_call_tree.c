@@ -26,17 +26,14 @@ static const char calls[] =
     "alloc 12 2MiB 0 /home/me/run/train.py:8:mlp|/home/me/run/train.py:3:main\n"
     "alloc 14 1MiB 0 ??:0:MmBackward0::apply()\n";
 
-static void group_is(const struct made_run *m, enum report_by by, size_t number,
+static void group_is(struct made_run *m, enum report_by by, size_t number,
                      const char *label, uint64_t mib)
 {
-    struct report_group groups[16];
-    size_t count = m->r.line_count;
-    struct tool_error error;
+    size_t count;
+    const struct report_group *groups =
+        report_by_groups(&m->h, &m->r, by, &count);
     char buf[REPORT_FRAME];
 
-    assert_true(count <= 16);
-    memcpy(groups, m->r.lines, count * sizeof *groups);
-    assert_true(report_by_merge(m->s, by, groups, &count, &error));
     assert_true(number < count);
     assert_string_equal(
         report_by_label_in(m->s, groups[number].key, by, false, buf), label);
@@ -134,17 +131,15 @@ static char *tree_of(const char *lines, size_t max, bool whole)
 {
     struct report_text text;
     struct call_tree tree;
-    struct tool_error error;
     struct made_run m;
     char *got;
 
     made_run(lines, NULL, &m);
-    assert_true(call_tree_make(m.s, m.r.paths, m.r.path_count, &tree, &error));
+    call_tree_make(&m.h, m.s, m.r.paths, m.r.path_count, &tree);
     assert_true(report_text_begin(&text));
     call_tree_write(&tree, m.s, max, whole, text.out);
     got = report_text_take(&text);
     assert_non_null(got);
-    call_tree_free(&tree);
     made_run_free(&m);
     return got;
 }
@@ -251,7 +246,6 @@ static void a_tree_grows_with_its_calls(void **state)
 {
     struct report_text text;
     struct call_tree tree;
-    struct tool_error error;
     struct made_run m;
     char *lines;
 
@@ -262,7 +256,7 @@ static void a_tree_grows_with_its_calls(void **state)
                 512 * (i + 1), i + 1);
     lines = report_text_take(&text);
     made_run(lines, NULL, &m);
-    assert_true(call_tree_make(m.s, m.r.paths, m.r.path_count, &tree, &error));
+    call_tree_make(&m.h, m.s, m.r.paths, m.r.path_count, &tree);
     assert_int_equal(tree.count, 602);
     assert_int_equal(tree.nodes[0].bytes, 512 * 600 * 601 / 2);
     assert_int_equal(tree.nodes[0].count, 600);
@@ -274,7 +268,6 @@ static void a_tree_grows_with_its_calls(void **state)
         assert_int_equal(tree.nodes[n].count, 1);
         assert_true(next == 0 || tree.nodes[next].bytes < tree.nodes[n].bytes);
     }
-    call_tree_free(&tree);
     made_run_free(&m);
     free(lines);
 }

@@ -15,15 +15,15 @@
 
 #define MIB(n) ((uint64_t)(n) << 20)
 
-/* Of the last event, an out-of-memory; the caller frees it. */
-static char *explanation(const struct made_run *m)
+/* Of the last event, an out-of-memory. */
+static const char *explanation(struct made_run *m)
 {
-    struct tool_error error;
-    char *text;
+    size_t count;
+    const struct report_failure *failures =
+        report_failures(&m->h, &m->r, true, &count);
 
-    assert_true(report_explain_oom(&m->l, m->r.categories, m->l.event_count - 1,
-                                   &text, &error));
-    return text;
+    assert_int_equal(failures[count - 1].event, m->l.event_count - 1);
+    return failures[count - 1].text;
 }
 
 static void explain(const char *lines, const char *settings,
@@ -31,19 +31,16 @@ static void explain(const char *lines, const char *settings,
                     const char *words)
 {
     struct shortage shortage;
-    struct tool_error error;
     struct made_run m;
-    char *text;
+    const char *text;
 
     made_run(lines, settings, &m);
-    assert_true(shortage_make(&m.l, m.l.event_count - 1, &shortage, &error));
+    shortage_make(&m.h, &m.l, m.l.event_count - 1, &shortage);
     assert_int_equal(shortage.cause, cause);
     assert_int_equal(shortage.would_fit, would_fit);
     text = explanation(&m);
     if (strstr(text, words) == NULL)
         fail_msg("'%s' is not in:\n%s", words, text);
-    free(text);
-    moment_free(&shortage.moment);
     made_run_free(&m);
 }
 
@@ -51,14 +48,13 @@ static void explain(const char *lines, const char *settings,
 static int explained_with(const char *lines, const char *words)
 {
     struct made_run m;
-    char *text;
+    const char *text;
     int count = 0;
 
     made_run(lines, NULL, &m);
     text = explanation(&m);
     for (const char *at = text; (at = strstr(at, words)) != NULL; at++)
         count++;
-    free(text);
     made_run_free(&m);
     return count;
 }

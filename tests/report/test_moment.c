@@ -17,12 +17,9 @@
 
 #define MIB(n) ((uint64_t)(n) << 20)
 
-static void at_state(const struct made_run *run, uint32_t state,
-                     struct moment *m)
+static void at_state(struct made_run *run, uint32_t state, struct moment *m)
 {
-    struct tool_error error;
-
-    assert_true(moment_make(&run->l, state, m, &error));
+    moment_make(&run->h, &run->l, state, m);
 }
 
 /* ---- what exists ----------------------------------------------------------- */
@@ -47,7 +44,6 @@ static void an_allocation_is_in_use_then_pending_then_gone(void **state)
         assert_int_equal(m.requested, i == 1 ? 600 : i == 4 ? 100 : 0);
         assert_int_equal(m.outside, in_use[i] + pending[i]);
         assert_int_equal(m.live_count, in_use[i] + pending[i] > 0);
-        moment_free(&m);
     }
     made_run_free(&run);
 }
@@ -66,7 +62,6 @@ static void a_segment_is_there_until_it_is_released(void **state)
 
         at_state(&run, i, &m);
         assert_int_equal(m.reserved, reserved[i]);
-        moment_free(&m);
     }
     made_run_free(&run);
 }
@@ -97,7 +92,6 @@ static void adjacent_pages_of_a_stream_are_one_area(void **state)
         assert_int_equal(m.areas[i].address, MIB(areas[i].address));
         assert_int_equal(m.areas[i].size, MIB(areas[i].size));
     }
-    moment_free(&m);
     made_run_free(&run);
 }
 
@@ -142,7 +136,6 @@ static void gaps_are_what_lies_between(void **state)
     for (size_t i = 1; i < m.live_count; i++)
         assert_true(run.l.allocs[m.live[i - 1]].address <
                     run.l.allocs[m.live[i]].address);
-    moment_free(&m);
     made_run_free(&run);
 }
 
@@ -159,7 +152,6 @@ static void what_overlaps_leaves_no_gap(void **state)
     assert_int_equal(m.gap_count, 1);
     assert_int_equal(m.gaps[0].address, MIB(10));
     assert_int_equal(m.gaps[0].size, MIB(10));
-    moment_free(&m);
     made_run_free(&run);
 }
 
@@ -210,12 +202,9 @@ static void lines_hold_sums_of_what_is_in_use(void **state)
              "alloc 20 1 0 c.py:3:h\nalloc 24 1 0 d.py:4:i\n",
              NULL, &run);
     /* The peak is the first event: look at the end instead. */
-    moment_free(&run.r.peak);
-    free(run.r.lines);
     at_state(&run, run.l.event_count, &run.r.peak);
-    assert_true(report_groups_make(&run.r.peak, GROUP_BY_LINE, NULL,
-                                   &run.r.lines, &run.r.line_count,
-                                   &(struct tool_error){0}));
+    run.r.lines = report_groups_make(&run.h, &run.r.peak, GROUP_BY_LINE, NULL,
+                                     &run.r.line_count);
     the_groups_are(&run, wanted, COUNT(wanted));
     made_run_free(&run);
 }
@@ -239,21 +228,20 @@ static void the_first_of_equals_is_the_largest(void **state)
 static void the_main_line_is_of_one_category(void **state)
 {
     struct made_run run;
-    struct tool_error error;
-    uint32_t frame = 0;
+    uint32_t frame;
 
     (void)state;
     made_run("alloc 0 8MiB 0 m.py:1:__init__\nalloc 8 1MiB 0 m.py:2:forward\n"
              "alloc 9 2MiB 0 m.py:3:forward\n",
              NULL, &run);
-    assert_true(report_main_line(&run.r.peak, run.r.categories, REPORT_WEIGHTS,
-                                 &frame, &error));
+    frame =
+        report_main_line(&run.h, &run.r.peak, run.r.categories, REPORT_WEIGHTS);
     assert_int_equal(run.s->frames[frame].line, 1);
-    assert_true(report_main_line(&run.r.peak, run.r.categories,
-                                 REPORT_ACTIVATIONS, &frame, &error));
+    frame = report_main_line(&run.h, &run.r.peak, run.r.categories,
+                             REPORT_ACTIVATIONS);
     assert_int_equal(run.s->frames[frame].line, 3);
-    assert_true(report_main_line(&run.r.peak, run.r.categories,
-                                 REPORT_GRADIENTS, &frame, &error));
+    frame = report_main_line(&run.h, &run.r.peak, run.r.categories,
+                             REPORT_GRADIENTS);
     assert_int_equal(frame, UINT32_MAX);
     made_run_free(&run);
 }

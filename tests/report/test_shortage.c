@@ -16,6 +16,9 @@
 
 #define MIB(n) ((uint64_t)(n) << 20)
 
+static struct tool_error why;
+static struct hoard hoard = {.error = &why};
+
 static void make(const char *lines, struct snapshot **s, struct lifetimes *l,
                  struct shortage *out)
 {
@@ -23,13 +26,12 @@ static void make(const char *lines, struct snapshot **s, struct lifetimes *l,
 
     *s = made_snapshot(lines, NULL);
     assert_true(lifetimes_make(*s, 0, l, &error));
-    assert_true(shortage_make(l, l->event_count - 1, out, &error));
+    shortage_make(&hoard, l, l->event_count - 1, out);
 }
 
-static void unmake(struct snapshot *s, struct lifetimes *l,
-                   struct shortage *shortage)
+static void unmake(struct snapshot *s, struct lifetimes *l)
 {
-    moment_free(&shortage->moment);
+    hoard_end(&hoard, true);
     lifetimes_free(l);
     snapshot_free(s);
 }
@@ -47,7 +49,7 @@ static void cause_is(const char *before, const char *oom,
     if (shortage.cause != cause)
         fail_msg("%s has cause %d, expected %d", lines, (int)shortage.cause,
                  (int)cause);
-    unmake(s, &l, &shortage);
+    unmake(s, &l);
 }
 
 /* Small requests take segments of 2 MiB, medium ones of 20 MiB, large ones what
@@ -151,7 +153,7 @@ static void memory_is_counted_by_owner(void **state)
     assert_true(shortage.driver_known);
     assert_false(shortage.expandable);
     assert_false(shortage.small);
-    unmake(s, &l, &shortage);
+    unmake(s, &l);
 }
 
 /* Pages of 2 MiB, if that is more than what is free already. */
@@ -176,7 +178,7 @@ static void what_would_fit_is_the_larger_of_two(void **state)
                  drivers[i].driver_free);
         make(lines, &s, &l, &shortage);
         assert_int_equal(shortage.would_fit, drivers[i].fits);
-        unmake(s, &l, &shortage);
+        unmake(s, &l);
     }
 }
 
@@ -192,7 +194,7 @@ static void memory_in_unknown_segments_was_attainable(void **state)
          "alloc 60 2MiB\nfree_requested 60 2MiB\noom 4MiB 90MiB\n",
          &s, &l, &shortage);
     assert_int_equal(shortage.attainable, MIB(19 + 3 + 2 + 4));
-    unmake(s, &l, &shortage);
+    unmake(s, &l);
 }
 
 /* Snapshots of old versions do not say what the driver had. */
@@ -206,12 +208,12 @@ static void what_the_driver_had_may_be_unknown(void **state)
     (void)state;
     s->events[2].has &= (uint8_t)~SNAPSHOT_HAS_ADDRESS;
     assert_true(lifetimes_make(s, 0, &l, &error));
-    assert_true(shortage_make(&l, 2, &shortage, &error));
+    shortage_make(&hoard, &l, 2, &shortage);
     assert_false(shortage.driver_known);
     assert_int_equal(shortage.driver_free, 0);
     assert_int_equal(shortage.attainable, MIB(20));
     assert_int_equal(shortage.cause, SHORTAGE_TOO_MUCH);
-    unmake(s, &l, &shortage);
+    unmake(s, &l);
 }
 
 static void pages_that_grew_together_count_once(void **state)
@@ -227,7 +229,7 @@ static void pages_that_grew_together_count_once(void **state)
     assert_int_equal(shortage.free_bytes, MIB(1));
     assert_int_equal(shortage.whole_free, 0);
     assert_true(shortage.expandable);
-    unmake(s, &l, &shortage);
+    unmake(s, &l);
 }
 
 /* More is in it than it holds, if the recording lost events. */
@@ -243,7 +245,7 @@ static void an_overfull_segment_has_nothing_free(void **state)
          &s, &l, &shortage);
     assert_int_equal(shortage.free_bytes, 0);
     assert_int_equal(shortage.own_free, 0);
-    unmake(s, &l, &shortage);
+    unmake(s, &l);
 }
 
 int main(void)

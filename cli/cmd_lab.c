@@ -10,38 +10,33 @@
 #include "take_capacity.h"
 #include "take_setting.h"
 
-/* Checked here, and passed on as text. */
-static bool take_policy_name(const struct cli_args *a, void *out)
-{
+/* Checked here, read by the prompt. */
+struct settings {
+    const char *device;
     larder_policy policy;
-
-    return take_policy(a, &policy) && cli_take_text(a, out);
-}
-
-static bool take_seed(const struct cli_args *a, void *out)
-{
+    const char *conf;
     uint64_t seed;
-
-    return cli_take_number(a, &seed) && cli_take_text(a, out);
-}
+    const char *snapshot;
+    bool json;
+};
 
 static const struct cli_option lab_table[] = {
     {"device", "SPEC", "the simulated GPU (" LAB_DEVICE_DEFAULT ")",
-     CLI_TAKE(take_device, struct lab_python, device)},
+     CLI_TAKE(take_device, struct settings, device)},
     {"policy", "larder|pytorch|direct", "how memory is chosen",
-     CLI_TAKE(take_policy_name, struct lab_python, policy)},
+     CLI_TAKE(take_policy, struct settings, policy)},
     {"conf", "K:V,...",
      "settings in PyTorch's grammar (default: LARDER_CONF\n"
      "in the environment)",
-     CLI_TAKE(take_conf, struct lab_python, conf)},
+     CLI_TAKE(take_conf, struct settings, conf)},
     {"seed", "N", "seed of the random numbers (1)",
-     CLI_TAKE(take_seed, struct lab_python, seed), .low = 1, .high = INT64_MAX},
+     CLI_NUMBER(struct settings, seed, 1, INT64_MAX)},
     {"snapshot", "FILE",
      "write the events and the final state to FILE.json\n"
      "or FILE.pickle at the end",
-     CLI_TAKE(lab_take_snapshot, struct lab_python, snapshot)},
+     CLI_TAKE(lab_take_snapshot, struct settings, snapshot)},
     {"json", NULL, "print one line with an object for each statement",
-     CLI_INTO(struct lab_python, json)},
+     CLI_INTO(struct settings, json)},
     {.name = NULL},
 };
 
@@ -60,17 +55,13 @@ static bool refuse_operand(const struct cli_args *a, void *run)
 
 static int run_prompt(const struct cli_command *self, int argc, char **argv)
 {
-    struct lab_python run = {
-        .command = "lab",
-        .module = "larder.lab.prompt",
-        .panel = stdout,
-    };
-    int status = cli_read(self, argc, argv, &run);
+    struct settings s;
+    int status = cli_read(self, argc, argv, &s);
 
     if (status >= 0)
         return status;
     setlocale(LC_CTYPE, "");
-    return lab_python_run(&run);
+    return lab_python_run("lab", "larder.lab.prompt", stdout, argv + 1);
 }
 
 static int run_lab(const struct cli_command *self, int argc, char **argv)

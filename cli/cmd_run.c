@@ -1,8 +1,5 @@
 /* cmd_run.c - `larder run`: starts the Python program larder.fit, which reads
  * the options' values. */
-#include <stdio.h>
-#include <stdlib.h>
-
 #include <larder/larder.h>
 
 #include "commands.h"
@@ -69,27 +66,14 @@ static const struct cli_option run_table[] = {
 
 static int run_run(const struct cli_command *self, int argc, char **argv)
 {
-    enum { OWN_WORDS = 3 };
     const char *conf; /* checked here, used by the program */
-    char **words;     /* the program's, then those of Python */
-    int count = 0;
+    char *const none[] = {NULL};
+    char **words;
     int status = cli_read_program(self, argc, argv, &conf, &words);
 
-    if (status >= 0)
-        return status;
-    if (!cli_python_prepare(self->name))
-        return CLI_EXIT_BAD;
-    words = calloc((size_t)argc + OWN_WORDS, sizeof *words);
-    if (words == NULL)
-        return cli_no_memory("run");
-    words[count++] = (char *)cli_python_name();
-    words[count++] = (char *)"-m";
-    words[count++] = (char *)"larder.fit";
-    for (int i = 1; i < argc; i++)
-        words[count++] = argv[i];
-    status = cli_python_become(self->name, words);
-    free(words);
-    return status;
+    return status >= 0
+               ? status
+               : cli_python_run(self->name, "larder.fit", none, argv + 1);
 }
 
 const struct cli_command cli_command_run = {

@@ -62,19 +62,36 @@ const char *cli_python_name(void)
     return named != NULL ? named : "python3";
 }
 
-bool cli_python_prepare(const char *command)
+static size_t words_count(char *const *words)
 {
-    if (!set_package_folder(command))
-        return false;
-    set_library_folder();
-    return true;
+    size_t n = 0;
+
+    while (words[n] != NULL)
+        n++;
+    return n;
 }
 
-int cli_python_become(const char *command, char **words)
+int cli_python_run(const char *command, const char *module, char *const *own,
+                   char *const *words)
 {
+    enum { FIRST = 3 };
+    size_t own_count = words_count(own), count = words_count(words);
+    char **all;
+
+    if (!set_package_folder(command))
+        return CLI_EXIT_BAD;
+    set_library_folder();
+    all = calloc(FIRST + own_count + count + 1, sizeof *all);
+    if (all == NULL)
+        return cli_no_memory(command);
+    all[0] = (char *)cli_python_name();
+    all[1] = (char *)"-m";
+    all[2] = (char *)module;
+    memcpy(all + FIRST, own, own_count * sizeof *all);
+    memcpy(all + FIRST + own_count, words, count * sizeof *all);
     fflush(NULL);
-    execvp(words[0], words);
-    cli_complain(command, "%s cannot be started: %s", words[0],
-                 strerror(errno));
+    execvp(all[0], all);
+    cli_complain(command, "%s cannot be started: %s", all[0], strerror(errno));
+    free(all);
     return CLI_EXIT_BAD;
 }

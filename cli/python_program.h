@@ -7,13 +7,11 @@
 /* The interpreter: LARDER_PYTHON, otherwise python3. */
 const char *cli_python_name(void);
 
-/* Set the environment so that the interpreter finds the package, and the
- * package its libraries.  A named interpreter must have the package. False:
- * reported as `larder COMMAND: ...`. */
-bool cli_python_prepare(const char *command);
-
-/* Execute the program in place of this process; words[0] is the interpreter.
- * Returns, with the exit status, only on failure. */
-int cli_python_become(const char *command, char **words);
+/* Execute `python3 -m module` in place of this process, with the words of `own` and
+ * then of `words`, both ended by NULL.  The interpreter finds the package, and the
+ * package its libraries; a named interpreter must have the package.  Returns, with
+ * the exit status, only on failure, which is reported as `larder COMMAND: ...`. */
+int cli_python_run(const char *command, const char *module, char *const *own,
+                   char *const *words);
 
 #endif

@@ -1,11 +1,14 @@
 /* lab_command.c - `larder lab list`, `larder lab run`. */
 #include "lab_command.h"
 
+#include <errno.h>
 #include <locale.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "complain.h"
 #include "lab/experiments/experiments.h"
 #include "lab_python.h"
 #include "take_setting.h"
@@ -63,8 +66,7 @@ struct run_settings {
     bool each_step;
     char **names; /* names of experiments */
     int count;
-    char **listing; /* the file with its arguments */
-    int listing_count;
+    const char *listing; /* the file; NULL: none */
 };
 
 static const struct cli_option run_table[] = {
@@ -109,15 +111,14 @@ static int read_run(const struct cli_command *self, int argc, char **argv,
 
     cli_args_init(&args, self, argc, argv);
     while ((got = cli_options(&args, s)) == CLI_OPERAND) {
-        char **word = argv + args.next - 1;
+        char *word = argv[args.next - 1];
 
-        if (is_listing(*word)) {
+        if (is_listing(word)) {
             /* Everything that follows belongs to the listing. */
             s->listing = word;
-            s->listing_count = argc - args.next + 1;
             return -1;
         }
-        s->names[s->count++] = *word;
+        s->names[s->count++] = word;
     }
     return got;
 }
@@ -173,7 +174,7 @@ static bool check_run(const struct cli_command *self,
     if (s->count > 0 && s->listing != NULL)
         return cli_wrong(
             self, "'%s' and '%s': run experiments and a listing separately",
-            s->names[0], s->listing[0]);
+            s->names[0], s->listing);
     if (s->listing != NULL && s->options.steps)
         return cli_wrong(
             self,
@@ -182,39 +183,20 @@ static bool check_run(const struct cli_command *self,
         return cli_wrong(
             self, "--each-%s is for listings; for experiments use --steps",
             s->each_statement ? "statement" : "step");
+    if (s->listing != NULL && access(s->listing, R_OK) != 0)
+        return cli_complain("lab run", "%s: cannot be opened: %s", s->listing,
+                            strerror(errno));
     return check_names(self, s) && (s->count == 0 || check_session(self, s));
 }
 
-static int run_listing(struct run_settings *s)
-{
-    larder_policy policy = s->options.policy;
-    const struct lab_python listing = {
-        .command = "lab run",
-        .module = "larder.lab.run",
-        .device = s->options.device,
-        .policy =
-            policy != LARDER_POLICY_DEFAULT ? larder_policy_name(policy) : NULL,
-        .conf = s->options.conf,
-        .snapshot = s->options.snapshot,
-        .each_statement = s->each_statement,
-        .each_step = s->each_step,
-        .json = s->options.json,
-        .panel = stderr,
-        .words = s->listing,
-        .count = s->listing_count,
-    };
-
-    return lab_python_run(&listing);
-}
-
-static int run_checked(struct run_settings *s)
+static int run_checked(struct run_settings *s, char *const *words)
 {
     s->options.out = stdout;
     s->options.width = (unsigned)terminal_width(stdout);
     s->options.colour = terminal_has_colour(stdout);
     setlocale(LC_CTYPE, "");
     if (s->listing != NULL)
-        return run_listing(s);
+        return lab_python_run("lab run", "larder.lab.run", stderr, words);
     return experiments_run(s->count, s->names, &s->options);
 }
 
@@ -228,7 +210,7 @@ static int run_run(const struct cli_command *self, int argc, char **argv)
         return cli_no_memory("lab run");
     status = read_run(self, argc, argv, &s);
     if (status < 0)
-        status = check_run(self, &s) ? run_checked(&s) : CLI_EXIT_BAD;
+        status = check_run(self, &s) ? run_checked(&s, argv + 1) : CLI_EXIT_BAD;
     free(s.names);
     return status;
 }

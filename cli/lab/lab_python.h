@@ -3,27 +3,13 @@
 #ifndef LARDER_CLI_LAB_LAB_PYTHON_H
 #define LARDER_CLI_LAB_LAB_PYTHON_H
 
-#include <stdbool.h>
 #include <stdio.h>
 
-struct lab_python {
-    const char *command; /* for messages: "lab run" */
-    const char *module;  /* what python3 runs */
-    const char *device;  /* these NULL: not given */
-    const char *policy;
-    const char *conf;
-    const char *seed;
-    const char *snapshot;
-    bool each_statement;
-    bool each_step;
-    bool json;
-    FILE *panel;  /* where the panel goes: its width, whether it has colours */
-    char **words; /* a listing, and its arguments */
-    int count;
-};
-
-/* Executes python3 in place of this process.  Returns an exit status only on
- * failure, after a message on the standard error. */
-int lab_python_run(const struct lab_python *run);
+/* Execute python3 with the module in place of this process: it reads the words of
+ * the command line, ended by NULL, again.  `panel`: where the panel is shown, whose
+ * width and colours it is told.  Returns an exit status only on failure, after a
+ * message on the standard error as `larder COMMAND: ...`. */
+int lab_python_run(const char *command, const char *module, FILE *panel,
+                   char *const *words);
 
 #endif

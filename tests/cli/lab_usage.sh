@@ -73,8 +73,8 @@ stdout_has "^path $(realpath "$tmp/package"):mine$"
 
 last="lab"
 PATH="$tmp/bin:$PATH" LARDER_PYTHON_DIR="$tmp/package" LC_ALL=C.UTF-8 \
-    "$larder" lab --seed 3 --json --policy pytorch --conf defrag:off \
-    --device sim:1GiB --snapshot a.json >"$tmp/out" 2>"$tmp/err"
+    "$larder" lab --device sim:1GiB --policy pytorch --conf defrag:off --seed 3 \
+    --snapshot a.json --json >"$tmp/out" 2>"$tmp/err"
 is status $? 7
 is words "$(sed -n 's/^word //p' "$tmp/out" | tr '\n' ' ')" \
     "-m larder.lab.prompt --device sim:1GiB --policy pytorch --conf defrag:off --seed 3 --snapshot a.json --json "

@@ -10,26 +10,6 @@
 /* A loop with calls of exp() is worth a thread sooner. */
 enum { GRAIN_CHEAP = LAB__GRAIN, GRAIN_DEAR = LAB__GRAIN / 8 };
 
-/* ---- numbers as operands ------------------------------------------------ */
-
-/* A tensor of one number, to be broadcast. */
-struct number {
-    struct lab__pair pair;
-    union {
-        float f;
-        int64_t i;
-        unsigned char b;
-    } value;
-};
-
-static const lab_tensor *number_make(struct number *n, lab *l, lab_dtype kind,
-                                     double value)
-{
-    lab__element_set(&n->value, kind, 0, value);
-    lab__pair_wrap(&n->pair, l, kind, 0, NULL, &n->value);
-    return &n->pair.tensor;
-}
-
 /* ---- running ------------------------------------------------------------ */
 
 static void elementwise_run(int operands, const lab_tensor *const *tensors,
@@ -77,17 +57,17 @@ void lab__binary(lab__binary_op op, lab_tensor *out, const lab_tensor *a,
 void lab__scalar(lab__binary_op op, lab_tensor *out, const lab_tensor *a,
                  double b)
 {
-    struct number n;
+    struct lab__number n;
 
-    lab__binary(op, out, a, number_make(&n, out->storage->session, a->kind, b),
-                1);
+    lab__binary(op, out, a,
+                lab__number_make(&n, out->storage->session, a->kind, b), 1);
 }
 
 void lab__scalar_first(lab__binary_op op, lab_tensor *out, double a,
                        const lab_tensor *b)
 {
-    struct number n;
+    struct lab__number n;
 
-    lab__binary(op, out, number_make(&n, out->storage->session, b->kind, a), b,
-                1);
+    lab__binary(op, out,
+                lab__number_make(&n, out->storage->session, b->kind, a), b, 1);
 }

@@ -70,6 +70,16 @@ lab__row_fn lab__unary_row(lab__unary_op op)
 
 /* ---- two operands ------------------------------------------------------- */
 
+/* to[at_to] is where the result of a and b goes. */
+#define BINARY_LOOP(T, A, B, place, of_a, of_b, result)                        \
+    EACH                                                                       \
+    {                                                                          \
+        int64_t at_to = (place);                                               \
+        A a = (of_a);                                                          \
+        B b = (of_b);                                                          \
+        to[at_to] = (T)(result);                                               \
+    }
+
 /* The cases with a loop of their own: both contiguous, or one of them a
  * number. */
 #define BINARY_LOOPS(T, A, B, X, first, second, result)                        \
@@ -81,33 +91,16 @@ lab__row_fn lab__unary_row(lab__unary_op op)
                                                                                \
     (void)k;                                                                   \
     if (down == 1 && left == 1 && right == 1) {                                \
-        EACH                                                                   \
-        {                                                                      \
-            A a = first[i];                                                    \
-            B b = second[i];                                                   \
-            to[i] = (T)(result);                                               \
-        }                                                                      \
+        BINARY_LOOP(T, A, B, i, first[i], second[i], result)                   \
     } else if (down == 1 && left == 1 && right == 0) {                         \
-        B b = *second;                                                         \
-        EACH                                                                   \
-        {                                                                      \
-            A a = first[i];                                                    \
-            to[i] = (T)(result);                                               \
-        }                                                                      \
+        B number = *second;                                                    \
+        BINARY_LOOP(T, A, B, i, first[i], number, result)                      \
     } else if (down == 1 && left == 0 && right == 1) {                         \
-        A a = *first;                                                          \
-        EACH                                                                   \
-        {                                                                      \
-            B b = second[i];                                                   \
-            to[i] = (T)(result);                                               \
-        }                                                                      \
+        A number = *first;                                                     \
+        BINARY_LOOP(T, A, B, i, number, second[i], result)                     \
     } else {                                                                   \
-        EACH                                                                   \
-        {                                                                      \
-            A a = first[i * left];                                             \
-            B b = second[i * right];                                           \
-            to[i * down] = (T)(result);                                        \
-        }                                                                      \
+        BINARY_LOOP(T, A, B, i *down, first[i * left], second[i * right],      \
+                    result)                                                    \
     }
 
 #define BINARY(name, T, A, B, X, result)                                       \
@@ -125,34 +118,8 @@ FLOATS(row_tanh_back, a *(1 - b * b))
 FLOATS(row_sigmoid_back, a *b *(1 - b))
 FLOATS(row_gelu_back, a *(lab__normal_below(b) + b * lab__normal_density(b)))
 
-/* The result is added to. */
-#define INTO(name, result)                                                     \
-    LAB__BODY name##_body ROW                                                  \
-    {                                                                          \
-        float *to = (float *)(void *)at[0];                                    \
-        const float *first = (const float *)(const void *)at[1];               \
-        const float *second = (const float *)(const void *)at[2];              \
-        int64_t down = step[0], left = step[1], right = step[2];               \
-        float k = *(const float *)context;                                     \
-                                                                               \
-        if (down == 1 && left == 1 && right == 1) {                            \
-            EACH                                                               \
-            {                                                                  \
-                float a = first[i], b = second[i];                             \
-                to[i] += (result);                                             \
-            }                                                                  \
-        } else {                                                               \
-            EACH                                                               \
-            {                                                                  \
-                float a = first[i * left], b = second[i * right];              \
-                to[i * down] += (result);                                      \
-            }                                                                  \
-        }                                                                      \
-    }                                                                          \
-    ROW_TWICE(name)
-
-INTO(row_addcmul, k *a *b)
-INTO(row_addcdiv, k *a / b)
+FLOATS(row_addcmul, to[at_to] + k * a * b)
+FLOATS(row_addcdiv, to[at_to] + k * a / b)
 
 /* ---- other types -------------------------------------------------------- */
 
@@ -168,7 +135,9 @@ BINARY(row_eq_float, unsigned char, float, float, float, a == b)
 BINARY(row_eq_int, unsigned char, int64_t, int64_t, float, a == b)
 BINARY(row_eq_bool, unsigned char, unsigned char, unsigned char, float,
        !a == !b)
-BINARY(row_mask, float, float, unsigned char, float, a *(float)(b != 0))
+BINARY(row_ge_float, unsigned char, float, float, float, a >= b)
+/* By multiplication rather than selection, so that NaN stays NaN, as in PyTorch. */
+BINARY(row_mask, float, float, unsigned char, float, a *((float)(b != 0) * k))
 
 /* ---- powers ------------------------------------------------------------- */
 
@@ -232,6 +201,7 @@ static const lab__row_fn float_rows[OPS] = {
     [LAB__DIV] = row_div,
     [LAB__POW] = row_pow,
     [LAB__EQ] = row_eq_float,
+    [LAB__GE] = row_ge_float,
     [LAB__RELU_BACK] = row_relu_back,
     [LAB__TANH_BACK] = row_tanh_back,
     [LAB__SIGMOID_BACK] = row_sigmoid_back,

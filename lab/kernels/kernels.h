@@ -29,10 +29,11 @@ typedef enum lab__unary_op {
 typedef enum lab__binary_op {
     LAB__ADD,          /* a + x·b; also int64 */
     LAB__SUB,          /* a - b; also int64 */
-    LAB__MUL,          /* a·b; also int64, and a float32, b bool */
+    LAB__MUL,          /* a·b; also int64; a float32, b bool: x·a·b */
     LAB__DIV,          /* a / b */
     LAB__POW,          /* a to the b; also int64, b >= 0 */
     LAB__EQ,           /* out bool; a, b of one dtype */
+    LAB__GE,           /* out bool */
     LAB__RELU_BACK,    /* a gradient, b result: b > 0 ? a : 0 */
     LAB__TANH_BACK,    /* a·(1 - b²), b result */
     LAB__SIGMOID_BACK, /* a·b·(1 - b), b result */
@@ -44,7 +45,7 @@ typedef enum lab__binary_op {
 void lab__unary(lab__unary_op op, lab_tensor *out, const lab_tensor *a);
 void lab__binary(lab__binary_op op, lab_tensor *out, const lab_tensor *a,
                  const lab_tensor *b, double x);
-/* b is the number `b` for every element: ADD, SUB, MUL, DIV, POW, EQ. */
+/* b is the number `b` for every element: ADD, SUB, MUL, DIV, POW, EQ, GE. */
 void lab__scalar(lab__binary_op op, lab_tensor *out, const lab_tensor *a,
                  double b);
 /* The number comes first: SUB, DIV, POW. */

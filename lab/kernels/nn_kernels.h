@@ -40,13 +40,6 @@ void lab__layer_norm_grad_affine(lab_tensor *grad_w, lab_tensor *grad_b,
 bool lab__index_outside(const lab_tensor *index, int64_t lowest, int64_t rows,
                         const int64_t *allowed, int64_t *value);
 
-/* ---- dropout (dropout_kernels.c) ---- */
-
-/* mask: whether the uniform number is at least p. */
-void lab__dropout_mask(lab_tensor *mask, const lab_tensor *uniform, double p);
-/* t = t·scale where the mask is set, 0 elsewhere. */
-void lab__dropout_apply(lab_tensor *t, const lab_tensor *mask, double scale);
-
 /* ---- losses (loss_kernels.c) ---- */
 
 /* out: minus the mean of each row's log-probability of its class; total: the

@@ -1,6 +1,6 @@
 /* dropout.c - dropout with a saved mask of one byte for each element, allocated
  * in the order of CUDA's fused kernel: mask, then result. */
-#include "kernels/nn_kernels.h"
+#include "kernels/kernels.h"
 #include "ops/nn_common.h"
 #include "tensor/rng.h"
 
@@ -9,7 +9,7 @@ static larder_result masked(lab_tensor *t, lab_tensor *mask, double scale,
                             lab_tensor *out)
 {
     LAB__TRY(lab__copy(out, t));
-    lab__dropout_apply(out, mask, scale);
+    lab__binary(LAB__MUL, out, out, mask, scale);
     return LARDER_OK;
 }
 
@@ -34,7 +34,7 @@ static larder_result dropout(lab_tensor *a, double p, lab_tensor **out)
     LAB__TRY(lab__tensor_like(a, &made));
     if (lab__readable(made))
         lab__random_uniform(lab_session(a), lab__floats(made), lab_numel(made));
-    lab__dropout_mask(mask, made, p);
+    lab__scalar(LAB__GE, mask, made, p);
     LAB__TRY(masked(a, mask, scale, made));
     return lab__recorded(
         &(struct lab__recording){.name = "NativeDropoutBackward0",

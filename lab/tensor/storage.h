@@ -20,6 +20,20 @@ larder_result lab__storage_new(lab *l, lab_place place, uint64_t bytes,
                                struct lab__pair **out);
 void lab__storage_unref(struct lab__storage *storage);
 
+/* A tensor of one number on the stack, to be broadcast. */
+struct lab__number {
+    struct lab__pair pair;
+    union {
+        float f;
+        int64_t i;
+        unsigned char b;
+    } value;
+};
+
+/* Returns n's tensor, of that kind (transfer.c). */
+const lab_tensor *lab__number_make(struct lab__number *n, lab *l,
+                                   lab_dtype kind, double value);
+
 /* Wrap values of a kind in host memory as a contiguous tensor, to be read from or
  * written to; nothing is owned. */
 void lab__pair_wrap(struct lab__pair *pair, lab *l, lab_dtype kind, int ndim,

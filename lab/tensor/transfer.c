@@ -31,6 +31,11 @@
         if (down == 1 && up == 1) {                                            \
             for (int64_t i = 0; i < n; i++)                                    \
                 to[i] = (A)CONVERT(from[i]);                                   \
+        } else if (down == 1 && up == 0) {                                     \
+            A value = (A)CONVERT(*from);                                       \
+                                                                               \
+            for (int64_t i = 0; i < n; i++)                                    \
+                to[i] = value;                                                 \
         } else {                                                               \
             for (int64_t i = 0; i < n; i++)                                    \
                 to[i * down] = (A)CONVERT(from[i * up]);                       \
@@ -71,41 +76,20 @@ larder_result lab__copy(lab_tensor *a, const lab_tensor *b)
 
 /* ---- filling ------------------------------------------------------------ */
 
-#define FILL_ROW(name, A, CONVERT)                                             \
-    static void name(const void *context, int64_t n, char *const *at,          \
-                     const int64_t *step)                                      \
-    {                                                                          \
-        A value = (A)CONVERT(*(const double *)context);                        \
-        A *to = (A *)(void *)at[0];                                            \
-        int64_t down = step[0];                                                \
-                                                                               \
-        if (down == 1) {                                                       \
-            for (int64_t i = 0; i < n; i++)                                    \
-                to[i] = value;                                                 \
-        } else {                                                               \
-            for (int64_t i = 0; i < n; i++)                                    \
-                to[i * down] = value;                                          \
-        }                                                                      \
-    }
-
-FILL_ROW(fill_f, float, AS_IS)
-FILL_ROW(fill_i, int64_t, lab__to_int64)
-FILL_ROW(fill_b, unsigned char, IS_TRUE)
-
-static const lab__row_fn fill_rows[3] = {fill_f, fill_i, fill_b};
+const lab_tensor *lab__number_make(struct lab__number *n, lab *l,
+                                   lab_dtype kind, double value)
+{
+    lab__element_set(&n->value, kind, 0, value);
+    lab__pair_wrap(&n->pair, l, kind, 0, NULL, &n->value);
+    return &n->pair.tensor;
+}
 
 larder_result lab__fill(lab_tensor *a, double value)
 {
-    const lab_tensor *one[] = {a};
-    struct lab__odometer o;
+    struct lab__number n;
 
     LAB__TRY(lab__check_process("fill", a));
-    if (lab__odometer_init(&o, 1, one)) {
-        lab__odometer_run(a->storage->session, &o, LAB__GRAIN,
-                          fill_rows[a->kind], &value);
-        lab__round(a);
-    }
-    return LARDER_OK;
+    return lab__copy(a, lab__number_make(&n, lab_session(a), a->kind, value));
 }
 
 /* ---- reading and writing ------------------------------------------------ */

@@ -130,6 +130,8 @@ static double binary_plain(lab__binary_op op, double a, double b, double x)
         return pow(a, b);
     case LAB__EQ:
         return a == b;
+    case LAB__GE:
+        return a >= b;
     case LAB__RELU_BACK:
         return b > 0 ? a : 0;
     case LAB__TANH_BACK:
@@ -156,18 +158,23 @@ static lab_tensor *broadcast_window(lab *l, int ndim, const int64_t *sizes)
     return windows_make(l, ndim - drop, own, true);
 }
 
+static bool compares(lab__binary_op op)
+{
+    return op == LAB__EQ || op == LAB__GE;
+}
+
 static lab_tensor *binary_out(lab *l, lab__binary_op op, int ndim,
                               const int64_t *sizes)
 {
-    return op == LAB__EQ ? windows_plain(l, LAB_BOOL, ndim, sizes)
-                         : windows_make(l, ndim, sizes, false);
+    return compares(op) ? windows_plain(l, LAB_BOOL, ndim, sizes)
+                        : windows_make(l, ndim, sizes, false);
 }
 
 static void binary_round(lab *l, lab__binary_op op, bool in_place)
 {
     int64_t sizes[LAB_MAX_DIMS];
     int ndim = windows_sizes(sizes, 4);
-    bool into_a = in_place && op != LAB__EQ;
+    bool into_a = in_place && !compares(op);
     lab_tensor *out = binary_out(l, op, ndim, sizes);
     lab_tensor *a = into_a ? lab_ref(out) : broadcast_window(l, ndim, sizes);
     lab_tensor *b = broadcast_window(l, ndim, sizes);
@@ -217,8 +224,8 @@ static void scalar_round(lab *l, lab__binary_op op, double b)
 
 static void operations_with_a_number(void **state)
 {
-    static const lab__binary_op ops[] = {LAB__ADD, LAB__SUB, LAB__MUL,
-                                         LAB__DIV, LAB__POW, LAB__EQ};
+    static const lab__binary_op ops[] = {LAB__ADD, LAB__SUB, LAB__MUL, LAB__DIV,
+                                         LAB__POW, LAB__EQ,  LAB__GE};
     static const double numbers[] = {2, 3, 1, -0.5, 0.5, 0};
 
     for (size_t i = 0; i < sizeof ops / sizeof ops[0]; i++) {

@@ -60,7 +60,6 @@ void lab__scalar_first(lab__binary_op op, lab_tensor *out, double a,
  * to float32; int64 and bool (counted) to int64 or float32. */
 void lab__sum_dims(lab_tensor *out, const lab_tensor *a, unsigned dims,
                    double scale);
-void lab__argmax(lab_tensor *out, const lab_tensor *a, int dim);
 
 /* ---- products (matmul.c) ---- */
 

@@ -16,7 +16,8 @@
  * dims. */
 void lab__reduce(lab_reduction op, lab_tensor *out, const lab_tensor *t,
                  unsigned dims, double p);
-/* values may be NULL; both have t's sizes, with 1 for dim. */
+/* The largest or smallest elements along dim, the first of equal ones; a NaN comes
+ * before all others.  t may have any strides; values may be NULL. */
 void lab__extreme(lab_tensor *values, lab_tensor *indices, const lab_tensor *t,
                   int dim, bool largest);
 void lab__scan(bool product, lab_tensor *out, const lab_tensor *t, int dim);

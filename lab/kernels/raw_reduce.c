@@ -169,6 +169,7 @@ void lab__reduce(lab_reduction op, lab_tensor *out, const lab_tensor *t,
 
 struct along {
     const lab_tensor *t;
+    int dim;
     lab_tensor *values, *indices;
     struct lab__lines lines;
     bool flag; /* largest, product or descending, by operation */
@@ -181,35 +182,62 @@ static void run_along(struct along *a, void (*fn)(void *context, int64_t line))
                            lab__grain(LAB__GRAIN / 8, a->lines.length), fn, a);
 }
 
-static bool is_better(double x, double best, bool largest)
+static int64_t best_float(const float *from, int64_t n, int64_t step,
+                          bool largest)
 {
-    return isnan(x) ? !isnan(best) : largest ? x > best : x < best;
+    int64_t best = 0;
+
+    for (int64_t i = 0; i < n; i++) {
+        float x = from[i * step], so_far = from[best * step];
+
+        if (isnan(x))
+            return i;
+        if (largest ? x > so_far : x < so_far)
+            best = i;
+    }
+    return best;
+}
+
+static int64_t best_whole(const void *data, unsigned char kind, int64_t at,
+                          int64_t n, int64_t step, bool largest)
+{
+    int64_t best = 0;
+
+    for (int64_t i = 0; i < n; i++) {
+        int64_t x = lab__whole(data, kind, at + i * step);
+        int64_t so_far = lab__whole(data, kind, at + best * step);
+
+        if (largest ? x > so_far : x < so_far)
+            best = i;
+    }
+    return best;
 }
 
 static void line_extreme(void *context, int64_t line)
 {
     const struct along *a = context;
-    const void *data = lab__data(a->t);
-    int64_t at = lab__line_begin(&a->lines, line), where = 0;
-    double best = lab__element(data, a->t->kind, at);
+    const lab_tensor *t = a->t;
+    int64_t at = 0, rest = line, n = a->lines.length, best;
+    int64_t step = t->ndim > 0 ? t->strides[a->dim] : 1;
 
-    for (int64_t i = 1; i < a->lines.length; i++) {
-        double x = lab__element(data, a->t->kind, at + i * a->lines.inner);
-
-        if (is_better(x, best, a->flag)) {
-            best = x;
-            where = i;
-        }
+    for (int d = t->ndim; d-- > 0;) {
+        if (d == a->dim)
+            continue;
+        at += rest % t->sizes[d] * t->strides[d];
+        rest /= t->sizes[d];
     }
-    lab__put(a->indices, line, (double)where);
+    best = t->kind == LAB_FLOAT32
+               ? best_float(lab__floats(t) + at, n, step, a->flag)
+               : best_whole(lab__data(t), t->kind, at, n, step, a->flag);
+    lab__put(a->indices, line, (double)best);
     if (a->values != NULL)
-        lab__put(a->values, line, best);
+        lab__put(a->values, line, lab__get(t, at + best * step));
 }
 
 void lab__extreme(lab_tensor *values, lab_tensor *indices, const lab_tensor *t,
                   int dim, bool largest)
 {
-    struct along a = {t, values, indices, lab__lines_of(t, dim), largest};
+    struct along a = {t, dim, values, indices, lab__lines_of(t, dim), largest};
 
     run_along(&a, line_extreme);
 }
@@ -232,7 +260,7 @@ static void line_scan(void *context, int64_t line)
 
 void lab__scan(bool product, lab_tensor *out, const lab_tensor *t, int dim)
 {
-    struct along a = {t, out, NULL, lab__lines_of(t, dim), product};
+    struct along a = {t, dim, out, NULL, lab__lines_of(t, dim), product};
 
     run_along(&a, line_scan);
 }
@@ -286,7 +314,8 @@ static void line_sort(const struct along *a, int64_t line,
 larder_result lab__sort(lab_tensor *values, lab_tensor *indices,
                         const lab_tensor *t, int dim, bool descending)
 {
-    struct along a = {t, values, indices, lab__lines_of(t, dim), descending};
+    struct along a = {t,         dim, values, indices, lab__lines_of(t, dim),
+                      descending};
     size_t bytes = (size_t)a.lines.length * sizeof(struct entry);
     struct entry *entries;
 

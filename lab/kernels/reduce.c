@@ -1,10 +1,9 @@
-/* reduce.c - sums over dimensions, in double and in parallel, and argmax. */
+/* reduce.c - sums over dimensions, in double and in parallel. */
 #include "kernels/kernels.h"
 
-#include <math.h>
 #include <string.h>
 
-#include "tensor/numbers.h"
+#include "tensor/element.h"
 #include "tensor/wide.h"
 
 enum {
@@ -265,12 +264,6 @@ static void sum_floats(lab_tensor *out, const lab_tensor *a, unsigned dims,
 
 /* ---- sums of whole numbers ---------------------------------------------- */
 
-static int64_t int_at(const lab_tensor *t, const void *data, int64_t i)
-{
-    return t->kind == LAB_INT64 ? ((const int64_t *)data)[i]
-                                : ((const unsigned char *)data)[i] != 0;
-}
-
 static void sum_ints(lab_tensor *out, const lab_tensor *a, unsigned mask,
                      double scale)
 {
@@ -283,7 +276,8 @@ static void sum_ints(lab_tensor *out, const lab_tensor *a, unsigned mask,
         uint64_t sum = 0; /* wraps around like int64 sums */
 
         for (int64_t i = 0; i < summed.count; i++)
-            sum += (uint64_t)int_at(a, from, in + dims_in(&summed, i, &unused));
+            sum += (uint64_t)lab__whole(from, a->kind,
+                                        in + dims_in(&summed, i, &unused));
         if (out->kind == LAB_INT64)
             ((int64_t *)lab__data(out))[at] =
                 scale == 1 ? (int64_t)sum
@@ -302,66 +296,4 @@ void lab__sum_dims(lab_tensor *out, const lab_tensor *a, unsigned dims,
         sum_floats(out, a, dims, scale);
     else
         sum_ints(out, a, dims, scale);
-}
-
-/* ---- the largest -------------------------------------------------------- */
-
-struct largest {
-    const lab_tensor *a;
-    const void *from;
-    int64_t *to;
-    struct dims kept, summed;
-};
-
-/* The first of equal elements; NaN counts as larger than all. */
-static int64_t argmax_floats(const float *from, int64_t n, int64_t step)
-{
-    int64_t best = 0;
-
-    for (int64_t i = 0; i < n; i++) {
-        float x = from[i * step];
-
-        if (isnan(x))
-            return i;
-        if (x > from[best * step])
-            best = i;
-    }
-    return best;
-}
-
-static int64_t argmax_ints(const struct largest *s, int64_t in, int64_t n,
-                           int64_t step)
-{
-    int64_t best = 0;
-
-    for (int64_t i = 0; i < n; i++) {
-        if (int_at(s->a, s->from, in + i * step) >
-            int_at(s->a, s->from, in + best * step))
-            best = i;
-    }
-    return best;
-}
-
-static void by_line(void *context, int64_t k)
-{
-    const struct largest *s = context;
-    int64_t n = row_size(&s->summed), step = row_step(&s->summed);
-    int64_t out, in = dims_in(&s->kept, k, &out);
-
-    s->to[out] = s->a->kind == LAB_FLOAT32
-                     ? argmax_floats((const float *)s->from + in, n, step)
-                     : argmax_ints(s, in, n, step);
-}
-
-void lab__argmax(lab_tensor *out, const lab_tensor *a, int dim)
-{
-    struct largest s = {.a = a};
-
-    if (!LAB__READABLE(out, a) || lab_numel(a) == 0)
-        return;
-    s.from = lab__data(a);
-    s.to = lab__data(out);
-    dims_split(out, a, 1u << dim, &s.kept, &s.summed);
-    lab__parallel_each(out->storage->session, s.kept.count,
-                       lab__grain(LAB__GRAIN, s.summed.count), by_line, &s);
 }

@@ -1,5 +1,6 @@
 /* reductions.c - sums and means, and summing to undo broadcasts. */
 #include "kernels/kernels.h"
+#include "kernels/raw_kernels.h"
 #include "ops/op.h"
 
 /* ---- summing without recording ------------------------------------------ */
@@ -169,8 +170,6 @@ larder_result lab_argmax(lab_tensor *a, int dim, lab_tensor **out)
     }
     n = lab__reduced_sizes(a, 1U << dim, false, sizes);
     LAB__TRY(lab__ints_of(a, n, sizes, out));
-    if (a->ndim == 0)
-        return lab__fill(*out, 0);
-    lab__argmax(*out, a, dim);
+    lab__extreme(NULL, *out, a, dim, true);
     return LARDER_OK;
 }

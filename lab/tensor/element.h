@@ -16,6 +16,14 @@ static inline double lab__element(const void *data, unsigned char kind,
     return ((const unsigned char *)data)[i] != 0;
 }
 
+/* The same of whole numbers and masks, exactly. */
+static inline int64_t lab__whole(const void *data, unsigned char kind,
+                                 int64_t i)
+{
+    return kind == LAB_INT64 ? ((const int64_t *)data)[i]
+                             : ((const unsigned char *)data)[i] != 0;
+}
+
 static inline void lab__element_set(void *data, unsigned char kind, int64_t i,
                                     double x)
 {

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "kernels/kernels.h"
+#include "kernels/raw_kernels.h"
 #include "lab_rig.h"
 #include "windows.h"
 
@@ -426,16 +427,16 @@ static void the_largest_is_the_first_of_equals_or_nan(void **state)
     lab_tensor *by_column = windows_plain(*state, LAB_INT64, 2, columns);
 
     lab_assert_ok(lab_write(a, values, sizeof values));
-    lab__argmax(by_row, a, 1);
+    lab__extreme(NULL, by_row, a, 1, true);
     lab_assert_ok(lab_read(by_row, got, sizeof want_rows));
     assert_memory_equal(got, want_rows, sizeof want_rows);
-    lab__argmax(by_column, a, 0);
+    lab__extreme(NULL, by_column, a, 0, true);
     lab_assert_ok(lab_read(by_column, got, sizeof want_columns));
     assert_memory_equal(got, want_columns, sizeof want_columns);
     ints = windows_plain(*state, LAB_INT64, 2, sizes);
     lab_assert_ok(lab__fill(ints, 3));
     *(int64_t *)lab__data(ints) = 2;
-    lab__argmax(by_row, ints, 1);
+    lab__extreme(NULL, by_row, ints, 1, true);
     assert_true(windows_at(by_row, by_row, 0) == 1 &&
                 windows_at(by_row, by_row, 1) == 0);
     lab_unref(a);
@@ -461,7 +462,7 @@ static void nothing_is_touched_where_there_is_no_memory(void **state)
     lab__binary(LAB__ADDCMUL, a, a, a, 1);
     lab__binary(LAB__ADDCDIV, a, a, a, 1);
     lab__sum_dims(a, a, 0, 1);
-    lab__argmax(indices, a, 1);
+    lab__extreme(NULL, indices, a, 1, true);
     lab_assert_ok(lab__matmul(a, a, a));
     lab_assert_ok(lab__fill(a, 1));
     lab_assert_ok(lab_zeros(l, LAB_FLOAT32, LAB_HOST, 2, sizes, &host));

@@ -6,10 +6,12 @@
 #include "tensor/parallel.h"
 #include "tensor/wide.h"
 
+/* A convolution.  On the ways back one of the first two is written, and `out` has the
+ * output's gradient. */
 struct conv {
-    float *a, *w, *b, *grad; /* the input, ... and the output's gradient */
-    float *out;              /* the result */
-    int64_t n, c, h, width;  /* of the input */
+    float *a, *w, *b; /* input, weight, bias or NULL */
+    float *out;
+    int64_t n, c, h, width; /* of the input */
     int64_t o, kh, kw;
     int64_t oh, ow;
     int64_t in_group, out_group; /* channels of a group */
@@ -19,11 +21,15 @@ struct conv {
 /* Minimum number of products in a piece that is worth splitting off. */
 enum { GRAIN_PRODUCTS = 65536 };
 
-/* The sizes, from input, weight and output or from their gradients. */
 static struct conv conv_of(const lab_tensor *a, const lab_tensor *w,
-                           const lab_tensor *out, const lab_window *win)
+                           const lab_tensor *b, const lab_tensor *out,
+                           const lab_window *win)
 {
     return (struct conv){
+        .a = lab__floats(a),
+        .w = lab__floats(w),
+        .b = lab__floats(b),
+        .out = lab__floats(out),
         .n = a->sizes[0],
         .c = a->sizes[1],
         .h = a->sizes[2],
@@ -120,12 +126,8 @@ static void forward_plane(void *context, int64_t i)
 void lab__window_conv(lab_tensor *out, const lab_tensor *a, const lab_tensor *w,
                       const lab_tensor *b, const lab_window *win)
 {
-    struct conv v = conv_of(a, w, out, win);
+    struct conv v = conv_of(a, w, b, out, win);
 
-    v.a = lab__floats(a);
-    v.w = lab__floats(w);
-    v.b = lab__floats(b);
-    v.out = lab__floats(out);
     if (LAB__READABLE(out, a, w, b))
         lab__parallel_each(
             lab_session(a), v.n * v.o,
@@ -151,11 +153,11 @@ static void grad_input_plane(void *context, int64_t i)
     const struct conv *v = context;
     int64_t n = i / v->c, c = i % v->c, plane = v->h * v->width;
     int64_t first = c / v->in_group * v->out_group;
-    float *in = v->out + i * plane;
+    float *in = v->a + i * plane;
 
     memset(in, 0, (size_t)plane * sizeof *in);
     for (int64_t o = first; o < first + v->out_group; o++)
-        plane_rows(v, v->grad + (n * v->o + o) * v->oh * v->ow, in,
+        plane_rows(v, v->out + (n * v->o + o) * v->oh * v->ow, in,
                    v->w + (o * v->in_group + c % v->in_group) * v->kh * v->kw,
                    input_row);
 }
@@ -163,17 +165,13 @@ static void grad_input_plane(void *context, int64_t i)
 void lab__window_conv_input(lab_tensor *grad_a, const lab_tensor *grad,
                             const lab_tensor *w, const lab_window *win)
 {
-    struct conv v = conv_of(grad_a, w, grad, win);
+    struct conv v = conv_of(grad_a, w, NULL, grad, win);
 
-    if (!LAB__READABLE(grad_a, grad, w))
-        return;
-    v.grad = lab__floats(grad);
-    v.w = lab__floats(w);
-    v.out = lab__floats(grad_a);
-    lab__parallel_each(
-        lab_session(grad), v.n * v.c,
-        lab__grain(GRAIN_PRODUCTS, v.out_group * v.kh * v.kw * v.oh * v.ow),
-        grad_input_plane, &v);
+    if (LAB__READABLE(grad_a, grad, w))
+        lab__parallel_each(
+            lab_session(grad), v.n * v.c,
+            lab__grain(GRAIN_PRODUCTS, v.out_group * v.kh * v.kw * v.oh * v.ow),
+            grad_input_plane, &v);
 }
 
 static float row_product(const float *grad, const float *in, int64_t count,
@@ -212,22 +210,18 @@ static void grad_weight(void *context, int64_t i)
 
     for (int64_t n = 0; sees && n < v->n; n++)
         sum +=
-            plane_grad_weight(v, v->grad + (n * v->o + o) * v->oh * v->ow,
+            plane_grad_weight(v, v->out + (n * v->o + o) * v->oh * v->ow,
                               v->a + (n * v->c + c) * v->h * v->width, ys, xs);
-    v->out[i] = (float)sum;
+    v->w[i] = (float)sum;
 }
 
 void lab__window_conv_weight(lab_tensor *grad_w, const lab_tensor *grad,
                              const lab_tensor *a, const lab_window *win)
 {
-    struct conv v = conv_of(a, grad_w, grad, win);
+    struct conv v = conv_of(a, grad_w, NULL, grad, win);
 
-    if (!LAB__READABLE(grad_w, grad, a))
-        return;
-    v.grad = lab__floats(grad);
-    v.a = lab__floats(a);
-    v.out = lab__floats(grad_w);
-    lab__parallel_each(lab_session(a), lab_numel(grad_w),
-                       lab__grain(GRAIN_PRODUCTS, v.n * v.oh * v.ow),
-                       grad_weight, &v);
+    if (LAB__READABLE(grad_w, grad, a))
+        lab__parallel_each(lab_session(a), lab_numel(grad_w),
+                           lab__grain(GRAIN_PRODUCTS, v.n * v.oh * v.ow),
+                           grad_weight, &v);
 }

@@ -66,16 +66,9 @@ static int64_t places_offset(const struct lab__places *p, const lab_tensor *t,
 
     for (int k = 0; k < p->count; k++) {
         const lab_tensor *index = p->indices[k];
-        int64_t strides[LAB_MAX_DIMS], chosen;
+        int64_t chosen = ((const int64_t *)lab__data(index))[lab__offset_of(
+            i, index->ndim, index->sizes, index->strides)];
 
-        for (int d = 0; d < p->ndim; d++) {
-            int own = d - (p->ndim - index->ndim);
-
-            strides[d] =
-                own < 0 || index->sizes[own] == 1 ? 0 : index->strides[own];
-        }
-        chosen = ((const int64_t *)lab__data(
-            index))[lab__offset_of(i, p->ndim, p->sizes, strides)];
         if (chosen < 0)
             chosen += t->sizes[p->dim + k];
         offset += chosen * t->strides[p->dim + k];
@@ -114,9 +107,6 @@ struct transfer {
     lab_tensor *to;
     const lab_tensor *from;
     bool add;
-    int64_t strides[LAB_MAX_DIMS]; /* of the source, broadcast */
-    int64_t sizes[LAB_MAX_DIMS];
-    int ndim;
 };
 
 static void take_one(void *context, int64_t at, int64_t number)
@@ -138,9 +128,12 @@ void lab__places_take(lab_tensor *out, const lab_tensor *t,
 static void put_one(void *context, int64_t at, int64_t number)
 {
     const struct transfer *t = context;
-    int64_t from = lab__offset_of(number, t->ndim, t->sizes, t->strides);
+    const lab_tensor *from = t->from;
 
-    element_put(t->to, at, lab__get(t->from, from), t->add);
+    element_put(t->to, at,
+                lab__get(from, lab__offset_of(number, from->ndim, from->sizes,
+                                              from->strides)),
+                t->add);
 }
 
 void lab__places_put(lab_tensor *t, const lab_tensor *src,
@@ -148,21 +141,8 @@ void lab__places_put(lab_tensor *t, const lab_tensor *src,
 {
     struct transfer transfer = {.to = t, .from = src, .add = add};
 
-    if (!LAB__READABLE(t, src))
-        return;
-    for (int d = 0; d < places->dim; d++)
-        transfer.sizes[transfer.ndim++] = t->sizes[d];
-    for (int d = 0; d < places->ndim; d++)
-        transfer.sizes[transfer.ndim++] = places->sizes[d];
-    for (int d = places->dim + places->count; d < t->ndim; d++)
-        transfer.sizes[transfer.ndim++] = t->sizes[d];
-    for (int d = 0; d < transfer.ndim; d++) {
-        int own = d - (transfer.ndim - src->ndim);
-
-        transfer.strides[d] =
-            own < 0 || src->sizes[own] == 1 ? 0 : src->strides[own];
-    }
-    places_visit(t, places, put_one, &transfer);
+    if (LAB__READABLE(t, src))
+        places_visit(t, places, put_one, &transfer);
 }
 
 /* ---- counting ----------------------------------------------------------- */

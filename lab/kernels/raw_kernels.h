@@ -33,19 +33,19 @@ void lab__gather(lab_tensor *out, const lab_tensor *t, int dim,
 void lab__scatter(lab_tensor *t, int dim, const lab_tensor *index,
                   const lab_tensor *src, double number, bool add);
 
-/* Positions in dimensions dim … dim + count - 1 of a tensor, by index tensors
- * broadcast to these sizes. */
+/* Positions in dimensions dim … dim + count - 1 of a tensor, by index tensors of
+ * these sizes, and any strides. */
 struct lab__places {
     int dim, count;
-    const lab_tensor *const *indices;
+    lab_tensor *const *indices;
     int ndim;
     int64_t sizes[LAB_MAX_DIMS];
 };
 /* out = the selected elements of t; t of any strides. */
 void lab__places_take(lab_tensor *out, const lab_tensor *t,
                       const struct lab__places *places);
-/* The selected elements of t = src, or += if `add`; t and src of any
- * strides. */
+/* The selected elements of t = src, which has as many, or += if `add`; t and src of
+ * any strides. */
 void lab__places_put(lab_tensor *t, const lab_tensor *src,
                      const struct lab__places *places, bool add);
 

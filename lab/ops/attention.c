@@ -1,19 +1,9 @@
 /* attention.c - scaled dot-product attention composed of other operations, with
  * their memory use: softmax(q·kᵀ/√d [+ mask])·v. */
-#include "ops/op.h"
-
 #include <math.h>
 
-static void fill_mask(lab_tensor *mask)
-{
-    int64_t rows = mask->sizes[0], columns = mask->sizes[1];
-    float *at = lab__floats(mask);
-
-    for (int64_t i = 0; i < rows; i++) {
-        for (int64_t j = 0; j < columns; j++)
-            *at++ = j > i ? -INFINITY : 0;
-    }
-}
+#include "kernels/raw_kernels.h"
+#include "ops/op.h"
 
 /* Minus infinity where the key is after the query. */
 static larder_result mask_scores(lab_tensor *scores, lab_tensor **out)
@@ -22,8 +12,8 @@ static larder_result mask_scores(lab_tensor *scores, lab_tensor **out)
 
     LAB__TRY(
         lab__tensor_of(scores, 2, scores->sizes + scores->ndim - 2, &mask));
-    if (lab__readable(mask) && lab_numel(mask) != 0)
-        fill_mask(mask);
+    LAB__TRY(lab__fill(mask, -INFINITY));
+    lab__triangle(mask, mask, 1, true);
     return lab_add(scores, mask, out);
 }
 

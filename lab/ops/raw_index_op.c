@@ -112,7 +112,7 @@ static larder_result places_check(const lab_tensor *t, struct lab__places *p)
     return LARDER_OK;
 }
 
-/* Make index tensors contiguous, and check them. */
+/* Make index tensors contiguous, check them, and broadcast them. */
 static larder_result places_take(const lab_tensor *t, int dim,
                                  lab_tensor *const *indices, int count,
                                  struct lab__dense *dense,
@@ -124,9 +124,16 @@ static larder_result places_take(const lab_tensor *t, int dim,
     *out = (struct lab__places){
         .dim = dim,
         .count = count,
-        .indices = (const lab_tensor *const *)dense->t,
+        .indices = dense->t,
     };
-    return places_check(t, out);
+    LAB__TRY(places_check(t, out));
+    for (int i = 0; i < count; i++) {
+        LAB__OWNED lab_tensor *index = dense->t[i];
+
+        dense->t[i] = NULL;
+        LAB__TRY(lab__tensor_wide(index, out->ndim, out->sizes, &dense->t[i]));
+    }
+    return LARDER_OK;
 }
 
 /* The sizes of what the places take from t, or are put to; the number of
@@ -158,8 +165,10 @@ larder_result lab_raw_index(lab_tensor *t, int dim, lab_tensor *const *indices,
     return LARDER_OK;
 }
 
-static larder_result put_check(const lab_tensor *t, const struct lab__places *p,
-                               const lab_tensor *src)
+/* src, broadcast to what the places select. */
+static larder_result put_source(const lab_tensor *t,
+                                const struct lab__places *p, lab_tensor *src,
+                                lab_tensor **out)
 {
     int64_t room[2 * LAB_MAX_DIMS], sizes[2 * LAB_MAX_DIMS];
     int room_ndim = places_sizes(t, p, room), ndim = places_sizes(t, p, sizes);
@@ -170,7 +179,7 @@ static larder_result put_check(const lab_tensor *t, const struct lab__places *p,
         lab__broadcast_with("index_put", src->ndim, src->sizes, &ndim, sizes));
     if (ndim == room_ndim &&
         lab__count(ndim, sizes) == lab__count(room_ndim, room))
-        return LARDER_OK;
+        return lab__tensor_wide(src, ndim, sizes, out);
     return lab__invalid("index_put: the values do not fit the places");
 }
 
@@ -179,13 +188,14 @@ larder_result lab_raw_index_put(lab_tensor *t, int dim,
                                 lab_tensor *src, bool add)
 {
     LAB__OWNED_DENSE struct lab__dense dense = {{NULL}};
+    LAB__OWNED lab_tensor *wide = NULL;
     struct lab__places places;
 
     LAB__TRY(lab__check_writable("index_put", t));
     LAB__TRY(places_take(t, dim, indices, count, &dense, &places));
-    LAB__TRY(put_check(t, &places, src));
+    LAB__TRY(put_source(t, &places, src, &wide));
     t->storage->version++;
-    lab__places_put(t, src, &places, add);
+    lab__places_put(t, wide, &places, add);
     lab__round(t);
     return LARDER_OK;
 }

@@ -112,38 +112,40 @@ larder_result lab_raw_conv2d(lab_tensor *x, lab_tensor *w, lab_tensor *b,
     return lab__done(&made, out);
 }
 
-larder_result lab_raw_conv2d_input(lab_tensor *grad, lab_tensor *w,
+/* The gradient of the input or of the weight, whose sizes these are, from the
+ * output's and the other one.  Transposed, input and output exchange roles. */
+static larder_result conv_gradient(lab_tensor *grad, lab_tensor *other,
                                    const lab_window *win, const int64_t *sizes,
-                                   lab_tensor **out)
+                                   bool of_weight, lab_tensor **out)
 {
     LAB__OWNED lab_tensor *made = NULL;
     LAB__OWNED_DENSE struct lab__dense d = {{NULL}};
 
     LAB__TRY(window_check("conv2d backward", grad, win));
-    LAB__TRY(lab__dense_all(2, (lab_tensor *[]){grad, w}, &d));
+    LAB__TRY(lab__dense_all(2, (lab_tensor *[]){grad, other}, &d));
     LAB__TRY(lab__tensor_of(grad, 4, sizes, &made));
-    if (win->transposed)
+    if (of_weight)
+        lab__window_conv_weight(made, d.t[win->transposed],
+                                d.t[!win->transposed], win);
+    else if (win->transposed)
         lab__window_conv(made, d.t[0], d.t[1], NULL, win);
     else
         lab__window_conv_input(made, d.t[0], d.t[1], win);
     return lab__done(&made, out);
 }
 
+larder_result lab_raw_conv2d_input(lab_tensor *grad, lab_tensor *w,
+                                   const lab_window *win, const int64_t *sizes,
+                                   lab_tensor **out)
+{
+    return conv_gradient(grad, w, win, sizes, false, out);
+}
+
 larder_result lab_raw_conv2d_weight(lab_tensor *grad, lab_tensor *x,
                                     const lab_window *win, const int64_t *sizes,
                                     lab_tensor **out)
 {
-    LAB__OWNED lab_tensor *made = NULL;
-    LAB__OWNED_DENSE struct lab__dense d = {{NULL}};
-
-    LAB__TRY(window_check("conv2d backward", grad, win));
-    LAB__TRY(lab__dense_all(2, (lab_tensor *[]){grad, x}, &d));
-    LAB__TRY(lab__tensor_of(grad, 4, sizes, &made));
-    if (win->transposed)
-        lab__window_conv_weight(made, d.t[1], d.t[0], win);
-    else
-        lab__window_conv_weight(made, d.t[0], d.t[1], win);
-    return lab__done(&made, out);
+    return conv_gradient(grad, x, win, sizes, true, out);
 }
 
 /* ---- pooling ------------------------------------------------------------ */

@@ -5,15 +5,6 @@
 
 /* ---- planning ----------------------------------------------------------- */
 
-/* Operand i's stride in dimension d of the first operand; 0 if it is
- * broadcast. */
-static int64_t stride_in(const lab_tensor *t, int d, int ndim)
-{
-    int own = d - (ndim - t->ndim);
-
-    return own < 0 || t->sizes[own] == 1 ? 0 : t->strides[own];
-}
-
 static void dimension_add(struct lab__odometer *o,
                           const lab_tensor *const *tensors, int d)
 {
@@ -21,7 +12,7 @@ static void dimension_add(struct lab__odometer *o,
 
     o->sizes[o->ndim] = tensors[0]->sizes[d];
     for (int i = 0; i < o->operands; i++)
-        o->strides[i][o->ndim] = stride_in(tensors[i], d, ndim);
+        o->strides[i][o->ndim] = lab__stride_in(tensors[i], d, ndim);
     o->ndim++;
 }
 

@@ -78,6 +78,16 @@ larder_result lab__tensor_window(lab_tensor *base, int ndim,
     return LARDER_OK;
 }
 
+larder_result lab__tensor_wide(lab_tensor *t, int ndim, const int64_t *sizes,
+                               lab_tensor **out)
+{
+    int64_t strides[LAB_MAX_DIMS];
+
+    for (int d = 0; d < ndim; d++)
+        strides[d] = lab__stride_in(t, d, ndim);
+    return lab__tensor_window(t, ndim, sizes, strides, t->offset, out);
+}
+
 larder_result lab__tensor_alias(lab_tensor *t, lab_tensor **out)
 {
     return lab__tensor_window(t, t->ndim, t->sizes, t->strides, t->offset, out);

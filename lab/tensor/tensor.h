@@ -162,6 +162,9 @@ larder_result lab__tensor_of(const lab_tensor *like, int ndim,
 larder_result lab__tensor_window(lab_tensor *base, int ndim,
                                  const int64_t *sizes, const int64_t *strides,
                                  int64_t offset, lab_tensor **out);
+/* A window on t with these sizes, to which it can be broadcast, without history. */
+larder_result lab__tensor_wide(lab_tensor *t, int ndim, const int64_t *sizes,
+                               lab_tensor **out);
 /* A second tensor with the same window, without history, as detach and saving
  * need. */
 larder_result lab__tensor_alias(lab_tensor *t, lab_tensor **out);
@@ -201,6 +204,14 @@ float *lab__floats(const lab_tensor *t); /* NULL of NULL */
 #define LAB__SHAPE_TEXT 160
 const char *lab__shape_text(int ndim, const int64_t *sizes,
                             char buf[LAB__SHAPE_TEXT]);
+/* t's stride in dimension d of the `ndim` to which it is broadcast. */
+static inline int64_t lab__stride_in(const lab_tensor *t, int d, int ndim)
+{
+    int own = d - (ndim - t->ndim);
+
+    return own < 0 || t->sizes[own] == 1 ? 0 : t->strides[own];
+}
+
 /* Row-major strides. */
 void lab__strides_of(int ndim, const int64_t *sizes, int64_t *strides);
 

@@ -12,8 +12,8 @@
 #include <stdatomic.h>
 #include <string.h>
 
-#include "kernels/matmul_tile.h"
 #include "tensor/host_memory.h"
+#include "tensor/wide.h"
 
 enum {
     BLOCK_ROWS = 96, /* a multiple of every kernel's height */
@@ -21,10 +21,118 @@ enum {
     TASK_ROWS_MIN = 48,
     TASK_COLUMNS = 512, /* a multiple of every kernel's width */
     DEPTH = 256,
+    TILE_ROWS_MAX = 6,
+    TILE_COLUMNS_MAX = 16,
     ALIGN_FLOATS = 16,    /* a cache line */
     TASK_GRAIN = 1 << 20, /* minimum number of products for a thread */
     SMALL_FLOATS = 4096   /* packed operands up to this use the stack */
 };
+
+/* ---- tiles: the innermost part --------------------------------------------- */
+
+/* A kernel computes a full tile of a panel of a (depth × rows) and one of b
+ * (depth × columns), to `out` with `row` floats between rows; if `adds` it adds
+ * to the old values. */
+typedef void (*tile_fn)(const float *a, const float *b, int64_t depth,
+                        float *out, int64_t row, bool adds);
+
+struct tile_kernel {
+    int rows, columns;
+    tile_fn fn;
+};
+
+/* What to multiply and where to store it; rows and columns may be fewer than
+ * the kernel's. */
+struct tile {
+    const float *a, *b;
+    int64_t depth;
+    float *out;
+    int64_t row, column; /* strides */
+    int rows, columns;
+    bool adds;
+};
+
+/* Vectors of 4 and 8 floats, as gcc and clang support them; their addresses are
+ * aligned only to a float. */
+typedef float vec4 __attribute__((vector_size(16), aligned(4), may_alias));
+typedef float vec8 __attribute__((vector_size(32), aligned(4), may_alias));
+
+/* ROWS × (2 vectors): the sums stay in registers over the whole depth; 6 × 2
+ * uses 12 of the 16. */
+#define TILE_FN(name, vec, lanes, ROWS, attribute)                             \
+    attribute static void name(const float *a, const float *b, int64_t depth,  \
+                               float *out, int64_t row, bool adds)             \
+    {                                                                          \
+        vec sums[ROWS][2];                                                     \
+                                                                               \
+        for (int i = 0; i < ROWS; i++) {                                       \
+            const vec zero = {0};                                              \
+                                                                               \
+            sums[i][0] = adds ? *(const vec *)(out + i * row) : zero;          \
+            sums[i][1] = adds ? *(const vec *)(out + i * row + lanes) : zero;  \
+        }                                                                      \
+        for (int64_t k = 0; k < depth; k++, a += ROWS, b += 2 * lanes) {       \
+            vec left = *(const vec *)b, right = *(const vec *)(b + lanes);     \
+                                                                               \
+            for (int i = 0; i < ROWS; i++) {                                   \
+                sums[i][0] += a[i] * left;                                     \
+                sums[i][1] += a[i] * right;                                    \
+            }                                                                  \
+        }                                                                      \
+        for (int i = 0; i < ROWS; i++) {                                       \
+            *(vec *)(out + i * row) = sums[i][0];                              \
+            *(vec *)(out + i * row + lanes) = sums[i][1];                      \
+        }                                                                      \
+    }
+
+TILE_FN(tile_6x8, vec4, 4, 6, )
+
+static const struct tile_kernel kernel_any = {6, 8, tile_6x8};
+
+#ifdef LAB__HAS_WIDE
+
+TILE_FN(tile_6x16, vec8, 8, 6, LAB__WIDE)
+
+static const struct tile_kernel kernel_wide = {6, 16, tile_6x16};
+
+static const struct tile_kernel *kernel_best(void)
+{
+    return lab__is_wide() ? &kernel_wide : &kernel_any;
+}
+
+#else
+
+static const struct tile_kernel *kernel_best(void)
+{
+    return &kernel_any;
+}
+
+#endif
+
+/* At the edges, and where columns are not adjacent, the kernel writes to a
+ * temporary tile, and the needed part is copied. */
+static void tile_multiply(const struct tile_kernel *kernel,
+                          const struct tile *t)
+{
+    float whole[TILE_ROWS_MAX * TILE_COLUMNS_MAX];
+
+    if (t->rows == kernel->rows && t->columns == kernel->columns &&
+        t->column == 1) {
+        kernel->fn(t->a, t->b, t->depth, t->out, t->row, t->adds);
+        return;
+    }
+    kernel->fn(t->a, t->b, t->depth, whole, kernel->columns, false);
+    for (int i = 0; i < t->rows; i++) {
+        for (int j = 0; j < t->columns; j++) {
+            float *to = t->out + i * t->row + j * t->column;
+            float product = whole[i * kernel->columns + j];
+
+            *to = t->adds ? *to + product : product;
+        }
+    }
+}
+
+/* ---- matrices ------------------------------------------------------------ */
 
 struct matrix {
     float *data;
@@ -32,7 +140,7 @@ struct matrix {
 };
 
 struct product {
-    const struct lab__tile_kernel *kernel;
+    const struct tile_kernel *kernel;
     int64_t rows, columns, depth;
     int64_t batches, tasks_down, tasks_across;
     int64_t task_rows;
@@ -91,13 +199,13 @@ struct task {
 
 /* Compute the tiles of a block of rows: full tiles go straight to the
  * result. */
-static void block_multiply(const struct lab__tile_kernel *kernel,
+static void block_multiply(const struct tile_kernel *kernel,
                            const struct task *t, int64_t first_row,
                            int64_t rows, int64_t depth, bool adds)
 {
     for (int64_t j = 0; j < t->columns; j += kernel->columns) {
         for (int64_t i = 0; i < rows; i += kernel->rows) {
-            struct lab__tile tile = {
+            struct tile tile = {
                 .a = t->a_panels + i * depth,
                 .b = t->b_panels + j * depth,
                 .depth = depth,
@@ -110,7 +218,7 @@ static void block_multiply(const struct lab__tile_kernel *kernel,
                 .adds = adds,
             };
 
-            lab__tile_multiply(kernel, &tile);
+            tile_multiply(kernel, &tile);
         }
     }
 }
@@ -217,7 +325,7 @@ static void product_plan(struct product *p)
     int ndim = p->out->ndim;
     int64_t depth;
 
-    p->kernel = lab__tile_kernel_best();
+    p->kernel = kernel_best();
     p->rows = p->out->sizes[ndim - 2];
     p->columns = p->out->sizes[ndim - 1];
     p->depth = p->a->sizes[ndim - 1];

@@ -1,10 +1,28 @@
-/* optimizer.c - creates and runs optimizers. */
+/* optimizer.c - SGD, Adam and AdamW.
+ *
+ * The steps are PyTorch's for one tensor at a time, including temporaries: a
+ * variable in a Python loop holds its tensor until the next iteration rebinds
+ * it, and at that moment two tensors are live. */
 #include <math.h>
 
 #include "kernels/kernels.h"
-#include "optim/optimizer.h"
 #include "tensor/host_memory.h"
 #include "tensor/sized_struct.h"
+
+struct slot {
+    lab_tensor *param;
+    lab_tensor *first;  /* SGD: momentum; Adam: mean of gradients */
+    lab_tensor *second; /* Adam: mean of their squares */
+    uint64_t steps;
+};
+
+struct lab_optimizer {
+    lab *session;
+    lab_optimizer_kind kind;
+    lab_optimizer_options options;
+    int count;
+    struct slot *slots;
+};
 
 void lab_optimizer_options_init_sized(lab_optimizer_options *opt, size_t size)
 {
@@ -101,7 +119,7 @@ larder_result lab_optimizer_create(lab *l, lab_optimizer_kind kind,
     o->kind = kind;
     o->options = options;
     o->count = count;
-    o->slots = (struct lab__slot *)(void *)(o + 1);
+    o->slots = (struct slot *)(void *)(o + 1);
     for (int i = 0; i < count; i++)
         o->slots[i].param = lab_ref(params[i]);
     *out = o;
@@ -120,12 +138,163 @@ void lab_optimizer_destroy(lab_optimizer *o)
     lab__host_free(o);
 }
 
+/* ---- shared by the steps -------------------------------------------------- */
+
+/* Rebind *name, as Python's `name = t` does: takes over t's reference, and
+ * drops the old tensor. */
+static void rebind(lab_tensor **name, lab_tensor *t)
+{
+    lab_tensor *old = *name;
+
+    *name = t;
+    lab_unref(old);
+}
+
+/* name = grad + decay · param; unchanged if decay is 0. */
+static larder_result decay_add(lab_tensor **name, lab_tensor *param,
+                               double decay)
+{
+    lab_tensor *sum;
+
+    if (decay == 0)
+        return LARDER_OK;
+    LAB__TRY(lab__tensor_like(*name, &sum));
+    lab__binary(LAB__ADD, sum, *name, param, decay);
+    rebind(name, sum);
+    return LARDER_OK;
+}
+
+/* ---- SGD ------------------------------------------------------------------ */
+
+/* At the first step momentum is a copy of the gradient. */
+static larder_result momentum_update(struct slot *slot, lab_tensor *grad,
+                                     double momentum)
+{
+    if (slot->first == NULL)
+        return lab_clone(grad, &slot->first);
+    LAB__TRY(lab_mul_scalar_inplace(slot->first, momentum));
+    return lab_add_inplace(slot->first, grad, 1);
+}
+
+static larder_result sgd_slot_step(const lab_optimizer_options *opt,
+                                   struct slot *slot, lab_tensor **change)
+{
+    rebind(change, lab_ref(lab_grad(slot->param)));
+    LAB__TRY(decay_add(change, slot->param, opt->weight_decay));
+    if (opt->momentum != 0) {
+        LAB__TRY(momentum_update(slot, *change, opt->momentum));
+        rebind(change, lab_ref(slot->first));
+    }
+    LAB__TRY(lab_add_inplace(slot->param, *change, -opt->lr));
+    slot->steps++;
+    return LARDER_OK;
+}
+
+/* Update all parameters that have a gradient, with recording off. */
+static larder_result sgd_step(lab_optimizer *o)
+{
+    LAB__OWNED lab_tensor *change = NULL;
+
+    for (int i = 0; i < o->count; i++) {
+        if (lab_grad(o->slots[i].param) != NULL)
+            LAB__TRY(sgd_slot_step(&o->options, &o->slots[i], &change));
+    }
+    return LARDER_OK;
+}
+
+/* ---- Adam and AdamW ------------------------------------------------------- */
+
+/* Create zeros like `like`, unless *mean exists. */
+static larder_result mean_begin(const lab_tensor *like, lab_tensor **mean)
+{
+    LAB__OWNED lab_tensor *made = NULL;
+
+    if (*mean != NULL)
+        return LARDER_OK;
+    LAB__TRY(lab__tensor_like(like, &made));
+    LAB__TRY(lab__fill(made, 0));
+    return lab__give(&made, mean);
+}
+
+/* For all parameters before the first is updated. */
+static larder_result slot_begin(struct slot *slot)
+{
+    LAB__TRY(mean_begin(slot->param, &slot->first));
+    return mean_begin(slot->param, &slot->second);
+}
+
+static larder_result means_update(const lab_optimizer_options *opt,
+                                  struct slot *slot, lab_tensor *grad)
+{
+    LAB__TRY(lab_mul_scalar_inplace(slot->first, opt->beta1));
+    LAB__TRY(lab_add_inplace(slot->first, grad, 1 - opt->beta1));
+    LAB__TRY(lab_mul_scalar_inplace(slot->second, opt->beta2));
+    return lab_addcmul_inplace(slot->second, grad, grad, 1 - opt->beta2);
+}
+
+/* √second / √correction + eps */
+static larder_result denom_make(const struct slot *slot, double correction,
+                                double eps, lab_tensor **denom)
+{
+    LAB__OWNED lab_tensor *root = NULL, *quotient = NULL;
+
+    LAB__TRY(lab_sqrt(slot->second, &root));
+    LAB__TRY(lab_div_scalar(root, sqrt(correction), &quotient));
+    lab__drop(&root);
+    LAB__TRY(lab_add_scalar_inplace(quotient, eps));
+    lab__drop(denom);
+    return lab__give(&quotient, denom);
+}
+
+/* Adam adds the decay to the gradient, AdamW shrinks the parameter. */
+static larder_result decay_apply(const lab_optimizer *o,
+                                 const struct slot *slot, lab_tensor **grad)
+{
+    const lab_optimizer_options *opt = &o->options;
+
+    if (o->kind == LAB_ADAM)
+        return decay_add(grad, slot->param, opt->weight_decay);
+    return lab_mul_scalar_inplace(slot->param, 1 - opt->lr * opt->weight_decay);
+}
+
+/* *grad and *denom are the variables of PyTorch's loop. */
+static larder_result adam_slot_step(const lab_optimizer *o, struct slot *slot,
+                                    lab_tensor **grad, lab_tensor **denom)
+{
+    const lab_optimizer_options *opt = &o->options;
+    double steps = (double)(slot->steps + 1);
+
+    rebind(grad, lab_ref(lab_grad(slot->param)));
+    LAB__TRY(decay_apply(o, slot, grad));
+    LAB__TRY(means_update(opt, slot, *grad));
+    LAB__TRY(denom_make(slot, 1 - pow(opt->beta2, steps), opt->eps, denom));
+    LAB__TRY(lab_addcdiv_inplace(slot->param, slot->first, *denom,
+                                 -opt->lr / (1 - pow(opt->beta1, steps))));
+    slot->steps++;
+    return LARDER_OK;
+}
+
+static larder_result adam_step(lab_optimizer *o)
+{
+    LAB__OWNED lab_tensor *denom = NULL, *grad = NULL;
+
+    for (int i = 0; i < o->count; i++) {
+        if (lab_grad(o->slots[i].param) != NULL)
+            LAB__TRY(slot_begin(&o->slots[i]));
+    }
+    for (int i = 0; i < o->count; i++) {
+        if (lab_grad(o->slots[i].param) != NULL)
+            LAB__TRY(adam_slot_step(o, &o->slots[i], &grad, &denom));
+    }
+    return LARDER_OK;
+}
+
 /* ---- use ------------------------------------------------------------------ */
 
 larder_result lab_optimizer_step(lab_optimizer *o)
 {
     bool recorded = lab_set_grad_enabled(o->session, false);
-    larder_result r = o->kind == LAB_SGD ? lab__sgd_step(o) : lab__adam_step(o);
+    larder_result r = o->kind == LAB_SGD ? sgd_step(o) : adam_step(o);
 
     lab_set_grad_enabled(o->session, recorded);
     return r;
@@ -159,26 +328,4 @@ double lab_optimizer_lr(const lab_optimizer *o)
 void lab_optimizer_set_lr(lab_optimizer *o, double lr)
 {
     o->options.lr = lr;
-}
-
-/* ---- shared by the steps -------------------------------------------------- */
-
-void lab__rebind(lab_tensor **name, lab_tensor *t)
-{
-    lab_tensor *old = *name;
-
-    *name = t;
-    lab_unref(old);
-}
-
-larder_result lab__decay(lab_tensor **name, lab_tensor *param, double decay)
-{
-    lab_tensor *sum;
-
-    if (decay == 0)
-        return LARDER_OK;
-    LAB__TRY(lab__tensor_like(*name, &sum));
-    lab__binary(LAB__ADD, sum, *name, param, decay);
-    lab__rebind(name, sum);
-    return LARDER_OK;
 }

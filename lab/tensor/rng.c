@@ -122,15 +122,6 @@ struct fill {
     void (*one)(const struct fill *fill, int64_t block, int n);
 };
 
-static void one_words(const struct fill *f, int64_t block, int n)
-{
-    uint32_t words[BLOCK];
-    uint32_t *to = (uint32_t *)f->to + block * BLOCK;
-
-    block_words(f->seed, f->first + (uint64_t)block, words, n);
-    memcpy(to, words, (size_t)n * sizeof *to);
-}
-
 static void one_uniform(const struct fill *f, int64_t block, int n)
 {
     uint32_t words[BLOCK];
@@ -174,11 +165,6 @@ static void fill_all(lab *l, void *to, int64_t count,
 
     l->rng->next += (uint64_t)blocks;
     lab__parallel(l, blocks, BLOCK_GRAIN, blocks_fill, &fill);
-}
-
-void lab__random_words(lab *l, uint32_t *to, int64_t count)
-{
-    fill_all(l, to, count, one_words);
 }
 
 void lab__random_uniform(lab *l, float *to, int64_t count)

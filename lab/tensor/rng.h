@@ -19,8 +19,6 @@ struct lab__rng {
  * normal with mean 0 and variance 1. */
 void lab__random_uniform(lab *l, float *to, int64_t count);
 void lab__random_normal(lab *l, float *to, int64_t count);
-/* The same with uniform 32-bit words. */
-void lab__random_words(lab *l, uint32_t *to, int64_t count);
 
 /* Single numbers in sequence: begin, then draw; no end is needed. */
 #define LAB__DRAW_WORDS 512

@@ -3,9 +3,9 @@
 A test that does not run a line cannot detect a bug in it.  So only tests that run
 the line are run on a mutant, and a mutant in a line that no test runs survives.
 
-gcc counts the lines: the files that get a mutant are compiled once more with
---coverage, and each test runs once on that.  Counts of a process that is killed
-are lost; those of a process that ends by _exit() are kept (EXIT_SOURCE).
+gcc counts the lines: the sources are compiled once more with --coverage, and each
+test runs once on that.  Counts of a process that is killed are lost; those of a
+process that ends by _exit() are kept (EXIT_SOURCE).
 
 A function in a header is compiled into each source that calls it, so for lines of
 headers the objects that ran them are recorded.
@@ -66,21 +66,32 @@ class Coverage:
         for path in glob.glob(os.path.join(self.folder, "*.gcda")):
             os.remove(path)
 
-    def learn(self, test):
-        """Add the lines that a test has just run."""
+    def counted(self):
+        """The lines that were just run: path -> line -> the objects that ran it;
+        none for a line that was not."""
+        found = {}
         for name, path, lines in counted_files(self.folder):
             path = os.path.relpath(os.path.join(self.root, path), self.root)
             if path.startswith(".."):
                 continue
+            of_file = found.setdefault(path, {})
+            for entry in lines:
+                ran = of_file.setdefault(str(entry["line_number"]), [])
+                if entry["count"] > 0 and name not in ran:
+                    ran.append(name)
+        self.forget_counts()
+        return found
+
+    def learn(self, test, counted):
+        """Add the lines that a test has run."""
+        for path, lines in counted.items():
             of_file = self.lines.setdefault(path, {})
             objects = self.objects.setdefault(path, {})
-            for entry in lines:
-                number = entry["line_number"]
-                of_file.setdefault(number, set())
-                if entry["count"] > 0:
-                    of_file[number].add(test)
-                    objects.setdefault(number, set()).add(name)
-        self.forget_counts()
+            for number, ran in lines.items():
+                tests = of_file.setdefault(int(number), set())
+                if ran:
+                    tests.add(test)
+                    objects.setdefault(int(number), set()).update(ran)
 
     def line_of(self, path, line):
         """The counted line of a line: the first line of its statement."""

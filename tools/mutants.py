@@ -15,9 +15,10 @@ So that a mutant takes only seconds:
     likely to fail first: tests that caught mutants of the same file, then short
     ones.  The first failure ends the trial, and so does a test that takes much
     longer than when its lines were counted;
-  - lines are counted only in the files that get a mutant, and a test is run on the
-    unchanged sources only when it fails for the first time: one that fails there
-    too is not tried again.
+  - which test runs which line of --sources is counted once for each state of the
+    sources and of the test, and kept in the folder that it works in;
+  - a test is run on the unchanged sources only when it fails for the first time:
+    one that fails there too is not tried again.
 
 What a forgotten assignment leaves in a variable is rubbish, so that its use is
 noticed, where the compiler can do so.  With --sanitized those that survive are
@@ -35,6 +36,7 @@ could not be run.
 
 import argparse
 import glob
+import hashlib
 import json
 import os
 import random
@@ -335,7 +337,11 @@ class Bench:
 
     def relink(self, target, output):
         """Link a program of BUILD with the shared library in place of the
-        archives."""
+        archives, unless that was done since it was built."""
+        built = os.path.join(self.build, target)
+        if (os.path.exists(output) and
+                os.path.getmtime(output) > os.path.getmtime(built)):
+            return True
         words = self.link_words(target)
         argv = [output if words[i - 1] == "-o" else w
                 for i, w in enumerate(words) if w not in LIBRARIES]
@@ -404,22 +410,28 @@ def prepare_library(bench):
     bench.publish_unchanged()
 
 
-def sources_with(bench, paths):
-    """The sources among the paths, and those that include a header of them."""
-    headers = {p for p in paths if p.endswith(".h")}
+def headers_below(bench, beginnings):
+    listed = run(["find", "src", "-name", "*.h"], cwd=bench.root).stdout
+    return {p for p in listed.decode().split()
+            if p.startswith(tuple(beginnings))}
+
+
+def sources_with(bench, beginnings):
+    """The sources whose paths begin so, and those that include such a header."""
+    headers = headers_below(bench, beginnings)
     return {p for p in bench.commands
-            if p in paths or (headers and headers & bench.includes(p))}
+            if p.startswith(tuple(beginnings)) or headers & bench.includes(p)}
 
 
-def prepare_counted_library(bench, paths):
+def prepare_counted_library(bench, beginnings):
     """Build a library in place of it that counts the lines it runs of these
-    files."""
+    sources."""
     counted = {"": os.path.join(bench.cover, "exit.o")}
     source = os.path.join(bench.work, "exit.c")
     with open(source, "w", encoding="utf-8") as f:
         f.write(mutant_cover.EXIT_SOURCE)
     must(source, run(["cc", "-fPIC", "-c", source, "-o", counted[""]]))
-    sources = sorted(sources_with(bench, paths))
+    sources = sorted(sources_with(bench, beginnings))
     for i, path in enumerate(sources):
         show(i, len(sources), "compiling to count: " + path)
         must(path, bench.compile_counted(path))
@@ -459,21 +471,84 @@ def link_tests(bench, is_wanted):
         yield Test(name, argv, directory)
 
 
-def count_lines(bench, tests, paths, longest):
-    """Record which test runs which line of the files, and how long it takes.
+def state_of(paths):
+    """A text that changes with these files, and those below these folders."""
+    state = hashlib.sha256()
+    for path in paths:
+        below = [os.path.join(folder, name)
+                 for folder, _, names in os.walk(path) for name in names]
+        for name in sorted(below) or [path]:
+            if os.path.isfile(name):
+                found = os.stat(name)
+                state.update(("%s %d %d\n" % (name, found.st_size,
+                                              found.st_mtime_ns)).encode())
+    return state.hexdigest()
+
+
+class Counted:
+    """What was counted of each test, kept between runs."""
+
+    def __init__(self, bench, options):
+        self.path = os.path.join(bench.work, "counted.json")
+        folders = [os.path.join(bench.root, name)
+                   for name in ("src", "include", "tests/data")]
+        self.state = [state_of(folders), sorted(options.sources),
+                      options.longest]
+        self.tests = {}
+        try:
+            with open(self.path, encoding="utf-8") as f:
+                kept = json.load(f)
+            if kept["state"] == self.state:
+                self.tests = kept["tests"]
+        except (FileNotFoundError, ValueError):
+            pass
+
+    def get(self, test):
+        kept = self.tests.get(test.name)
+        return kept if kept and kept["state"] == state_of(test.argv) else None
+
+    def put(self, test, seconds, lines):
+        """seconds: None if it does not pass in time."""
+        self.tests[test.name] = {"state": state_of(test.argv),
+                                 "seconds": seconds, "lines": lines}
+
+    def keep(self):
+        with open(self.path + ".new", "w", encoding="utf-8") as f:
+            json.dump({"state": self.state, "tests": self.tests}, f)
+        os.replace(self.path + ".new", self.path)
+
+
+def count_test(test, coverage, longest):
+    """The seconds that a test takes and the lines that it runs; None twice if it
+    does not pass in time."""
+    coverage.forget_counts()
+    begin = time.monotonic()
+    if not test.passes(longest):
+        return None, None
+    return time.monotonic() - begin, coverage.counted()
+
+
+def count_lines(bench, tests, options):
+    """Record which test runs which line of the sources, and how long it takes.
     Returns the tests that pass in time, and the record."""
     passing = []
     coverage = mutant_cover.Coverage(bench.root, bench.cover)
-    prepare_counted_library(bench, paths)
-    for i, test in enumerate(tests):
-        show(i, len(tests), "counting lines of " + test.name)
-        coverage.forget_counts()
-        begin = time.monotonic()
-        if test.passes(longest):
-            test.seconds = time.monotonic() - begin
-            coverage.learn(test.name)
-            passing.append(test)
+    counted = Counted(bench, options)
+    new = [t for t in tests if counted.get(t) is None]
+    if new:
+        prepare_counted_library(bench, options.sources)
+    for i, test in enumerate(new):
+        show(i, len(new), "counting lines of " + test.name)
+        counted.put(test, *count_test(test, coverage, options.longest))
+        if i % 32 == 31 or i + 1 == len(new):
+            counted.keep()
     bench.publish_unchanged()
+    for test in tests:
+        kept = counted.get(test)
+        if kept["seconds"] is not None:
+            test.seconds = kept["seconds"]
+            coverage.learn(test.name, kept["lines"])
+            passing.append(test)
     return passing, coverage
 
 
@@ -493,11 +568,11 @@ def equal_keys(root):
 def sample(bench, options):
     places = []
     equal = equal_keys(bench.root)
-    listed = run(["find", "src", "-name", "*.h"], cwd=bench.root).stdout
-    for path in sorted(list(bench.commands) + listed.decode().split()):
-        if path.startswith(tuple(options.sources)):
-            places += [m for m in mutants_of(bench.root, path)
-                       if m.key() not in equal]
+    sources = {p for p in bench.commands
+               if p.startswith(tuple(options.sources))}
+    for path in sorted(sources | headers_below(bench, options.sources)):
+        places += [m for m in mutants_of(bench.root, path)
+                   if m.key() not in equal]
     if not places:
         sys.exit("mutants: there is nothing below %s" % options.sources)
     random.Random(options.seed).shuffle(places)
@@ -664,7 +739,7 @@ def main():
     prepare_library(bench)
     tests, coverage = count_lines(
         bench, list(link_tests(bench, re.compile(options.tests).search)),
-        {m.path for m in chosen}, options.longest)
+        options)
     show(0, 1, "!%d tests; prepared in %.0f s" % (len(tests),
                                                    time.monotonic() - begin))
     if not tests:

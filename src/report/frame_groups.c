@@ -162,10 +162,7 @@ static int compare_labels(const void *a, const void *b)
     const struct labelled *y = *(struct labelled *const *)b;
     int order = strcmp(x->label, y->label);
 
-    if (order != 0)
-        return order;
-    return (x->group.bytes < y->group.bytes) -
-           (x->group.bytes > y->group.bytes);
+    return order != 0 ? order : report_groups_by_bytes(&x->group, &y->group);
 }
 
 static size_t frame_groups_gather(struct labelled **sorted, size_t count,

@@ -17,31 +17,12 @@
 #include <jansson.h>
 
 #include "made_snapshot.h"
+#include "report_ways.h"
 #include "report/report.h"
 #include "report/report_words.h"
 #include "support/guarded.h"
 
 #define REPORTS "tests/data/reports/"
-
-struct way {
-    const char *name;
-    bool json;
-    struct report_options opt;
-};
-
-static const struct way ways[] = {
-    {"text", false, {0}},
-    {"text, whole",
-     false,
-     {.tree = true, .paths = true, .all = true, .by = BY_FUNCTION}},
-    {"text, by module, in ASCII",
-     false,
-     {.top = 2, .by = BY_MODULE, .ascii = true}},
-    {"text, by library, as a tree",
-     false,
-     {.top = 3, .by = BY_LIBRARY, .tree = true}},
-    {"json", true, {.by = BY_LIBRARY}},
-};
 
 static char *read_whole(const char *path)
 {
@@ -77,70 +58,6 @@ static struct snapshot *read_scene(const char *name)
     s = made_snapshot(lines, text + sizeof word - 1);
     free(text);
     return s;
-}
-
-/* One key per line, so that a difference can be read. */
-static void put_json(FILE *out, const char *json)
-{
-    for (; *json != '\0'; json++) {
-        putc(*json, out);
-        if (*json == ',' && json[1] == '"')
-            putc('\n', out);
-    }
-}
-
-static void report_one_way(FILE *out, const struct snapshot *s,
-                           const char *name, const struct way *way)
-{
-    struct tool_error error;
-    struct report_text t;
-    char *text;
-
-    assert_true(report_text_begin(&t));
-    if (way->json ? !report_write_json(t.out, name, s, &way->opt, &error)
-                  : !report_write_text(t.out, name, s, &way->opt, &error))
-        fail_msg("%s", error.text);
-    text = report_text_take(&t);
-    assert_non_null(text);
-    fprintf(out, "==== %s\n", way->name);
-    put_json(out, text);
-    free(text);
-}
-
-static char *report_all_ways(const struct snapshot *s, const char *name)
-{
-    struct report_text t;
-
-    assert_true(report_text_begin(&t));
-    for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++)
-        report_one_way(t.out, s, name, &ways[i]);
-    return report_text_take(&t);
-}
-
-static char *compare(const char *const names[2],
-                     const struct snapshot *const runs[2])
-{
-    const struct report_options few = {.top = 2};
-    struct report_text t;
-    struct report_text json;
-    struct tool_error error;
-    bool same;
-    char *text;
-
-    assert_true(report_text_begin(&t) && report_text_begin(&json));
-    assert_true(report_write_diff(t.out, names, runs, false, &ways[0].opt,
-                                  &same, &error));
-    fprintf(t.out, "==== %s, two lines\n", same ? "the same" : "not the same");
-    assert_true(
-        report_write_diff(t.out, names, runs, false, &few, &same, &error));
-    assert_true(report_write_diff(json.out, names, runs, true, &ways[0].opt,
-                                  &same, &error));
-    text = report_text_take(&json);
-    assert_non_null(text);
-    fputs("==== json\n", t.out);
-    put_json(t.out, text);
-    free(text);
-    return report_text_take(&t);
 }
 
 static void write_anew(const char *folder, const char *name, const char *text)
@@ -219,7 +136,7 @@ static void compare_scenes(const char *first, const char *second,
     const struct snapshot *const runs[2] = {read_scene(first),
                                             read_scene(second)};
 
-    is_golden(golden, compare(names, runs));
+    is_golden(golden, report_compared(names, runs));
     snapshot_free((struct snapshot *)(uintptr_t)runs[0]);
     snapshot_free((struct snapshot *)(uintptr_t)runs[1]);
 }
@@ -241,7 +158,8 @@ static void lists_in_json_are_as_long_as_asked(void **state)
 
     (void)state;
     for (size_t top = 1; top <= 3; top++) {
-        const struct way way = {"json", true, {.top = top, .by = BY_LINE}};
+        const struct report_way way = {
+            "json", true, {.top = top, .by = BY_LINE}};
         struct report_text t;
         json_t *device;
         json_t *total;

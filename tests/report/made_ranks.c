@@ -1,0 +1,58 @@
+/* made_ranks.c - the ranks of made-up programs. */
+#include "made_ranks.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "snapshot/notes_as_stacks.h"
+#include "support/made_program.h"
+
+static char *document_text(uint64_t seed)
+{
+    json_t *document = made_document(seed);
+    char *text = json_dumps(document, JSON_COMPACT);
+
+    json_decref(document);
+    assert_non_null(text);
+    return text;
+}
+
+struct snapshot *made_program_snapshot(uint64_t seed)
+{
+    char path[] = "/tmp/larder_program_XXXXXX";
+    char *text = document_text(seed);
+    struct snapshot *s = NULL;
+    struct tool_error error;
+    FILE *out = fdopen(mkstemp(path), "w");
+
+    assert_non_null(out);
+    fputs(text, out);
+    assert_int_equal(fclose(out), 0);
+    if (!snapshot_read(path, NULL, &s, &error))
+        fail_msg("%s", error.text);
+    remove(path);
+    free(text);
+    if (!snapshot_notes_as_stacks(s, &error))
+        fail_msg("%s", error.text);
+    return s;
+}
+
+void made_ranks(uint64_t seed, size_t count, struct report_ranks *out)
+{
+    *out = (struct report_ranks){0};
+    for (size_t i = 0; i < count; i++) {
+        struct snapshot *s = made_program_snapshot(seed + i);
+        struct tool_error error;
+        char name[32];
+
+        snprintf(name, sizeof name, "rank%zu.pickle", i);
+        if (!report_ranks_add(out, name, s, &error))
+            fail_msg("%s", error.text);
+        snapshot_free(s);
+    }
+}

@@ -1,0 +1,14 @@
+/* made_ranks.h - the ranks of made-up programs (made_program.h). */
+#ifndef LARDER_TESTS_REPORT_MADE_RANKS_H
+#define LARDER_TESTS_REPORT_MADE_RANKS_H
+
+#include "report/ranks.h"
+
+/* The snapshot of a program, as a report reads it: without stacks, with its notes
+ * in their place. */
+struct snapshot *made_program_snapshot(uint64_t seed);
+
+/* Those of the programs of `count` seeds. */
+void made_ranks(uint64_t seed, size_t count, struct report_ranks *out);
+
+#endif

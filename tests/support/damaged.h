@@ -1,0 +1,19 @@
+/* damaged.h - a JSON document with one value after the other replaced by one that
+ * is wrong in some way, or taken away. */
+#ifndef LARDER_TESTS_SUPPORT_DAMAGED_H
+#define LARDER_TESTS_SUPPORT_DAMAGED_H
+
+#include <stdio.h>
+
+#include <jansson.h>
+
+/* What comes of it, in one line; malloc'd. */
+typedef char *damaged_outcome(const json_t *document, void *ctx);
+
+/* Write what comes of each damage, of which the document has one at a time, in a
+ * line for each place and outcome: "segments[0].size = -1 "x": not a size".  Of a
+ * list the first and the last item are damaged. */
+void damaged_each(json_t *document, damaged_outcome *outcome, void *ctx,
+                  FILE *out);
+
+#endif

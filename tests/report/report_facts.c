@@ -21,10 +21,9 @@
 struct telling {
     FILE *out;
     const struct snapshot *s;
+    struct hoard *hoard;
     struct device_run run;
 };
-
-static struct tool_error why;
 
 /* UINT32_MAX stands for many things; a dash is shorter. */
 static void put_number(const struct telling *t, const char *name, uint32_t n)
@@ -182,9 +181,9 @@ static void put_remedies(const struct telling *t)
 {
     begin(t, "remedies");
     for (int i = 0; i < REMEDIES; i++) {
-        struct remedy_worth w;
+        struct remedy_worth w =
+            remedy_measure(t->hoard, &t->run.r, (enum remedy)i);
 
-        assert_true(remedy_measure(&t->run.r, (enum remedy)i, &w, &why));
         fprintf(t->out, "%s: ", remedy_name((enum remedy)i));
         put_bytes(t, "saves", w.bytes);
         put_bytes(t, "at peak", w.at_peak);
@@ -210,17 +209,15 @@ static void put_groups(const struct telling *t, const struct moment *m)
     static const char *const names[] = {"line", "path", "category"};
 
     for (unsigned by = 0; by < 3; by++) {
-        struct report_group *groups;
         size_t count;
+        const struct report_group *groups = report_groups_make(
+            t->hoard, m, (enum group_by)by, t->run.r.categories, &count);
 
-        assert_true(report_groups_make(
-            m, (enum group_by)by, t->run.r.categories, &groups, &count, &why));
         for (size_t i = 0; i < count; i++) {
             fprintf(t->out, "%s", names[by]);
             put_number(t, "key", groups[i].key);
             put_group(t, &groups[i]);
         }
-        free(groups);
     }
 }
 
@@ -270,10 +267,9 @@ static void put_moments(const struct telling *t)
     for (size_t i = 0; i < sizeof states / sizeof states[0]; i++) {
         struct moment m;
 
-        assert_true(moment_make(&t->run.l, states[i], &m, &why));
+        moment_make(t->hoard, &t->run.l, states[i], &m);
         put_moment(t, &m);
         put_groups(t, &m);
-        moment_free(&m);
     }
 }
 
@@ -283,7 +279,7 @@ static void put_tree(const struct telling *t)
     struct call_tree tree;
 
     begin(t, "tree");
-    assert_true(call_tree_make(t->s, r->paths, r->path_count, &tree, &why));
+    call_tree_make(t->hoard, t->s, r->paths, r->path_count, &tree);
     for (size_t i = 0; i < tree.count; i++) {
         const struct call_node *n = &tree.nodes[i];
 
@@ -295,7 +291,6 @@ static void put_tree(const struct telling *t)
         put_bytes(t, "older", n->older);
         fputs("\n", t->out);
     }
-    call_tree_free(&tree);
 }
 
 /* ---- failures -------------------------------------------------------------- */
@@ -304,7 +299,7 @@ static void put_failure(const struct telling *t, uint32_t event)
 {
     struct shortage s;
 
-    assert_true(shortage_make(&t->run.l, event, &s, &why));
+    shortage_make(t->hoard, &t->run.l, event, &s);
     fprintf(t->out, "%s", shortage_words[s.cause].name);
     put_number(t, "event", s.event);
     put_bytes(t, "asked", s.asked);
@@ -323,7 +318,6 @@ static void put_failure(const struct telling *t, uint32_t event)
     put_bytes(t, "figure", shortage_figure(&s));
     fprintf(t->out, " small %d expandable %d known %d all %d\n", s.small,
             s.expandable, s.driver_known, shortage_of_all(&s));
-    moment_free(&s.moment);
 }
 
 static void put_failures(const struct telling *t)
@@ -351,8 +345,7 @@ static void put_frames(const struct telling *t)
 
 static void put_device(struct telling *t, size_t device)
 {
-    if (!device_run_make(t->s, device, &t->run, &why))
-        fail_msg("%s", why.text);
+    t->run = *device_run_make(t->hoard, t->s, device);
     if (device == 0)
         put_frames(t);
     put_lives(t);
@@ -363,39 +356,52 @@ static void put_device(struct telling *t, size_t device)
     put_moments(t);
     put_tree(t);
     put_failures(t);
-    device_run_free(&t->run);
+}
+
+static void put_facts(struct telling *t)
+{
+    for (size_t i = 0; i < lifetimes_device_count(t->s); i++)
+        put_device(t, i);
+}
+
+static void put_figures(struct telling *t)
+{
+    for (size_t i = 0; i < lifetimes_device_count(t->s); i++) {
+        const struct device_run *run = device_run_make(t->hoard, t->s, i);
+        const struct run_summary *r = &run->r;
+
+        fprintf(t->out, "device %zu: %" PRIu32 " events, %zu lives, peaks", i,
+                run->l.event_count, run->l.alloc_count);
+        fprintf(t->out,
+                " %s %s %s at %" PRIu32 ", %zu iterations, %zu layers\n",
+                report_bytes(r->peak_requested),
+                report_bytes(r->peak_allocated), report_bytes(r->peak_reserved),
+                r->peak_state, r->iterations.count, r->iterations.layers);
+    }
+}
+
+static char *told_by(void (*put)(struct telling *t), const struct snapshot *s)
+{
+    struct tool_error error;
+    struct hoard hoard = {.error = &error};
+    struct telling t = {.s = s, .hoard = &hoard};
+    struct report_text text;
+
+    if (setjmp(hoard.failed) != 0)
+        fail_msg("%s", error.text);
+    assert_true(report_text_begin(&text));
+    t.out = text.out;
+    put(&t);
+    hoard_end(&hoard, true);
+    return report_text_take(&text);
 }
 
 char *report_facts(const struct snapshot *s)
 {
-    struct telling t = {.s = s};
-    struct report_text text;
-
-    assert_true(report_text_begin(&text));
-    t.out = text.out;
-    for (size_t i = 0; i < lifetimes_device_count(s); i++)
-        put_device(&t, i);
-    return report_text_take(&text);
+    return told_by(put_facts, s);
 }
 
 char *report_figures(const struct snapshot *s)
 {
-    struct telling t = {.s = s};
-    struct report_text text;
-
-    assert_true(report_text_begin(&text));
-    t.out = text.out;
-    for (size_t i = 0; i < lifetimes_device_count(s); i++) {
-        const struct run_summary *r = &t.run.r;
-
-        assert_true(device_run_make(s, i, &t.run, &why));
-        fprintf(t.out, "device %zu: %" PRIu32 " events, %zu lives, peaks", i,
-                t.run.l.event_count, t.run.l.alloc_count);
-        fprintf(t.out, " %s %s %s at %" PRIu32 ", %zu iterations, %zu layers\n",
-                report_bytes(r->peak_requested),
-                report_bytes(r->peak_allocated), report_bytes(r->peak_reserved),
-                r->peak_state, r->iterations.count, r->iterations.layers);
-        device_run_free(&t.run);
-    }
-    return report_text_take(&text);
+    return told_by(put_figures, s);
 }

@@ -14,9 +14,10 @@
 
 #include "made_ranks.h"
 #include "ranks_facts.h"
-#include "recorded.h"
+#include "support/recorded.h"
 #include "report/report_words.h"
 #include "support/damaged.h"
+#include "support/guarded.h"
 
 static void write_text(const char *path, const char *text)
 {
@@ -126,5 +127,5 @@ int main(void)
         cmocka_unit_test(what_is_said_of_damaged_files_is_as_recorded),
     };
 
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    return run_counted_tests(tests);
 }

@@ -15,7 +15,7 @@
 
 #include "made_ranks.h"
 #include "ranks_facts.h"
-#include "recorded.h"
+#include "support/recorded.h"
 #include "report/report_words.h"
 #include "report_facts.h"
 #include "report_ways.h"
@@ -157,5 +157,5 @@ int main(void)
         cmocka_unit_test(equal_items_may_come_in_any_order),
     };
 
-    return run_guarded_tests(tests);
+    return run_counted_tests(tests);
 }

@@ -2,6 +2,7 @@
 #include "support/damaged.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +13,7 @@ enum { PLACE_MAX = 256 };
 struct damaged_result {
     char *outcome;
     char values[512];
+    uint32_t digest; /* of what is behind the tab; 0: nothing */
 };
 
 struct damaging {
@@ -41,24 +43,34 @@ static json_t *parsed(const char *text)
 static void visit(struct damaging *d, const char *value)
 {
     char *outcome = d->outcome(d->document, d->ctx);
+    char *more = strchr(outcome, '\t');
     size_t i = 0;
+
+    if (more != NULL)
+        *more++ = '\0';
 
     while (i < d->count && strcmp(d->results[i].outcome, outcome) != 0)
         i++;
-    if (i < d->count) {
-        free(outcome);
-    } else {
+    if (i == d->count) {
         assert(i < sizeof d->results / sizeof d->results[0]);
-        d->results[d->count++] = (struct damaged_result){.outcome = outcome};
+        d->results[d->count++] =
+            (struct damaged_result){.outcome = strdup(outcome)};
     }
     strcat(strcat(d->results[i].values, " "), value);
+    for (; more != NULL && *more != '\0'; more++)
+        d->results[i].digest =
+            (d->results[i].digest ^ (unsigned char)*more) * 0x01000193 + 1;
+    free(outcome);
 }
 
 static void put_place(struct damaging *d, const char *place)
 {
     for (size_t i = 0; i < d->count; i++) {
-        fprintf(d->out, "%s =%s: %s\n", place, d->results[i].values,
+        fprintf(d->out, "%s =%s: %s", place, d->results[i].values,
                 d->results[i].outcome);
+        if (d->results[i].digest != 0)
+            fprintf(d->out, " %08" PRIx32, d->results[i].digest);
+        fputs("\n", d->out);
         free(d->results[i].outcome);
     }
     d->count = 0;

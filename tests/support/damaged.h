@@ -7,7 +7,8 @@
 
 #include <jansson.h>
 
-/* What comes of it, in one line; malloc'd. */
+/* What comes of it, in one line; malloc'd.  What is behind a tab may differ from
+ * value to value: of that there is a digest, at the end of the line. */
 typedef char *damaged_outcome(const json_t *document, void *ctx);
 
 /* Write what comes of each damage, of which the document has one at a time, in a

@@ -8,8 +8,8 @@
  *
  * LARDER_RECORDED=FOLDER writes the file anew, and beside it, in FOLDER, all
  * outputs in full: those of two builds can be compared. */
-#ifndef LARDER_TESTS_REPORT_RECORDED_H
-#define LARDER_TESTS_REPORT_RECORDED_H
+#ifndef LARDER_TESTS_SUPPORT_RECORDED_H
+#define LARDER_TESTS_SUPPORT_RECORDED_H
 
 #include <stddef.h>
 

@@ -1,5 +1,5 @@
 /* recorded.c - results that are kept as digests in a file of tests/data. */
-#include "recorded.h"
+#include "support/recorded.h"
 
 #include <assert.h>
 #include <inttypes.h>

@@ -4,6 +4,8 @@
 
 #include <inttypes.h>
 
+#include <larder/pinned.h>
+
 #include "support/call_log.h"
 
 static const struct operation operations[] = {
@@ -39,18 +41,23 @@ static void mix_driver(struct world *w)
     w->calls_mixed = w->calls_length;
 }
 
-bool step_ends(struct world *w, larder_result r)
+bool step_ends_silently(struct world *w, larder_result r)
 {
     assert_in_range(r, 0, RESULTS - 1);
     w->results[r]++;
     mix_driver(w);
     mix(w, DIGEST_placed, (uint64_t)r);
-    if (r == LARDER_OK)
-        return true;
-    mix_words(w, DIGEST_words, larder_last_error());
-    if (w->log != NULL)
+    if (w->log != NULL && r != LARDER_OK)
         fprintf(w->log, "  %s: %s\n", larder_result_name(r),
                 larder_last_error());
+    return r == LARDER_OK;
+}
+
+bool step_ends(struct world *w, larder_result r)
+{
+    if (step_ends_silently(w, r))
+        return true;
+    mix_words(w, DIGEST_words, larder_last_error());
     return false;
 }
 
@@ -96,6 +103,10 @@ static bool allocators_begin(struct world *w)
     opt.conf = "";
     if (plan_has(&w->plan, FEATURE_company))
         assert_ok(larder_create(w->rig.dev, &opt, &w->other));
+    opt.policy = LARDER_POLICY_DEFAULT;
+    opt.conf = "pinned_max_cached_size_mb:4,pinned_limit:24MiB";
+    if (plan_has(&w->plan, FEATURE_pinned))
+        assert_ok(larder_pinned_create(w->rig.dev, &opt, &w->pinned));
     if (plan_has(&w->plan, FEATURE_callbacks)) {
         assert_ok(larder_add_reclaim(w->rig.a, reclaim, w));
         assert_ok(larder_add_oom_observer(w->rig.a, observe, w));
@@ -126,6 +137,7 @@ static bool world_begin(struct world *w)
     w->driver = open_memstream(&w->calls, &w->calls_length);
     assert_non_null(w->driver);
     call_log_begin(w->rig.dev, 0, w->driver);
+    host_begin(w);
     return allocators_begin(w);
 }
 
@@ -169,6 +181,8 @@ static void blocks_end(struct world *w)
         if (w->slots[i].addr != 0)
             slot_free(w, &w->slots[i]);
     }
+    for (int i = 0; i < PINS; i++)
+        CALL(w, larder_pinned_free(w->pinned, w->pins[i]));
 }
 
 static void allocators_end(struct world *w)
@@ -182,6 +196,7 @@ static void allocators_end(struct world *w)
     for (int i = 0; i < REGIONS; i++)
         assert_ok(larder_region_destroy(w->regions[i]));
     step_ends(w, larder_destroy(w->other));
+    step_ends(w, larder_destroy(w->pinned));
 }
 
 static void world_end(struct world *w)
@@ -191,6 +206,7 @@ static void world_end(struct world *w)
     fclose(w->driver);
     free(w->calls);
     assert_ok(larder_device_close(w->rig.dev));
+    host_end();
 }
 
 /* ---- what it decided ----------------------------------------------------------------------- */

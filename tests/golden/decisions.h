@@ -41,6 +41,7 @@
     X(history)                                                                 \
     X(exports)                                                                 \
     X(company) /* another allocator on the device */                           \
+    X(pinned)  /* page-locked host memory */                                   \
     X(misuse)  /* calls that are refused */                                    \
     X(debug)   /* debug:2, 3 */
 
@@ -103,6 +104,7 @@ enum {
     CHECKPOINTS = 2,
     EXPORTS = 2,
     OTHERS = 8,
+    PINS = 24,
     RESULTS = 32,
     LOOK_EVERY = 24 /* steps */
 };
@@ -123,7 +125,8 @@ struct world {
     struct plan plan;
     struct rig rig;
     larder_allocator *other; /* of company */
-    larder_addr first;       /* the device's regions */
+    larder_allocator *pinned;
+    larder_addr first; /* the device's regions */
     larder_addr second;
     FILE *log;    /* NULL: none */
     FILE *driver; /* writes the driver's calls to `calls` */
@@ -137,6 +140,7 @@ struct world {
     uint64_t sizes[SIZES]; /* most requests have one of these */
     struct slot slots[SLOTS];
     struct slot others[OTHERS];
+    void *pins[PINS];
     struct pool pools[POOLS];
     larder_checkpoint *checkpoints[CHECKPOINTS];
     larder_region *regions[REGIONS];
@@ -171,6 +175,8 @@ void mix_words(struct world *w, enum digest digest, const char *words);
 void step_says(struct world *w, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 bool step_ends(struct world *w, larder_result r);
+/* Whatever the message. */
+bool step_ends_silently(struct world *w, larder_result r);
 /* Whether the call succeeded. */
 #define CALL(w, expression) step_ends((w), (expression))
 
@@ -193,13 +199,14 @@ struct operation {
     X(allocate_hinted, 80, BIT(FEATURE_hints))                                 \
     X(record, 60, BIT(FEATURE_streams))                                        \
     X(migrate, 10, BIT(FEATURE_migrate))                                       \
+    X(guard, 2, BIT(FEATURE_migrate))                                          \
     X(empty_cache, 4, BIT(FEATURE_releases))                                   \
     X(trim, 8, BIT(FEATURE_releases))                                          \
     X(reserve, 2, BIT(FEATURE_pieces))                                         \
     X(limit, 8, BIT(FEATURE_limits))                                           \
     X(minimum, 8, BIT(FEATURE_minimums))                                       \
     X(configure, 8, BIT(FEATURE_settings))                                     \
-    X(fault, 12, BIT(FEATURE_faults))                                          \
+    X(fault, 60, BIT(FEATURE_faults))                                          \
     X(host_fault, 12, BIT(FEATURE_hostless))                                   \
     X(misuse, 8, BIT(FEATURE_misuse))                                          \
     X(company, 20, BIT(FEATURE_company))                                       \
@@ -228,7 +235,11 @@ struct operation {
     X(annotate, 20, BIT(FEATURE_history))                                      \
     X(mark, 4, BIT(FEATURE_history))                                           \
     X(export_open, 10, BIT(FEATURE_exports))                                   \
-    X(export_close, 10, BIT(FEATURE_exports))
+    X(export_send, 6, BIT(FEATURE_exports))                                    \
+    X(export_close, 10, BIT(FEATURE_exports))                                  \
+    X(pin, 40, BIT(FEATURE_pinned))                                            \
+    X(pin_record, 10, BIT(FEATURE_pinned))                                     \
+    X(pin_release, 4, BIT(FEATURE_pinned))
 
 #define X(name, weight, needs) void op_##name(struct world *w);
 OPERATION_MAP(X)
@@ -249,6 +260,10 @@ const char *tag_name(uint64_t number);
 /* End what the program has begun, so that all can be freed. */
 void owners_end(struct world *w);
 void faults_end(struct world *w);
+
+/* Pinned memory of the device is where it is in every run. */
+void host_begin(struct world *w);
+void host_end(void);
 
 /* ---- looking ---------------------------------------------------------------------- */
 

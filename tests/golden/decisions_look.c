@@ -3,8 +3,10 @@
 
 #include <larder/account.h>
 #include <larder/history.h>
+#include <larder/pinned.h>
 #include <larder/tag.h>
 
+#include "base/host.h"
 #include "golden/decisions.h"
 
 /* ---- digests ------------------------------------------------------------------- */
@@ -90,12 +92,12 @@ static int mix_block(void *ctx, const larder_segment_info *s,
     return 0;
 }
 
-static void mix_stat(struct world *w, const larder_stat *s)
+static void mix_stat(struct world *w, enum digest digest, const larder_stat *s)
 {
-    mix(w, DIGEST_statistics, (uint64_t)s->current);
-    mix(w, DIGEST_statistics, (uint64_t)s->peak);
-    mix(w, DIGEST_statistics, (uint64_t)s->allocated);
-    mix(w, DIGEST_statistics, (uint64_t)s->freed);
+    mix(w, digest, (uint64_t)s->current);
+    mix(w, digest, (uint64_t)s->peak);
+    mix(w, digest, (uint64_t)s->allocated);
+    mix(w, digest, (uint64_t)s->freed);
 }
 
 static void mix_statistics(struct world *w)
@@ -104,13 +106,13 @@ static void mix_statistics(struct world *w)
     char summary[8192];
 
 #define X(name, text)                                                          \
-    mix_stat(w, &st.name.all);                                                 \
-    mix_stat(w, &st.name.small_pool);                                          \
-    mix_stat(w, &st.name.large_pool);
+    mix_stat(w, DIGEST_statistics, &st.name.all);                              \
+    mix_stat(w, DIGEST_statistics, &st.name.small_pool);                       \
+    mix_stat(w, DIGEST_statistics, &st.name.large_pool);
     LARDER_METRIC_MAP(X)
 #undef X
-    mix_stat(w, &st.oversize_allocations);
-    mix_stat(w, &st.oversize_segments);
+    mix_stat(w, DIGEST_statistics, &st.oversize_allocations);
+    mix_stat(w, DIGEST_statistics, &st.oversize_segments);
 #define X(name, text) mix(w, DIGEST_statistics, (uint64_t)st.name);
     LARDER_COUNTER_MAP(X)
     LARDER_OWN_COUNTER_MAP(X)
@@ -190,6 +192,35 @@ static void mix_region(struct world *w, larder_region *region)
         mix(w, DIGEST_owners, values[i]);
 }
 
+/* How much the host has left is not the allocator's decision. */
+static void mix_pinned_line(void *ctx, const larder_account_line *line)
+{
+    if (line->kind != LARDER_OWNER_CACHE)
+        return;
+    mix(ctx, DIGEST_owners, line->held_bytes);
+    mix(ctx, DIGEST_owners, line->used_bytes);
+    mix(ctx, DIGEST_owners, line->minimum_bytes);
+    mix(ctx, DIGEST_owners, line->limit_bytes);
+}
+
+static void mix_pinned(struct world *w)
+{
+    larder_pinned_stats st;
+    const larder_stat *const stats[] = {&st.allocations, &st.allocated_bytes,
+                                        &st.active_requests, &st.active_bytes};
+
+    larder_pinned_stats_init(&st);
+    assert_ok(larder_pinned_stats_get(w->pinned, &st));
+    assert_ok(larder_check(w->pinned));
+    for (size_t i = 0; i < sizeof stats / sizeof stats[0]; i++)
+        mix_stat(w, DIGEST_owners, stats[i]);
+    mix(w, DIGEST_owners, (uint64_t)st.num_host_alloc);
+    mix(w, DIGEST_owners, (uint64_t)st.num_host_free);
+    mix(w, DIGEST_owners, st.host_alloc_time.count);
+    mix(w, DIGEST_owners, st.host_free_time.count);
+    CALL(w, larder_account(w->pinned, mix_pinned_line, w));
+}
+
 static void mix_owners(struct world *w)
 {
     for (int i = 0; i < POOLS; i++)
@@ -200,16 +231,19 @@ static void mix_owners(struct world *w)
         if (w->regions[i] != NULL)
             mix_region(w, w->regions[i]);
     }
+    if (w->pinned != NULL)
+        mix_pinned(w);
 }
 
-/* A program's faults are not meant for the looks. */
 void look(struct world *w)
 {
-    faults_end(w);
+    larder__host_fail(0, 0);
+    if (chance(w, 3))
+        faults_end(w);
     assert_ok(larder_check(w->rig.a));
     assert_ok(larder_walk(w->rig.a, mix_segment, mix_block, w));
     mix_statistics(w);
-    assert_ok(larder_account(w->rig.a, mix_line, w));
+    CALL(w, larder_account(w->rig.a, mix_line, w));
     mix_owners(w);
 }
 

@@ -256,6 +256,28 @@ void op_migrate(struct world *w)
     }
 }
 
+static larder_result hold(void *ctx)
+{
+    struct world *w = ctx;
+
+    step_says(w, "hold");
+    return chance(w, 4) ? LARDER_ERR_BUSY : LARDER_OK;
+}
+
+static void let_go(void *ctx)
+{
+    step_says(ctx, "let go");
+}
+
+void op_guard(struct world *w)
+{
+    const bool on = !chance(w, 3);
+
+    step_says(w, "guard %d", on);
+    CALL(w, larder_migrate_guard(w->rig.a, on ? hold : NULL, on ? let_go : NULL,
+                                 w));
+}
+
 /* ---- bounds ------------------------------------------------------------------------- */
 
 static uint64_t draw_bound(struct world *w)
@@ -349,24 +371,34 @@ void op_configure(struct world *w)
 
 /* ---- failures ------------------------------------------------------------------------- */
 
-static void fail_calls(struct world *w)
+/* Those that memory moves with come more often. */
+static larder_call draw_call(struct world *w)
 {
     static const larder_call calls[] = {
         LARDER_CALL_mem_alloc,       LARDER_CALL_mem_free,
-        LARDER_CALL_page_create,     LARDER_CALL_page_create,
-        LARDER_CALL_page_release,    LARDER_CALL_map,
-        LARDER_CALL_unmap,           LARDER_CALL_set_access,
         LARDER_CALL_address_reserve, LARDER_CALL_address_free,
         LARDER_CALL_event_create,    LARDER_CALL_event_record,
         LARDER_CALL_event_query,     LARDER_CALL_event_sync,
-        LARDER_CALL_stream_sync,     LARDER_CALL_copy,
+        LARDER_CALL_stream_sync,     LARDER_CALL_fill,
         LARDER_CALL_host_alloc,      LARDER_CALL_mem_info,
     };
-    larder_call call = calls[draw(w, sizeof calls / sizeof calls[0])];
-    bool is_full =
+    static const larder_call moving[] = {
+        LARDER_CALL_page_create, LARDER_CALL_page_release, LARDER_CALL_map,
+        LARDER_CALL_unmap,       LARDER_CALL_set_access,   LARDER_CALL_copy,
+    };
+
+    if (chance(w, 3))
+        return calls[draw(w, sizeof calls / sizeof calls[0])];
+    return moving[draw(w, sizeof moving / sizeof moving[0])];
+}
+
+static void fail_calls(struct world *w)
+{
+    const larder_call call = draw_call(w);
+    const bool is_full =
         call == LARDER_CALL_mem_alloc || call == LARDER_CALL_page_create;
-    uint64_t nth = 1 + draw(w, 3);
-    uint64_t times = draw(w, 3);
+    const uint64_t nth = 1 + draw(w, 4);
+    const uint64_t times = draw(w, 4);
 
     step_says(w, "fail %s %llu %llu", larder_call_name(call),
               (unsigned long long)nth, (unsigned long long)times);
@@ -384,12 +416,12 @@ void faults_end(struct world *w)
             larder_device_fail(w->rig.dev, (larder_call)c, 0, 1, LARDER_OK));
 }
 
+/* One kind of call or two. */
 void op_fault(struct world *w)
 {
-    if (chance(w, 2))
+    faults_end(w);
+    for (uint64_t i = draw(w, 3); i > 0; i--)
         fail_calls(w);
-    else
-        faults_end(w);
 }
 
 void op_host_fault(struct world *w)

@@ -4,6 +4,9 @@
 #include <larder/migrate.h>
 #include <larder/tag.h>
 
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include "golden/decisions.h"
 
 /* ---- pools -------------------------------------------------------------------- */
@@ -365,6 +368,37 @@ void op_export_open(struct world *w)
         return;
     step_says(w, "export %llx", (unsigned long long)place_of(w, slot->addr));
     CALL(w, larder_export_open(w->rig.a, slot->addr, e));
+}
+
+/* To ourselves: the same memory at another address. */
+static void receive(struct world *w, int socket)
+{
+    larder_import_info info = LARDER_IMPORT_INFO_INIT;
+    larder_import *m = NULL;
+
+    if (!CALL(w, larder_import_receive(w->rig.dev, socket, &m)))
+        return;
+    assert_ok(larder_import_get(m, &info));
+    mix(w, DIGEST_placed, place_of(w, info.addr));
+    mix(w, DIGEST_placed, info.bytes);
+    mix(w, DIGEST_placed, info.mapped_bytes);
+    faults_end(w);
+    CALL(w, larder_import_close(m));
+}
+
+void op_export_send(struct world *w)
+{
+    larder_export *e = w->exports[draw(w, EXPORTS)];
+    int sockets[2];
+
+    if (e == NULL || w->captured >= 0) /* which forbids to unmap */
+        return;
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets), 0);
+    step_says(w, "send export");
+    if (CALL(w, larder_export_send(e, sockets[0])))
+        receive(w, sockets[1]);
+    close(sockets[0]);
+    close(sockets[1]);
 }
 
 void op_export_close(struct world *w)

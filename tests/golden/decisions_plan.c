@@ -28,7 +28,7 @@ static void draw_conf(struct plan *plan, uint64_t in, const char *const *words,
               sizeof((const char *const[]){__VA_ARGS__}) / sizeof(char *))
 
 /* Most programs use a few, so that each is met without the others. */
-static unsigned draw_features(struct plan *plan)
+static unsigned draw_some(struct plan *plan)
 {
     const unsigned in_8 = 1 + (unsigned)below(plan, 4);
     unsigned features = 0;
@@ -38,9 +38,6 @@ static unsigned draw_features(struct plan *plan)
             features |= BIT(f);
     }
     features |= BIT(below(plan, FEATURE_COUNT));
-    if (features & (BIT(FEATURE_lending) | BIT(FEATURE_checkpoints) |
-                    BIT(FEATURE_capture)))
-        features |= BIT(FEATURE_pools);
     /* Rarely, as they hide much else. */
     if (below(plan, 3) != 0)
         features &= ~(BIT(FEATURE_faults) | BIT(FEATURE_hostless));
@@ -49,11 +46,31 @@ static unsigned draw_features(struct plan *plan)
     return features;
 }
 
+/* What half of the programs are for. */
+static unsigned draw_features(struct plan *plan)
+{
+    switch (plan->number % 8) {
+    case 0:
+        return BIT(FEATURE_migrate) | BIT(FEATURE_faults) |
+               BIT(below(plan, FEATURE_COUNT));
+    case 1:
+        return BIT(FEATURE_tags) | BIT(FEATURE_regions) | BIT(FEATURE_faults) |
+               BIT(below(plan, FEATURE_COUNT));
+    case 2:
+        return BIT(FEATURE_hints) | BIT(FEATURE_releases);
+    case 3:
+        return BIT(FEATURE_pools) | BIT(FEATURE_lending) |
+               BIT(FEATURE_checkpoints) | BIT(below(plan, FEATURE_COUNT));
+    default:
+        return draw_some(plan);
+    }
+}
+
 static larder_policy draw_policy(struct plan *plan)
 {
     const uint64_t what = below(plan, 16);
 
-    if (plan_has(plan, FEATURE_regions) || what >= 4)
+    if (plan_has(plan, FEATURE_regions) || plan->number % 8 == 0 || what >= 4)
         return LARDER_POLICY_LARDER;
     return what == 0 ? LARDER_POLICY_DIRECT : LARDER_POLICY_PYTORCH;
 }
@@ -64,7 +81,8 @@ static void draw_spec(struct plan *plan)
     static const char *const events[] = {"manual", "manual", "driver",
                                          "immediate"};
     const bool has_pages =
-        below(plan, plan_has(plan, FEATURE_regions) ? 12 : 5) != 0;
+        below(plan, plan_has(plan, FEATURE_regions) ? 12 : 5) != 0 ||
+        plan->number % 8 < 3;
     /* What debug:2 writes stays queued where a free completes nothing. */
     const char *how =
         events[plan_has(plan, FEATURE_debug) ? 2 : below(plan, 4)];
@@ -144,6 +162,9 @@ void plan_make(struct plan *plan, unsigned number)
     };
     random_next(&plan->seed);
     plan->features = draw_features(plan);
+    if (plan->features & (BIT(FEATURE_lending) | BIT(FEATURE_checkpoints) |
+                          BIT(FEATURE_capture)))
+        plan->features |= BIT(FEATURE_pools);
     plan->policy = draw_policy(plan);
     draw_spec(plan);
     draw_settings(plan);

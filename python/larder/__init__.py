@@ -34,22 +34,14 @@ if typing.TYPE_CHECKING:
 
     __version__: str
 
-# Each is loaded on first use: programs that only train need none.
+# The module of each, which is loaded on first use: programs that only train need
+# none.
 _HOMES = {
-    "diff": "_asking",
-    "estimate": "_asking",
-    "replay": "_asking",
-    "report": "_asking",
-    "tune": "_asking",
+    **dict.fromkeys("diff estimate replay report tune".split(), "_asking"),
     "Error": "_command",
-    "Diff": "_results",
-    "Estimate": "_results",
-    "Fit": "_results",
-    "Ranks": "_results",
-    "Replay": "_results",
-    "Report": "_results",
-    "Result": "_results",
-    "Tune": "_results",
+    **dict.fromkeys(
+        "Diff Estimate Fit Ranks Replay Report Result Tune".split(), "_results"
+    ),
 }
 
 __all__ = ["__version__", "fit", *_HOMES]

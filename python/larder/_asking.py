@@ -11,7 +11,7 @@ from larder._command import Error, ask
 from larder._sources import Sources
 
 
-def _words(options):
+def _words(**options):
     """Options of the command by their names: None and False are left out."""
     words = []
     for name, value in options.items():
@@ -26,10 +26,10 @@ def _words(options):
 class _Question:
     """A verb with its sources and options, for JSON, text and page."""
 
-    def __init__(self, verb, sources, options):
+    def __init__(self, verb, sources, **options):
         self._verb = verb
         self._sources = Sources(sources)
-        self._words = _words(options)
+        self._words = _words(**options)
         self._text = None
 
     def _ask(self, verb, *words):
@@ -52,8 +52,8 @@ class _Question:
         return self._ask("view", "-o", "-")
 
 
-def _answer(kind, verb, sources, options):
-    question = _Question(verb, sources, options)
+def _answer(kind, verb, sources, **options):
+    question = _Question(verb, sources, **options)
     return kind._of(question.json_lines()[0], question)
 
 
@@ -63,7 +63,7 @@ def report(source, *more, top=None, by=None):
 
     `top`: lines of each list; `by`: line, function, module or library.
     """
-    question = _Question("report", [source, *more], {"top": top, "by": by})
+    question = _Question("report", [source, *more], top=top, by=by)
     said = question.json_lines()[0]
     kind = _results.Ranks if "ranks" in said else _results.Report
     return kind._of(said, question)
@@ -75,14 +75,10 @@ def fit(
     """Whether what was recorded fits on a card: `gpu` by name, as "rtx4090", or
     `capacity`, as "24GiB" or a number of bytes.  Several sources, or a folder,
     are the ranks of one job."""
-    options = {
-        "gpu": gpu,
-        "capacity": capacity,
-        "policy": policy,
-        "conf": conf,
-        "jobs": jobs,
-    }
-    return _answer(_results.Fit, "fit", [source, *more], options)
+    return _answer(
+        _results.Fit, "fit", [source, *more],
+        gpu=gpu, capacity=capacity, policy=policy, conf=conf, jobs=jobs,
+    )
 
 
 def tune(
@@ -90,19 +86,15 @@ def tune(
 ):
     """The settings under which what was recorded fits, or needs least.
     The arguments are those of fit(); without a card, the recorded one."""
-    options = {
-        "gpu": gpu,
-        "capacity": capacity,
-        "policy": policy,
-        "conf": conf,
-        "jobs": jobs,
-    }
-    return _answer(_results.Tune, "tune", [source, *more], options)
+    return _answer(
+        _results.Tune, "tune", [source, *more],
+        gpu=gpu, capacity=capacity, policy=policy, conf=conf, jobs=jobs,
+    )
 
 
 def diff(before, after, *, top=None):
     """What differs between two snapshots: peaks, calls, owners of memory."""
-    return _answer(_results.Diff, "diff", [before, after], {"top": top})
+    return _answer(_results.Diff, "diff", [before, after], top=top)
 
 
 def replay(
@@ -119,15 +111,11 @@ def replay(
     """The recording replayed on a simulated GPU, `device` or `gpu`, under
     `policy` and `conf`; `pytorch`: under the rules of this release;
     `min_capacity`: also on the smallest device; `repeat`: timed passes."""
-    options = {
-        "device": device if gpu is None else f"sim:{gpu}",
-        "policy": policy,
-        "conf": conf,
-        "pytorch": pytorch,
-        "min_capacity": min_capacity,
-        "repeat": repeat,
-    }
-    question = _Question("replay", [source, *more], options)
+    question = _Question(
+        "replay", [source, *more],
+        device=device if gpu is None else f"sim:{gpu}", policy=policy, conf=conf,
+        pytorch=pytorch, min_capacity=min_capacity, repeat=repeat,
+    )
     return _results.Replay._of({"runs": question.json_lines()}, question)
 
 
@@ -178,17 +166,11 @@ def estimate(
 ):
     """Whether a PyTorch program would fit on a card: `larder run`, which
     runs it here, unchanged, without a GPU.  Its output is discarded."""
-    options = {
-        "gpu": gpu,
-        "device": device,
-        "steps": steps,
-        "policy": policy,
-        "conf": conf,
-        "engine": engine,
-        "world_size": world_size,
-        "advise": advise,
-    }
-    words = _words(options) + [os.fspath(program), *map(str, arguments)]
+    words = _words(
+        gpu=gpu, device=device, steps=steps, policy=policy, conf=conf, engine=engine,
+        world_size=world_size, advise=advise,
+    )
+    words += [os.fspath(program), *map(str, arguments)]
     with tempfile.TemporaryDirectory(prefix="larder-") as folder:
         said, text = _run(words, folder)
     return _results.Estimate._of(said, _results.Told(text))

@@ -10,10 +10,14 @@ from larder._typed import read
 
 
 class Result:
-    """An answer of the command: str() of it is the command's own text."""
+    """An answer of the command: str() of it is the command's own text.  Each kind is
+    a frozen dataclass."""
 
     _asked = None  # the question, which can be asked again for the text
     _said = None
+
+    def __init_subclass__(cls):
+        dataclass(frozen=True, repr=False)(cls)
 
     @classmethod
     def _of(cls, said, asked):
@@ -90,8 +94,14 @@ class _Shown(Result):
 # ---- report -------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Verdict:
+class _Part:
+    """A part of an answer; each kind is a frozen dataclass."""
+
+    def __init_subclass__(cls):
+        dataclass(frozen=True)(cls)
+
+
+class Verdict(_Part):
     """The three lines."""
 
     what: str
@@ -101,30 +111,25 @@ class Verdict:
     saving: dict[str, Any]
 
 
-@dataclass(frozen=True)
-class _Held:
+class _Held(_Part):
     bytes: int
     requested_bytes: int
     count: int
 
 
-@dataclass(frozen=True)
 class Line(_Held):
     frame: str
 
 
-@dataclass(frozen=True)
 class CallPath(_Held):
     frames: tuple[str, ...]
 
 
-@dataclass(frozen=True)
 class Category(_Held):
     category: str
 
 
-@dataclass(frozen=True)
-class AtPeak:
+class AtPeak(_Part):
     reserved_bytes: int
     allocated_bytes: int
     pending_bytes: int
@@ -133,35 +138,30 @@ class AtPeak:
     free_pieces: int
 
 
-@dataclass(frozen=True)
-class OutOfMemory:
+class OutOfMemory(_Part):
     event: int
     asked_bytes: int
     device_free_bytes: int
     explanation: Optional[str]
 
 
-@dataclass(frozen=True)
-class Curves:
+class Curves(_Part):
     requested: tuple[int, ...]
     allocated: tuple[int, ...]
     reserved: tuple[int, ...]
 
 
-@dataclass(frozen=True)
-class Finding:
+class Finding(_Part):
     title: str
     text: str
 
 
-@dataclass(frozen=True)
-class IterationPeak:
+class IterationPeak(_Part):
     begin_event: int
     peak_allocated_bytes: int
 
 
-@dataclass(frozen=True)
-class Device:
+class Device(_Part):
     device: int
     events: int
     segments: int
@@ -192,7 +192,6 @@ class Device:
     categories_recorded_bytes: int
 
 
-@dataclass(frozen=True, repr=False)
 class Report(_Shown):
     """`larder report`: where memory went, and why it ran out."""
 
@@ -225,15 +224,13 @@ class Report(_Shown):
 # ---- report of several --------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class HeldLine:
+class HeldLine(_Part):
     bytes: int
     count: int
     frame: str
 
 
-@dataclass(frozen=True)
-class Rank:
+class Rank(_Part):
     """A device of a snapshot.  `asked_bytes`: by the last request that failed,
     0 if none did."""
 
@@ -248,15 +245,13 @@ class Rank:
     top: tuple[HeldLine, ...]
 
 
-@dataclass(frozen=True)
-class Spread:
+class Spread(_Part):
     min: int
     median: int
     max: int
 
 
-@dataclass(frozen=True)
-class Outlier:
+class Outlier(_Part):
     """How a rank differs from the median one: `rank` is its place in the list,
     `over_bytes` is negative if it holds less."""
 
@@ -266,8 +261,7 @@ class Outlier:
     frame_bytes: int
 
 
-@dataclass(frozen=True)
-class Common:
+class Common(_Part):
     cause: Optional[str]
     requester: Optional[str]
     cause_ranks: int
@@ -275,7 +269,6 @@ class Common:
     frame_ranks: int
 
 
-@dataclass(frozen=True, repr=False)
 class Ranks(_Shown):
     """`larder report` of several snapshots: the ranks of one job.  The page has
     the worst and the median."""
@@ -295,8 +288,7 @@ class Ranks(_Shown):
 # ---- fit and tune -------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class _Replayed:
+class _Replayed(_Part):
     policy: str
     conf: Optional[str]
     verdict: str
@@ -309,14 +301,12 @@ class _Replayed:
     driver_time_ns: int
 
 
-@dataclass(frozen=True)
 class Candidate(_Replayed):
     """The recording under a setting.  `conf` None: no setting helps.
     `min_capacity_bytes` None: no device is large enough."""
 
 
-@dataclass(frozen=True)
-class Reach:
+class Reach(_Part):
     """How far a program was run."""
 
     steps: Optional[int]
@@ -324,15 +314,13 @@ class Reach:
     grows_bytes_per_step: int
 
 
-@dataclass(frozen=True)
 class Scope(Reach):
     """How far the recording goes."""
 
     next_step_bytes: int
 
 
-@dataclass(frozen=True)
-class Input:
+class Input(_Part):
     """A rank, or a device of it."""
 
     file: str
@@ -345,8 +333,16 @@ class Input:
     device: Optional[int] = None
 
 
-@dataclass(frozen=True, repr=False)
-class Tune(Result):
+class _Judged(Result):
+    context_bytes: int
+    scope: Scope
+    by_beginning: bool
+    ops: int
+    ops_per_second: float
+    inputs: tuple[Input, ...]
+
+
+class Tune(_Judged):
     """`larder tune`: the settings under which it fits, or needs least."""
 
     verdict: str
@@ -355,42 +351,27 @@ class Tune(Result):
     best: Candidate
     candidates: tuple[Candidate, ...]
     capacity_bytes: Optional[int]
-    context_bytes: int
-    scope: Scope
-    by_beginning: bool
-    ops: int
-    ops_per_second: float
-    inputs: tuple[Input, ...]
 
     def _brief(self):
         return self.best.conf or "no setting helps"
 
 
-@dataclass(frozen=True, repr=False)
-class Fit(Result, _Replayed):
+class Fit(_Judged, _Replayed):
     """`larder fit`: whether it fits on a card, and what makes it fit."""
 
     cures: tuple[Candidate, ...]
     capacity_bytes: int
-    context_bytes: int
-    scope: Scope
-    by_beginning: bool
-    ops: int
-    ops_per_second: float
-    inputs: tuple[Input, ...]
 
 
 # ---- diff ---------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class LineDiff:
+class LineDiff(_Part):
     frame: str
     bytes: tuple[int, int]
 
 
-@dataclass(frozen=True)
-class DeviceDiff:
+class DeviceDiff(_Part):
     """Each pair: of the first snapshot, and of the second."""
 
     device: int
@@ -407,7 +388,6 @@ class DeviceDiff:
     iterations: tuple[int, int]
 
 
-@dataclass(frozen=True, repr=False)
 class Diff(_Shown):
     """`larder diff` of two snapshots."""
 
@@ -422,8 +402,7 @@ class Diff(_Shown):
 # ---- replay -------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class RecordedOom:
+class RecordedOom(_Part):
     """The request that failed in the recording, made again."""
 
     bytes: int
@@ -437,8 +416,7 @@ class RecordedOom:
     larder_fits: bool
 
 
-@dataclass(frozen=True)
-class Run:
+class Run(_Part):
     """A replay of one device.  None: not asked for, or not known of a trace."""
 
     trace: str
@@ -486,7 +464,6 @@ class Run:
     recorded_not_compared: Optional[str] = None
 
 
-@dataclass(frozen=True, repr=False)
 class Replay(Result):
     """`larder replay`: a run for each device with a history."""
 
@@ -499,7 +476,6 @@ class Replay(Result):
 # ---- run ----------------------------------------------------------------------
 
 
-@dataclass(frozen=True, repr=False)
 class Estimate(Result):
     """`larder run`: whether a program would fit, run without a GPU.  `json` has
     more."""

@@ -29,14 +29,17 @@ def _field_type(text):
     return kind * int(count) if count else kind
 
 
-def structure(name, fields):
-    """A structure of the library: the name and the type of each field."""
+def structure(name, fields, **others):
+    """A structure of the library: the name and the type of each field.  `others`:
+    structures that are types of fields, by the name for them."""
     words = fields.split()
-    pairs = zip(words[::2], map(_field_type, words[1::2]))
+    types = [others.get(kind) or _field_type(kind) for kind in words[1::2]]
+    pairs = zip(words[::2], types)
     return type(name, (ctypes.Structure,), {"_fields_": list(pairs), "__doc__": name})
 
 
-def _declare(loaded, path, prototypes):
+def declare(loaded, path, prototypes):
+    """Set the types of a library's functions: name, result and arguments of each."""
     words = iter(prototypes.split())
     missing = []
     for name in words:
@@ -58,8 +61,8 @@ def _declare(loaded, path, prototypes):
 
 def load(kind, name, prototypes, what):
     """The library of that name, loaded as ctypes' `kind`, and its path.
-    `prototypes`: name, result and arguments of each function.  ImportError says
-    what was tried; `what` is the library in words."""
+    `prototypes`: as declare() takes them.  ImportError says what was tried; `what`
+    is the library in words."""
     tried = []
     for path in candidates((f"{name}.so", f"{name}.so.0")):
         try:
@@ -67,7 +70,7 @@ def load(kind, name, prototypes, what):
         except OSError as error:
             tried.append(f"  {path}: {error}")
             continue
-        _declare(loaded, path, prototypes)
+        declare(loaded, path, prototypes)
         return loaded, path
     raise ImportError(
         f"{what} cannot be loaded; tried\n"

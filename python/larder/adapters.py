@@ -4,6 +4,7 @@ larder.cupy, larder.rmm and larder.onnxruntime are built on it."""
 import ctypes
 import os
 
+from larder._calls import memory_summary, policy_number
 from larder._loading import load, structure
 
 
@@ -53,17 +54,11 @@ class Adapter:
     holds settings (larder-conf(5))."""
 
     def __init__(self, device="cuda:0", conf=None, policy=None):
-        number = ctypes.c_int(0)
-        if policy is not None:
-            check(
-                library.larder_policy_parse(
-                    policy.encode(), ctypes.byref(number)
-                )
-            )
+        number = 0 if policy is None else policy_number(library, policy, check)
         options = _Options(
             ctypes.sizeof(_Options),
             device.encode(),
-            number.value,
+            number,
             None if conf is None else conf.encode(),
         )
         handle = ctypes.c_void_p()
@@ -99,18 +94,7 @@ class Adapter:
 
     def summary(self, device=0):
         """A table of the allocator's statistics."""
-        allocator = self.allocator(device)
-        room = ctypes.c_size_t(0)
-        library.larder_memory_summary(
-            allocator, 0, None, 0, ctypes.byref(room)
-        )
-        text = ctypes.create_string_buffer(room.value + 1)
-        check(
-            library.larder_memory_summary(
-                allocator, 0, text, len(text), ctypes.byref(room)
-            )
-        )
-        return text.value.decode()
+        return memory_summary(library, self.allocator(device), False, check)
 
     def close(self):
         """Release everything.  No memory of the adapter may be used

@@ -10,35 +10,22 @@
 import ctypes
 import os
 
+from larder._loading import structure
+
 ALL = -1
 DROP = 1
 
-COUNTS = (
-    "allocations",
-    "frees",
-    "passed",
-    "refused",
-    "driver_allocs",
-    "driver_frees",
-    "waits",
-    "live_bytes",
-    "live_bytes_peak",
-    "held_bytes",
-    "held_bytes_peak",
-    "outside_bytes",
-    "limit_bytes",
-    "paused_bytes",
-    "moves",
-)
 UNLIMITED = 2**64 - 1
 
-
-class _Stats(ctypes.Structure):
-    """larder_preload_stats"""
-
-    _fields_ = [("size", ctypes.c_size_t)] + [
-        (name, ctypes.c_uint64) for name in COUNTS
-    ]
+_Stats = structure(
+    "larder_preload_stats",
+    """
+    size z  allocations Q  frees Q  passed Q  refused Q  driver_allocs Q
+    driver_frees Q  waits Q  live_bytes Q  live_bytes_peak Q  held_bytes Q
+    held_bytes_peak Q  outside_bytes Q  limit_bytes Q  paused_bytes Q  moves Q
+    """,
+)
+COUNTS = tuple(name for name, _ in _Stats._fields_[1:])
 
 
 def is_active():

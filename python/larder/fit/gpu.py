@@ -4,6 +4,9 @@ torch.cuda's memory queries are answered as under larder.torch."""
 import ctypes
 import re
 
+from larder._calls import initialized
+from larder._loading import declare
+from larder.torch import settings
 from larder.torch._plugin import (
     HistoryOptions,
     allocator,
@@ -14,25 +17,14 @@ from larder.torch._plugin import (
     plugin_must,
 )
 
-_POINTER = ctypes.c_void_p
+_PROTOTYPES = """
+    larder_torch_pool_alloc p zip   larder_torch_free v pzip
+    larder_torch_record_stream v pp
+"""
 
 # These keep the interpreter's lock, under which Python's callers are found.
 _locked = ctypes.PyDLL(path)
-_locked.larder_torch_pool_alloc.restype = _POINTER
-_locked.larder_torch_pool_alloc.argtypes = [
-    ctypes.c_size_t,
-    ctypes.c_int,
-    _POINTER,
-]
-_locked.larder_torch_free.restype = None
-_locked.larder_torch_free.argtypes = [
-    _POINTER,
-    ctypes.c_size_t,
-    ctypes.c_int,
-    _POINTER,
-]
-_locked.larder_torch_record_stream.restype = None
-_locked.larder_torch_record_stream.argtypes = [_POINTER, _POINTER]
+declare(_locked, path, _PROTOTYPES)
 
 HISTORY_EVENTS = 1 << 22
 
@@ -48,16 +40,11 @@ def _without_memory(spec):
 
 def open_device(spec, policy, conf):
     """Call before the first allocation.  Raises ValueError for a bad spec."""
-    parsed = ctypes.c_int()
-    must(
-        library.larder_policy_parse(policy.encode(), ctypes.byref(parsed)),
-        ValueError,
-    )
-    conf = (conf or "").encode()
-    must(library.larder_conf_check(conf), ValueError)
+    conf = conf or ""
+    settings.check(conf, policy, spec)
     plugin_must(
         library.larder_torch_configure(
-            _without_memory(spec).encode(), parsed, conf
+            _without_memory(spec).encode(), settings.policy_of(policy), conf.encode()
         )
     )
     allocator(ORDINAL)
@@ -65,10 +52,7 @@ def open_device(spec, policy, conf):
 
 def record():
     """Record a history with Python stacks, for a snapshot."""
-    options = HistoryOptions()
-    library.larder_history_options_init_sized(
-        ctypes.byref(options), ctypes.sizeof(options)
-    )
+    options = initialized(HistoryOptions, library.larder_history_options_init_sized)
     options.max_events = HISTORY_EVENTS
     options.depth = 24
     plugin_must(

@@ -137,12 +137,6 @@ _ACCELERATOR = {
 }
 
 
-def _put(owner, names):
-    for name, value in names.items():
-        if hasattr(owner, name):
-            setattr(owner, name, value)
-
-
 def _record_stream(storages):
     def record_stream(self, stream):
         number = storages.number_of(self)
@@ -197,10 +191,10 @@ def install(storages, options, unsupported):
     streams.current = streams.Current(storages)
     answers = _answers(options)
     for owner in (torch.cuda, torch.cuda.memory, torch.cuda.random, torch.cuda.streams):
-        _put(owner, answers)
+        patching.put(owner, answers)
     if hasattr(torch, "accelerator"):
-        _put(torch.accelerator, _ACCELERATOR)
-    _put(torch.cuda.nvtx, _range_functions())
+        patching.put(torch.accelerator, _ACCELERATOR)
+    patching.put(torch.cuda.nvtx, _range_functions())
     patching.install()
     torch.UntypedStorage.resize_ = _resize(storages)
     torch.Tensor.record_stream = _record_stream(storages)

@@ -7,6 +7,7 @@ import os
 import tempfile
 from ctypes import byref, c_void_p
 
+from larder._calls import initialized, memory_summary
 from larder._library import DeviceProperties, Memory, Options, library
 from larder.lab import stacks
 from larder.lab.failures import InvalidError, check, check_allocator
@@ -29,8 +30,7 @@ class Session:
     """
 
     def __init__(self, device=None, policy=None, conf=None, seed=0, threads=0):
-        options = Options()
-        library.lab_options_init_sized(byref(options), ctypes.sizeof(options))
+        options = initialized(Options, library.lab_options_init_sized)
         if device is not None:
             options.device = device.encode()
         if policy is not None:
@@ -83,8 +83,7 @@ class Session:
         return {name: getattr(memory, name) for name, _ in Memory._fields_[1:]}
 
     def memory_struct(self):
-        memory = Memory()
-        library.lab_memory_init_sized(byref(memory), ctypes.sizeof(memory))
+        memory = initialized(Memory, library.lab_memory_init_sized)
         check(library.lab_memory_get(self._open(), byref(memory)))
         return memory
 
@@ -98,12 +97,7 @@ class Session:
 
     def summary(self, abbreviated=False):
         """The table of torch.cuda.memory_summary()."""
-        needed = ctypes.c_size_t()
-        summary = library.larder_memory_summary
-        self._ask(summary, abbreviated, None, 0, byref(needed))
-        room = ctypes.create_string_buffer(needed.value + 1)
-        self._ask(summary, abbreviated, room, len(room), None)
-        return room.value.decode()
+        return memory_summary(library, self._allocator, abbreviated, check_allocator)
 
     def record(self):
         """Start recording events, for write_snapshot()."""

@@ -6,6 +6,7 @@ import os
 import sys
 from ctypes import byref
 
+from larder._calls import initialized
 from larder._library import Frame, HistoryOptions, library
 from larder.lab.failures import check
 
@@ -85,10 +86,7 @@ def _name(context, number, out):
 
 
 def start(handle, max_entries=None, with_stacks=True):
-    options = HistoryOptions()
-    library.larder_history_options_init_sized(
-        byref(options), ctypes.sizeof(options)
-    )
+    options = initialized(HistoryOptions, library.larder_history_options_init_sized)
     if max_entries is not None:
         options.max_events = max(1, min(max_entries, 1 << 24))
     check(

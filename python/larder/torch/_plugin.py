@@ -3,31 +3,8 @@
 import ctypes
 
 from larder._history import HistoryOptions  # noqa: F401
-from larder._loading import load
+from larder._loading import load, structure
 
-METRICS = (
-    "allocation",
-    "segment",
-    "active",
-    "inactive_split",
-    "allocated_bytes",
-    "reserved_bytes",
-    "active_bytes",
-    "inactive_split_bytes",
-    "requested_bytes",
-)
-POOLS = ("all", "small_pool", "large_pool")
-FIELDS = ("current", "peak", "allocated", "freed")
-OVERSIZE = ("oversize_allocations", "oversize_segments")
-COUNTERS = (
-    "num_alloc_retries",
-    "num_ooms",
-    "num_sync_all_streams",
-    "num_device_alloc",
-    "num_device_free",
-    "num_oom_rejections",
-    "max_split_size",
-)
 ACTIONS = (
     "alloc",
     "free_requested",
@@ -44,27 +21,23 @@ PYTHON_OUT_OF_MEMORY = 2  # LARDER_TORCH_OUT_OF_MEMORY
 OK, ERR_INVALID, ERR_CAPTURING = 0, 1, 11
 
 
-class Stat(ctypes.Structure):
-    """larder_stat"""
-
-    _fields_ = [(name, ctypes.c_int64) for name in FIELDS]
-
-
-class StatSplit(ctypes.Structure):
-    """larder_stat_split"""
-
-    _fields_ = [(name, Stat) for name in POOLS]
-
-
-class Stats(ctypes.Structure):
-    """larder_stats"""
-
-    _fields_ = (
-        [("size", ctypes.c_size_t)]
-        + [(name, StatSplit) for name in METRICS]
-        + [(name, Stat) for name in OVERSIZE]
-        + [(name, ctypes.c_int64) for name in COUNTERS]
-    )
+Stat = structure("larder_stat", "current q  peak q  allocated q  freed q")
+StatSplit = structure(
+    "larder_stat_split", "all stat  small_pool stat  large_pool stat", stat=Stat
+)
+Stats = structure(
+    "larder_stats",
+    """
+    size z  allocation split  segment split  active split  inactive_split split
+    allocated_bytes split  reserved_bytes split  active_bytes split
+    inactive_split_bytes split  requested_bytes split
+    oversize_allocations stat  oversize_segments stat
+    num_alloc_retries q  num_ooms q  num_sync_all_streams q  num_device_alloc q
+    num_device_free q  num_oom_rejections q  max_split_size q
+    """,
+    stat=Stat,
+    split=StatSplit,
+)
 
 
 WRITER = ctypes.CFUNCTYPE(

@@ -6,8 +6,6 @@ import torch
 
 from larder.torch import metadata, snapshots, statistics
 
-_before = []
-
 # Replaced in torch.accelerator, too, where they take a device under another
 # name.
 _ACCELERATOR = (
@@ -31,13 +29,12 @@ def replacements():
     return found
 
 
-def _put(owner, name, value):
-    """Replace a name if PyTorch has it.  Names are never added, because
+def put(owner, names):
+    """Replace those names that PyTorch has.  Names are never added, because
     programs test for them."""
-    if not hasattr(owner, name):
-        return
-    _before.append((owner, name, getattr(owner, name)))
-    setattr(owner, name, value)
+    for name, value in names.items():
+        if hasattr(owner, name):
+            setattr(owner, name, value)
 
 
 def _by_device_index(function):
@@ -63,15 +60,7 @@ def _modules(name):
 def install():
     functions = replacements()
     for module in _modules("cuda"):
-        for name, function in functions.items():
-            _put(module, name, function)
+        put(module, functions)
+    accelerator = {name: _by_device_index(functions[name]) for name in _ACCELERATOR}
     for module in _modules("accelerator"):
-        for name in _ACCELERATOR:
-            _put(module, name, _by_device_index(functions[name]))
-
-
-def remove():
-    """Restore the original functions (for tests)."""
-    while _before:
-        owner, name, value = _before.pop()
-        setattr(owner, name, value)
+        put(module, accelerator)

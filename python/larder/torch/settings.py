@@ -1,8 +1,8 @@
 """Checks the arguments of enable(), without PyTorch."""
 
-import ctypes
 import os
 
+from larder._calls import policy_number
 from larder.torch._plugin import library, must
 
 # Read in this order if no settings are given.
@@ -28,12 +28,7 @@ def policy_of(name):
     """The number of a policy."""
     if name is None:
         return 0
-    policy = ctypes.c_int()
-    must(
-        library.larder_policy_parse(name.encode(), ctypes.byref(policy)),
-        ValueError,
-    )
-    return policy.value
+    return policy_number(library, name, lambda result: must(result, ValueError))
 
 
 def _check_types(conf, policy, devices):

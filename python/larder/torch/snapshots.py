@@ -10,6 +10,7 @@ import os
 import pickle
 import sys
 
+from larder._calls import initialized
 from larder._files import NewFile
 from larder.torch import _torch
 from larder.torch._plugin import (
@@ -150,10 +151,7 @@ def _mask_of(actions):
 
 
 def _options(enabled, context, max_entries, skip_actions):
-    options = HistoryOptions()
-    library.larder_history_options_init_sized(
-        ctypes.byref(options), ctypes.sizeof(options)
-    )
+    options = initialized(HistoryOptions, library.larder_history_options_init_sized)
     options.max_events = (
         DEFAULT_ENTRIES if max_entries >= sys.maxsize else max(1, max_entries)
     )

@@ -6,18 +6,10 @@ import collections
 import ctypes
 import warnings
 
+from larder import _calls
+from larder._calls import initialized
 from larder.torch import _torch
-from larder.torch._plugin import (
-    COUNTERS,
-    FIELDS,
-    METRICS,
-    OVERSIZE,
-    POOLS,
-    Stats,
-    allocator,
-    library,
-    must,
-)
+from larder.torch._plugin import Stats, allocator, library, must
 
 
 def _ask(function, device, *arguments):
@@ -25,25 +17,20 @@ def _ask(function, device, *arguments):
     must(function(allocator(_torch.index_of(device)), *arguments))
 
 
-def _fields(stat):
-    return {field: getattr(stat, field) for field in FIELDS}
+def _nested(value):
+    """A structure as a dict of its fields."""
+    if not isinstance(value, ctypes.Structure):
+        return value
+    return {name: _nested(getattr(value, name)) for name, _ in value._fields_}
 
 
 def memory_stats_as_nested_dict(device=None):
     if not _torch.is_initialized():
         return {}
-    stats = Stats()
-    library.larder_stats_init_sized(ctypes.byref(stats), ctypes.sizeof(stats))
+    stats = initialized(Stats, library.larder_stats_init_sized)
     _ask(library.larder_stats_get, device, ctypes.byref(stats))
-    nested = {
-        metric: {
-            pool: _fields(getattr(getattr(stats, metric), pool))
-            for pool in POOLS
-        }
-        for metric in METRICS
-    }
-    nested.update((name, _fields(getattr(stats, name))) for name in OVERSIZE)
-    nested.update((name, getattr(stats, name)) for name in COUNTERS)
+    nested = _nested(stats)
+    del nested["size"]
     return nested
 
 
@@ -116,20 +103,8 @@ def reset_max_memory_cached(device=None):
 
 
 def memory_summary(device=None, abbreviated=False):
-    needed = ctypes.c_size_t(1 << 14)
-    while True:
-        capacity = needed.value + 1
-        text = ctypes.create_string_buffer(capacity)
-        _ask(
-            library.larder_memory_summary,
-            device,
-            bool(abbreviated),
-            text,
-            capacity,
-            ctypes.byref(needed),
-        )
-        if needed.value < capacity:
-            return text.value.decode()
+    of = allocator(_torch.index_of(device))
+    return _calls.memory_summary(library, of, bool(abbreviated), must)
 
 
 def empty_cache():

@@ -76,17 +76,21 @@ class Ledger:
     def recorded(self, number, stream):
         self.events.append((number, stream))
 
+    def changes(self, begin=0):
+        """Each event from that place on, with its change of the memory in use."""
+        for event in self.events[begin:]:
+            change = 0
+            if isinstance(event, int):
+                size = self.records[event if event >= 0 else ~event][BYTES]
+                change = size if event >= 0 else -size
+            yield event, change
+
     def at_peak(self):
         """The allocations that are live at the peak of requested bytes, and
         the one that reached it: (numbers, number)."""
         live, most, at = 0, 0, -1
-        for position, event in enumerate(self.events):
-            if not isinstance(event, int):
-                continue
-            if event < 0:
-                live -= self.records[~event][BYTES]
-                continue
-            live += self.records[event][BYTES]
+        for position, (_, change) in enumerate(self.changes()):
+            live += change
             if live > most:
                 most, at = live, position
         alive = set()

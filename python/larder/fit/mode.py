@@ -233,6 +233,13 @@ class GpuMode(TorchDispatchMode):
             if tensor is not None:
                 self.storages.watch(tensor, name)
 
+    def made(self, name, make, *arguments):
+        """The tensor that a function makes outside of any operator, with memory."""
+        with self.fake:
+            tensor = make(*arguments)
+        self.take(name, tensor)
+        return tensor
+
     def resize(self, tensor, shape):
         if tensor.shape != shape:
             self.run(aten.resize_.default, (tensor, list(shape)), {})

@@ -111,19 +111,14 @@ def pack(mode, func, args, kwargs):
     steps = int(lengths.max())
     sizes = torch.stack([(lengths > n).sum() for n in range(steps)])
     count = int(lengths.sum())
-    with mode.fake:
-        packed = data.new_empty([count, *data.shape[2:]])
-    mode.take("_pack_padded_sequence", packed)
-    return packed, sizes
+    shape = [count, *data.shape[2:]]
+    return mode.made("_pack_padded_sequence", data.new_empty, shape), sizes
 
 
 def unpack(mode, func, args, kwargs):
     """The backward of pack()."""
     gradient, shape = args[:2]
-    with mode.fake:
-        whole = gradient.new_empty(shape)
-    mode.take("_pack_padded_sequence_backward", whole)
-    return whole
+    return mode.made("_pack_padded_sequence_backward", gradient.new_empty, shape)
 
 
 def _as_read(mode, tensor, turned):
@@ -163,9 +158,7 @@ def _states(mode, given, like):
     made = []
     for gradient, state in zip(given, like):
         if gradient is None and state is not None:
-            with mode.fake:
-                gradient = torch.empty_like(state)
-            mode.take("_cudnn_rnn_backward", gradient)
+            gradient = mode.made("_cudnn_rnn_backward", torch.empty_like, state)
         made.append(gradient)
     return made
 
@@ -185,9 +178,8 @@ def _gradients_of_data(mode, data, hx, cx, gradient, turned):
 def _gradients_of_weights(mode, data, weights, turned):
     """cudnnRNNBackwardWeights: one buffer for all of them."""
     read = _as_read(mode, data, turned)
-    with mode.fake:
-        whole = read.new_empty(sum(w.numel() for w in weights))
-    mode.take("_cudnn_rnn_backward", whole)
+    count = sum(w.numel() for w in weights)
+    whole = mode.made("_cudnn_rnn_backward", read.new_empty, count)
     with mode.fake:
         return [part for _, part in _parts(whole, weights)]
 

@@ -120,25 +120,16 @@ class Runner:
         if given["steps"] is None:
             given["steps"] = options.steps
         return {
+            **vars(options),
+            **self._card._asdict(),
             **given,
             "device": device,
-            "policy": options.policy,
-            "conf": options.conf,
             "kind": self._kind,
             "on_item": options.on_item or "one",
-            "real_cpu": options.real_cpu,
-            "world_size": options.world_size,
-            "module": options.module,
-            "script": options.script,
             "arguments": options.arguments if arguments is None else arguments,
             "serving_bytes": self._serving_bytes,
             "ranks_given": "LARDER_NCCL" in os.environ,
             **{name: self.file(name) for name in ("pipe", "pickle", "trace", "result")},
-            "card_name": self._card.name,
-            "total_bytes": self._card.total_bytes,
-            "context_bytes": self._card.context_bytes,
-            "capability": list(self._card.capability),
-            "multiprocessors": self._card.multiprocessors,
         }
 
     def run(self, device, arguments=None, quiet=False, **given):

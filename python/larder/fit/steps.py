@@ -1,8 +1,6 @@
 """Compares optimizer steps: when they become identical, and what memory each
 adds."""
 
-from larder.fit import ledger
-
 # Fewer differences between steps than this show no trend.
 _FEWEST = 2
 
@@ -22,17 +20,14 @@ class Watcher:
     def _shape(self):
         """The last step's requests and frees, their number, and the memory it left
         in use."""
-        records = self._book.records
-        shape = []
-        left = 0
         begin, self._from = self._from, len(self._book.events)
-        for event in self._book.events[begin:]:
-            if not isinstance(event, int):
-                continue
-            size = records[event if event >= 0 else ~event][ledger.BYTES]
-            left += size if event >= 0 else -size
-            shape.append(size if event >= 0 else -1 - size)
-        return hash(tuple(shape)), len(shape), left
+        sizes = [
+            (event >= 0, change)
+            for event, change in self._book.changes(begin)
+            if isinstance(event, int)
+        ]
+        left = sum(change for _, change in sizes)
+        return hash(tuple(sizes)), len(sizes), left
 
     def is_steady(self):
         self.steps += 1
@@ -53,14 +48,12 @@ class Watcher:
 def peaks(book):
     """[name, peak of requested bytes] of each step that ended."""
     live, peak, rows = 0, 0, []
-    for event in book.events:
+    for event, change in book.changes():
         if isinstance(event, str):
             rows.append([event, peak])
             peak = live
-        elif isinstance(event, int):
-            size = book.records[event if event >= 0 else ~event][ledger.BYTES]
-            live += size if event >= 0 else -size
-            peak = max(peak, live)
+        live += change
+        peak = max(peak, live)
     return rows
 
 

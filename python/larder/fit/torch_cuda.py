@@ -38,7 +38,7 @@ class Generator(_CPU_GENERATOR):
 def _properties(options):
     major, minor = options.capability
     return types.SimpleNamespace(
-        name=options.card_name,
+        name=options.name,  # the card's
         major=major,
         minor=minor,
         total_memory=options.total_bytes,

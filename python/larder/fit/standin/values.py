@@ -42,11 +42,6 @@ _HEAVY = (
     "_scaled_dot_product_efficient_attention_backward",
     "embedding_dense_backward", "_fused_adamw_", "_fused_adam_", "_fused_sgd_",
 )
-# The size of their result depends on values.
-_OF_VALUES = (
-    "nonzero", "_unique", "_unique2", "unique_consecutive", "unique_dim",
-    "unique_dim_consecutive", "repeat_interleave", "bincount", "nms",
-)
 
 
 def _positions(tensor):
@@ -70,6 +65,7 @@ def _counts(numbers, weights=None, minlength=0):
     return torch.empty(max(count, minlength), dtype=dtype, device=numbers.device)
 
 
+# Operators the size of whose result depends on values: all that there may be.
 _FOUND = {
     **assumptions.ALL_CHOSEN, "nonzero": _positions, "bincount": _counts,
     "repeat_interleave": _repeated_once,
@@ -176,7 +172,7 @@ class Values(Known):
             return self._reading(op)
         if name == "_to_copy":
             return self._copying(op)
-        return self._sized(op, name) if name in _OF_VALUES else None
+        return self._sized(op, name) if name in _FOUND else None
 
     def _real(self, op):
         """The operator below: f(keys, args, kwargs).  Numbers in place of tensors

@@ -3,13 +3,11 @@
 import functools
 import warnings
 
-from larder._library import library
-from larder.lab import callbacks
 from larder.lab.failures import not_covered
 from larder.lab.functions import record
 from larder.lab.randomness import restore, state
 from larder.lab.sessions import session
-from larder.lab.tensors import Tensor, tensor_from
+from larder.lab.tensors import Tensor
 
 
 def is_grad_enabled():
@@ -107,34 +105,13 @@ def checkpoint(
     """Run function(*args) and keep only its inputs; backward runs it again."""
     if context_fn is not None:
         raise not_covered("checkpoint's context_fn", ["None"])
-    tensors = [n for n, value in enumerate(args) if isinstance(value, Tensor)]
-    wanted = [n for n in tensors if args[n].requires_grad]
+    wanted = any(isinstance(one, Tensor) and one.requires_grad for one in args)
     if not wanted and use_reentrant is not False:
         warnings.warn(
             "None of the inputs have requires_grad=True. Gradients will be None"
         )
-    # A segment of the library itself has one input, whose gradient is needed.
-    if len(tensors) != 1 or not wanted or not preserve_rng_state:
-        return _checkpoint_several(
-            function, args, kwargs, use_reentrant is False, preserve_rng_state
-        )
-    at = tensors[0]
-    before, after = args[:at], args[at + 1 :]
-
-    def segment(tensor):
-        result = function(*before, tensor, *after, **kwargs)
-        if not isinstance(result, Tensor):
-            raise not_covered(
-                "checkpoint of one tensor and other results", ["a tensor"]
-            )
-        return result
-
-    return tensor_from(
-        library.lab_checkpoint,
-        callbacks.run,
-        callbacks.keep(segment),
-        callbacks.release,
-        args[at]._h,
+    return _checkpointed(
+        function, args, kwargs, use_reentrant is False, preserve_rng_state
     )
 
 
@@ -157,9 +134,9 @@ def _backward_from(results, grads):
         result.backward(grad, retain_graph=number < len(roots))
 
 
-def _checkpoint_several(function, args, kwargs, by_inner, keeps_random):
-    """Checkpoint several outputs as one operation that saves all inputs.  With
-    `by_inner`, tensors inside that require gradients count as inputs."""
+def _checkpointed(function, args, kwargs, by_inner, keeps_random):
+    """The outputs as one operation that saves all inputs.  With `by_inner`, tensors
+    inside that require gradients count as inputs."""
     tensors = [one for one in args if isinstance(one, Tensor)]
     is_tensor = [isinstance(one, Tensor) for one in args]
     plain = [None if isinstance(one, Tensor) else one for one in args]

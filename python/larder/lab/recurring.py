@@ -31,33 +31,6 @@ def _like(tensor, *sizes):
     return empty(sizes, device=tensor.device, dtype=tensor.dtype)
 
 
-class _Run:
-    """One direction of one layer: its results and its backward."""
-
-    def __init__(self, cell, backwards, at, lengths, weights, h, c):
-        self.fixed = cell, backwards, at, lengths
-        self.weights, self.h, self.c = weights, h, c
-
-    def forward(self, x, out, keep):
-        cell = self.fixed[0]
-        steps, rows, _ = x.shape
-        hidden = self.h.shape[-1]
-        self.h_last = _like(x, rows, hidden)
-        self.c_last = _like(x, rows, hidden) if cell == LSTM else None
-        width = (GATES[cell] + 1) * hidden
-        self.kept = _like(x, steps, rows, width) if keep else None
-        check(
-            library.lab_raw_rnn(
-                byref(_struct(*self.fixed, self.weights, self.h, self.c)),
-                x._h,
-                out._h,
-                self.h_last._h,
-                optional(self.c_last),
-                optional(self.kept),
-            )
-        )
-
-
 def _backward_of(fixed, wants):
     """The backward of one direction.  `wants`: which inputs need a gradient."""
 
@@ -90,30 +63,39 @@ def _backward_of(fixed, wants):
     return backward
 
 
-def _record(cell, run, x, out):
-    w_x, w_h, b_x, b_h = run.weights
-    inputs = (x, w_x, w_h, b_x, b_h, run.h, run.c)
-    wants = [one is not None and one.requires_grad for one in inputs]
-    outputs = (out, run.h_last) + ((run.c_last,) if cell == LSTM else ())
-    record(
-        "CudnnRnnBackward0",
-        inputs,
-        outputs,
-        (x, out, run.kept, run.h, w_x, w_h, run.c, b_x, b_h),
-        _backward_of(run.fixed, wants),
-    )
-
-
 def _direction(cell, backwards, x, weights, h, c, lengths):
-    """Returns out, and the last h and c."""
+    """One direction of one layer.  Returns out, and the last h and c."""
+    fixed = cell, backwards, 0, lengths
+    steps, rows, _ = x.shape
     hidden = h.shape[-1]
-    out = _like(x, x.shape[0], x.shape[1], hidden)
-    run = _Run(cell, backwards, 0, lengths, weights, h, c)
-    keep = recorded((x, *weights, h, c))
-    run.forward(x, out, keep)
+    inputs = (x, *weights, h, c)
+    keep = recorded(inputs)
+    out = _like(x, steps, rows, hidden)
+    h_last = _like(x, rows, hidden)
+    c_last = _like(x, rows, hidden) if cell == LSTM else None
+    width = (GATES[cell] + 1) * hidden
+    kept = _like(x, steps, rows, width) if keep else None
+    check(
+        library.lab_raw_rnn(
+            byref(_struct(*fixed, weights, h, c)),
+            x._h,
+            out._h,
+            h_last._h,
+            optional(c_last),
+            optional(kept),
+        )
+    )
     if keep:
-        _record(cell, run, x, out)
-    return out, run.h_last, run.c_last
+        w_x, w_h, b_x, b_h = weights
+        wants = [one is not None and one.requires_grad for one in inputs]
+        record(
+            "CudnnRnnBackward0",
+            inputs,
+            (out, h_last) if c_last is None else (out, h_last, c_last),
+            (x, out, kept, h, w_x, w_h, c, b_x, b_h),
+            _backward_of(fixed, wants),
+        )
+    return out, h_last, c_last
 
 
 @in_narrow

@@ -10,42 +10,21 @@ from larder.lab import (
     pointwise,
     products,
 )
-from larder.lab.failures import gate
+from larder.lab.failures import gate, own_names
 from larder.lab.functions import named
 
-_MODULES = (
-    (
-        imaging,
-        """
-        adaptive_avg_pool1d adaptive_avg_pool2d adaptive_max_pool2d avg_pool1d
-        avg_pool2d conv1d conv2d conv_transpose1d conv_transpose2d interpolate
-        max_pool1d max_pool2d pad pixel_shuffle
-        """,
+# All functions of some modules, and these of others.
+_MODULES = {
+    **{one: own_names(vars(one)) for one in (imaging, losses, normalizing)},
+    operations: "dropout gelu linear log_softmax relu_ sigmoid softmax tanh".split(),
+    picking: ["one_hot"],
+    pointwise: "elu hardtanh leaky_relu logsigmoid selu softplus".split(),
+    products: (
+        "bilinear cosine_similarity normalize scaled_dot_product_attention".split()
     ),
-    (
-        losses,
-        """
-        binary_cross_entropy binary_cross_entropy_with_logits
-        cosine_embedding_loss cross_entropy gaussian_nll_loss huber_loss kl_div
-        l1_loss margin_ranking_loss mse_loss multi_margin_loss nll_loss
-        poisson_nll_loss smooth_l1_loss soft_margin_loss triplet_margin_loss
-        """,
-    ),
-    (normalizing, "batch_norm group_norm instance_norm layer_norm rms_norm"),
-    (
-        operations,
-        "dropout gelu linear log_softmax relu_ sigmoid softmax tanh",
-    ),
-    (picking, "one_hot"),
-    (pointwise, "elu hardtanh leaky_relu logsigmoid selu softplus"),
-    (
-        products,
-        "bilinear cosine_similarity normalize scaled_dot_product_attention",
-    ),
-)
-for _module, _names in _MODULES:
-    for _name in _names.split():
-        globals()[_name] = getattr(_module, _name)
+}
+for _module, _names in _MODULES.items():
+    globals().update((_name, getattr(_module, _name)) for _name in _names)
 
 upsample = interpolate
 
@@ -124,7 +103,10 @@ def dropout1d(input, p=0.5, training=True, inplace=False):
     return dropout2d(input, p, training)
 
 
-_OTHERS = {"gate", "making", "named", *(one.__name__.split(".")[-1] for one, _ in _MODULES)}
+_OTHERS = {
+    "gate", "making", "named", "own_names",
+    *(one.__name__.rpartition(".")[2] for one in _MODULES),
+}
 _NAMES = [name for name in globals() if name not in _OTHERS and name[0] != "_"]
 
 __getattr__ = gate("torch.nn.functional", lambda: _NAMES)

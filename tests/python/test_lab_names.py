@@ -1,5 +1,7 @@
 """Whatever of torch the lab does not cover raises an error that names it."""
 
+import inspect
+
 import lab_case
 from lab_case import MIB, LabCase
 from larder import lab
@@ -131,6 +133,18 @@ class Uncovered(LabCase):
         ):
             with self.assertRaises(TypeError):
                 make()
+
+    def test_options_that_follow_a_star_have_names(self):
+        data = torch.utils.data.TensorDataset(torch.ones(2))
+        for make, name in (
+            (lambda: torch.optim.SGD([torch.zeros(2)], 0.1, 0, 0, 0, False, False), "SGD"),
+            (lambda: torch.optim.Adam([torch.zeros(2)], 1e-3, (0, 0), 0, 0, False, None), "Adam"),
+            (lambda: torch.utils.data.DataLoader(data, *[None] * 13), "DataLoader"),
+        ):
+            with self.assertRaisesRegex(TypeError, f"{name} takes .* by position"):
+                make()
+        shown = str(inspect.signature(torch.optim.SGD))
+        self.assertIn("nesterov=False, *, maximize=False", shown)
 
     def test_an_option_given_twice_is_a_type_error(self):
         for make in (

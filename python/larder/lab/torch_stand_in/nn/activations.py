@@ -24,7 +24,7 @@ globals().update(classes(Wrapping, __name__, _TABLE, inputs=1))
 class PReLU(Module):
     """A learned slope, for all channels or for each."""
 
-    __init__ = layer(num_parameters=1, init=0.25, **PLACE)
+    __init__ = layer(passed="init", num_parameters=1, init=0.25, **PLACE)
     _repr_of = "", "num_parameters"
 
     def _made_from(self, init, **place):

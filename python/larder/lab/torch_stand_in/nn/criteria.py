@@ -11,11 +11,11 @@ _OLD = {"size_average": None, "reduce": None}
 
 
 class _Loss(Wrapping):
-    def _made_from(self, **options):
+    def _made_from(self, **passed):
         for name in _OLD:
-            if options.pop(name) is not None:
+            if passed.pop(name) is not None:
                 raise not_covered(f"{type(self).__name__}'s {name}")
-        super()._made_from(**options)
+        super()._made_from(**passed)
 
     def extra_repr(self):
         return ""
@@ -43,7 +43,7 @@ class CosineSimilarity(Module):
 
 
 class PairwiseDistance(Module):
-    __init__ = layer(p=2.0, eps=1e-6, keepdim=False)
+    __init__ = layer(passed="p", p=2.0, eps=1e-6, keepdim=False)
 
     def _made_from(self, p):
         self.norm = p

@@ -33,7 +33,7 @@ def add_weights(module, shape, biases, place):
 class Linear(Module):
     """x·wᵀ + b"""
 
-    __init__ = layer("in_features out_features", bias=True, **PLACE)
+    __init__ = layer("in_features out_features", passed="bias", bias=True, **PLACE)
 
     def _made_from(self, bias, **place):
         out = self.out_features
@@ -56,12 +56,15 @@ class Linear(Module):
 class Bilinear(Module):
     """x·w·y + b"""
 
-    __init__ = layer("in1_features in2_features out_features", bias=True, **PLACE)
+    __init__ = layer(
+        "in1_features in2_features out_features", passed="bias", bias=True, **PLACE
+    )
 
-    def _made_from(self, in1_features, in2_features, out_features, bias, **place):
-        shape = out_features, in1_features, in2_features
-        add_weights(self, shape, out_features if bias else None, place)
-        bound = 1 / math.sqrt(in1_features)
+    def _made_from(self, bias, **place):
+        out = self.out_features
+        shape = out, self.in1_features, self.in2_features
+        add_weights(self, shape, out if bias else None, place)
+        bound = 1 / math.sqrt(self.in1_features)
         for one in self.parameters():
             init.uniform_(one, -bound, bound)
 
@@ -77,14 +80,14 @@ class _Conv(Module):
     _sizes = ("kernel_size", "stride", "padding", "dilation")
     _passed = ("stride", "padding", "dilation", "groups")
     __init__ = layer(
-        "in_channels out_channels kernel_size", stride=1, padding=0, dilation=1,
-        groups=1, bias=True, padding_mode="zeros", **PLACE,
+        "in_channels out_channels kernel_size", passed="bias", stride=1, padding=0,
+        dilation=1, groups=1, bias=True, padding_mode="zeros", **PLACE,
     )
 
-    def _made_from(self, bias, padding_mode, **place):
+    def _made_from(self, bias, **place):
         inner, out, groups = self.in_channels, self.out_channels, self.groups
-        if padding_mode != "zeros":
-            raise not_covered(f"padding_mode={padding_mode!r}", ["zeros"])
+        if self.padding_mode != "zeros":
+            raise not_covered(f"padding_mode={self.padding_mode!r}", ["zeros"])
         if inner % groups or out % groups:
             raise InvalidError(f"{inner} and {out} channels in {groups} groups")
         for name in self._sizes:
@@ -139,7 +142,7 @@ class _ConvTranspose(_Conv):
     _sizes = (*_Conv._sizes, "output_padding")
     _passed = (*_Conv._passed, "output_padding")
     __init__ = layer(
-        "in_channels out_channels kernel_size", stride=1, padding=0,
+        "in_channels out_channels kernel_size", passed="bias", stride=1, padding=0,
         output_padding=0, groups=1, bias=True, dilation=1, padding_mode="zeros",
         **PLACE,
     )
@@ -158,7 +161,8 @@ class Embedding(Module):
     """A table with one row for each index."""
 
     __init__ = layer(
-        "num_embeddings embedding_dim", padding_idx=None, **PLACE, _weight=None
+        "num_embeddings embedding_dim", passed="_weight", padding_idx=None, **PLACE,
+        _weight=None,
     )
 
     def _made_from(self, _weight, **place):
@@ -204,9 +208,8 @@ class MaxPool2d(Wrapping):
     _repr_of = "", "kernel_size stride padding dilation ceil_mode"
     extra_repr = Module.extra_repr
 
-    def _made_from(self, stride, **options):
-        size = options["kernel_size"]
-        super()._made_from(stride=size if stride is None else stride, **options)
+    def _made_from(self):
+        self.stride = self.kernel_size if self.stride is None else self.stride
 
 
 _TABLE = """
@@ -222,10 +225,9 @@ globals().update(classes(Wrapping, __name__, _TABLE, inputs=1))
 class ZeroPad2d(Module):
     __init__ = layer("padding")
 
-    def _made_from(self, padding):
-        self.padding = (
-            (padding,) * 4 if isinstance(padding, int) else tuple(padding)
-        )
+    def _made_from(self):
+        sides = self.padding
+        self.padding = (sides,) * 4 if isinstance(sides, int) else tuple(sides)
 
     def forward(self, input):
         return functional.pad(input, self.padding)

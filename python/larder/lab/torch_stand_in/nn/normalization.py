@@ -24,16 +24,17 @@ class _OverLast(Module):
 
     _repr_of = "normalized_shape", "eps elementwise_affine"
 
-    def _made_from(self, normalized_shape, bias=False, **place):
-        if isinstance(normalized_shape, int):
-            normalized_shape = (normalized_shape,)
-        shape = self.normalized_shape = tuple(normalized_shape)
+    def _made_from(self, bias=False, **place):
+        shape = self.normalized_shape
+        shape = (shape,) if isinstance(shape, int) else tuple(shape)
+        self.normalized_shape = shape
         _affine(self, shape, self.elementwise_affine, place, bias)
 
 
 class LayerNorm(_OverLast):
     __init__ = layer(
-        "normalized_shape", eps=1e-5, elementwise_affine=True, bias=True, **PLACE
+        "normalized_shape", passed="bias", eps=1e-5, elementwise_affine=True, bias=True,
+        **PLACE,
     )
 
     def forward(self, input):
@@ -142,8 +143,8 @@ class _InstanceNorm(Module):
     )
     _repr_of = "num_features", "eps"
 
-    def _made_from(self, affine, **place):
-        _affine(self, (self.num_features,), affine, place)
+    def _made_from(self, **place):
+        _affine(self, (self.num_features,), self.affine, place)
 
     def forward(self, input):
         return functional.instance_norm(

@@ -50,10 +50,10 @@ class _Recurrent(_Gated):
 
     __init__ = layer("input_size hidden_size", num_layers=1, **_STACKED)
 
-    def _made_from(self, dropout, proj_size, **place):
-        if proj_size:
-            raise not_covered(f"proj_size={proj_size}", ["0"])
-        self.dropout = float(dropout)
+    def _made_from(self, **place):
+        if self.proj_size:
+            raise not_covered(f"proj_size={self.proj_size}", ["0"])
+        self.dropout = float(self.dropout)
         for suffix, width in self._parts():
             for name, made in self._blocks(width, self.bias, place):
                 if made is not None:
@@ -171,10 +171,10 @@ class RNN(_Recurrent):
         "input_size hidden_size", num_layers=1, nonlinearity="tanh", **_STACKED
     )
 
-    def _made_from(self, nonlinearity, dropout, proj_size, **place):
-        if nonlinearity == "relu":
+    def _made_from(self, **place):
+        if self.nonlinearity == "relu":
             object.__setattr__(self, "_cell", recurring.RNN_RELU)
-        super()._made_from(dropout, proj_size, **place)
+        super()._made_from(**place)
 
 
 class _Cell(_Gated):
@@ -182,8 +182,8 @@ class _Cell(_Gated):
 
     __init__ = layer("input_size hidden_size", bias=True, **PLACE)
 
-    def _made_from(self, bias, **place):
-        for name, made in self._blocks(self.input_size, bias, place):
+    def _made_from(self, **place):
+        for name, made in self._blocks(self.input_size, self.bias, place):
             self.register_parameter(name, made)
         self.reset_parameters()
 

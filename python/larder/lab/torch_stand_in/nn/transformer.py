@@ -4,7 +4,7 @@ import copy
 import math
 
 from larder.lab import operations
-from larder.lab.constructing import PLACE
+from larder.lab.constructing import ALL, PLACE
 from larder.lab.failures import InvalidError, check_layers
 from larder.lab.making import empty, full
 from larder.lab.picking import triu
@@ -18,7 +18,8 @@ from larder.lab.torch_stand_in.nn.normalization import LayerNorm
 
 class MultiheadAttention(Module):
     __init__ = layer(
-        "embed_dim num_heads", dropout=0.0, bias=True, batch_first=False, **PLACE
+        "embed_dim num_heads", passed="bias", dropout=0.0, bias=True, batch_first=False,
+        **PLACE,
     )
 
     def _made_from(self, bias, **place):
@@ -151,12 +152,13 @@ class _Layer(Module):
     """The common base of encoder and decoder layers."""
 
     _attentions = ("self_attn",)
-    __init__ = layer("d_model nhead", **_OPTIONS)
+    __init__ = layer("d_model nhead", passed=ALL, **_OPTIONS)
 
     def _made_from(
         self, d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps,
-        batch_first, bias, **place,
+        batch_first, norm_first, bias, **place,
     ):
+        self.norm_first = norm_first
         for name in self._attentions:
             attention = MultiheadAttention(
                 d_model, nhead, dropout, bias, batch_first, **place
@@ -249,8 +251,8 @@ def _copies(layer, count):
 
 class TransformerEncoder(Module):
     __init__ = layer(
-        "encoder_layer num_layers", norm=None, enable_nested_tensor=True,
-        mask_check=True,
+        "encoder_layer num_layers", passed="encoder_layer norm", norm=None,
+        enable_nested_tensor=True, mask_check=True,
     )
 
     def _made_from(self, encoder_layer, norm):
@@ -266,7 +268,9 @@ class TransformerEncoder(Module):
 
 
 class TransformerDecoder(Module):
-    __init__ = layer("decoder_layer num_layers", norm=None)
+    __init__ = layer(
+        "decoder_layer num_layers", passed="decoder_layer norm", norm=None
+    )
 
     def _made_from(self, decoder_layer, norm):
         self.layers = _copies(decoder_layer, self.num_layers)
@@ -280,7 +284,8 @@ class TransformerDecoder(Module):
 
 class Transformer(Module):
     __init__ = layer(
-        d_model=512, nhead=8, num_encoder_layers=6, num_decoder_layers=6, **_OPTIONS
+        passed=ALL, d_model=512, nhead=8, num_encoder_layers=6, num_decoder_layers=6,
+        **_OPTIONS,
     )
 
     def _made_from(self, num_encoder_layers, num_decoder_layers, **options):

@@ -9,12 +9,9 @@ from larder.lab.torch_stand_in.nn.module import Module, layer
 class Wrapping(Module):
     """A call of `_function` with `_options`, by name."""
 
-    def _made_from(self, **options):
-        for name, value in options.items():
-            if name in ("weight", "pos_weight"):
-                self.register_buffer(name, value)
-            else:
-                setattr(self, name, value)
+    def _made_from(self, **buffers):
+        for name, value in buffers.items():
+            self.register_buffer(name, value)
 
     def forward(self, *inputs):
         options = {name: getattr(self, name) for name in self._options}
@@ -44,7 +41,9 @@ def classes(base, module, table, inputs=None, **more):
         body = {
             "_function": staticmethod(function),
             "_options": tuple(options),
-            "__init__": layer(**{**options, **more}),
+            "__init__": layer(
+                passed=" ".join(("weight pos_weight", *more)), **{**options, **more}
+            ),
             "__doc__": f"functional.{function.__name__} as a module.",
             "__module__": module,
         }

@@ -1,7 +1,7 @@
 """L-BFGS: a direction from recent gradients, and several calls of the closure
 in each step."""
 
-from larder.lab.constructing import constructor
+from larder.lab.constructing import ALL, constructor
 from larder.lab.failures import InvalidError, not_covered
 from larder.lab.making import cat, zeros
 from larder.lab.recording import enable_grad, no_grad
@@ -12,7 +12,7 @@ class LBFGS(Optimizer):
     """PyTorch's algorithm without a line search."""
 
     __init__ = constructor(
-        "params", lr=1, max_iter=20, max_eval=None, tolerance_grad=1e-7,
+        "params", passed=ALL, lr=1, max_iter=20, max_eval=None, tolerance_grad=1e-7,
         tolerance_change=1e-9, history_size=100, line_search_fn=None,
     )
 

@@ -14,13 +14,19 @@ def for_each_group(optimizer, value):
     return [value] * len(optimizer.param_groups)
 
 
+def schedule(needed="optimizer", passed="", **defaults):
+    """The constructor of a scheduler, whose last argument is the last epoch."""
+    passed = f"{passed} last_epoch"
+    return constructor(needed, passed=passed, **defaults, last_epoch=-1)
+
+
 class LRScheduler:
     """Sets each group's learning rate after every step(), to the values that
     get_lr() returns."""
 
     _of_base = False
 
-    __init__ = constructor("optimizer", last_epoch=-1)
+    __init__ = schedule()
 
     def _made_from(self, last_epoch):
         groups = self.optimizer.param_groups
@@ -67,7 +73,7 @@ _LRScheduler = LRScheduler
 
 
 class LambdaLR(LRScheduler):
-    __init__ = constructor("optimizer lr_lambda", last_epoch=-1)
+    __init__ = schedule("optimizer lr_lambda", passed="lr_lambda")
 
     def _made_from(self, lr_lambda, last_epoch):
         self.lr_lambdas = for_each_group(self.optimizer, lr_lambda)
@@ -91,7 +97,7 @@ class MultiplicativeLR(LambdaLR):
 
 
 class StepLR(LRScheduler):
-    __init__ = constructor("optimizer step_size", gamma=0.1, last_epoch=-1)
+    __init__ = schedule("optimizer step_size", gamma=0.1)
 
     def _factor(self):
         stays = not self.last_epoch or self.last_epoch % self.step_size
@@ -99,10 +105,10 @@ class StepLR(LRScheduler):
 
 
 class MultiStepLR(LRScheduler):
-    __init__ = constructor("optimizer milestones", gamma=0.1, last_epoch=-1)
+    __init__ = schedule("optimizer milestones", gamma=0.1)
 
-    def _made_from(self, milestones, last_epoch):
-        self.milestones = sorted(milestones)
+    def _made_from(self, last_epoch):
+        self.milestones = sorted(self.milestones)
         super()._made_from(last_epoch)
 
     def _factor(self):
@@ -110,7 +116,7 @@ class MultiStepLR(LRScheduler):
 
 
 class ExponentialLR(LRScheduler):
-    __init__ = constructor("optimizer gamma", last_epoch=-1)
+    __init__ = schedule("optimizer gamma")
 
     def _factor(self):
         return self.gamma if self.last_epoch else 1
@@ -119,9 +125,7 @@ class ExponentialLR(LRScheduler):
 class ConstantLR(LRScheduler):
     _of_base = True
 
-    __init__ = constructor(
-        "optimizer", factor=1 / 3, total_iters=5, last_epoch=-1
-    )
+    __init__ = schedule(factor=1 / 3, total_iters=5)
 
     def _factor(self):
         return self.factor if self.last_epoch < self.total_iters else 1
@@ -130,9 +134,7 @@ class ConstantLR(LRScheduler):
 class LinearLR(LRScheduler):
     _of_base = True
 
-    __init__ = constructor(
-        "optimizer", start_factor=1 / 3, end_factor=1.0, total_iters=5, last_epoch=-1
-    )
+    __init__ = schedule(start_factor=1 / 3, end_factor=1.0, total_iters=5)
 
     def _factor(self):
         done = min(self.last_epoch, self.total_iters) / self.total_iters
@@ -142,7 +144,7 @@ class LinearLR(LRScheduler):
 class PolynomialLR(LRScheduler):
     _of_base = True
 
-    __init__ = constructor("optimizer", total_iters=5, power=1.0, last_epoch=-1)
+    __init__ = schedule(total_iters=5, power=1.0)
 
     def _factor(self):
         done = min(self.last_epoch, self.total_iters) / self.total_iters
@@ -166,14 +168,14 @@ class _Cosine(LRScheduler):
 
 
 class CosineAnnealingLR(_Cosine):
-    __init__ = constructor("optimizer T_max", eta_min=0.0, last_epoch=-1)
+    __init__ = schedule("optimizer T_max", eta_min=0.0)
 
     def _period(self):
         return self.last_epoch, self.T_max
 
 
 class CosineAnnealingWarmRestarts(_Cosine):
-    __init__ = constructor("optimizer T_0", T_mult=1, eta_min=0.0, last_epoch=-1)
+    __init__ = schedule("optimizer T_0", T_mult=1, eta_min=0.0)
 
     def _period(self):
         at, length = self.last_epoch, self.T_0
@@ -186,11 +188,12 @@ class CosineAnnealingWarmRestarts(_Cosine):
 class OneCycleLR(LRScheduler):
     """Increases the rate along a cosine and then lowers it to almost 0."""
 
-    __init__ = constructor(
-        "optimizer max_lr", total_steps=None, epochs=None, steps_per_epoch=None,
-        pct_start=0.3, anneal_strategy="cos", cycle_momentum=True,
-        base_momentum=0.85, max_momentum=0.95, div_factor=25.0,
-        final_div_factor=1e4, last_epoch=-1,
+    __init__ = schedule(
+        "optimizer max_lr",
+        "max_lr total_steps epochs steps_per_epoch div_factor final_div_factor",
+        total_steps=None, epochs=None, steps_per_epoch=None, pct_start=0.3,
+        anneal_strategy="cos", cycle_momentum=True, base_momentum=0.85,
+        max_momentum=0.95, div_factor=25.0, final_div_factor=1e4,
     )
 
     def _made_from(

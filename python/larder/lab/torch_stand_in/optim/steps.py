@@ -5,7 +5,7 @@ iteration assigns it."""
 import math
 
 from larder.lab import raw
-from larder.lab.constructing import constructor
+from larder.lab.constructing import ALL, constructor
 from larder.lab.failures import not_covered
 from larder.lab.making import zeros_like
 from larder.lab.torch_stand_in.optim.optimizer import Optimizer, refuse
@@ -29,8 +29,8 @@ class _Known(Optimizer):
 
 class SGD(_Known):
     __init__ = constructor(
-        "params", lr=1e-3, momentum=0, dampening=0, weight_decay=0, nesterov=False,
-        maximize=False, **_IDLE,
+        "params", passed=ALL, by_name={"maximize": False, **_IDLE}, lr=1e-3, momentum=0,
+        dampening=0, weight_decay=0, nesterov=False,
     )
 
     def _step_group(self, group, params):
@@ -71,8 +71,9 @@ class _Adaptive(_Known):
 
 
 _ADAM = {
+    "passed": ALL, "by_name": {"maximize": False, "capturable": False, **_IDLE},
     "lr": 1e-3, "betas": (0.9, 0.999), "eps": 1e-8, "weight_decay": 0,
-    "amsgrad": False, "maximize": False, "capturable": False, **_IDLE,
+    "amsgrad": False,
 }
 
 
@@ -122,7 +123,7 @@ class AdamW(Adam):
 
 class RMSprop(_Adaptive):
     __init__ = constructor(
-        "params", lr=1e-2, alpha=0.99, eps=1e-8, weight_decay=0, momentum=0,
+        "params", passed=ALL, lr=1e-2, alpha=0.99, eps=1e-8, weight_decay=0, momentum=0,
         centered=False, foreach=None,
     )
 
@@ -150,8 +151,8 @@ class RMSprop(_Adaptive):
 
 class Adagrad(_Known):
     __init__ = constructor(
-        "params", lr=1e-2, lr_decay=0, weight_decay=0, initial_accumulator_value=0,
-        eps=1e-10, foreach=None,
+        "params", passed=ALL, lr=1e-2, lr_decay=0, weight_decay=0,
+        initial_accumulator_value=0, eps=1e-10, foreach=None,
     )
 
     def _made_from(self, params, initial_accumulator_value, **options):
@@ -181,7 +182,7 @@ class Adagrad(_Known):
 
 class Adadelta(_Adaptive):
     __init__ = constructor(
-        "params", lr=1.0, rho=0.9, eps=1e-6, weight_decay=0, foreach=None
+        "params", passed=ALL, lr=1.0, rho=0.9, eps=1e-6, weight_decay=0, foreach=None
     )
 
     def _names(self, group):

@@ -3,7 +3,6 @@
 import copy
 import math
 
-from larder.lab.constructing import constructor
 from larder.lab.failures import gate
 from larder.lab.kinds import int64
 from larder.lab.making import tensor
@@ -12,6 +11,7 @@ from larder.lab.torch_stand_in.nn.module import Module
 from larder.lab.torch_stand_in.optim.lr_scheduler import (
     LRScheduler,
     for_each_group,
+    schedule,
 )
 
 
@@ -104,8 +104,9 @@ class SWALR(LRScheduler):
     """Moves each group's rate to swa_lr over anneal_epochs, and keeps it
     there."""
 
-    __init__ = constructor(
-        "optimizer swa_lr", anneal_epochs=10, anneal_strategy="cos", last_epoch=-1
+    __init__ = schedule(
+        "optimizer swa_lr", "swa_lr anneal_epochs anneal_strategy", anneal_epochs=10,
+        anneal_strategy="cos",
     )
 
     def _made_from(self, swa_lr, anneal_epochs, anneal_strategy, last_epoch):

@@ -124,8 +124,8 @@ class RandomSampler(Sampler):
         "data_source", replacement=False, num_samples=None, generator=None
     )
 
-    def _made_from(self, num_samples):
-        self.num_samples = num_samples or len(self.data_source)
+    def _made_from(self):
+        self.num_samples = self.num_samples or len(self.data_source)
 
     def __iter__(self):
         count = len(self.data_source)
@@ -154,8 +154,8 @@ class SubsetRandomSampler(Sampler):
 class WeightedRandomSampler(Sampler):
     __init__ = constructor("weights num_samples", replacement=True, generator=None)
 
-    def _made_from(self, weights):
-        self.weights = tensor(weights, dtype=float32)
+    def _made_from(self):
+        self.weights = tensor(self.weights, dtype=float32)
 
     def __iter__(self):
         drawn = raw.multinomial(
@@ -225,10 +225,13 @@ class DataLoader:
     """
 
     __init__ = constructor(
-        "dataset", batch_size=1, shuffle=None, sampler=None, batch_sampler=None,
-        num_workers=0, collate_fn=None, pin_memory=False, drop_last=False, timeout=0,
+        "dataset", passed="shuffle sampler batch_sampler collate_fn",
+        by_name={
+            "prefetch_factor": None, "persistent_workers": False, "pin_memory_device": "",
+        },
+        batch_size=1, shuffle=None, sampler=None, batch_sampler=None, num_workers=0,
+        collate_fn=None, pin_memory=False, drop_last=False, timeout=0,
         worker_init_fn=None, multiprocessing_context=None, generator=None,
-        prefetch_factor=None, persistent_workers=False, pin_memory_device="",
     )
 
     def _made_from(self, shuffle, sampler, batch_sampler, collate_fn):

@@ -3,9 +3,10 @@
 import json
 import sys
 
+import torch
+
 from larder._files import NewFile
 from larder.fit import gpu, summary
-from larder.torch import statistics
 
 
 def write(run, how, seconds):
@@ -23,8 +24,8 @@ def write(run, how, seconds):
         "steps": run.watcher.steps,
         "repeats": run.watcher.repeats,
         "grows_bytes_per_step": run.watcher.grows_bytes(),
-        "peak_allocated_bytes": statistics.max_memory_allocated(),
-        "peak_reserved_bytes": statistics.max_memory_reserved(),
+        "peak_allocated_bytes": torch.cuda.max_memory_allocated(),
+        "peak_reserved_bytes": torch.cuda.max_memory_reserved(),
         "world_size": run.distributed.world_size(),
         "groups": run.distributed.used_sizes(),
         "optimizer": run.phases.optimizer_name(),

@@ -77,7 +77,7 @@ _ALWAYS = (
     ),
     Unsupported(
         "names imported before enable()",
-        "a function such as memory_stats that a module took out of torch.cuda "
+        "a function such as memory_summary that a module took out of torch.cuda "
         "by `from ... import` raises",
         "it is PyTorch's own function",
         "enable() first, or python -m larder.torch",

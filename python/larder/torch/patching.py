@@ -6,15 +6,11 @@ import torch
 
 from larder.torch import metadata, snapshots, statistics
 
-# Replaced in torch.accelerator, too, where they take a device under another
+# torch.cuda's stand in for torch.accelerator's, which take a device under another
 # name.
 _ACCELERATOR = (
     "empty_cache",
     "memory_stats",
-    "memory_allocated",
-    "max_memory_allocated",
-    "memory_reserved",
-    "max_memory_reserved",
     "reset_peak_memory_stats",
     "reset_accumulated_memory_stats",
 )
@@ -37,10 +33,16 @@ def put(owner, names):
             setattr(owner, name, value)
 
 
-def _by_device_index(function):
-    if function is statistics.empty_cache:
-        return function
+def accelerator_replacements():
+    """The same of torch.accelerator, once those of torch.cuda are installed."""
+    found = {name: getattr(torch.cuda.memory, name) for name in _ACCELERATOR}
+    return {
+        name: function if name == "empty_cache" else _by_device_index(function)
+        for name, function in found.items()
+    }
 
+
+def _by_device_index(function):
     def call(device_index=None, /):
         return function(device_index)
 
@@ -61,6 +63,5 @@ def install():
     functions = replacements()
     for module in _modules("cuda"):
         put(module, functions)
-    accelerator = {name: _by_device_index(functions[name]) for name in _ACCELERATOR}
     for module in _modules("accelerator"):
-        put(module, accelerator)
+        put(module, accelerator_replacements())

@@ -1,10 +1,10 @@
 """torch.cuda's functions about statistics and limits, answered by Larder.
 
-Each is PyTorch's in name, arguments and result."""
+Each is PyTorch's in name, arguments and result.  PyTorch's own memory_stats() asks
+memory_stats_as_nested_dict(), and memory_allocated() and its like ask that, so they
+are not replaced."""
 
-import collections
 import ctypes
-import warnings
 
 from larder import _calls
 from larder._calls import initialized
@@ -34,54 +34,6 @@ def memory_stats_as_nested_dict(device=None):
     return nested
 
 
-def _flatten(prefix, value, out):
-    if isinstance(value, dict):
-        for name, inner in value.items():
-            _flatten(f"{prefix}.{name}" if prefix else name, inner, out)
-    else:
-        out.append((prefix, value))
-
-
-def memory_stats(device=None):
-    flat = []
-    _flatten("", memory_stats_as_nested_dict(device), flat)
-    return collections.OrderedDict(sorted(flat))
-
-
-def memory_allocated(device=None):
-    return memory_stats(device).get("allocated_bytes.all.current", 0)
-
-
-def max_memory_allocated(device=None):
-    return memory_stats(device).get("allocated_bytes.all.peak", 0)
-
-
-def memory_reserved(device=None):
-    return memory_stats(device).get("reserved_bytes.all.current", 0)
-
-
-def max_memory_reserved(device=None):
-    return memory_stats(device).get("reserved_bytes.all.peak", 0)
-
-
-def _renamed(old, new):
-    warnings.warn(
-        f"torch.cuda.{old} has been renamed to torch.cuda.{new}",
-        FutureWarning,
-        stacklevel=3,
-    )
-
-
-def memory_cached(device=None):
-    _renamed("memory_cached", "memory_reserved")
-    return memory_reserved(device)
-
-
-def max_memory_cached(device=None):
-    _renamed("max_memory_cached", "max_memory_reserved")
-    return max_memory_reserved(device)
-
-
 def reset_peak_memory_stats(device=None):
     if _torch.is_initialized():
         _ask(library.larder_stats_reset_peak, device)
@@ -90,16 +42,6 @@ def reset_peak_memory_stats(device=None):
 def reset_accumulated_memory_stats(device=None):
     if _torch.is_initialized():
         _ask(library.larder_stats_reset_accumulated, device)
-
-
-def reset_max_memory_allocated(device=None):
-    _renamed("reset_max_memory_allocated", "reset_peak_memory_stats")
-    return reset_peak_memory_stats(device)
-
-
-def reset_max_memory_cached(device=None):
-    _renamed("reset_max_memory_cached", "reset_peak_memory_stats")
-    return reset_peak_memory_stats(device)
 
 
 def memory_summary(device=None, abbreviated=False):
@@ -137,17 +79,8 @@ def _set_allocator_settings(env):
 
 __all__ = [
     "memory_stats_as_nested_dict",
-    "memory_stats",
-    "memory_allocated",
-    "max_memory_allocated",
-    "memory_reserved",
-    "max_memory_reserved",
-    "memory_cached",
-    "max_memory_cached",
     "reset_peak_memory_stats",
     "reset_accumulated_memory_stats",
-    "reset_max_memory_allocated",
-    "reset_max_memory_cached",
     "memory_summary",
     "empty_cache",
     "set_per_process_memory_fraction",

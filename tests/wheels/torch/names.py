@@ -29,6 +29,15 @@ STAY = {
     "_record_memory_history_legacy": "the same",
     "_recurse_add_to_result": "the same",
     "_flatten_stats": "the same",
+    "memory_stats": "asks memory_stats_as_nested_dict()",
+    "memory_allocated": "asks memory_stats()",
+    "max_memory_allocated": "the same",
+    "memory_reserved": "the same",
+    "max_memory_reserved": "the same",
+    "memory_cached": "the same",
+    "max_memory_cached": "the same",
+    "reset_max_memory_allocated": "asks reset_peak_memory_stats()",
+    "reset_max_memory_cached": "the same",
     "mem_get_info": "asks the driver",
     "get_memory_info": "the same",
     "list_gpu_processes": "the same",
@@ -63,10 +72,7 @@ def pairs(module):
     """Names, PyTorch's functions and Larder's."""
     functions = patching.replacements()
     if module.__name__.startswith("torch.accelerator"):
-        functions = {
-            name: patching._by_device_index(functions[name])
-            for name in patching._ACCELERATOR
-        }
+        functions = patching.accelerator_replacements()
     for name, function in functions.items():
         if hasattr(module, name):
             yield name, getattr(module, name), function

@@ -1,6 +1,7 @@
 """torch.cuda.memory: its functions know PyTorch's own allocator only."""
 
 import ctypes
+import warnings
 
 import torch
 from torch import _allocators
@@ -15,19 +16,63 @@ def _native(what):
     return _allocators.current
 
 
-def memory_stats(device=None):
+def memory_stats_as_nested_dict(device=None):
+    if not torch.cuda.is_initialized():
+        return {}
     native = _native("getDeviceStats")
     index = torch.cuda.current_device() if device is None else device
     here = 1 if index == 0 else 0
     return {
-        "allocated_bytes.all.current": native.current * here,
-        "allocated_bytes.all.peak": native.peak * here,
-        "reserved_bytes.all.current": native.reserved * here,
-        "reserved_bytes.all.peak": native.reserved * here,
+        "allocated_bytes": {
+            "all": {"current": native.current * here, "peak": native.peak * here}
+        },
+        "reserved_bytes": {
+            "all": {"current": native.reserved * here, "peak": native.reserved * here}
+        },
         "num_ooms": native.ooms * here,
         "num_alloc_retries": 0,
         "num_device_alloc": 0,
     }
+
+
+# PyTorch's own, from here on: each asks the function above, under any allocator.
+
+
+def _flat(prefix, value):
+    if not isinstance(value, dict):
+        return [(prefix, value)]
+    inside = (_flat(f"{prefix}.{name}" if prefix else name, one) for name, one in value.items())
+    return [pair for pairs in inside for pair in pairs]
+
+
+def memory_stats(device=None):
+    return dict(sorted(_flat("", memory_stats_as_nested_dict(device=device))))
+
+
+def memory_allocated(device=None):
+    return memory_stats(device=device).get("allocated_bytes.all.current", 0)
+
+
+def max_memory_allocated(device=None):
+    return memory_stats(device=device).get("allocated_bytes.all.peak", 0)
+
+
+def memory_reserved(device=None):
+    return memory_stats(device=device).get("reserved_bytes.all.current", 0)
+
+
+def max_memory_reserved(device=None):
+    return memory_stats(device=device).get("reserved_bytes.all.peak", 0)
+
+
+def memory_cached(device=None):
+    warnings.warn("memory_cached has been renamed", FutureWarning)
+    return memory_reserved(device=device)
+
+
+def reset_max_memory_allocated(device=None):
+    warnings.warn("it now calls reset_peak_memory_stats", FutureWarning)
+    return reset_peak_memory_stats(device=device)
 
 
 def reset_peak_memory_stats(device=None):
@@ -43,15 +88,8 @@ def _of(name, what):
     return function
 
 
-memory_stats_as_nested_dict = _of("memory_stats_as_nested_dict", "getDeviceStats")
-memory_allocated = _of("memory_allocated", "getDeviceStats")
-max_memory_allocated = _of("max_memory_allocated", "getDeviceStats")
-memory_reserved = _of("memory_reserved", "getDeviceStats")
-max_memory_reserved = _of("max_memory_reserved", "getDeviceStats")
-memory_cached = _of("memory_cached", "getDeviceStats")
 memory_summary = _of("memory_summary", "getDeviceStats")
 reset_accumulated_memory_stats = _of("reset_acc", "resetAccumulatedStats")
-reset_max_memory_allocated = _of("reset_max", "resetPeakStats")
 memory_snapshot = _of("memory_snapshot", "snapshot")
 _snapshot = _of("_snapshot", "snapshot")
 _allocation_traceback = _of("_allocation_traceback", "snapshot")

@@ -7,10 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <jansson.h>
-
-#include "json_line.h"
-#include "replay/json_values.h"
+#include "json/json_memory.h"
 #include "replay/replay.h"
 #include "units.h"
 
@@ -229,36 +226,34 @@ static json_t *both(uint64_t a, uint64_t b)
     return json_pack("[I, I]", json_whole(a), json_whole(b));
 }
 
-static bool release_diff_print_json(const char *path,
-                                    const struct comparison *c,
-                                    const struct release_diff_options *options,
-                                    const struct steps *steps)
+static bool print_json(const char *path, const struct comparison *c,
+                       const struct release_diff_options *options,
+                       const struct steps *steps, struct tool_error *error)
 {
     const struct replay_result *a = result(c, 0);
     const struct replay_result *b = result(c, 1);
-    json_t *changes = json_array();
-    int bad = 0;
+    json_t *changes;
 
+    json_memory_watch();
+    changes = json_array();
     for (size_t i = 0; i < steps->count; i++)
-        bad |= json_array_append_new(changes, step_json(steps->releases[i]));
-    return json_line(
-               stdout,
-               json_pack(
-                   "{s:o, s:s, s:s, s:b, s:I, s:I, s:s, s:s, s:o, s:o, s:o, "
-                   "s:o, s:o}",
-                   "file", utf8_json(path), "from", options->from, "to",
-                   options->to, "same", (int)release_diff_is_same(c),
-                   "placements", json_whole(c->count), "differing",
-                   json_whole(c->differing), "first_from", c->first[0],
-                   "first_to", c->first[1], "peak_allocated_bytes",
-                   both(a->peak_allocated_bytes, b->peak_allocated_bytes),
-                   "peak_reserved_bytes",
-                   both(a->peak_reserved_bytes, b->peak_reserved_bytes),
-                   "min_capacity_bytes",
-                   both(a->min_capacity_bytes, b->min_capacity_bytes),
-                   "oom_count", both(a->oom_count, b->oom_count), "changes",
-                   changes)) &&
-           bad == 0;
+        json_array_append_new(changes, step_json(steps->releases[i]));
+    return json_memory_write(
+        json_pack("{s:o, s:s, s:s, s:b, s:I, s:I, s:s, s:s, s:o, s:o, s:o, "
+                  "s:o, s:o}",
+                  "file", utf8_json(path), "from", options->from, "to",
+                  options->to, "same", (int)release_diff_is_same(c),
+                  "placements", json_whole(c->count), "differing",
+                  json_whole(c->differing), "first_from", c->first[0],
+                  "first_to", c->first[1], "peak_allocated_bytes",
+                  both(a->peak_allocated_bytes, b->peak_allocated_bytes),
+                  "peak_reserved_bytes",
+                  both(a->peak_reserved_bytes, b->peak_reserved_bytes),
+                  "min_capacity_bytes",
+                  both(a->min_capacity_bytes, b->min_capacity_bytes),
+                  "oom_count", both(a->oom_count, b->oom_count), "changes",
+                  changes),
+        stdout, "the comparison", error);
 }
 
 /* ---- the whole comparison ----------------------------------------------- */
@@ -278,8 +273,7 @@ static bool write_all(const char *path, struct comparison *c,
     if (!find_steps(path, options, &steps, error))
         return false;
     if (options->json)
-        return release_diff_print_json(path, c, options, &steps) ||
-               tool_fail(error, "out of host memory");
+        return print_json(path, c, options, &steps, error);
     for (size_t i = 0; i < steps.count; i++)
         print_step(steps.releases[i]);
     return true;

@@ -7,7 +7,7 @@
 
 #include "json_line.h"
 #include "table.h"
-#include "replay/json_values.h"
+#include "json/json_memory.h"
 #include "units.h"
 
 /* ---- text ------------------------------------------------------------------- */

@@ -109,13 +109,12 @@ static bool print_table(const struct tune *t)
         "setting",  tune_ended(t) ? "fits" : "past it",
         "smallest", "reserved",
         "calls",    "driver"};
-    const struct tune_candidate **order = tune_ranking(t);
+    const struct tune_candidate *order[TUNE_CANDIDATES_MAX];
     struct table table;
     size_t shown = 0;
     bool ok;
 
-    if (order == NULL)
-        return false;
+    tune_ranking(t, order);
     table_init(&table, COLUMNS);
     table.keeps_front = true;
     table_add(&table, head);
@@ -131,7 +130,6 @@ static bool print_table(const struct tune *t)
         printf("and %zu more, none better (--json has all)\n",
                t->count - 1 - shown);
     table_free(&table);
-    free(order);
     printf("\n%s; smallest: the smallest device on which\nnothing fails; "
            "reserved: peak on a large card; calls, driver: driver calls in a "
            "first\npass and their estimated time\n",

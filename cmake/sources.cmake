@@ -6,7 +6,7 @@ include(cmake/cards.cmake)
 
 file(GLOB tools_sources CONFIGURE_DEPENDS
      src/trace/*.c src/replay/*.c src/snapshot/*.c src/report/*.c src/view/*.c
-     src/convert/*.c src/tune/*.c)
+     src/convert/*.c src/tune/*.c src/json/*.c)
 
 # The viewer's page becomes a part of the command.
 file(GLOB page_files CONFIGURE_DEPENDS src/view/page/*)

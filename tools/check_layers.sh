@@ -7,9 +7,9 @@
 #   ledger  -> base                      trace  -> <larder/*>, zstd
 #   snapshot -> trace, base (pickles,    convert -> snapshot, trace
 #               the emitter)
-#   replay  -> trace, snapshot, convert, jansson
-#   tune    -> replay and those, jansson
-#   report  -> snapshot, trace, jansson  view -> report, snapshot, trace,
+#   json    -> snapshot, trace, jansson  replay  -> trace, snapshot, convert,
+#   tune    -> replay and those                     json
+#   report  -> snapshot, trace, json     view -> report, snapshot, trace, json
 #   cli     -> all of these, ncurses, jansson,
 #              the loader
 #
@@ -68,12 +68,13 @@ includes() {
         own["core"] = "base ledger core"
         own["trace"] = "trace"
         own["snapshot"] = "trace snapshot"
+        own["json"] = "trace snapshot json"
         own["convert"] = "trace snapshot convert"
-        own["replay"] = "trace snapshot convert replay"
-        own["tune"] = "trace snapshot convert replay tune"
-        own["report"] = "trace snapshot report"
-        own["view"] = "trace snapshot report view"
-        own["cli"] = "trace snapshot convert replay tune report view lab"
+        own["replay"] = "trace snapshot json convert replay"
+        own["tune"] = "trace snapshot json convert replay tune"
+        own["report"] = "trace snapshot json report"
+        own["view"] = "trace snapshot json report view"
+        own["cli"] = "trace snapshot json convert replay tune report view lab"
         own["tensor"] = "tensor"
         own["kernels"] = "tensor kernels"
         own["autograd"] = "tensor kernels autograd"
@@ -109,6 +110,7 @@ includes() {
                       "peers trim pause debug"
         room["pinned"] = "state entry segments request policy_pytorch api"
         third["trace"] = "zstd.h"
+        third["json"] = "jansson.h"
         third["replay"] = "jansson.h"
         third["tune"] = "jansson.h"
         third["report"] = "jansson.h"

@@ -3,7 +3,6 @@
 #include "convert/flames.h"
 
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "convert/json_text.h"
@@ -18,13 +17,15 @@ struct weights {
     uint64_t *run;  /* bytes requested over the run */
 };
 
-static bool add_up(const struct lifetimes *l, struct weights *w)
+static void weigh(struct hoard *h, struct weights *w)
 {
+    const struct lifetimes *l = lifetimes_take(h, w->s, w->device);
     uint32_t peak;
     uint64_t bytes;
 
-    if (!lifetimes_peak(l, CURVE_ALLOCATED, &peak, &bytes))
-        return false;
+    w->peak = hoard_take(h, w->s->stack_count, sizeof *w->peak);
+    w->run = hoard_take(h, w->s->stack_count, sizeof *w->run);
+    hoard_need(h, lifetimes_peak(l, CURVE_ALLOCATED, &peak, &bytes));
     for (size_t i = 0; i < l->alloc_count; i++) {
         const struct lifetime *a = &l->allocs[i];
 
@@ -33,22 +34,6 @@ static bool add_up(const struct lifetimes *l, struct weights *w)
         if (a->start != LIFETIME_BEFORE)
             w->run[a->stack] += a->requested;
     }
-    return true;
-}
-
-static bool weigh(struct weights *w, struct tool_error *error)
-{
-    size_t bytes = (w->s->stack_count + 1) * sizeof *w->peak;
-    struct lifetimes l;
-    bool ok;
-
-    memset(w->peak, 0, bytes);
-    memset(w->run, 0, bytes);
-    if (!lifetimes_make(w->s, w->device, &l, error))
-        return false;
-    ok = add_up(&l, w) || tool_fail(error, "out of host memory");
-    lifetimes_free(&l);
-    return ok;
 }
 
 static uint64_t sum_of(const struct weights *w, const uint64_t *bytes)
@@ -66,25 +51,21 @@ typedef void write_device(const struct weights *w, FILE *out, bool *begun);
 static bool write_devices(const struct snapshot *s, size_t device, FILE *out,
                           write_device *write, struct tool_error *error)
 {
+    struct hoard h = {.error = error};
     struct weights w = {.s = s};
     size_t count = lifetimes_device_count(s);
     bool begun = false;
-    bool ok;
 
-    w.peak = calloc(s->stack_count + 1, sizeof *w.peak);
-    w.run = calloc(s->stack_count + 1, sizeof *w.run);
-    ok = (w.peak != NULL && w.run != NULL) ||
-         tool_fail(error, "out of host memory");
-    for (w.device = 0; ok && w.device < count; w.device++) {
+    if (setjmp(h.failed) != 0)
+        return hoard_end(&h, false);
+    for (w.device = 0; w.device < count; w.device++) {
         if (device != FLAMES_ALL && w.device != device)
             continue;
-        ok = weigh(&w, error);
-        if (ok)
-            write(&w, out, &begun);
+        weigh(&h, &w);
+        write(&w, out, &begun);
+        hoard_free_since(&h, NULL);
     }
-    free(w.peak);
-    free(w.run);
-    return ok && (!ferror(out) || tool_fail(error, "write error"));
+    return !ferror(out) || tool_fail(error, "write error");
 }
 
 /* ---- collapsed stacks --------------------------------------------------- */

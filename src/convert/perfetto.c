@@ -4,12 +4,10 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "convert/json_text.h"
 #include "snapshot/lifetimes.h"
-#include "trace/array_room.h"
 
 enum { FRAMES_MAX = 24 };
 
@@ -25,11 +23,12 @@ struct lane {
 };
 
 struct writing {
+    struct hoard hoard;
     const struct snapshot *s;
     FILE *out;
     bool comma; /* something was written before */
     size_t device;
-    struct lifetimes l;
+    const struct lifetimes *l;
     int64_t *times;       /* by state: begins at 0, never decreases */
     struct slice *slices; /* by start */
     size_t slice_count;
@@ -54,16 +53,15 @@ static void write_string(struct writing *w, uint32_t string)
 
 /* The time at which state k began, with event k - 1.  If a clock steps back the
  * time stays the same. */
-static bool take_times(struct writing *w)
+static void take_times(struct writing *w)
 {
-    const struct lifetimes *l = &w->l;
+    const struct lifetimes *l = w->l;
     bool timed = l->event_count > 0;
 
     for (uint32_t i = 0; i < l->event_count; i++)
         timed &= (l->events[i].has & SNAPSHOT_HAS_TIME) != 0;
-    w->times = calloc((size_t)l->event_count + 2, sizeof *w->times);
-    if (w->times == NULL)
-        return false;
+    w->times =
+        hoard_take(&w->hoard, (size_t)l->event_count + 2, sizeof *w->times);
     w->times[0] = timed ? l->events[0].time_us : 0;
     for (uint32_t i = 0; i < l->event_count; i++) {
         int64_t t = timed ? l->events[i].time_us : (int64_t)i + 1;
@@ -71,13 +69,11 @@ static bool take_times(struct writing *w)
         w->times[i + 1] = t > w->times[i] ? t : w->times[i];
     }
     w->times[l->event_count + 1] = w->times[l->event_count] + 1;
-    return true;
 }
 
 /* ---- lanes -------------------------------------------------------------- */
 
-/* A lane of the stream that is free from `state` on, or a new one.  NULL: no
- * memory. */
+/* A lane of the stream that is free from `state` on, or a new one. */
 static struct lane *find_lane(struct writing *w, uint32_t stream,
                               uint32_t state)
 {
@@ -91,8 +87,7 @@ static struct lane *find_lane(struct writing *w, uint32_t stream,
             return &w->lanes[i];
         order++;
     }
-    if (!ARRAY_ROOM(w->lanes, w->lane_capacity, w->lane_count + 1))
-        return NULL;
+    HOARD_ROOM(&w->hoard, w->lanes, w->lane_capacity, w->lane_count + 1);
     lane = &w->lanes[w->lane_count++];
     *lane = (struct lane){.stream = stream, .order = order};
     return lane;
@@ -101,15 +96,14 @@ static struct lane *find_lane(struct writing *w, uint32_t stream,
 /* Select the allocations that get a slice, and their lanes: slices on a lane
  * must not overlap.  They are of at least a thousandth of the peak of allocated
  * bytes, so at most a thousand are live at once. */
-static bool make_slices(struct writing *w)
+static void make_slices(struct writing *w)
 {
-    const struct lifetimes *l = &w->l;
+    const struct lifetimes *l = w->l;
     uint32_t state;
     uint64_t peak;
 
-    w->slices = calloc(l->alloc_count + 1, sizeof *w->slices);
-    if (w->slices == NULL || !lifetimes_peak(l, CURVE_ALLOCATED, &state, &peak))
-        return false;
+    w->slices = hoard_take(&w->hoard, l->alloc_count, sizeof *w->slices);
+    hoard_need(&w->hoard, lifetimes_peak(l, CURVE_ALLOCATED, &state, &peak));
     for (size_t i = 0; i < l->alloc_count; i++) {
         const struct lifetime *a = &l->allocs[i];
         struct lane *lane;
@@ -117,13 +111,10 @@ static bool make_slices(struct writing *w)
         if (a->rounded < peak / 1000 || a->end == LIFETIME_BEFORE)
             continue;
         lane = find_lane(w, a->stream, a->start + 1);
-        if (lane == NULL)
-            return false;
         lane->until = a->end + 1;
         w->slices[w->slice_count++] =
             (struct slice){(uint32_t)i, (uint32_t)(lane - w->lanes)};
     }
-    return true;
 }
 
 /* ---- names -------------------------------------------------------------- */
@@ -155,15 +146,14 @@ static void write_names(struct writing *w)
 
 /* ---- counters ----------------------------------------------------------- */
 
-static bool write_counter(struct writing *w, enum lifetime_curve which,
+static void write_counter(struct writing *w, enum lifetime_curve which,
                           const char *name)
 {
-    uint32_t count = w->l.event_count;
-    uint64_t *values = calloc((size_t)count + 1, sizeof *values);
+    const struct hoard_piece *last = w->hoard.last;
+    uint32_t count = w->l->event_count;
+    uint64_t *values = hoard_take(&w->hoard, (size_t)count + 1, sizeof *values);
 
-    if (values == NULL)
-        return false;
-    lifetimes_curve(&w->l, which, values);
+    lifetimes_curve(w->l, which, values);
     for (uint32_t i = 0; i <= count; i++) {
         if (i > 0 && i < count && values[i] == values[i - 1])
             continue;
@@ -173,15 +163,7 @@ static bool write_counter(struct writing *w, enum lifetime_curve which,
                 ",\"name\":\"%s\",\"args\":{\"bytes\":%" PRIu64 "}}",
                 w->device, w->times[i], name, values[i]);
     }
-    free(values);
-    return true;
-}
-
-static bool write_counters(struct writing *w)
-{
-    return write_counter(w, CURVE_REQUESTED, "requested") &&
-           write_counter(w, CURVE_ALLOCATED, "allocated") &&
-           write_counter(w, CURVE_RESERVED, "reserved");
+    hoard_free_since(&w->hoard, last);
 }
 
 /* ---- slices ------------------------------------------------------------- */
@@ -213,7 +195,7 @@ static void write_stack(struct writing *w, uint32_t stack)
 
 static void write_slice(struct writing *w, const struct slice *slice)
 {
-    const struct lifetime *a = &w->l.allocs[slice->alloc];
+    const struct lifetime *a = &w->l->allocs[slice->alloc];
     int64_t begin = w->times[(uint32_t)(a->start + 1)];
     int64_t end = w->times[a->end + 1];
 
@@ -237,8 +219,8 @@ static void write_slice(struct writing *w, const struct slice *slice)
 
 static void write_ooms(struct writing *w)
 {
-    for (uint32_t i = 0; i < w->l.event_count; i++) {
-        const struct snapshot_event *e = &w->l.events[i];
+    for (uint32_t i = 0; i < w->l->event_count; i++) {
+        const struct snapshot_event *e = &w->l->events[i];
 
         if (e->action != SNAPSHOT_OOM)
             continue;
@@ -275,34 +257,29 @@ static void write_annotations(struct writing *w)
 
 /* ---- the whole file ----------------------------------------------------- */
 
-static bool write_all(struct writing *w)
-{
-    if (!take_times(w) || !make_slices(w))
-        return false;
-    write_names(w);
-    if (!write_counters(w))
-        return false;
-    for (size_t i = 0; i < w->slice_count; i++)
-        write_slice(w, &w->slices[i]);
-    write_ooms(w);
-    write_annotations(w);
-    return true;
-}
-
 static bool write_device(const struct snapshot *s, size_t device, FILE *out,
                          bool comma, struct tool_error *error)
 {
-    struct writing w = {.s = s, .out = out, .device = device, .comma = comma};
-    bool ok;
+    struct writing w = {.hoard = {.error = error},
+                        .s = s,
+                        .out = out,
+                        .device = device,
+                        .comma = comma};
 
-    if (!lifetimes_make(s, device, &w.l, error))
-        return false;
-    ok = write_all(&w) || tool_fail(error, "out of host memory");
-    free(w.times);
-    free(w.slices);
-    free(w.lanes);
-    lifetimes_free(&w.l);
-    return ok;
+    if (setjmp(w.hoard.failed) != 0)
+        return hoard_end(&w.hoard, false);
+    w.l = lifetimes_take(&w.hoard, s, device);
+    take_times(&w);
+    make_slices(&w);
+    write_names(&w);
+    write_counter(&w, CURVE_REQUESTED, "requested");
+    write_counter(&w, CURVE_ALLOCATED, "allocated");
+    write_counter(&w, CURVE_RESERVED, "reserved");
+    for (size_t i = 0; i < w.slice_count; i++)
+        write_slice(&w, &w.slices[i]);
+    write_ooms(&w);
+    write_annotations(&w);
+    return hoard_end(&w.hoard, true);
 }
 
 bool perfetto_write(const struct snapshot *s, size_t device, FILE *out,

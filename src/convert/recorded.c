@@ -12,27 +12,19 @@
 #include "snapshot/plain_text.h"
 #include "trace/ends_with.h"
 
-struct recorded_playback {
-    struct playback r;
-    const struct lifetimes *l;
-    struct recorded_device *device;
-    struct recorded_result *out;
-};
-
 /* A failure other than lack of memory stops the comparison. */
-static void check(struct recorded_playback *t, uint32_t event, larder_result r)
+static void check(struct playback *t, uint32_t event, larder_result r)
 {
     if (r != LARDER_OK)
-        playback_stop(&t->r, "event %" PRIu32 ": %s", event,
-                      larder_last_error());
+        playback_stop(t, "event %" PRIu32 ": %s", event, larder_last_error());
 }
 
 /* Make the event's request; 0: memory was lacking. */
-static larder_addr request(struct recorded_playback *t, uint32_t event)
+static larder_addr request(struct playback *t, uint32_t event)
 {
     const struct snapshot_event *e = &t->l->events[event];
     larder_addr got = 0;
-    larder_result r = playback_alloc(&t->r, e->size, e->stream, e->pool, &got);
+    larder_result r = playback_alloc(t, e->size, e->stream, e->pool, &got);
 
     if (r != LARDER_ERR_OUT_OF_MEMORY)
         check(t, event, r);
@@ -64,8 +56,7 @@ static void name_frame(const struct snapshot *s, uint32_t stack,
     }
 }
 
-static void note_first(struct recorded_playback *t, uint32_t event,
-                       larder_addr got)
+static void note_first(struct playback *t, uint32_t event, larder_addr got)
 {
     const struct snapshot_event *e = &t->l->events[event];
     struct recorded_difference *d = &t->out->first;
@@ -87,16 +78,16 @@ static void note_first(struct recorded_playback *t, uint32_t event,
 
 /* ---- events ------------------------------------------------------------- */
 
-static void play_alloc(struct recorded_playback *t, uint32_t event)
+static void play_alloc(struct playback *t, uint32_t event)
 {
     const struct snapshot_event *e = &t->l->events[event];
-    uint32_t replaced = t->r.story->replaced[event];
+    uint32_t replaced = t->story->replaced[event];
     larder_addr got;
 
-    if (replaced != STORY_NONE && t->r.got[replaced] != 0)
-        check(t, event, playback_free(&t->r, replaced));
+    if (replaced != STORY_NONE && t->got[replaced] != 0)
+        check(t, event, playback_free(t, replaced));
     got = request(t, event);
-    t->r.got[t->r.story->subjects[event]] = got;
+    t->got[t->story->subjects[event]] = got;
     recorded_device_settle(t->device, event);
     if (got == e->address)
         t->out->same++;
@@ -106,12 +97,12 @@ static void play_alloc(struct recorded_playback *t, uint32_t event)
 }
 
 /* A request that failed when recorded must fail now, with the same releases. */
-static void play_oom(struct recorded_playback *t, uint32_t event)
+static void play_oom(struct playback *t, uint32_t event)
 {
     larder_addr got = request(t, event);
 
     if (got != 0)
-        check(t, event, larder_free(t->r.allocator, got));
+        check(t, event, larder_free(t->allocator, got));
     if (got != 0 && t->device->difference[0] == '\0') {
         snprintf(t->device->difference, sizeof t->device->difference,
                  "recorded: out of memory for %" PRIu64
@@ -122,32 +113,32 @@ static void play_oom(struct recorded_playback *t, uint32_t event)
     recorded_device_settle(t->device, event);
 }
 
-static void play_free(struct recorded_playback *t, uint32_t event)
+static void play_free(struct playback *t, uint32_t event)
 {
-    uint32_t number = t->r.story->subjects[event];
+    uint32_t number = t->story->subjects[event];
 
-    if (number != STORY_NONE && t->r.got[number] != 0)
-        check(t, event, playback_free(&t->r, number));
+    if (number != STORY_NONE && t->got[number] != 0)
+        check(t, event, playback_free(t, number));
 }
 
-static void play_completed(struct recorded_playback *t, uint32_t event)
+static void play_completed(struct playback *t, uint32_t event)
 {
-    uint32_t number = t->r.story->subjects[event];
+    uint32_t number = t->story->subjects[event];
 
-    if (number != STORY_NONE && t->r.waits[number] != 0)
-        recorded_device_complete(t->device, t->r.waits[number]);
+    if (number != STORY_NONE && t->waits[number] != 0)
+        recorded_device_complete(t->device, t->waits[number]);
 }
 
-static void play_delayed_frees(struct recorded_playback *t, uint32_t request)
+static void play_delayed_frees(struct playback *t, uint32_t request)
 {
     uint32_t event = request;
 
-    while (story_is_late(t->r.story, request, &event))
+    while (story_is_late(t->story, request, &event))
         play_completed(t, event);
 }
 
 /* The complete run of releases that begins here is now allowed. */
-static void play_empty(struct recorded_playback *t, uint32_t event)
+static void play_empty(struct playback *t, uint32_t event)
 {
     uint32_t end = event;
 
@@ -157,15 +148,15 @@ static void play_empty(struct recorded_playback *t, uint32_t event)
             t->l->events[end].action == SNAPSHOT_FREE_COMPLETED))
         end++;
     t->device->now = end - 1;
-    check(t, event, larder_empty_cache(t->r.allocator));
+    check(t, event, larder_empty_cache(t->allocator));
     recorded_device_settle(t->device, end - 1);
 }
 
-static void play_event(struct recorded_playback *t, uint32_t event)
+static void play_event(struct playback *t, uint32_t event)
 {
     const struct snapshot_event *e = &t->l->events[event];
 
-    if (t->r.story->empties[event])
+    if (t->story->empties[event])
         play_empty(t, event);
     if (event > t->device->now)
         t->device->now = event;
@@ -178,7 +169,7 @@ static void play_event(struct recorded_playback *t, uint32_t event)
         play_free(t, event);
         break;
     case SNAPSHOT_FREE_COMPLETED:
-        if (!t->r.story->late[event])
+        if (!t->story->late[event])
             play_completed(t, event);
         break;
     case SNAPSHOT_OOM:
@@ -214,13 +205,14 @@ static int compare_blocks(const void *a, const void *b)
 }
 
 /* The blocks of the device by address. */
-static struct end_block *collect(const struct lifetimes *l, size_t *count)
+static const struct end_block *collect(struct hoard *h,
+                                       const struct lifetimes *l, size_t *count)
 {
     const struct snapshot *s = l->snapshot;
-    struct end_block *blocks = calloc(s->block_count + 1, sizeof *blocks);
+    struct end_block *blocks = hoard_take(h, s->block_count, sizeof *blocks);
 
     *count = 0;
-    for (size_t i = 0; blocks != NULL && i < s->segment_count; i++) {
+    for (size_t i = 0; i < s->segment_count; i++) {
         const struct snapshot_segment *seg = &s->segments[i];
 
         for (size_t j = 0; seg->device == l->device && j < seg->block_count;
@@ -231,8 +223,7 @@ static struct end_block *collect(const struct lifetimes *l, size_t *count)
                 (struct end_block){b->address, b->size, b->state};
         }
     }
-    if (blocks != NULL && *count > 0)
-        qsort(blocks, *count, sizeof *blocks, compare_blocks);
+    qsort(blocks, *count, sizeof *blocks, compare_blocks);
     return blocks;
 }
 
@@ -277,33 +268,28 @@ static int visit_block(void *ctx, const larder_segment_info *segment,
     return 1;
 }
 
-/* Compare the state at the end, block by block, with the allocator's.  False: no
- * host memory. */
-static bool compare_end(const struct lifetimes *l, larder_allocator *a,
-                        struct recorded_result *out, struct tool_error *error)
+/* Compare the state at the end, block by block, with the allocator's. */
+static void compare_end(struct playback *t)
 {
+    struct recorded_result *out = t->out;
     struct end_walk w = {.out = out};
-    struct end_block *wanted = collect(l, &w.count);
 
-    if (wanted == NULL)
-        return tool_fail(error, "out of host memory");
-    w.wanted = wanted;
+    w.wanted = collect(&t->hoard, t->l, &w.count);
     out->end_blocks = w.count;
-    (void)larder_walk(a, NULL, visit_block, &w); /* as far as it went */
+    /* As far as it went. */
+    (void)larder_walk(t->allocator, NULL, visit_block, &w);
     out->end_same = w.next == w.count && out->end_words[0] == '\0';
     if (w.next < w.count && out->end_words[0] == '\0')
         snprintf(out->end_words, sizeof out->end_words,
                  "recorded: 0x%" PRIx64 ", %" PRIu64
                  " bytes, %s; replay: nothing more",
-                 wanted[w.next].address, wanted[w.next].bytes,
-                 state_name(wanted[w.next].state));
-    free(wanted);
-    return true;
+                 w.wanted[w.next].address, w.wanted[w.next].bytes,
+                 state_name(w.wanted[w.next].state));
 }
 
 /* ---- the whole run ------------------------------------------------------ */
 
-static void take_segments(struct recorded_playback *t)
+static void take_segments(struct playback *t)
 {
     const struct recorded_device *d = t->device;
 
@@ -316,14 +302,13 @@ static void take_segments(struct recorded_playback *t)
                  "event %" PRIu32 ": %s", d->difference_event, d->difference);
 }
 
-static bool play_all(struct recorded_playback *t, const char *conf)
+static bool play_all(struct playback *t, const char *conf)
 {
-    if (!recorded_start_build(&t->r))
+    if (setjmp(t->stopped) != 0)
         return false;
-    if (setjmp(t->r.stopped) != 0)
-        return false;
-    if (larder_configure(t->r.allocator, conf) != LARDER_OK)
-        playback_stop(&t->r, "%s", larder_last_error());
+    recorded_start_build(t);
+    if (larder_configure(t->allocator, conf) != LARDER_OK)
+        playback_stop(t, "%s", larder_last_error());
     for (uint32_t i = 0; i < t->l->event_count; i++)
         play_event(t, i);
     if (t->l->event_count > 0)
@@ -331,7 +316,7 @@ static bool play_all(struct recorded_playback *t, const char *conf)
     return true;
 }
 
-static bool make_allocator(struct recorded_playback *t, const char *conf,
+static bool make_allocator(struct playback *t, const char *conf,
                            struct tool_error *error)
 {
     larder_options opt;
@@ -345,15 +330,14 @@ static bool make_allocator(struct recorded_playback *t, const char *conf,
     larder_options_init(&opt);
     opt.policy = LARDER_POLICY_PYTORCH;
     opt.conf = release;
-    return larder_create(t->device->device, &opt, &t->r.allocator) ==
-               LARDER_OK ||
+    return larder_create(t->device->device, &opt, &t->allocator) == LARDER_OK ||
            tool_fail(error, "%s", larder_last_error());
 }
 
 /* Whether the recorded decisions depend on what a recording does not have: the
  * clock, other processes, memory that was cut before the events begin, or what
  * only another policy knows.  Then `reason` says so. */
-static bool is_beyond_repeating(struct recorded_playback *t, const char *conf)
+static bool is_beyond_repeating(struct playback *t, const char *conf)
 {
     static const char *const keys[] = {
         "preallocate", "trim_age",      "reclaim_budget_ms", "pending_limit",
@@ -378,48 +362,39 @@ static bool is_beyond_repeating(struct recorded_playback *t, const char *conf)
     return t->out->reason[0] != '\0';
 }
 
-static bool compare(struct recorded_playback *t, const char *conf,
-                    struct tool_error *error)
+/* False: it failed. */
+static bool compare(struct playback *t, const char *conf)
 {
-    bool ok;
-
+    if (setjmp(t->hoard.failed) != 0)
+        return false;
+    recorded_device_open(t->device, &t->hoard, t->story, conf);
     if (is_beyond_repeating(t, conf))
         return true;
-    t->r.got = calloc(t->l->alloc_count + 1, sizeof *t->r.got);
-    t->r.waits = calloc(t->l->alloc_count + 1, sizeof *t->r.waits);
-    if (t->r.got == NULL || t->r.waits == NULL)
-        return tool_fail(error, "out of host memory");
-    if (!make_allocator(t, conf, error))
+    t->got = hoard_take(&t->hoard, t->l->alloc_count, sizeof *t->got);
+    t->waits = hoard_take(&t->hoard, t->l->alloc_count, sizeof *t->waits);
+    if (!make_allocator(t, conf, t->hoard.error))
         return false;
     t->out->compared = play_all(t, conf);
     take_segments(t);
-    ok = !t->out->compared || compare_end(t->l, t->r.allocator, t->out, error);
-    larder_destroy(t->r.allocator);
-    return ok;
+    if (t->out->compared)
+        compare_end(t);
+    return true;
 }
 
 bool recorded_compare(const struct story *story, const char *conf,
                       struct recorded_result *out, struct tool_error *error)
 {
-    struct recorded_device device;
-    struct recorded_playback t = {.r = {.story = story,
-                                        .l = &story->lifetimes,
-                                        .device = &device,
-                                        .reason = out->reason},
-                                  .l = &story->lifetimes,
-                                  .device = &device,
-                                  .out = out};
+    struct recorded_device device = {0};
+    struct playback t = {.hoard = {.error = error},
+                         .story = story,
+                         .l = &story->lifetimes,
+                         .device = &device,
+                         .out = out};
     bool ok;
 
     memset(out, 0, sizeof *out);
-    if (!recorded_device_open(
-            &device, t.l,
-            &(struct recorded_device_options){conf, story->deferred_count},
-            error))
-        return false;
-    ok = compare(&t, conf, error);
-    free(t.r.got);
-    free(t.r.waits);
+    ok = compare(&t, conf);
+    larder_destroy(t.allocator);
     recorded_device_close(&device);
-    return ok;
+    return hoard_end(&t.hoard, ok);
 }

@@ -481,23 +481,20 @@ static bool in_sequence(const struct snapshot_event *e)
                                          e->action <= SNAPSHOT_SEGMENT_UNMAP);
 }
 
-static bool take_sequence(struct recorded_device *d)
+static void take_sequence(struct recorded_device *d, struct hoard *h)
 {
     const struct lifetimes *l = d->lifetimes;
+    size_t count = 0;
 
     for (uint32_t i = 0; i < l->event_count; i++)
-        d->count += in_sequence(&l->events[i]);
-    d->sequence = calloc(d->count + 1, sizeof *d->sequence);
-    d->used = calloc(d->count + 1, 1);
-    d->unmapped = calloc(d->count + 1, sizeof *d->unmapped);
-    if (d->sequence == NULL || d->used == NULL || d->unmapped == NULL)
-        return false;
-    d->count = 0;
+        count += in_sequence(&l->events[i]);
+    d->sequence = hoard_take(h, count, sizeof *d->sequence);
+    d->used = hoard_take(h, count, 1);
+    d->unmapped = hoard_take(h, count, sizeof *d->unmapped);
     for (uint32_t i = 0; i < l->event_count; i++) {
         if (in_sequence(&l->events[i]))
             d->sequence[d->count++] = i;
     }
-    return true;
 }
 
 static void choose_addresses(struct recorded_device *d)
@@ -519,40 +516,34 @@ static void choose_addresses(struct recorded_device *d)
         d->total_bytes = distance / 9 * 8 >> 25 << 25;
 }
 
-bool recorded_device_open(struct recorded_device *d, const struct lifetimes *l,
-                          const struct recorded_device_options *options,
-                          struct tool_error *error)
+/* Fail unless a call of the library worked. */
+static void call(struct hoard *h, larder_result result)
+{
+    if (result == LARDER_OK)
+        return;
+    tool_set_error(h->error, "%s", larder_last_error());
+    hoard_fail(h);
+}
+
+void recorded_device_open(struct recorded_device *d, struct hoard *h,
+                          const struct story *story, const char *conf)
 {
     uint64_t page_bytes;
 
-    memset(d, 0, sizeof *d);
-    if (larder_conf_segment(options->conf, LARGE_REQUEST, NULL, &page_bytes) !=
-        LARDER_OK)
-        return tool_fail(error, "%s", larder_last_error());
-    d->lifetimes = l;
-    d->wait_count = options->waits;
-    d->waits = calloc(d->wait_count + 1, sizeof *d->waits);
-    if (d->waits == NULL || !take_sequence(d) ||
-        !recorded_ranges_make(l, page_bytes, &d->ranges)) {
-        recorded_device_close(d);
-        return tool_fail(error, "out of host memory");
-    }
+    call(h, larder_conf_segment(conf, LARGE_REQUEST, NULL, &page_bytes));
+    d->lifetimes = &story->lifetimes;
+    d->wait_count = story->deferred_count;
+    d->waits = hoard_take(h, d->wait_count, sizeof *d->waits);
+    take_sequence(d, h);
+    recorded_ranges_make(h, d->lifetimes, page_bytes, &d->ranges);
     choose_addresses(d);
-    if (larder_device_create(&recorded_ops, d, &d->device) == LARDER_OK)
-        return true;
-    recorded_device_close(d);
-    return tool_fail(error, "%s", larder_last_error());
+    call(h, larder_device_create(&recorded_ops, d, &d->device));
 }
 
 void recorded_device_close(struct recorded_device *d)
 {
     larder_device_close(d->device);
-    recorded_ranges_free(&d->ranges);
-    free(d->sequence);
-    free(d->used);
-    free(d->unmapped);
     free(d->live);
-    free(d->waits);
     free(d->marks);
     memset(d, 0, sizeof *d);
 }

@@ -45,7 +45,7 @@ struct recorded_device {
     size_t live_capacity;
 
     struct recorded_wait *waits; /* by stream - RECORDED_WAIT */
-    size_t wait_count;
+    uint64_t wait_count;
     struct recorded_mark *marks; /* the driver's events */
     size_t mark_count;
     size_t mark_capacity;
@@ -55,16 +55,10 @@ struct recorded_device {
     uint32_t difference_event;
 };
 
-/* What of a recording the device needs besides its events. */
-struct recorded_device_options {
-    const char *conf; /* the recorded settings */
-    size_t waits;     /* the number of frees that waited */
-};
-
-/* False: no host memory, or unusable settings. */
-bool recorded_device_open(struct recorded_device *d, const struct lifetimes *l,
-                          const struct recorded_device_options *options,
-                          struct tool_error *error);
+/* With the events of a story, under the recorded settings, which may be
+ * unusable.  The hoard is needed as long as the device. */
+void recorded_device_open(struct recorded_device *d, struct hoard *h,
+                          const struct story *story, const char *conf);
 
 /* Call it after its allocator is destroyed.  Accepts a zeroed device that was
  * not opened. */

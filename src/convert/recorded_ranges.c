@@ -3,9 +3,6 @@
 #include "convert/recorded_ranges.h"
 
 #include <stdlib.h>
-#include <string.h>
-
-#include "trace/array_room.h"
 
 /* The final state tells the span's pool, or else whether it is made of pages of
  * the large one. */
@@ -27,13 +24,13 @@ static bool is_small(const struct recorded_ranges *r,
     return span->size % r->large_page_bytes != 0;
 }
 
-static struct recorded_range *recorded_ranges_find(
-    const struct recorded_ranges *r, const struct segment_span *span)
+const struct recorded_range *recorded_ranges_of(const struct recorded_ranges *r,
+                                                const struct segment_span *span)
 {
     bool small = is_small(r, span);
 
     for (size_t i = 0; i < r->count; i++) {
-        struct recorded_range *range = &r->list[i];
+        const struct recorded_range *range = &r->list[i];
 
         if (range->stream == span->stream && range->pool == span->pool &&
             range->is_small == small)
@@ -42,15 +39,17 @@ static struct recorded_range *recorded_ranges_find(
     return NULL;
 }
 
-static bool recorded_ranges_add(struct recorded_ranges *r,
+static void recorded_ranges_add(struct hoard *h, struct recorded_ranges *r,
                                 const struct segment_span *span)
 {
-    struct recorded_range *range = recorded_ranges_find(r, span);
+    const struct recorded_range *known = recorded_ranges_of(r, span);
+    size_t place = known != NULL ? (size_t)(known - r->list) : r->count;
+    struct recorded_range *range;
 
-    if (range == NULL) {
-        if (!ARRAY_ROOM(r->list, r->capacity, r->count + 1))
-            return false;
-        range = &r->list[r->count++];
+    HOARD_ROOM(h, r->list, r->capacity, place + 1);
+    range = &r->list[place];
+    if (place == r->count) {
+        r->count++;
         *range = (struct recorded_range){.base = span->address,
                                          .end = span->address + span->size,
                                          .stream = span->stream,
@@ -61,35 +60,18 @@ static bool recorded_ranges_add(struct recorded_ranges *r,
         range->base = span->address;
     if (span->address + span->size > range->end)
         range->end = span->address + span->size;
-    return true;
 }
 
-bool recorded_ranges_make(const struct lifetimes *l, uint64_t large_page_bytes,
+void recorded_ranges_make(struct hoard *h, const struct lifetimes *l,
+                          uint64_t large_page_bytes,
                           struct recorded_ranges *out)
 {
-    memset(out, 0, sizeof *out);
-    out->lifetimes = l;
-    out->large_page_bytes = large_page_bytes;
+    *out = (struct recorded_ranges){.lifetimes = l,
+                                    .large_page_bytes = large_page_bytes};
     for (size_t i = 0; i < l->span_count; i++) {
-        if (l->spans[i].kind == SPAN_EXPANDABLE &&
-            !recorded_ranges_add(out, &l->spans[i])) {
-            recorded_ranges_free(out);
-            return false;
-        }
+        if (l->spans[i].kind == SPAN_EXPANDABLE)
+            recorded_ranges_add(h, out, &l->spans[i]);
     }
-    return true;
-}
-
-void recorded_ranges_free(struct recorded_ranges *r)
-{
-    free(r->list);
-    memset(r, 0, sizeof *r);
-}
-
-const struct recorded_range *recorded_ranges_of(const struct recorded_ranges *r,
-                                                const struct segment_span *span)
-{
-    return recorded_ranges_find(r, span);
 }
 
 uint64_t recorded_ranges_base(const struct recorded_ranges *r, uint64_t address)
@@ -101,7 +83,7 @@ uint64_t recorded_ranges_base(const struct recorded_ranges *r, uint64_t address)
 
         if (span->kind == SPAN_EXPANDABLE && address >= span->address &&
             address - span->address < span->size)
-            return recorded_ranges_find(r, span)->base;
+            return recorded_ranges_of(r, span)->base;
     }
     return address;
 }

@@ -22,10 +22,10 @@ struct recorded_ranges {
     size_t capacity;
 };
 
-/* `large_page_bytes`: of the large pool, as recorded.  False: no host memory. */
-bool recorded_ranges_make(const struct lifetimes *l, uint64_t large_page_bytes,
+/* `large_page_bytes`: of the large pool, as recorded. */
+void recorded_ranges_make(struct hoard *h, const struct lifetimes *l,
+                          uint64_t large_page_bytes,
                           struct recorded_ranges *out);
-void recorded_ranges_free(struct recorded_ranges *r);
 
 /* The range that contains an expandable span. */
 const struct recorded_range *recorded_ranges_of(

@@ -7,9 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "convert/recorded.h"
-#include "trace/array_room.h"
-
 #define SMALL_REQUEST_BYTES ((uint64_t)1 << 20)
 /* A free remainder in the large pool is larger than this; a smaller one belongs
  * to the block before it. */
@@ -38,7 +35,7 @@ void playback_stop(struct playback *r, const char *format, ...)
     va_list list;
 
     va_start(list, format);
-    vsnprintf(r->reason, RECORDED_WORDS_MAX, format, list);
+    vsnprintf(r->out->reason, RECORDED_WORDS_MAX, format, list);
     va_end(list);
     longjmp(r->stopped, 1);
 }
@@ -88,8 +85,7 @@ static void recorded_start_take(struct start *s,
 
         if (is_small && part > SMALL_REQUEST_BYTES)
             part = SMALL_REQUEST_BYTES;
-        if (!ARRAY_ROOM(out->at, out->capacity, out->count + 1))
-            playback_stop(s->r, "out of host memory");
+        HOARD_ROOM(&s->r->hoard, out->at, out->capacity, out->count + 1);
         if (playback_alloc(s->r, part, span->stream, span->pool, &got) !=
             LARDER_OK)
             playback_stop(s->r, "memory at 0x%" PRIx64 " cannot be rebuilt",
@@ -144,25 +140,23 @@ static int compare_spans(const void *a, const void *b)
 static void collect(struct start *s)
 {
     const struct lifetimes *l = s->r->l;
+    struct hoard *h = &s->r->hoard;
 
-    s->spans = calloc(l->span_count + 1, sizeof *s->spans);
-    s->filler_begins = calloc(l->span_count + 2, sizeof *s->filler_begins);
-    s->blocks = calloc(l->before_count + 1, sizeof *s->blocks);
-    if (s->spans == NULL || s->filler_begins == NULL || s->blocks == NULL)
-        playback_stop(s->r, "out of host memory");
+    s->spans = hoard_take(h, l->span_count, sizeof *s->spans);
+    s->filler_begins =
+        hoard_take(h, l->span_count + 1, sizeof *s->filler_begins);
+    s->blocks = hoard_take(h, l->before_count, sizeof *s->blocks);
     for (size_t i = 0; i < l->span_count; i++) {
         if (l->spans[i].start == LIFETIME_BEFORE)
             s->spans[s->span_count++] = &l->spans[i];
     }
-    if (s->span_count > 0)
-        qsort(s->spans, s->span_count, sizeof(struct segment_span *),
-              compare_spans);
+    qsort(s->spans, s->span_count, sizeof(struct segment_span *),
+          compare_spans);
     while (s->block_count < l->before_count) {
         s->blocks[s->block_count] = (uint32_t)s->block_count;
         s->block_count++;
     }
-    if (!lifetimes_by_address(l, s->blocks, s->block_count))
-        playback_stop(s->r, "out of host memory");
+    hoard_need(h, lifetimes_by_address(l, s->blocks, s->block_count));
 }
 
 static bool span_is_small(const struct start *s,
@@ -347,32 +341,16 @@ static void open_holes(struct start *s)
         playback_stop(s->r, "unmapped parts cannot be rebuilt");
 }
 
-static bool build(struct start *s)
-{
-    if (setjmp(s->r->stopped) != 0)
-        return false;
-    collect(s);
-    fill_spans(s);
-    lay_spans(s);
-    open_holes(s);
-    free_all(s, s->gaps.at, s->gaps.count);
-    free_pending(s);
-    return true;
-}
-
-bool recorded_start_build(struct playback *r)
+void recorded_start_build(struct playback *r)
 {
     struct start s = {.r = r};
-    bool ok;
 
     r->device->is_start = true;
-    ok = build(&s);
+    collect(&s);
+    fill_spans(&s);
+    lay_spans(&s);
+    open_holes(&s);
+    free_all(&s, s.gaps.at, s.gaps.count);
+    free_pending(&s);
     r->device->is_start = false;
-    free(s.spans);
-    free(s.blocks);
-    free(s.fillers.at);
-    free(s.filler_begins);
-    free(s.gaps.at);
-    free(s.holes.at);
-    return ok;
 }

@@ -4,10 +4,12 @@
 
 #include <setjmp.h>
 
+#include "convert/recorded.h"
 #include "convert/recorded_device.h"
 
 /* A recording that is repeated with an allocator. */
 struct playback {
+    struct hoard hoard;
     const struct story *story;
     const struct lifetimes *l;
     struct recorded_device *device;
@@ -15,8 +17,8 @@ struct playback {
     uint64_t *got;   /* by allocation: its address; 0: none */
     uint64_t *waits; /* by allocation: the stream its free waits for; 0 */
     uint64_t next_wait;
-    char *reason; /* why it was stopped: RECORDED_WORDS_MAX bytes */
-    jmp_buf stopped;
+    struct recorded_result *out;
+    jmp_buf stopped; /* out->reason says why */
 };
 
 /* Note the reason, and jump to `stopped`. */
@@ -33,8 +35,7 @@ larder_result playback_free(struct playback *r, uint32_t number);
 
 /* Build the state: first memory for every segment, all of it in use so that
  * requests cannot find any other; then, segment by segment, the blocks in order
- * of address.  What was free is released last.  False: it cannot be built,
- * and the playback has the reason. */
-bool recorded_start_build(struct playback *r);
+ * of address.  What was free is released last. */
+void recorded_start_build(struct playback *r);
 
 #endif

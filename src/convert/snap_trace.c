@@ -3,7 +3,6 @@
 #include "convert/snap_trace.h"
 
 #include <inttypes.h>
-#include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -22,9 +21,8 @@ struct making {
     const struct lifetimes *l;
     struct trace *out;
     struct snap_trace_notes *notes;
-    struct tool_error *error;
-    jmp_buf failed; /* *error says why */
-    uint32_t *ids;  /* by allocation */
+    struct hoard hoard;
+    uint32_t *ids; /* by allocation */
     uint32_t next_id;
     uint16_t *streams; /* by number in the snapshot; 0: default, or none */
     uint32_t real_streams;
@@ -40,18 +38,9 @@ struct making {
     uint32_t metadata; /* string: of the last allocation that had one */
 };
 
-/* Go on if there was host memory. */
-static void check(struct making *m, bool ok)
-{
-    if (ok)
-        return;
-    tool_set_error(m->error, "out of host memory");
-    longjmp(m->failed, 1);
-}
-
 static void append(struct making *m, struct trace_op op)
 {
-    check(m, trace_append(m->out, &op));
+    hoard_need(&m->hoard, trace_append(m->out, &op));
 }
 
 /* ---- marks -------------------------------------------------------------- */
@@ -79,7 +68,8 @@ static void add_mark(struct making *m, const char *text)
     }
     while (length > 0 && is_blank(label[length - 1]))
         length--;
-    check(m, length == 0 || trace_append_mark(m->out, label, length));
+    hoard_need(&m->hoard,
+               length == 0 || trace_append_mark(m->out, label, length));
 }
 
 static int compare_times(const void *a, const void *b)
@@ -101,8 +91,7 @@ static void sort_marks(struct making *m)
             m->marks[m->mark_count++] =
                 (struct timed_mark){s->annotations[i].time_us, (uint32_t)i};
     }
-    if (m->mark_count > 0)
-        qsort(m->marks, m->mark_count, sizeof *m->marks, compare_times);
+    qsort(m->marks, m->mark_count, sizeof *m->marks, compare_times);
 }
 
 /* Append the annotations up to this time that have not been. */
@@ -142,11 +131,11 @@ static void number_stream(struct making *m, uint32_t stream)
     if (snapshot_stream(m->l->snapshot, stream) == 0 || m->streams[stream] != 0)
         return;
     if (m->real_streams == TRACE_STREAMS) {
-        tool_set_error(m->error,
+        tool_set_error(m->hoard.error,
                        "device %zu has more than %d streams, the most a trace "
                        "can have",
                        m->l->device, TRACE_STREAMS);
-        longjmp(m->failed, 1);
+        hoard_fail(&m->hoard);
     }
     m->streams[stream] = (uint16_t)m->real_streams++;
 }
@@ -339,23 +328,20 @@ static void add_event(struct making *m, uint32_t i)
 static void take_memory(struct making *m)
 {
     const struct snapshot *s = m->l->snapshot;
-    size_t allocs = m->l->alloc_count + 1;
+    struct hoard *h = &m->hoard;
 
-    m->ids = calloc(allocs, sizeof *m->ids);
-    m->waits = calloc(allocs, sizeof *m->waits);
-    m->streams = calloc(s->stream_count + 1, sizeof *m->streams);
-    m->idle = calloc(TRACE_STREAMS, sizeof *m->idle);
-    m->pools = calloc(s->pool_count + 1, sizeof *m->pools);
-    m->placed = calloc(m->l->before_count + 1, sizeof *m->placed);
-    m->marks = calloc(s->annotation_count + 1, sizeof *m->marks);
-    check(m, m->ids != NULL && m->waits != NULL && m->streams != NULL &&
-                 m->idle != NULL && m->pools != NULL && m->placed != NULL &&
-                 m->marks != NULL);
+    m->ids = hoard_take(h, m->l->alloc_count, sizeof *m->ids);
+    m->waits = hoard_take(h, m->l->alloc_count, sizeof *m->waits);
+    m->streams = hoard_take(h, s->stream_count, sizeof *m->streams);
+    m->idle = hoard_take(h, TRACE_STREAMS, sizeof *m->idle);
+    m->pools = hoard_take(h, s->pool_count, sizeof *m->pools);
+    m->placed = hoard_take(h, m->l->before_count, sizeof *m->placed);
+    m->marks = hoard_take(h, s->annotation_count, sizeof *m->marks);
 }
 
 static bool snap_trace_add_all(struct making *m)
 {
-    if (setjmp(m->failed) != 0)
+    if (setjmp(m->hoard.failed) != 0)
         return false;
     take_memory(m);
     sort_marks(m);
@@ -385,20 +371,13 @@ bool snap_trace_make(const struct story *story, struct trace *out,
                        .l = &story->lifetimes,
                        .out = out,
                        .notes = notes,
-                       .error = error};
+                       .hoard = {.error = error}};
     bool ok;
 
     memset(notes, 0, sizeof *notes);
     trace_init(out);
     fill_notes(story, notes);
-    ok = snap_trace_add_all(&m);
-    free(m.ids);
-    free(m.waits);
-    free(m.streams);
-    free(m.idle);
-    free(m.pools);
-    free(m.placed);
-    free(m.marks);
+    ok = hoard_end(&m.hoard, snap_trace_add_all(&m));
     if (!ok)
         trace_free(out);
     return ok;

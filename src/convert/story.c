@@ -2,10 +2,9 @@
  * for replay. */
 #include "convert/story.h"
 
-#include <stdlib.h>
+#include <string.h>
 
 #include "snapshot/snapshot_conf.h"
-#include <string.h>
 
 #define SMALL_REQUEST_BYTES ((uint64_t)1 << 20)
 #define SMALL_SEGMENT_BYTES ((uint64_t)2 << 20)
@@ -160,14 +159,14 @@ static void name_late(struct story *story, uint32_t end)
     }
 }
 
-static bool name_empties(struct story *story)
+static void name_empties(struct story *story)
 {
     const struct lifetimes *l = &story->lifetimes;
-    uint64_t *reserved = calloc((size_t)l->event_count + 1, sizeof *reserved);
+    const struct hoard_piece *last = story->hoard.last;
+    uint64_t *reserved =
+        hoard_take(&story->hoard, (size_t)l->event_count + 1, sizeof *reserved);
     uint64_t highest = 0;
 
-    if (reserved == NULL)
-        return false;
     lifetimes_curve(l, CURVE_RESERVED, reserved);
     for (uint32_t i = 0; i <= l->event_count; i++)
         highest = reserved[i] > highest ? reserved[i] : highest;
@@ -185,8 +184,7 @@ static bool name_empties(struct story *story)
             name_late(story, run.end);
         i = run.end - 1;
     }
-    free(reserved);
-    return true;
+    hoard_free_since(&story->hoard, last);
 }
 
 /* ---- delayed frees ------------------------------------------------------ */
@@ -232,39 +230,35 @@ static bool has_waited(const struct story *story, const struct lifetime *a,
     return story->late[a->done] && (a->done != a->end + 1 || was_missed(l, a));
 }
 
-static bool name_deferred(struct story *story)
+static void name_deferred(struct story *story)
 {
     const struct lifetimes *l = &story->lifetimes;
-    uint32_t *counts = calloc((size_t)l->event_count + 1, sizeof *counts);
+    const struct hoard_piece *last = story->hoard.last;
+    uint32_t *counts =
+        hoard_take(&story->hoard, (size_t)l->event_count + 1, sizeof *counts);
 
-    if (counts == NULL)
-        return false;
     if (count_requests(l, counts)) {
         for (size_t i = 0; i < l->alloc_count; i++) {
             story->deferred[i] = has_waited(story, &l->allocs[i], counts);
             story->deferred_count += story->deferred[i];
         }
     }
-    free(counts);
-    return true;
+    hoard_free_since(&story->hoard, last);
 }
 
 /* ---- the whole trace ---------------------------------------------------- */
 
-static bool take_memory(struct story *story)
+static void take_memory(struct story *story)
 {
-    size_t events = (size_t)story->lifetimes.event_count + 1;
+    struct hoard *h = &story->hoard;
+    size_t events = story->lifetimes.event_count;
 
-    if (story->lifetimes.alloc_count >= UINT32_MAX)
-        return false;
-    story->subjects = calloc(events, sizeof *story->subjects);
-    story->replaced = calloc(events, sizeof *story->replaced);
-    story->empties = calloc(events, 1);
-    story->late = calloc(events, 1);
-    story->deferred = calloc(story->lifetimes.alloc_count + 1, 1);
-    return story->subjects != NULL && story->replaced != NULL &&
-           story->empties != NULL && story->late != NULL &&
-           story->deferred != NULL;
+    hoard_need(h, story->lifetimes.alloc_count < UINT32_MAX);
+    story->subjects = hoard_take(h, events, sizeof *story->subjects);
+    story->replaced = hoard_take(h, events, sizeof *story->replaced);
+    story->empties = hoard_take(h, events, 1);
+    story->late = hoard_take(h, events, 1);
+    story->deferred = hoard_take(h, story->lifetimes.alloc_count, 1);
 }
 
 bool story_is_late(const struct story *story, uint32_t request, uint32_t *event)
@@ -288,24 +282,23 @@ bool story_make(const struct snapshot *s, size_t device, struct story *out,
                 struct tool_error *error)
 {
     memset(out, 0, sizeof *out);
+    out->hoard.error = error;
     if (!lifetimes_make(s, device, &out->lifetimes, error))
         return false;
-    if (take_memory(out)) {
-        name_subjects(out);
-        if (name_empties(out) && name_deferred(out))
-            return true;
+    if (setjmp(out->hoard.failed) != 0) {
+        story_free(out);
+        return false;
     }
-    story_free(out);
-    return tool_fail(error, "out of host memory");
+    take_memory(out);
+    name_subjects(out);
+    name_empties(out);
+    name_deferred(out);
+    return true;
 }
 
 void story_free(struct story *story)
 {
     lifetimes_free(&story->lifetimes);
-    free(story->subjects);
-    free(story->replaced);
-    free(story->empties);
-    free(story->late);
-    free(story->deferred);
+    hoard_end(&story->hoard, true);
     memset(story, 0, sizeof *story);
 }

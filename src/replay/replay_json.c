@@ -4,8 +4,8 @@
 
 #include <jansson.h>
 
+#include "json/json_memory.h"
 #include "replay/replay.h"
-#include "replay/json_values.h"
 
 /* A negative number means unknown. */
 static json_t *real_or_null(double x)
@@ -13,18 +13,16 @@ static json_t *real_or_null(double x)
     return x >= 0 ? json_real(x) : json_null();
 }
 
-static int add_counts(json_t *o, const struct replay_result *r)
+static void add_counts(json_t *o, const struct replay_result *r)
 {
-    int bad = 0;
-
 #define ADD(name)                                                              \
-    bad |= json_object_set_new(o, #name, json_integer(json_whole(r->name)))
+    json_object_set_new(o, #name, json_integer(json_whole(r->name)))
     ADD(oom_count);
     ADD(peak_requested_bytes);
     ADD(peak_allocated_bytes);
     ADD(peak_reserved_bytes);
-    bad |= json_object_set_new(o, "peak_fragmentation",
-                               real_or_null(r->peak_fragmentation));
+    json_object_set_new(o, "peak_fragmentation",
+                        real_or_null(r->peak_fragmentation));
     ADD(driver_allocs);
     ADD(driver_frees);
     ADD(pages_created);
@@ -38,7 +36,6 @@ static int add_counts(json_t *o, const struct replay_result *r)
         ADD(later_driver_time_ns);
     }
 #undef ADD
-    return bad;
 }
 
 static json_t *address_json(uint64_t address)
@@ -69,12 +66,10 @@ static json_t *difference_json(const struct recorded_result *r)
         "frame", words_or_null(d->frame));
 }
 
-static int add_notes(json_t *o, const struct snap_trace_notes *n)
+static void add_notes(json_t *o, const struct snap_trace_notes *n)
 {
-    int bad = 0;
-
 #define ADD(name)                                                              \
-    bad |= json_object_set_new(o, #name, json_integer(json_whole(n->name)))
+    json_object_set_new(o, #name, json_integer(json_whole(n->name)))
     ADD(rolled_back);
     ADD(unmatched_frees);
     ADD(overwritten);
@@ -86,16 +81,6 @@ static int add_notes(json_t *o, const struct snap_trace_notes *n)
     ADD(unpooled);
     ADD(recorded_ooms);
 #undef ADD
-    return bad;
-}
-
-/* Add the members of `more`, which it takes. */
-static int add_all(json_t *o, json_t *more)
-{
-    int bad = more == NULL || json_object_update(o, more) != 0;
-
-    json_decref(more);
-    return bad;
 }
 
 static json_t *recorded_json(const struct recorded_result *r)
@@ -118,19 +103,15 @@ static json_t *recorded_json(const struct recorded_result *r)
 static json_t *cures_json(const struct replay_refused *r)
 {
     json_t *list = json_array();
-    int bad = list == NULL;
 
-    for (size_t i = 0; bad == 0 && i < r->cure_count; i++) {
+    for (size_t i = 0; i < r->cure_count; i++) {
         char conf[REPLAY_CONF_MAX];
 
         if (r->cures[i].policy == LARDER_POLICY_PYTORCH)
-            bad |= json_array_append_new(list, json_string(replay_setting_conf(
-                                                   &r->cures[i], NULL, conf)));
+            json_array_append_new(list, json_string(replay_setting_conf(
+                                            &r->cures[i], NULL, conf)));
     }
-    if (bad == 0)
-        return list;
-    json_decref(list);
-    return NULL;
+    return list;
 }
 
 static bool larder_fits(const struct replay_refused *r)
@@ -155,23 +136,25 @@ static json_t *refused_json(const struct replay_refused *r)
         "cures", cures_json(r), "larder_fits", (int)larder_fits(r));
 }
 
-static int add_snapshot(json_t *o, const struct replay_snapshot *s)
+static void add_snapshot(json_t *o, const struct replay_snapshot *s)
 {
-    int bad = add_notes(o, &s->notes);
+    json_t *recorded;
 
-    bad |= json_object_set_new(o, "recorded_oom", refused_json(&s->refused));
-    if (s->recorded_settings)
-        bad |= add_all(o, recorded_json(&s->recorded));
-    return bad;
+    add_notes(o, &s->notes);
+    json_object_set_new(o, "recorded_oom", refused_json(&s->refused));
+    if (!s->recorded_settings)
+        return;
+    recorded = recorded_json(&s->recorded);
+    json_object_update(o, recorded);
+    json_decref(recorded);
 }
 
-static int replay_json_add_all(json_t *o, const struct replay_result *r,
-                               const char *path,
-                               const struct replay_options *options)
+char *replay_result_json(const struct replay_result *r, const char *path,
+                         const struct replay_options *options)
 {
     const char *conf = options->conf != NULL ? options->conf : "";
     larder_policy policy = options->policy; /* named as what it stands for */
-    int bad = json_object_set_new(o, "trace", utf8_json(path));
+    json_t *o;
 
     if (options->release != NULL)
         policy = LARDER_POLICY_PYTORCH;
@@ -179,35 +162,23 @@ static int replay_json_add_all(json_t *o, const struct replay_result *r,
         conf = r->snapshot->conf;
         policy = LARDER_POLICY_PYTORCH;
     }
+    json_memory_watch();
+    o = json_pack("{s:o}", "trace", utf8_json(path));
     if (r->snapshot != NULL)
-        bad |= json_object_set_new(
-            o, "device", json_integer(json_whole(r->snapshot->device)));
-    bad |= json_object_set_new(o, "policy",
-                               json_string(larder_policy_name(policy)));
-    bad |= json_object_set_new(o, "conf", utf8_json(conf));
+        json_object_set_new(o, "device",
+                            json_integer(json_whole(r->snapshot->device)));
+    json_object_set_new(o, "policy", json_string(larder_policy_name(policy)));
+    json_object_set_new(o, "conf", utf8_json(conf));
     if (options->release != NULL)
-        bad |= json_object_set_new(o, "pytorch", utf8_json(options->release));
-    bad |= json_object_set_new(o, "ops", json_integer(json_whole(r->ops)));
-    bad |= json_object_set_new(o, "oom_op", json_nonzero(r->oom_op));
-    bad |= add_counts(o, r);
-    bad |= json_object_set_new(o, "ns_per_op", real_or_null(r->ns_per_op));
+        json_object_set_new(o, "pytorch", utf8_json(options->release));
+    json_object_set_new(o, "ops", json_integer(json_whole(r->ops)));
+    json_object_set_new(o, "oom_op", json_nonzero(r->oom_op));
+    add_counts(o, r);
+    json_object_set_new(o, "ns_per_op", real_or_null(r->ns_per_op));
     if (options->min_capacity)
-        bad |= json_object_set_new(o, "min_capacity_bytes",
-                                   json_nonzero(r->min_capacity_bytes));
+        json_object_set_new(o, "min_capacity_bytes",
+                            json_nonzero(r->min_capacity_bytes));
     if (r->snapshot != NULL)
-        bad |= add_snapshot(o, r->snapshot);
-    return bad;
-}
-
-char *replay_result_json(const struct replay_result *r, const char *path,
-                         const struct replay_options *options)
-{
-    json_t *o = json_object();
-    char *line = NULL;
-
-    if (o != NULL && replay_json_add_all(o, r, path, options) == 0)
-        line = json_dumps(o, JSON_COMPACT | JSON_ENSURE_ASCII |
-                                 JSON_REAL_PRECISION(6));
-    json_decref(o);
-    return line;
+        add_snapshot(o, r->snapshot);
+    return json_memory_line(o);
 }

@@ -2,6 +2,8 @@
 #ifndef LARDER_REPORT_EXPLAIN_H
 #define LARDER_REPORT_EXPLAIN_H
 
+#include <jansson.h>
+
 #include "snapshot/lifetimes.h"
 #include "trace/hoard.h"
 
@@ -56,6 +58,9 @@ struct report_finding {
     const char *title; /* one line without a line end */
     const char *text;  /* several lines */
 };
+
+/* As {title, text} each. */
+json_t *report_findings_json(const struct report_finding *found, size_t count);
 
 /* In an array of *count. */
 const struct report_finding *report_findings(struct hoard *h,

@@ -25,6 +25,6 @@ bool report_holders(const struct snapshot *s, size_t device, size_t max,
 
     if (setjmp(h.failed) != 0)
         return hoard_end(&h, false);
-    *count = report_holders_of(&device_run_make(&h, s, device)->r, max, out);
+    *count = report_holders_of(run_summary_of(&h, s, device), max, out);
     return hoard_end(&h, true);
 }

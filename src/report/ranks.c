@@ -42,17 +42,16 @@ static bool make_rank(const struct snapshot *s, struct report_rank *rank,
                       struct tool_error *error)
 {
     struct hoard h = {.error = error, .words = REPORT_NO_MEMORY};
-    const struct device_run *run;
+    const struct run_summary *r;
 
     if (setjmp(h.failed) != 0)
         return hoard_end(&h, false);
-    run = device_run_make(&h, s, rank->device);
-    rank->events = run->l.event_count;
-    rank->peak_allocated = run->r.peak_allocated;
-    rank->peak_reserved = run->r.peak_reserved;
-    rank->holder_count =
-        report_holders_of(&run->r, RANK_HOLDERS, rank->holders);
-    find_failure(&h, &run->l, rank);
+    r = run_summary_of(&h, s, rank->device);
+    rank->events = r->lifetimes->event_count;
+    rank->peak_allocated = r->peak_allocated;
+    rank->peak_reserved = r->peak_reserved;
+    rank->holder_count = report_holders_of(r, RANK_HOLDERS, rank->holders);
+    find_failure(&h, r->lifetimes, rank);
     return hoard_end(&h, true);
 }
 

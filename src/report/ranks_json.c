@@ -1,7 +1,7 @@
 /* ranks_json.c - the ranks of one job as JSON. */
 #include <jansson.h>
 
-#include "report/json_memory.h"
+#include "json/json_memory.h"
 #include "report/ranks.h"
 
 static json_t *rank_json(const struct report_rank *rank)
@@ -15,14 +15,14 @@ static json_t *rank_json(const struct report_rank *rank)
             top, json_pack("{s:I, s:I, s:s}", "bytes", json_whole(h->bytes),
                            "count", json_whole(h->count), "frame", h->frame));
     }
-    return json_pack(
-        "{s:o, s:I, s:I, s:I, s:I, s:I, s:s?, s:s?, s:o}", "file",
-        json_memory_name(rank->file), "device", json_whole(rank->device),
-        "events", json_whole(rank->events), "peak_allocated_bytes",
-        json_whole(rank->peak_allocated), "peak_reserved_bytes",
-        json_whole(rank->peak_reserved), "asked_bytes", json_whole(rank->asked),
-        "cause", rank->cause, "requester",
-        rank->requester[0] != '\0' ? rank->requester : NULL, "top", top);
+    return json_pack("{s:o, s:I, s:I, s:I, s:I, s:I, s:s?, s:s?, s:o}", "file",
+                     utf8_json(rank->file), "device", json_whole(rank->device),
+                     "events", json_whole(rank->events), "peak_allocated_bytes",
+                     json_whole(rank->peak_allocated), "peak_reserved_bytes",
+                     json_whole(rank->peak_reserved), "asked_bytes",
+                     json_whole(rank->asked), "cause", rank->cause, "requester",
+                     rank->requester[0] != '\0' ? rank->requester : NULL, "top",
+                     top);
 }
 
 static json_t *spread_json(struct report_spread s)

@@ -6,7 +6,7 @@
 #include <jansson.h>
 
 #include "report/frame_groups.h"
-#include "report/json_memory.h"
+#include "json/json_memory.h"
 #include "report/report.h"
 #include "report/report_words.h"
 #include "report/summary_of_run.h"
@@ -136,10 +136,8 @@ static int by_apart(const void *a, const void *b)
 static void report_diff_gather(struct difference *d,
                                const struct snapshot *const runs[2])
 {
-    const struct run_summary *a =
-        &device_run_make(d->hoard, runs[0], d->device)->r;
-    const struct run_summary *b =
-        &device_run_make(d->hoard, runs[1], d->device)->r;
+    const struct run_summary *a = run_summary_of(d->hoard, runs[0], d->device);
+    const struct run_summary *b = run_summary_of(d->hoard, runs[1], d->device);
 
     d->held =
         hoard_take(d->hoard, a->line_count + b->line_count, sizeof(*d->held));
@@ -271,8 +269,8 @@ static json_t *begin(FILE *out, const char *const names[2], bool json)
 {
     json_memory_watch();
     if (json)
-        return json_pack("{s:[oo], s:[]}", "files", json_memory_name(names[0]),
-                         json_memory_name(names[1]), "devices");
+        return json_pack("{s:[oo], s:[]}", "files", utf8_json(names[0]),
+                         utf8_json(names[1]), "devices");
     plain_text_put(out, names[0]);
     fputs(" -> ", out);
     plain_text_put(out, names[1]);

@@ -2,7 +2,7 @@
 #include <jansson.h>
 
 #include "report/frame_groups.h"
-#include "report/json_memory.h"
+#include "json/json_memory.h"
 #include "report/report.h"
 #include "report/report_words.h"
 #include "report/summary_of_run.h"
@@ -148,6 +148,17 @@ static size_t segments_of(const struct snapshot *s, size_t device)
     return count;
 }
 
+json_t *report_findings_json(const struct report_finding *found, size_t count)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < count; i++)
+        json_array_append_new(list,
+                              json_pack("{s:s, s:s}", "title", found[i].title,
+                                        "text", found[i].text));
+    return list;
+}
+
 static json_t *verdict_json(const struct run_summary *r,
                             const struct report_verdict *v)
 {
@@ -214,7 +225,7 @@ static json_t *device_json(struct hoard *h, const struct run_summary *r,
         ooms_json(r, failures, failed), "over_time", "requested",
         column_json(r->requested), "allocated", column_json(r->allocated),
         "reserved", column_json(r->reserved), "findings",
-        json_findings(found, told), "before",
+        report_findings_json(found, told), "before",
         json_integer(json_whole(l->before_count)), "iterations_marked",
         (int)r->iterations.marked, "iteration_peaks", iterations_json(r),
         "verdict", verdict_json(r, &verdict), "by",
@@ -275,10 +286,9 @@ static void add_devices(struct hoard *h, json_t *total,
     size_t top = opt->top > 0 ? opt->top : TOP_JSON;
 
     for (size_t i = 0; i < devices->count; i++) {
-        const struct device_run *run =
-            device_run_make(h, s, devices->numbers[i]);
+        const struct run_summary *r = run_summary_of(h, s, devices->numbers[i]);
 
-        report_json_add_device(total, device_json(h, &run->r, opt, top));
+        report_json_add_device(total, device_json(h, r, opt, top));
         hoard_free_since(h, NULL);
     }
 }
@@ -294,8 +304,8 @@ bool report_write_json(FILE *out, const char *name, const struct snapshot *s,
     if (!device_list_make(s, NULL, &devices, error))
         return false;
     json_memory_watch();
-    total = json_pack("{s:o, s:[], s:I}", "file", json_memory_name(name),
-                      "devices", "lost_events", json_whole(s->lost_events));
+    total = json_pack("{s:o, s:[], s:I}", "file", utf8_json(name), "devices",
+                      "lost_events", json_whole(s->lost_events));
     if (setjmp(h.failed) != 0) {
         json_decref(total);
         return hoard_end(&h, false);

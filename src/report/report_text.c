@@ -323,7 +323,7 @@ bool report_write_verdict(FILE *out, const struct snapshot *s, size_t device,
     if (setjmp(h.failed) != 0)
         return hoard_end(&h, false);
     write_verdict(&(struct report_writing){
-        &h, out, &device_run_make(&h, s, device)->r, s, opt, 0});
+        &h, out, run_summary_of(&h, s, device), s, opt, 0});
     return hoard_end(&h, true);
 }
 
@@ -407,7 +407,7 @@ static void write_number(struct hoard *h, FILE *out, const char *name,
                          const struct report_options *opt, bool whole,
                          struct share *share)
 {
-    const struct run_summary *r = &device_run_make(h, s, share->device)->r;
+    const struct run_summary *r = run_summary_of(h, s, share->device);
 
     share->peak = r->peak_allocated;
     plain_text_put(out, name);

@@ -218,19 +218,13 @@ void run_summary_make(struct hoard *h, const struct lifetimes *l,
         report_main_line(h, peak, out->categories, REPORT_TEMPORARIES);
 }
 
-static void end_run(void *run)
-{
-    lifetimes_free(&((struct device_run *)run)->l);
-}
-
-const struct device_run *device_run_make(struct hoard *h,
+const struct run_summary *run_summary_of(struct hoard *h,
                                          const struct snapshot *s,
                                          size_t device)
 {
-    struct device_run *run = hoard_take_with(h, sizeof *run, end_run);
+    const struct lifetimes *l = lifetimes_take(h, s, device);
+    struct run_summary *r = hoard_take(h, 1, sizeof *r);
 
-    if (!lifetimes_make(s, device, &run->l, h->error))
-        hoard_fail(h);
-    run_summary_make(h, &run->l, &run->r);
-    return run;
+    run_summary_make(h, l, r);
+    return r;
 }

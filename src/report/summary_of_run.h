@@ -58,13 +58,8 @@ struct run_summary {
 void run_summary_make(struct hoard *h, const struct lifetimes *l,
                       struct run_summary *out);
 
-/* A device's history with its figures. */
-struct device_run {
-    struct lifetimes l;
-    struct run_summary r;
-};
-
-const struct device_run *device_run_make(struct hoard *h,
+/* Of a device, with its lifetimes. */
+const struct run_summary *run_summary_of(struct hoard *h,
                                          const struct snapshot *s,
                                          size_t device);
 

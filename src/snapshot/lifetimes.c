@@ -348,6 +348,21 @@ void lifetimes_free(struct lifetimes *l)
     memset(l, 0, sizeof(*l));
 }
 
+static void end_lifetimes(void *lifetimes)
+{
+    lifetimes_free(lifetimes);
+}
+
+const struct lifetimes *lifetimes_take(struct hoard *h,
+                                       const struct snapshot *s, size_t device)
+{
+    struct lifetimes *l = hoard_take_with(h, sizeof *l, end_lifetimes);
+
+    if (!lifetimes_make(s, device, l, h->error))
+        hoard_fail(h);
+    return l;
+}
+
 static int64_t divisions_for(const struct snapshot_settings *settings,
                              uint64_t bytes)
 {

@@ -13,6 +13,7 @@
 #define LARDER_SNAPSHOT_LIFETIMES_H
 
 #include "snapshot/snapshot.h"
+#include "trace/hoard.h"
 
 /* `start` of allocations from before the first event.  Adding 1 gives state
  * 0. */
@@ -84,6 +85,10 @@ struct lifetimes {
  * bytes for each allocation. */
 bool lifetimes_make(const struct snapshot *s, size_t device,
                     struct lifetimes *out, struct tool_error *error);
+
+/* The same in a hoard, which fails in place of the call. */
+const struct lifetimes *lifetimes_take(struct hoard *h,
+                                       const struct snapshot *s, size_t device);
 
 /* Free what lifetimes_make() filled in, also after it failed. */
 void lifetimes_free(struct lifetimes *l);

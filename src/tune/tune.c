@@ -282,17 +282,14 @@ static bool add_near(struct tune *t, const struct replay_setting *s)
 /* Vary the best of PyTorch's settings in the ranking. */
 static bool add_round(struct tune *t)
 {
-    const struct tune_candidate **order = tune_ranking(t);
-    bool ok = order != NULL;
+    const struct tune_candidate *order[TUNE_CANDIDATES_MAX];
 
-    for (size_t i = 0; ok && i + 1 < t->count; i++) {
-        if (order[i]->setting.policy != LARDER_POLICY_PYTORCH)
-            continue;
-        ok = add_near(t, &order[i]->setting);
-        break;
+    tune_ranking(t, order);
+    for (size_t i = 0; i + 1 < t->count; i++) {
+        if (order[i]->setting.policy == LARDER_POLICY_PYTORCH)
+            return add_near(t, &order[i]->setting);
     }
-    free(order);
-    return ok;
+    return true;
 }
 
 bool tune_search(struct tune *t, struct tool_error *error)

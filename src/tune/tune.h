@@ -93,8 +93,9 @@ uint64_t tune_short_bytes(const struct tune *t, const struct tune_candidate *c);
 const struct tune_candidate *tune_best(const struct tune *t);
 
 /* Candidates from best to worst, in the order of tune_best(), without the base:
- * an array of count - 1, which the caller frees.  NULL: no host memory. */
-const struct tune_candidate **tune_ranking(const struct tune *t);
+ * count - 1 of them. */
+void tune_ranking(const struct tune *t,
+                  const struct tune_candidate *order[TUNE_CANDIDATES_MAX]);
 
 /* The settings of a candidate for an input, in PyTorch's grammar. */
 const char *tune_conf(const struct tune_candidate *c,

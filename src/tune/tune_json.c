@@ -1,19 +1,6 @@
 /* tune_json.c - the results of `larder tune` and `larder fit` as JSON. */
-#include <stdlib.h>
-
-#include <jansson.h>
-
-#include "replay/json_values.h"
+#include "json/json_memory.h"
 #include "tune/tune.h"
-
-/* NULL: no host memory; then the object is freed. */
-static json_t *done(json_t *o, int bad)
-{
-    if (o != NULL && bad == 0)
-        return o;
-    json_decref(o);
-    return NULL;
-}
 
 static const struct tune_input *first_input(const struct tune *t)
 {
@@ -64,25 +51,23 @@ static json_t *best_json(const struct tune *t)
 {
     const struct tune_candidate *best = tune_best(t);
     json_t *o = candidate_json(t, best != NULL ? best : &t->candidates[0]);
-    int bad = o == NULL;
 
-    if (bad == 0 && best == NULL)
-        bad |= json_object_set_new(o, "conf", json_null());
-    return done(o, bad);
+    if (best == NULL)
+        json_object_set_new(o, "conf", json_null());
+    return o;
 }
 
 static json_t *candidates_json(const struct tune *t, bool cures)
 {
-    const struct tune_candidate **order = tune_ranking(t);
+    const struct tune_candidate *order[TUNE_CANDIDATES_MAX];
     json_t *list = json_array();
-    int bad = order == NULL || list == NULL;
 
-    for (size_t i = 0; bad == 0 && i + 1 < t->count; i++) {
+    tune_ranking(t, order);
+    for (size_t i = 0; i + 1 < t->count; i++) {
         if (!cures || (order[i]->worst.fits && !t->by_beginning))
-            bad |= json_array_append_new(list, candidate_json(t, order[i]));
+            json_array_append_new(list, candidate_json(t, order[i]));
     }
-    free(order);
-    return done(list, bad);
+    return list;
 }
 
 static json_t *input_json(const struct tune *t, size_t number)
@@ -103,56 +88,47 @@ static json_t *input_json(const struct tune *t, size_t number)
 static json_t *inputs_json(const struct tune *t)
 {
     json_t *list = json_array();
-    int bad = list == NULL;
 
-    for (size_t i = 0; bad == 0 && i < t->inputs->count; i++)
-        bad |= json_array_append_new(list, input_json(t, i));
-    return done(list, bad);
+    for (size_t i = 0; i < t->inputs->count; i++)
+        json_array_append_new(list, input_json(t, i));
+    return list;
 }
 
-/* The members that both objects have. */
-static json_t *common_json(const struct tune *t)
+/* The object, which it takes, with the members that all have, as text. */
+static char *with_common(const struct tune *t, json_t *o)
 {
     double seconds = (double)t->elapsed_ns / 1e9;
+    json_t *common = json_pack(
+        "{s:o, s:I, s:o, s:b, s:I, s:f, s:o}", "capacity_bytes",
+        json_nonzero(t->options->capacity), "context_bytes",
+        json_whole(t->options->context_bytes), "scope", scope_json(t),
+        "by_beginning", (int)t->by_beginning, "ops", json_whole(t->ops),
+        "ops_per_second", seconds > 0 ? (double)t->ops / seconds : 0, "inputs",
+        inputs_json(t));
 
-    return json_pack("{s:o, s:I, s:o, s:b, s:I, s:f, s:o}", "capacity_bytes",
-                     json_nonzero(t->options->capacity), "context_bytes",
-                     json_whole(t->options->context_bytes), "scope",
-                     scope_json(t), "by_beginning", (int)t->by_beginning, "ops",
-                     json_whole(t->ops), "ops_per_second",
-                     seconds > 0 ? (double)t->ops / seconds : 0, "inputs",
-                     inputs_json(t));
-}
-
-/* The first with the members of the second, as text; both are freed. */
-static char *dump(json_t *o, json_t *more)
-{
-    char *line = NULL;
-
-    if (o != NULL && more != NULL && json_object_update(o, more) == 0)
-        line = json_dumps(o, JSON_COMPACT | JSON_ENSURE_ASCII |
-                                 JSON_REAL_PRECISION(6));
-    json_decref(o);
-    json_decref(more);
-    return line;
+    json_object_update(o, common);
+    json_decref(common);
+    return json_memory_line(o);
 }
 
 char *tune_json(const struct tune *t)
 {
     enum tune_verdict verdict = tune_verdict(t, &t->candidates[0]);
 
-    return dump(
-        json_pack("{s:s, s:o, s:o, s:o, s:o}", "verdict",
-                  tune_verdict_name(verdict), "fits", fits_json(verdict), "now",
-                  candidate_json(t, &t->candidates[0]), "best", best_json(t),
-                  "candidates", candidates_json(t, false)),
-        common_json(t));
+    json_memory_watch();
+    return with_common(
+        t, json_pack("{s:s, s:o, s:o, s:o, s:o}", "verdict",
+                     tune_verdict_name(verdict), "fits", fits_json(verdict),
+                     "now", candidate_json(t, &t->candidates[0]), "best",
+                     best_json(t), "candidates", candidates_json(t, false)));
 }
 
 char *tune_fit_json(const struct tune *t)
 {
-    json_t *o = candidate_json(t, &t->candidates[0]);
-    int bad = json_object_set_new(o, "cures", candidates_json(t, true));
+    json_t *o;
 
-    return dump(done(o, bad), common_json(t));
+    json_memory_watch();
+    o = candidate_json(t, &t->candidates[0]);
+    json_object_set_new(o, "cures", candidates_json(t, true));
+    return with_common(t, o);
 }

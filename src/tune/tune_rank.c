@@ -1,6 +1,4 @@
 /* tune_rank.c - decides which of two settings is better. */
-#include <stdlib.h>
-
 #include "tune/tune.h"
 
 static uint64_t higher(uint64_t a, uint64_t b)
@@ -172,12 +170,9 @@ static int tune_rank_compare(const struct tune *t,
     return order != 0 ? order : (a > b) - (a < b); /* as added */
 }
 
-const struct tune_candidate **tune_ranking(const struct tune *t)
+void tune_ranking(const struct tune *t,
+                  const struct tune_candidate *order[TUNE_CANDIDATES_MAX])
 {
-    const struct tune_candidate **order = calloc(t->count, sizeof *order);
-
-    if (order == NULL)
-        return NULL;
     /* Insertion sort: tune_rank_compare() treats similar values as equal, so it
      * is not the strict order that qsort() requires. */
     for (size_t i = 1; i < t->count; i++) {
@@ -189,7 +184,6 @@ const struct tune_candidate **tune_ranking(const struct tune *t)
             order[at] = order[at - 1];
         order[at] = &t->candidates[i];
     }
-    return order;
 }
 
 /* Whether it needs at least a hundredth less. */
@@ -211,16 +205,14 @@ static bool helps(const struct tune *t, const struct tune_candidate *c)
 
 const struct tune_candidate *tune_best(const struct tune *t)
 {
-    const struct tune_candidate **order;
-    const struct tune_candidate *best = NULL;
+    const struct tune_candidate *order[TUNE_CANDIDATES_MAX];
 
-    if (t->by_beginning || t->count < 2)
+    if (t->by_beginning)
         return NULL;
-    order = tune_ranking(t);
-    for (size_t i = 0; order != NULL && best == NULL && i + 1 < t->count; i++) {
+    tune_ranking(t, order);
+    for (size_t i = 0; i + 1 < t->count; i++) {
         if (helps(t, order[i]))
-            best = order[i];
+            return order[i];
     }
-    free(order);
-    return best;
+    return NULL;
 }

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "report/explain.h"
-#include "report/json_memory.h"
+#include "json/json_memory.h"
 
 static json_t *stream_names(const struct snapshot *s)
 {
@@ -102,7 +102,7 @@ void device_texts_add(struct hoard *h, json_t *device,
     json_object_set_new(device, "verdict",
                         json_pack("[s, s, s]", v.what, v.who, v.advice));
     json_object_set_new(device, "ooms", failures_json(r, failures, failed));
-    json_object_set_new(device, "findings", json_findings(found, told));
+    json_object_set_new(device, "findings", report_findings_json(found, told));
     json_object_set_new(device, "marks", marks(l));
     json_object_set_new(device, "streams", stream_names(l->snapshot));
     json_object_set_new(device, "categories", category_names());

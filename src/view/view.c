@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "report/json_memory.h"
+#include "json/json_memory.h"
 #include "snapshot/device_list.h"
 #include "view/columns.h"
 #include "view/frame_words.h"
@@ -24,16 +24,16 @@ static void add_run(struct page *p, const struct view_run *run,
                     const struct device_list *list)
 {
     json_t *devices = json_array();
-    json_t *made = json_pack("{s:o, s:o}", "name", json_memory_name(run->name),
+    json_t *made = json_pack("{s:o, s:o}", "name", utf8_json(run->name),
                              "devices", devices);
 
     json_array_append_new(json_object_get(p->meta, "runs"), made);
     frame_words_add(&p->blob, made, run->snapshot);
     for (size_t i = 0; i < list->count; i++) {
-        const struct device_run *d =
-            device_run_make(&p->hoard, run->snapshot, list->numbers[i]);
+        const struct run_summary *r =
+            run_summary_of(&p->hoard, run->snapshot, list->numbers[i]);
 
-        columns_of_device(&p->blob, devices, &d->r, p->cure);
+        columns_of_device(&p->blob, devices, r, p->cure);
         hoard_free_since(&p->hoard, NULL);
     }
 }
@@ -142,7 +142,7 @@ bool view_write(FILE *out, const char *title, const struct view_run *runs,
     bool ok;
 
     json_memory_watch();
-    p.meta = json_pack("{s:o, s:[]}", "title", json_memory_name(title), "runs");
+    p.meta = json_pack("{s:o, s:[]}", "title", utf8_json(title), "runs");
     ok = view_gather(&p, runs, run_count);
     if (ok && (!write_page(&p) || fflush(out) != 0))
         ok = tool_fail(error, "writing the page: %s", strerror(errno));

@@ -22,7 +22,7 @@ struct telling {
     FILE *out;
     const struct snapshot *s;
     struct hoard *hoard;
-    struct device_run run;
+    const struct run_summary *r;
 };
 
 /* UINT32_MAX stands for many things; a dash is shorter. */
@@ -41,14 +41,14 @@ static void put_bytes(const struct telling *t, const char *name, uint64_t n)
 
 static void begin(const struct telling *t, const char *part)
 {
-    fprintf(t->out, "==== %s %zu\n", part, t->run.l.device);
+    fprintf(t->out, "==== %s %zu\n", part, t->r->lifetimes->device);
 }
 
 /* ---- lives ----------------------------------------------------------------- */
 
 static void put_lives(const struct telling *t)
 {
-    const struct lifetimes *l = &t->run.l;
+    const struct lifetimes *l = t->r->lifetimes;
 
     begin(t, "lives");
     for (size_t i = 0; i < l->alloc_count; i++) {
@@ -67,7 +67,7 @@ static void put_lives(const struct telling *t)
             t->out, " note '%s' line %s category %s\n",
             snapshot_string(t->s, a->user_metadata),
             report_frame(t->s, report_own_frame(t->s, a->stack), true),
-            report_category_name((enum report_category)t->run.r.categories[i]));
+            report_category_name((enum report_category)t->r->categories[i]));
     }
     fprintf(t->out,
             "before %zu overwritten %" PRIu64 " unmatched %" PRIu64 "\n",
@@ -89,7 +89,7 @@ static int by_span(const void *a, const void *b)
 /* They are in no order. */
 static void put_spans(const struct telling *t)
 {
-    const struct lifetimes *l = &t->run.l;
+    const struct lifetimes *l = t->r->lifetimes;
     size_t bytes = (l->span_count + 1) * sizeof *l->spans;
     struct segment_span *sorted = malloc(bytes);
 
@@ -115,7 +115,7 @@ static void put_spans(const struct telling *t)
 static void put_curves(const struct telling *t)
 {
     static const char *const names[] = {"requested", "allocated", "reserved"};
-    const struct lifetimes *l = &t->run.l;
+    const struct lifetimes *l = t->r->lifetimes;
     uint64_t *values = malloc(((size_t)l->event_count + 1) * sizeof *values);
 
     assert_non_null(values);
@@ -146,7 +146,7 @@ static void put_columns(const struct telling *t, const uint64_t *columns)
 
 static void put_summary(const struct telling *t)
 {
-    const struct run_summary *r = &t->run.r;
+    const struct run_summary *r = t->r;
 
     begin(t, "run");
     put_columns(t, r->requested);
@@ -181,8 +181,7 @@ static void put_remedies(const struct telling *t)
 {
     begin(t, "remedies");
     for (int i = 0; i < REMEDIES; i++) {
-        struct remedy_worth w =
-            remedy_measure(t->hoard, &t->run.r, (enum remedy)i);
+        struct remedy_worth w = remedy_measure(t->hoard, t->r, (enum remedy)i);
 
         fprintf(t->out, "%s: ", remedy_name((enum remedy)i));
         put_bytes(t, "saves", w.bytes);
@@ -211,7 +210,7 @@ static void put_groups(const struct telling *t, const struct moment *m)
     for (unsigned by = 0; by < 3; by++) {
         size_t count;
         const struct report_group *groups = report_groups_make(
-            t->hoard, m, (enum group_by)by, t->run.r.categories, &count);
+            t->hoard, m, (enum group_by)by, t->r->categories, &count);
 
         for (size_t i = 0; i < count; i++) {
             fprintf(t->out, "%s", names[by]);
@@ -260,14 +259,14 @@ static void put_moment(const struct telling *t, const struct moment *m)
 
 static void put_moments(const struct telling *t)
 {
-    uint32_t events = t->run.l.event_count;
-    const uint32_t states[] = {0, events / 3, t->run.r.peak_state, events};
+    uint32_t events = t->r->lifetimes->event_count;
+    const uint32_t states[] = {0, events / 3, t->r->peak_state, events};
 
     begin(t, "moments");
     for (size_t i = 0; i < sizeof states / sizeof states[0]; i++) {
         struct moment m;
 
-        moment_make(t->hoard, &t->run.l, states[i], &m);
+        moment_make(t->hoard, t->r->lifetimes, states[i], &m);
         put_moment(t, &m);
         put_groups(t, &m);
     }
@@ -275,7 +274,7 @@ static void put_moments(const struct telling *t)
 
 static void put_tree(const struct telling *t)
 {
-    const struct run_summary *r = &t->run.r;
+    const struct run_summary *r = t->r;
     struct call_tree tree;
 
     begin(t, "tree");
@@ -299,7 +298,7 @@ static void put_failure(const struct telling *t, uint32_t event)
 {
     struct shortage s;
 
-    shortage_make(t->hoard, &t->run.l, event, &s);
+    shortage_make(t->hoard, t->r->lifetimes, event, &s);
     fprintf(t->out, "%s", shortage_words[s.cause].name);
     put_number(t, "event", s.event);
     put_bytes(t, "asked", s.asked);
@@ -322,10 +321,10 @@ static void put_failure(const struct telling *t, uint32_t event)
 
 static void put_failures(const struct telling *t)
 {
-    uint32_t event = t->run.l.event_count;
+    uint32_t event = t->r->lifetimes->event_count;
 
     begin(t, "failures");
-    while ((event = lifetimes_failure(&t->run.l, event)) != UINT32_MAX)
+    while ((event = lifetimes_failure(t->r->lifetimes, event)) != UINT32_MAX)
         put_failure(t, event);
 }
 
@@ -345,7 +344,7 @@ static void put_frames(const struct telling *t)
 
 static void put_device(struct telling *t, size_t device)
 {
-    t->run = *device_run_make(t->hoard, t->s, device);
+    t->r = run_summary_of(t->hoard, t->s, device);
     if (device == 0)
         put_frames(t);
     put_lives(t);
@@ -367,11 +366,10 @@ static void put_facts(struct telling *t)
 static void put_figures(struct telling *t)
 {
     for (size_t i = 0; i < lifetimes_device_count(t->s); i++) {
-        const struct device_run *run = device_run_make(t->hoard, t->s, i);
-        const struct run_summary *r = &run->r;
+        const struct run_summary *r = run_summary_of(t->hoard, t->s, i);
 
         fprintf(t->out, "device %zu: %" PRIu32 " events, %zu lives, peaks", i,
-                run->l.event_count, run->l.alloc_count);
+                r->lifetimes->event_count, r->lifetimes->alloc_count);
         fprintf(t->out,
                 " %s %s %s at %" PRIu32 ", %zu iterations, %zu layers\n",
                 report_bytes(r->peak_requested),

@@ -3,7 +3,7 @@
 
 #include "experiment.h"
 #include "json_line.h"
-#include "replay/json_values.h"
+#include "json/json_memory.h"
 
 static json_t *step_json(const struct exp_step *step)
 {

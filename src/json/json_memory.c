@@ -1,5 +1,5 @@
-/* json_memory.c - whether jansson ran out of host memory. */
-#include "report/json_memory.h"
+/* json_memory.c - see json_memory.h. */
+#include "json/json_memory.h"
 
 #include <stdlib.h>
 
@@ -26,25 +26,14 @@ bool json_memory_failed(void)
     return failed;
 }
 
-json_t *json_memory_name(const char *name)
+json_t *utf8_json(const char *text)
 {
-    char *clean = utf8_clean(name);
+    char *clean = utf8_clean(text);
     json_t *o = clean != NULL ? json_string(clean) : NULL;
 
     failed |= clean == NULL;
     free(clean);
     return o;
-}
-
-json_t *json_findings(const struct report_finding *found, size_t count)
-{
-    json_t *list = json_array();
-
-    for (size_t i = 0; i < count; i++)
-        json_array_append_new(list,
-                              json_pack("{s:s, s:s}", "title", found[i].title,
-                                        "text", found[i].text));
-    return list;
 }
 
 bool json_memory_write(json_t *total, FILE *out, const char *what,
@@ -58,4 +47,17 @@ bool json_memory_write(json_t *total, FILE *out, const char *what,
     json_decref(total);
     return failed ? tool_fail(error, "not enough host memory for %s", what)
                   : ok;
+}
+
+char *json_memory_line(json_t *total)
+{
+    char *line = failed ? NULL
+                        : json_dumps(total, JSON_COMPACT | JSON_ENSURE_ASCII |
+                                                JSON_REAL_PRECISION(6));
+
+    json_decref(total);
+    if (!failed)
+        return line;
+    free(line);
+    return NULL;
 }

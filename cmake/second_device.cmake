@@ -28,7 +28,7 @@ target_link_options(test_support INTERFACE -Wl,-u,__wrap_larder_device_open)
 # run is the first again.
 string(CONCAT second_device_leaves_out
     "^test_(sim|trace)_|^test_(fork|api_storm|process_storm|peers|peer_limits|peer_storm)$"
-    "|^test_decisions$"
+    "|^test_(decisions|replayed)$"
     "|^test_(ledger_access|tune_output|two_trainers|witness)$"
     "|^test_(bins|bits|conf_values|emit|fit|history_tables|newfile|reference_golden)$"
     "|^test_(replay_json|replay_spec|settings|share_message|share_socket|size|spots)$")

@@ -22,12 +22,12 @@ void step_says(struct world *w, const char *format, ...)
 {
     va_list args;
 
-    if (w->log == NULL)
-        return;
     va_start(args, format);
-    fprintf(w->log, "%d ", w->step);
-    vfprintf(w->log, format, args);
-    fputc('\n', w->log);
+    if (w->log != NULL) {
+        fprintf(w->log, "%d ", w->step);
+        vfprintf(w->log, format, args);
+        fputc('\n', w->log);
+    }
     va_end(args);
 }
 
@@ -121,7 +121,7 @@ static void model_begin(struct world *w)
     w->seed = w->plan.seed;
     w->captured = -1;
     for (int i = 0; i < DIGEST_COUNT; i++)
-        w->digests[i] = UINT64_C(0xcbf29ce484222325);
+        w->digests[i] = DIGEST_BEGIN;
     for (int i = 0; i < POOLS; i++)
         w->pools[i].id = (larder_pool_id){(uint64_t)i, 7};
     for (int i = 0; i < SIZES; i++)
@@ -287,8 +287,7 @@ static void put_digests(const struct world *w, FILE *out)
 
     fputs("\n  digests", out);
     for (int i = 0; i < DIGEST_COUNT; i++)
-        fprintf(out, " %s %08" PRIx32, names[i],
-                (uint32_t)(w->digests[i] ^ w->digests[i] >> 32));
+        fprintf(out, " %s %08" PRIx32, names[i], digest_short(w->digests[i]));
     fputc('\n', out);
 }
 

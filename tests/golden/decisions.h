@@ -15,6 +15,7 @@
 #include <larder/region.h>
 #include <larder/share.h>
 
+#include "golden/record.h"
 #include "support/random.h"
 #include "support/rig.h"
 

@@ -14,15 +14,9 @@
 /* No size that a program uses is larger, and no address smaller. */
 #define KNOWN_BELOW (UINT64_C(1) << 41)
 
-static void mix_byte(uint64_t *digest, unsigned char byte)
-{
-    *digest = (*digest ^ byte) * UINT64_C(0x100000001b3);
-}
-
 void mix(struct world *w, enum digest digest, uint64_t value)
 {
-    for (int i = 0; i < 8; i++)
-        mix_byte(&w->digests[digest], (unsigned char)(value >> 8 * i));
+    digest_number(&w->digests[digest], value);
 }
 
 /* Others are the host's. */
@@ -51,7 +45,7 @@ void mix_words(struct world *w, enum digest digest, const char *words)
             mix(w, digest, place_of(w, strtoull(words, &end, 10)));
             words = end;
         } else {
-            mix_byte(&w->digests[digest], (unsigned char)*words++);
+            digest_byte(&w->digests[digest], (unsigned char)*words++);
         }
     }
 }

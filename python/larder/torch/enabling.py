@@ -5,7 +5,7 @@ import warnings
 
 import torch
 
-from larder.torch import _torch, limits, patching, settings
+from larder.torch import limits, patching, settings
 from larder.torch._plugin import (
     PYTHON_OUT_OF_MEMORY,
     address,
@@ -35,13 +35,13 @@ _kept = None  # PyTorch keeps only the functions' addresses
 
 
 def _check_torch():
-    if _torch.is_initialized():
+    if torch.cuda.is_initialized():
         raise RuntimeError(
             "CUDA is already initialized, and PyTorch can change its allocator only "
             "before that: call larder.torch.enable() before anything is put on a "
             "GPU, or run the program with python -m larder.torch"
         )
-    if not _torch.has_gpu_code():
+    if torch.version.cuda is None and torch.version.hip is None:
         raise RuntimeError(
             f"PyTorch {torch.__version__} was built without CUDA: there is no "
             "memory of a GPU to allocate"
@@ -105,7 +105,7 @@ def _set_hooks(handle):
 
 def _configure(conf, policy, devices):
     first = None
-    if devices is None and _torch.is_hip():
+    if devices is None and torch.version.hip is not None:
         first = "hip:0"
     elif isinstance(devices, str):
         first = devices

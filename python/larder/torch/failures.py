@@ -1,9 +1,10 @@
 """Errors of the allocator."""
 
-from larder.torch import _torch
+import torch
+
 from larder.torch._plugin import library
 
-OutOfMemoryError = _torch.out_of_memory_error()
+OutOfMemoryError = torch.cuda.OutOfMemoryError
 
 
 def last_error():

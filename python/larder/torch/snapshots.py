@@ -10,9 +10,11 @@ import os
 import pickle
 import sys
 
+import torch
+from torch.cuda._utils import _get_device_index
+
 from larder._calls import initialized
 from larder._files import NewFile
-from larder.torch import _torch
 from larder.torch._plugin import (
     ACTIONS,
     WRITER,
@@ -33,7 +35,7 @@ _ALLOC = 1 << ACTIONS.index("alloc")
 
 
 def _made():
-    return [n for n in range(_torch.device_count()) if is_made(n)]
+    return [n for n in range(torch.cuda.device_count()) if is_made(n)]
 
 
 # ---- snapshots --------------------------------------------------------------
@@ -69,7 +71,7 @@ def _merge(whole, part, device):
 
 def _snapshot(device=None, augment_with_fx_traces=False):
     """A snapshot of all devices, whichever device is named, as in PyTorch."""
-    devices = _made() or [_torch.index_of(device)]
+    devices = _made() or [_get_device_index(device, optional=True)]
     whole = None
     for number in devices:
         part = pickle.loads(_pickle_of(number))
@@ -78,14 +80,14 @@ def _snapshot(device=None, augment_with_fx_traces=False):
             whole.pop("external_annotations", None)
         _merge(whole, part, number)
     whole["segments"].sort(key=lambda s: (s["device"], s["address"]))
-    count = _torch.device_count()
+    count = torch.cuda.device_count()
     while len(whole["device_traces"]) < count:
         whole["device_traces"].append([])
     return whole
 
 
 def memory_snapshot(mempool_id=None, include_traces=True):
-    if not _torch.is_initialized():
+    if not torch.cuda.is_initialized():
         return []
     segments = _snapshot()["segments"]
     if mempool_id is None or tuple(mempool_id) == (0, 0):
@@ -116,7 +118,7 @@ def _dump_snapshot(
     name = os.fsencode(filename)
     devices = _made()
     if len(devices) <= 1:
-        number = devices[0] if devices else _torch.index_of(None)
+        number = devices[0] if devices else torch.cuda.current_device()
         must(
             library.larder_snapshot_write(allocator(number), name, None),
             OSError,
@@ -169,7 +171,7 @@ def _options(enabled, context, max_entries, skip_actions):
 
 def _start(enabled, context, stacks, max_entries, skip_actions):
     options = _options(enabled, context, max_entries, skip_actions)
-    for device in range(_torch.device_count()):
+    for device in range(torch.cuda.device_count()):
         plugin_must(
             library.larder_torch_history_start(
                 device, ctypes.byref(options), stacks == "all"

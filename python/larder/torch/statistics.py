@@ -6,15 +6,17 @@ are not replaced."""
 
 import ctypes
 
+import torch
+from torch.cuda._utils import _get_device_index
+
 from larder import _calls
 from larder._calls import initialized
-from larder.torch import _torch
 from larder.torch._plugin import Stats, allocator, library, must
 
 
 def _ask(function, device, *arguments):
     """Call a function of the allocator of a device."""
-    must(function(allocator(_torch.index_of(device)), *arguments))
+    must(function(allocator(_get_device_index(device, optional=True)), *arguments))
 
 
 def _nested(value):
@@ -25,7 +27,7 @@ def _nested(value):
 
 
 def memory_stats_as_nested_dict(device=None):
-    if not _torch.is_initialized():
+    if not torch.cuda.is_initialized():
         return {}
     stats = initialized(Stats, library.larder_stats_init_sized)
     _ask(library.larder_stats_get, device, ctypes.byref(stats))
@@ -35,22 +37,22 @@ def memory_stats_as_nested_dict(device=None):
 
 
 def reset_peak_memory_stats(device=None):
-    if _torch.is_initialized():
+    if torch.cuda.is_initialized():
         _ask(library.larder_stats_reset_peak, device)
 
 
 def reset_accumulated_memory_stats(device=None):
-    if _torch.is_initialized():
+    if torch.cuda.is_initialized():
         _ask(library.larder_stats_reset_accumulated, device)
 
 
 def memory_summary(device=None, abbreviated=False):
-    of = allocator(_torch.index_of(device))
+    of = allocator(_get_device_index(device, optional=True))
     return _calls.memory_summary(library, of, bool(abbreviated), must)
 
 
 def empty_cache():
-    if _torch.is_initialized():
+    if torch.cuda.is_initialized():
         library.larder_torch_reset()
 
 
@@ -73,7 +75,7 @@ def get_per_process_memory_fraction(device=None):
 def _set_allocator_settings(env):
     text = env.encode()
     must(library.larder_conf_check(text), ValueError)
-    for device in range(_torch.device_count()):
+    for device in range(torch.cuda.device_count()):
         must(library.larder_configure(allocator(device), text), ValueError)
 
 

@@ -7,24 +7,21 @@ are those of completed work.  A program without steps has no iterations, only
 totals.
 """
 
-import importlib
 import json
 import statistics
 import time
 import weakref
 
 import torch
+from torch.optim import optimizer
 
 from larder._files import NewFile
 
 # Optimizer steps to skip: the first ones fill caches and choose algorithms.
 WARM_UP = 2
 
-_RESETS = (
-    "reset_peak_memory_stats",
-    "reset_max_memory_allocated",
-    "reset_max_memory_cached",
-)
+# PyTorch's others call it.
+_RESET = "reset_peak_memory_stats"
 _PEAKS = ("allocated_bytes.all.peak", "reserved_bytes.all.peak")
 
 
@@ -55,16 +52,14 @@ class Watch:
                     self._peaks.get(key, 0), stats.get(name, 0)
                 )
 
-    def _look_before(self, owner, name):
-        original = getattr(owner, name, None)
-        if original is None:
-            return
+    def _look_before_reset(self, owner):
+        original = getattr(owner, _RESET)
 
         def reset(*args, **kwargs):
             self.look()
             return original(*args, **kwargs)
 
-        setattr(owner, name, reset)
+        setattr(owner, _RESET, reset)
 
     def _peak(self, name):
         return sum(
@@ -88,23 +83,10 @@ class Watch:
             torch.cuda.synchronize()
         self._times.append(time.perf_counter())
 
-    def _hook_steps(self):
-        """Hook the steps of optimizers.  False if this PyTorch cannot (2.0 and
-        later can)."""
-        try:
-            module = importlib.import_module("torch.optim.optimizer")
-            register = module.register_optimizer_step_post_hook
-        except (ImportError, AttributeError):
-            return False
-        register(self._stepped)
-        return True
-
     def start(self):
-        for owner in (torch.cuda, getattr(torch.cuda, "memory", None)):
-            for name in _RESETS:
-                if owner is not None:
-                    self._look_before(owner, name)
-        self._knows_steps = self._hook_steps()
+        for owner in (torch.cuda, torch.cuda.memory):
+            self._look_before_reset(owner)
+        optimizer.register_optimizer_step_post_hook(self._stepped)
         return self
 
     def _iteration_seconds(self):
@@ -130,7 +112,7 @@ class Watch:
             "ooms": self._total("num_ooms"),
             "retries": self._total("num_alloc_retries"),
             "device_allocs": self._total("num_device_alloc"),
-            "steps": len(self._times) if self._knows_steps else None,
+            "steps": len(self._times),
             "iteration_seconds": self._iteration_seconds(),
             "seconds": time.perf_counter() - self._began,
         }

@@ -154,6 +154,12 @@ class Uncovered(LabCase):
             with self.assertRaisesRegex(TypeError, "twice"):
                 make()
 
+    def test_a_stream_may_be_entered_twice(self):
+        own, first = torch.cuda.Stream(), torch.cuda.current_stream()
+        with torch.cuda.stream(own), torch.cuda.stream(own), own:
+            self.assertEqual(torch.cuda.current_stream(), own)
+        self.assertEqual(torch.cuda.current_stream(), first)
+
     def test_a_scaler_keeps_its_options_under_the_names_of_pytorch(self):
         scaler = torch.amp.GradScaler(growth_interval=7, enabled=False)
         self.assertEqual((scaler._growth_interval, scaler._enabled), (7, False))

@@ -17,6 +17,7 @@ class Stream(_streams.Stream):
     def __init__(self, device=None, priority=0, stream_ptr=None):
         self.device = Device("cuda", 0)
         self.priority = priority
+        self._before = []  # the streams to return to
         # The simulated device has this many; then they repeat, as in torch.
         self.cuda_stream = (
             next(_numbers) % 32 + 1 if stream_ptr is None else stream_ptr
@@ -25,11 +26,11 @@ class Stream(_streams.Stream):
     stream_id = property(lambda self: self.cuda_stream)
 
     def __enter__(self):
-        self._was = _session().set_stream(self.cuda_stream)
+        self._before.append(_session().set_stream(self.cuda_stream))
         return self
 
     def __exit__(self, *error):
-        _session().set_stream(self._was)
+        _session().set_stream(self._before.pop())
 
 
 ExternalStream = Stream

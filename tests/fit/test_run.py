@@ -55,6 +55,18 @@ class Programs(Case):
             self.assertEqual(self.told("--steps", "2", path)["steps"], 2)
 
 
+class Cards(Case):
+    def test_a_multiprocessor_has_its_threads(self):
+        for card, threads in (("t4", 1024), ("rtx5090", 1536), ("h100", 2048)):
+            text = f"""
+            import torch
+            properties = torch.cuda.get_device_properties(0)
+            assert properties.max_threads_per_multi_processor == {threads}
+            torch.ones(1, device="cuda")
+            """
+            self.told("--gpu", card, self.script(text))
+
+
 class Lifetimes(Case):
     def test_an_optimizer_made_before_the_move_has_its_parameters(self):
         told = self.told(self.script(TINY))

@@ -150,16 +150,11 @@ _AFTER = {
 Gpu = collections.namedtuple("Gpu", "capability processors threads")
 
 
-# Threads per multiprocessor, by compute capability; 2048 for one that is not
-# listed (the tables of the CUDA programming guide).
-_THREADS = {
-    (7, 5): 1024,
-    (8, 6): 1536,
-    (8, 7): 1536,
-    (8, 9): 1536,
-    (12, 0): 1536,
-    (12, 1): 1536,
-}
+def threads_of(capability):
+    """Threads per multiprocessor (the tables of the CUDA programming guide)."""
+    if capability == (7, 5):
+        return 1024
+    return 1536 if capability in ((8, 6), (8, 7), (8, 9), (12, 0), (12, 1)) else 2048
 
 
 class _Taker:
@@ -201,7 +196,7 @@ class Temporaries:
         self._gpu = Gpu(
             options.capability,
             options.multiprocessors,
-            _THREADS.get(options.capability, 2048),
+            threads_of(options.capability),
         )
         self._cublas = (
             CUBLAS_FROM_9 if options.capability >= (9, 0) else CUBLAS_BEFORE_9

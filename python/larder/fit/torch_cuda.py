@@ -7,6 +7,7 @@ import torch
 from torch._subclasses.fake_tensor import FakeTensor
 
 from larder.fit import gpu, streams
+from larder.fit.temporaries import threads_of
 from larder.torch import patching
 
 _CPU_GENERATOR = torch.Generator  # before it is replaced
@@ -45,7 +46,7 @@ def _properties(options):
         multi_processor_count=options.multiprocessors,
         is_integrated=False,
         is_multi_gpu_board=False,
-        max_threads_per_multi_processor=2048 if major != 8 or not minor else 1536,
+        max_threads_per_multi_processor=threads_of(options.capability),
         regs_per_multiprocessor=65536,
         warp_size=32,
         gcnArchName="",

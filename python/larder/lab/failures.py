@@ -14,46 +14,36 @@ _ERR_UNSUPPORTED = 10
 class LabError(RuntimeError):
     """A call of the lab failed.  No tensor was changed."""
 
-    __module__ = "larder.lab"
-
 
 class OutOfMemoryError(LabError):
     """The device is out of memory; the text is the allocator's explanation.
     The session can still be used."""
 
-    __module__ = "larder.lab"
-
 
 class HostMemoryError(LabError, MemoryError):
     """The host is out of memory."""
-
-    __module__ = "larder.lab"
 
 
 class InvalidError(LabError, ValueError):
     """An argument has the wrong sizes, type or device."""
 
-    __module__ = "larder.lab"
-
 
 class UnsupportedError(LabError, NotImplementedError):
     """The lab does not support this."""
 
-    __module__ = "larder.lab"
-
 
 class NotCoveredError(AttributeError, NotImplementedError):
     """A name of PyTorch that the lab does not have."""
-
-    __module__ = "larder.lab"
 
 
 class NotTakenError(NotCoveredError, TypeError):
     """An option that a class of the lab does not take; a TypeError, as for any
     function that is called with an unknown argument."""
 
-    __module__ = "larder.lab"
 
+# The public name of each.
+for _class in (LabError, *LabError.__subclasses__(), NotCoveredError, NotTakenError):
+    _class.__module__ = "larder.lab"
 
 _CLASSES = {
     _ERR_INVALID: InvalidError,

@@ -8,7 +8,7 @@ from larder._library import library
 from larder.lab import callbacks
 from larder.lab.failures import check, not_covered, raised_inside
 from larder.lab.sessions import opened
-from larder.lab.tensors import Tensor, handle, optional, wrap
+from larder.lab.tensors import Tensor, array_of, handle, optional, wrap
 
 _Backward = ctypes.PYFUNCTYPE(
     c_int,
@@ -43,11 +43,6 @@ _run_backward_address = ctypes.cast(_run_backward, c_void_p)
 _release_address = ctypes.cast(callbacks.release, c_void_p)
 
 
-def _array(tensors):
-    found = [None if t is None else t._h for t in tensors]
-    return (c_void_p * max(len(found), 1))(*found)
-
-
 def recorded(tensors):
     """Whether an operation on these tensors is recorded for backward."""
     return library.lab_grad_enabled(opened()) and any(
@@ -60,7 +55,7 @@ def record(name, inputs, outputs, saved, backward):
     saved) returns a gradient, or None, for each input.  It must not hold
     tensors itself: they would live as long as the graph."""
     number = callbacks.keep((backward, len(inputs), len(outputs), len(saved)))
-    arrays = _array(inputs), _array(outputs), _array(saved)
+    arrays = [array_of(some, optional) for some in (inputs, outputs, saved)]
     what = _Struct(
         ctypes.sizeof(_Struct),
         name.encode(),
@@ -243,7 +238,7 @@ def grad(
             handle(outputs[0]),
             optional(start),
             bool(retain_graph),
-            _array(inputs),
+            array_of(inputs, optional),
             len(inputs),
             found,
         )

@@ -17,7 +17,7 @@ from larder.lab.kinds import (
     spread,
 )
 from larder.lab.sessions import active, opened
-from larder.lab.tensors import Tensor, handle, handles, tensor_from
+from larder.lab.tensors import Tensor, array_of, handle, tensor_from
 
 def _maker(call, what):
     """A function that creates a tensor of given sizes.  Listings call it
@@ -314,11 +314,9 @@ def cat(tensors, dim=0, *, axis=None):
     # Kept until the call has ended: nothing else refers to the converted
     # arguments.
     tensors = _alike(tensors)
-    array, count = handles(tensors)
-    return tensor_from(library.lab_cat, array, count, dim)
+    return tensor_from(library.lab_cat, array_of(tensors), len(tensors), dim)
 
 
 def stack(tensors, dim=0):
     tensors = _alike(tensors)
-    array, count = handles(tensors)
-    return tensor_from(library.lab_stack, array, count, dim)
+    return tensor_from(library.lab_stack, array_of(tensors), len(tensors), dim)

@@ -5,7 +5,7 @@ from ctypes import byref, c_int64, c_void_p
 
 from larder._library import Window, library
 from larder.lab.failures import InvalidError, check
-from larder.lab.tensors import handle, optional, pair_from, tensor_from, wrap
+from larder.lab.tensors import array_of, handle, optional, pair_from, tensor_from, wrap
 
 SUM, PROD, AMAX, AMIN, ANY, ALL, VAR, STD, NORM, LOGSUMEXP, COUNT = range(11)
 
@@ -22,14 +22,10 @@ def _number(name):
     return found
 
 
-def _arrays(tensors):
-    return (c_void_p * max(len(tensors), 1))(*[handle(t) for t in tensors])
-
-
 def map(name, *operands, p=0.0, q=0.0):
     """Apply an elementwise operation.  Returns a new tensor."""
     return tensor_from(
-        library.lab_raw_map, _number(name), _arrays(operands), p, q
+        library.lab_raw_map, _number(name), array_of(operands), p, q
     )
 
 
@@ -37,7 +33,7 @@ def map_into(to, name, *operands, p=0.0, q=0.0):
     """Apply an elementwise operation and write to an existing tensor."""
     check(
         library.lab_raw_map_into(
-            _number(name), _arrays(operands), p, q, handle(to)
+            _number(name), array_of(operands), p, q, handle(to)
         )
     )
     return to
@@ -91,7 +87,7 @@ def index_put(tensor, dim, indices, src, add=False):
         library.lab_raw_index_put(
             handle(tensor),
             dim,
-            _arrays(indices),
+            array_of(indices),
             len(indices),
             handle(src),
             add,
@@ -162,7 +158,7 @@ _GIVEN = {
     "w": lambda window: (byref(window),),
     "s": lambda sizes: (_sizes(sizes),),
     "S": lambda sizes: (len(sizes), _sizes(sizes)),
-    "a": lambda tensors: (_arrays(tensors), len(tensors)),
+    "a": lambda tensors: (array_of(tensors), len(tensors)),
 }
 
 

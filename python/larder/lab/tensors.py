@@ -381,10 +381,9 @@ def pair_from(call, *arguments):
     return wrap(first.value), wrap(second.value)
 
 
-def handles(tensors):
-    """An array of handles for the library, and its length."""
-    all_handles = [handle(tensor) for tensor in tensors]
-    return (c_void_p * len(all_handles))(*all_handles), len(all_handles)
+def array_of(tensors, of=handle):
+    """Handles as an array for the library; `of`: that of each tensor."""
+    return (c_void_p * max(len(tensors), 1))(*map(of, tensors))
 
 
 def _empty_list(shape):

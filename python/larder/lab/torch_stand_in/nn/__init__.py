@@ -1,6 +1,6 @@
 """torch.nn"""
 
-from larder.lab.failures import gate
+from larder.lab.failures import gate, own_names
 from larder.lab.tensors import Parameter
 from larder.lab.torch_stand_in.nn import (
     activations,
@@ -19,23 +19,14 @@ from larder.lab.torch_stand_in.nn.module import Module
 
 _NAMES = ["Module", "Parameter", "functional", "init", "parallel", "utils"]
 
-for _part in (
-    activations,
-    containers,
-    criteria,
-    layers,
-    normalization,
-    parallel,
-    recurrent,
+_PARTS = (
+    activations, containers, criteria, layers, normalization, parallel, recurrent,
     transformer,
-):
-    for _name, _value in vars(_part).items():
-        if (
-            isinstance(_value, type)
-            and _value.__module__ == _part.__name__
-            and not _name.startswith("_")
-        ):
-            globals()[_name] = _value
+)
+for _part in _PARTS:
+    for _name in own_names(vars(_part)):
+        if isinstance(getattr(_part, _name), type):
+            globals()[_name] = getattr(_part, _name)
             _NAMES.append(_name)
 
 __getattr__ = gate("torch.nn", lambda: _NAMES)

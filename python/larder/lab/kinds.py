@@ -33,19 +33,12 @@ class DType:
     def is_signed(self):
         return self.name not in ("bool", "uint8")
 
-    # Each type is a singleton, also when it is read back from a file.
+    # Each type is a singleton, also in a copy of a model, or read from a file.
     def __reduce__(self):
         return _dtype_of_code, (self.code,)
 
     def __repr__(self):
         return f"torch.{self.name}"
-
-    # Each type is a singleton, also in a copy of a model.
-    def __copy__(self):
-        return self
-
-    def __deepcopy__(self, memo):
-        return self
 
 
 # By their codes in the library.  The elements of float16 and bfloat16 are read as

@@ -67,11 +67,6 @@ class Session:
             _session = active[0] = None
         self.handle = None
 
-    @property
-    def computes(self):
-        """False if the device has no memory behind its addresses."""
-        return library.lab_computes(self._open())
-
     def seed(self, number):
         library.lab_seed(self._open(), number & (2**64 - 1))
 
@@ -99,12 +94,8 @@ class Session:
         """The table of torch.cuda.memory_summary()."""
         return memory_summary(library, self._allocator, abbreviated, check_allocator)
 
-    def record(self):
-        """Start recording events, for write_snapshot()."""
-        self.record_stacks()
-
-    def record_stacks(self, max_entries=None, with_stacks=True):
-        """Start recording events with their Python stacks."""
+    def record(self, max_entries=None, with_stacks=True):
+        """Start recording events with their Python stacks, for write_snapshot()."""
         stacks.start(self._open(), max_entries, with_stacks)
 
     def stop_recording(self):

@@ -3,9 +3,8 @@
 from contextlib import nullcontext as _nullcontext
 from types import SimpleNamespace as _SimpleNamespace
 
-from larder.lab import get_rng_state as _get_rng_state
+from larder.lab import get_rng_state, set_rng_state
 from larder.lab import session as _session
-from larder.lab import set_rng_state as _set_rng_state
 from larder.lab.failures import gate, not_covered
 from larder.lab.torch_stand_in.cuda import amp, memory
 from larder.lab.torch_stand_in.cuda.memory import _check
@@ -110,14 +109,6 @@ class device(_nullcontext):
         super().__init__()
 
 
-def get_rng_state(device=None):
-    return _get_rng_state()
-
-
-def set_rng_state(new_state, device=None):
-    _set_rng_state(new_state)
-
-
 # Ranges for a profiler; no effect.
 nvtx = _SimpleNamespace(
     range_push=lambda text: 0, range_pop=lambda: 0, mark=lambda text: None
@@ -131,4 +122,8 @@ def manual_seed(seed):
 manual_seed_all = manual_seed
 
 
-__getattr__ = gate("torch.cuda", globals(), "Event OutOfMemoryError amp memory nvtx")
+__getattr__ = gate(
+    "torch.cuda",
+    globals(),
+    "Event OutOfMemoryError amp get_rng_state memory nvtx set_rng_state",
+)

@@ -113,7 +113,7 @@ def _record_memory_history(
         _session().stop_recording()
         return
     _Recording.kept = None
-    _session().record_stacks(max_entries, context is not None)
+    _session().record(max_entries, context is not None)
 
 
 class _Recording:

@@ -16,7 +16,9 @@ from larder.lab.functions import named
 # All functions of some modules, and these of others.
 _MODULES = {
     **{one: own_names(vars(one)) for one in (imaging, losses, normalizing)},
-    operations: "dropout gelu linear log_softmax relu_ sigmoid softmax tanh".split(),
+    operations: (
+        "dropout embedding gelu linear log_softmax relu_ sigmoid softmax tanh".split()
+    ),
     picking: ["one_hot"],
     pointwise: "elu hardtanh leaky_relu logsigmoid selu softplus".split(),
     products: (
@@ -58,10 +60,6 @@ def threshold(input, threshold, value, inplace=False):
 def glu(input, dim=-1):
     first, second = input.chunk(2, dim)
     return first * operations.sigmoid(second)
-
-
-def embedding(input, weight, padding_idx=None):
-    return operations.embedding(input, weight, padding_idx)
 
 
 def prelu(input, weight):

@@ -1,6 +1,7 @@
 """The library's operations without backward, as functions of tensors."""
 
 import ctypes
+import functools
 from ctypes import byref, c_int64, c_void_p
 
 from larder._library import Window, library
@@ -9,16 +10,11 @@ from larder.lab.tensors import array_of, handle, optional, pair_from, tensor_fro
 
 SUM, PROD, AMAX, AMIN, ANY, ALL, VAR, STD, NORM, LOGSUMEXP, COUNT = range(11)
 
-_numbers = {}
-
-
+@functools.lru_cache(maxsize=None)
 def _number(name):
-    found = _numbers.get(name)
-    if found is None:
-        found = library.lab_raw_find(name.encode())
-        if found < 0:
-            raise LookupError(f"the library has no operation {name!r}")
-        _numbers[name] = found
+    found = library.lab_raw_find(name.encode())
+    if found < 0:
+        raise LookupError(f"the library has no operation {name!r}")
     return found
 
 

@@ -2,6 +2,7 @@
 allocation."""
 
 import ctypes
+import functools
 import os
 import sys
 from ctypes import byref
@@ -25,20 +26,14 @@ _Name = ctypes.PYFUNCTYPE(
 # Places in programs, by their numbers in the history.
 _numbers = {}
 _places = []
-# Whether a file belongs to this package and is skipped.
-_own = {}
 
 
+@functools.lru_cache(maxsize=None)
 def is_own(filename):
     """Whether the file does not belong to the program."""
-    known = _own.get(filename)
-    if known is None:
-        if filename.startswith("<"):
-            known = filename.startswith(("<frozen ", "<string>"))
-        else:
-            known = os.path.abspath(filename).startswith(_PACKAGE)
-        _own[filename] = known
-    return known
+    if filename.startswith("<"):
+        return filename.startswith(("<frozen ", "<string>"))
+    return os.path.abspath(filename).startswith(_PACKAGE)
 
 
 def _number_of(frame):

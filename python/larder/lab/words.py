@@ -5,6 +5,7 @@ import functools
 import inspect
 import re
 import shutil
+import textwrap
 
 from larder.lab import Tensor
 from larder.lab import torch_stand_in as torch
@@ -42,14 +43,7 @@ Python, with the lab as torch; 'torch.' may be left out:
 Commands:"""
 
 
-def _print_names(names, width):
-    line = " "
-    for name in names:
-        if len(line) + len(name) + 1 > width:
-            print(line)
-            line = " "
-        line += f" {name}"
-    print(line)
+_INDENTED = {"initial_indent": "  ", "subsequent_indent": "  "}
 
 
 def _overview(width):
@@ -58,7 +52,7 @@ def _overview(width):
         print(f"  {name + ' ' + argument:<22} {text}")
     for title, _, owner in _SECTIONS:
         print(f"\n{title}")
-        _print_names(public(owner), width)
+        print(textwrap.fill(" ".join(public(owner)), width, **_INDENTED))
     print("\n'help NAME' has the arguments of one.")
 
 

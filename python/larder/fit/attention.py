@@ -19,12 +19,14 @@ def _round_up(a, b):
     return _div_up(a, b) * b
 
 
-def copies(*places):
-    """These arguments, copied in the order that the kernel needs."""
+def copies(*places, turned=True):
+    """These arguments, copied unless they have the order that the kernel needs;
+    `turned`: with length and heads exchanged."""
 
     def rule(taker, args, kwargs, gpu):
         for at in places:
-            if not args[at].transpose(1, 2).is_contiguous():
+            read = args[at].transpose(1, 2) if turned else args[at]
+            if not read.is_contiguous():
                 taker.take(args[at].nbytes)
 
     return rule

@@ -72,15 +72,9 @@ def _names_gpu(device):
     return device is not None and torch.device(device).type == "cuda"
 
 
-def _first_fake(items):
-    for item in items:
-        if isinstance(item, FakeTensor):
-            return item
-        if isinstance(item, (list, tuple)):
-            found = _first_fake(item)
-            if found is not None:
-                return found
-    return None
+def _first_fake(args, kwargs):
+    tensors = known.flat((*args, *kwargs.values()))
+    return next((one for one in tensors if isinstance(one, FakeTensor)), None)
 
 
 class GpuMode(TorchDispatchMode):
@@ -127,9 +121,7 @@ class GpuMode(TorchDispatchMode):
             if known.wraps_others(kind) and not issubclass(kind, FakeTensor):
                 return NotImplemented  # the calls it makes then come here
         kwargs = kwargs or {}
-        first = _first_fake(args)
-        if first is None and kwargs:
-            first = _first_fake(kwargs.values())
+        first = _first_fake(args, kwargs)
         if self._is_of_another_mode(first):
             return func(*args, **kwargs)
         device = kwargs.get("device")

@@ -4,6 +4,7 @@ docs/FIT.md has the table with its sources.
 """
 
 import collections
+import functools
 import itertools
 import math
 import threading
@@ -57,15 +58,7 @@ def _by_cublaslt(func, args):
     )
 
 
-def _contiguous(*places):
-    """These arguments, made contiguous."""
-
-    def rule(taker, args, kwargs, gpu):
-        for at in places:
-            if not args[at].is_contiguous():
-                taker.take(args[at].nbytes)
-
-    return rule
+_contiguous = functools.partial(attention.copies, turned=False)
 
 
 def _is_ordered_as(tensor, others):

@@ -12,6 +12,7 @@ import shutil
 import signal
 import sys
 
+from larder._numbers import count
 from larder.fit import programs
 
 _HOOK = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_hook")
@@ -21,10 +22,7 @@ _ENTRIES = 200_000
 
 
 def _count(text):
-    number = int(text) if text.isdecimal() else 0
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"'{text}': expected a number from 1")
-    return number
+    return count(text, "a number from 1")
 
 
 def _signal(text):

@@ -3,32 +3,19 @@
 import argparse
 import sys
 
+from larder._numbers import count
+
 _EPILOG = """Exit status: 0 if the program fits, 1 if it does not, 2 for no verdict: it could
 not be started, failed, or used no GPU.  The program runs under the PyTorch of this
 Python; LARDER_PYTHON names another."""
 
 
 def _steps(text):
-    if text == "all":
-        return 0
-    try:
-        number = int(text)
-    except ValueError:
-        number = 0
-    if number < 1:
-        raise argparse.ArgumentTypeError(
-            f"'{text}': expected a number of steps from 1, or all"
-        )
-    return number
+    return 0 if text == "all" else count(text, "a number of steps from 1, or all")
 
 
-def _count(text):
-    number = int(text) if text.isdecimal() else 0
-    if number < 1:
-        raise argparse.ArgumentTypeError(
-            f"'{text}': expected a number of processes from 1"
-        )
-    return number
+def _processes(text):
+    return count(text, "a number of processes from 1")
 
 
 class _Parser(argparse.ArgumentParser):
@@ -59,7 +46,7 @@ def parser():
     add("--engine", choices=("stand-in", "fake"), help="the program's own PyTorch on a simulated driver, or fake tensors (chosen by how its PyTorch was built)")
     add("--on-item", choices=("one", "zero", "nan", "error"), help="the value that reads from the GPU return (one); engine fake only")
     add("--real-cpu", action="store_true", help="compute the values of GPU tensors on the host: slower, but all values and sizes are real")
-    add("--world-size", metavar="N", type=_count, default=None, help="number of processes of the job; the program is the first")
+    add("--world-size", metavar="N", type=_processes, default=None, help="number of processes of the job; the program is the first")
     add("--max", metavar="NAME=A..B", help="find the largest value of the program's argument --NAME, or of its variable NAME, that fits")
     add("--advise", choices=("always", "never"), help="when to search for changes that save memory (if the program does not fit)")
     add("--snapshot", metavar="FILE", help="write a memory snapshot, as .pickle or .json")

@@ -207,14 +207,17 @@ def one_hot(tensor, num_classes=-1):
 # ---- another order ----
 
 
+def _rearranged(name, input, change):
+    """change(input); its gradient is changed in the same way."""
+    return made_of(name, change(input), input, change)
+
+
 def _triangle(name, upper):
     def operation(input, diagonal=0):
-        return made_of(
-            f"{name}Backward0",
-            raw.triangle(input, diagonal, upper),
-            input,
-            lambda grad: raw.triangle(grad, diagonal, upper),
-        )
+        def change(tensor):
+            return raw.triangle(tensor, diagonal, upper)
+
+        return _rearranged(f"{name}Backward0", input, change)
 
     return operation
 
@@ -225,12 +228,7 @@ triu = _triangle("Triu", True)
 
 def flip(input, *dims):
     dims = spread(dims)
-    return made_of(
-        "FlipBackward0",
-        raw.flip(input, dims),
-        input,
-        lambda grad: raw.flip(grad, dims),
-    )
+    return _rearranged("FlipBackward0", input, lambda one: raw.flip(one, dims))
 
 
 def roll(input, shifts, dims=None):

@@ -351,11 +351,7 @@ for _make, _names in (
 
 
 def allclose(input, other, rtol=1e-5, atol=1e-8, equal_nan=False):
-    near = raw.map(
-        "le",
-        raw.map("abs", input.detach() - other.detach()),
-        raw.map("abs", other.detach()) * rtol + atol,
-    )
+    near = isclose(input.detach(), other.detach(), rtol, atol)
     same = raw.map("logical_or", near, raw.map("eq", input, other))
     if equal_nan:
         both = raw.map("logical_and", isnan(input), isnan(other))

@@ -192,7 +192,10 @@ static void allocators_end(struct world *w)
     op_empty_cache(w);
     look(w);
     w->stats = rig_stats(&w->rig);
+    if (plan_has(&w->plan, FEATURE_faults))
+        op_fault(w);
     step_ends(w, larder_destroy(w->rig.a));
+    faults_end(w);
     for (int i = 0; i < REGIONS; i++)
         assert_ok(larder_region_destroy(w->regions[i]));
     step_ends(w, larder_destroy(w->other));

@@ -147,6 +147,7 @@ struct world {
     larder_region *regions[REGIONS];
     larder_export *exports[EXPORTS];
     int tags_begun;
+    int others_begun; /* tags of the other allocator */
     int migrating;
     int captured; /* the stream; -1: none */
     int annotated;

@@ -82,7 +82,7 @@ static uint64_t draw_bytes(struct world *w)
     case 0:
         return 1 + draw(w, UINT64_C(1) << (8 + draw(w, 16)));
     case 1:
-        bytes = MIB(1 + draw(w, 12));
+        bytes = MIB(1 + draw(w, 24));
         return bytes - draw(w, 3) * 256;
     default:
         return bytes;
@@ -201,6 +201,23 @@ void op_reset(struct world *w)
         CALL(w, larder_stats_reset_accumulated(w->rig.a));
 }
 
+/* A tag's name may have the longest length; of a region each of these is
+ * wrong. */
+static void misuse_names(struct world *w)
+{
+    char name[LARDER_TAG_MAX + 2] = "";
+    larder_region *region = NULL;
+    larder_region_options opt;
+
+    memset(name, 'n', LARDER_TAG_MAX + (size_t)draw(w, 2));
+    CALL(w, larder_tag_limit(w->rig.a, name, 0));
+    memset(name, 'n', LARDER_TAG_MAX + 1);
+    larder_region_options_init(&opt);
+    CALL(w, larder_region_create(w->rig.a, MIB(4) + 1, &opt, &region));
+    opt.name = name;
+    CALL(w, larder_region_create(w->rig.a, MIB(4), &opt, &region));
+}
+
 void op_misuse(struct world *w)
 {
     struct slot *slot = draw_live(w);
@@ -210,6 +227,7 @@ void op_misuse(struct world *w)
     step_says(w, "misuse");
     CALL(w, larder_alloc(w->rig.a, UINT64_C(1) << log2_bytes, 0, &addr));
     CALL(w, larder_alloc(w->rig.a, 0, 0, &addr));
+    misuse_names(w);
     if (slot == NULL)
         return;
     CALL(w, larder_free(w->rig.a, slot->addr + 256));

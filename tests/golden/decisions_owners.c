@@ -199,12 +199,16 @@ void op_tag_begin(struct world *w)
 
     step_says(w, "begin tag %s", name);
     w->tags_begun += CALL(w, larder_tag_begin(w->rig.a, name));
+    if (w->other != NULL && chance(w, 2))
+        w->others_begun += CALL(w, larder_tag_begin(w->other, name));
 }
 
 void op_tag_end(struct world *w)
 {
     step_says(w, "end tag");
     w->tags_begun -= CALL(w, larder_tag_end(w->rig.a));
+    if (w->others_begun > 0 && chance(w, 2))
+        w->others_begun -= CALL(w, larder_tag_end(w->other));
 }
 
 void op_tag_pause(struct world *w)
@@ -258,11 +262,13 @@ void op_region_create(struct world *w)
     uint64_t number = draw(w, REGIONS);
     larder_region_info info = LARDER_REGION_INFO_INIT;
     larder_region_options opt;
+    char longest[LARDER_REGION_NAME_MAX + 1] = "";
 
     if (w->regions[number] != NULL)
         return;
+    memset(longest, 'x', LARDER_REGION_NAME_MAX);
     larder_region_options_init(&opt);
-    opt.name = number == 0 ? "kv" : "experts";
+    opt.name = number == 0 ? "kv" : longest;
     opt.stream = draw_stream(w);
     opt.handle_bytes = PAGE * draw(w, 3);
     if (plan_has(&w->plan, FEATURE_minimums))
@@ -463,7 +469,7 @@ void owners_end(struct world *w)
 {
     if (w->captured >= 0)
         capture_end(w);
-    while (w->tags_begun > 0)
+    while (w->tags_begun > 0 || w->others_begun > 0)
         op_tag_end(w);
     while (w->migrating > 0)
         w->migrating -= CALL(w, larder_migrate_end(w->rig.a));

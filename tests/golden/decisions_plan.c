@@ -57,7 +57,8 @@ static unsigned draw_features(struct plan *plan)
         return BIT(FEATURE_tags) | BIT(FEATURE_regions) | BIT(FEATURE_faults) |
                BIT(below(plan, FEATURE_COUNT));
     case 2:
-        return BIT(FEATURE_hints) | BIT(FEATURE_releases);
+        return BIT(FEATURE_hints) | BIT(FEATURE_releases) |
+               (below(plan, 2) == 0 ? BIT(FEATURE_limits) : 0);
     case 3:
         return BIT(FEATURE_pools) | BIT(FEATURE_lending) |
                BIT(FEATURE_checkpoints) | BIT(below(plan, FEATURE_COUNT));
@@ -128,6 +129,8 @@ static void draw_larder_conf(struct plan *plan)
     DRAW_CONF(plan, 4, "expandable_segments:True");
     DRAW_CONF(plan, 6, "small_kib:300", "small_kib:1024");
     DRAW_CONF(plan, 8, "lifetimes:off");
+    DRAW_CONF(plan, plan_has(plan, FEATURE_limits) ? 2 : 8,
+              "throw_on_cudamalloc_oom:True");
     DRAW_CONF(plan, 8, "large_segment_size_mb:12", "roundup_power2_divisions:4",
               "max_split_size_mb:21");
     if (plan_has(plan, FEATURE_migrate))

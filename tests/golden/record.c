@@ -123,7 +123,8 @@ static void print_differences(char *was, char *is)
                         value);
     }
     for (size_t i = 0; i < old; i++) {
-        if (strcmp(value_of(after, new, before[i].name), "0") == 0)
+        if (strcmp(value_of(after, new, before[i].name), "0") == 0 &&
+            strcmp(before[i].value, "0") != 0)
             print_error(" %s 0, was %s;", before[i].name, before[i].value);
     }
     print_error("\n");

@@ -11,7 +11,8 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "replay/replay.h"
+#include "replay/replay_session.h"
+#include "replay/replay_spec.h"
 #include "support/memory_sweep.h"
 #include "trace/trace_source.h"
 
@@ -76,6 +77,27 @@ static bool replay_trace(const void *path, struct tool_error *error)
     return ok;
 }
 
+/* What a replay prepares before its first allocator, which leaves nothing. */
+static bool prepare_replay(const void *path, struct tool_error *error)
+{
+    struct replay_hints hints;
+    struct trace t;
+    char *spec;
+    bool ok;
+
+    if (!trace_read(path, &t, error))
+        return false;
+    ok = replay_hints_make(&t, 2, &hints, error);
+    spec = ok ? replay_spec_make("sim:1GiB", &t, 0) : NULL;
+    if (ok)
+        replay_hints_free(&hints);
+    if (ok && spec == NULL)
+        ok = tool_fail(error, "not enough host memory");
+    free(spec);
+    trace_free(&t);
+    return ok;
+}
+
 static bool replay_snapshot(const void *path, struct tool_error *error)
 {
     const struct replay_options o = {.device = NULL};
@@ -109,6 +131,15 @@ static void a_replay_without_memory_fails_cleanly(void **state)
                               true);
 }
 
+static void a_replay_is_prepared_or_leaves_nothing(void **state)
+{
+    (void)state;
+    assert_file_fails_cleanly(prepare_replay, DATA "traces/e1_rebind.trace.zst",
+                              false);
+    assert_file_fails_cleanly(prepare_replay, DATA "traces/e1_rebind.trace.zst",
+                              true);
+}
+
 static void a_snapshot_s_replay_without_memory_fails_cleanly(void **state)
 {
     (void)state;
@@ -123,6 +154,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_trace_without_memory_is_not_read),
         cmocka_unit_test(a_replay_without_memory_fails_cleanly),
+        cmocka_unit_test(a_replay_is_prepared_or_leaves_nothing),
         cmocka_unit_test(a_snapshot_s_replay_without_memory_fails_cleanly),
     };
 

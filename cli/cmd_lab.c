@@ -6,7 +6,6 @@
 
 #include "commands.h"
 #include "lab/lab_command.h"
-#include "lab/lab_python.h"
 #include "take_capacity.h"
 #include "take_setting.h"
 

@@ -41,6 +41,5 @@ const char *completion_last_name(const struct cli_command *command);
 void completion_bash(FILE *out, const struct cli_command *const *commands);
 void completion_zsh(FILE *out, const struct cli_command *const *commands);
 void completion_fish(FILE *out, const struct cli_command *const *commands);
-void completion_table(FILE *out, const struct cli_command *const *commands);
 
 #endif

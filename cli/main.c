@@ -8,7 +8,6 @@
 #include "commands.h"
 #include "complain.h"
 #include "completion.h"
-#include "help.h"
 
 static int run_version(const struct cli_command *self, int argc, char **argv);
 static int run_help(const struct cli_command *self, int argc, char **argv);

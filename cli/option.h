@@ -109,6 +109,9 @@ bool cli_takes_word(const struct cli_option *o);
 /* The dashes before an option's name: one for a letter, otherwise two. */
 const char *cli_dashes(const struct cli_option *o);
 
+/* Help of one command, on the standard output. */
+void cli_help_command(const struct cli_command *command);
+
 /* Report an error as `larder COMMAND: ...`, with a hint to the help.  Returns
  * CLI_EXIT_BAD. */
 #if defined(__GNUC__)

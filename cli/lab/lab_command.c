@@ -10,7 +10,7 @@
 
 #include "complain.h"
 #include "lab/experiments/experiments.h"
-#include "lab_python.h"
+#include "python_program.h"
 #include "take_setting.h"
 #include "terminal.h"
 #include "trace/ends_with.h"
@@ -25,6 +25,28 @@ bool lab_take_snapshot(const struct cli_args *a, void *out)
                             "--snapshot '%s': its name must end with .json or "
                             ".pickle",
                             a->value);
+}
+
+/* ---- Python --------------------------------------------------------------- */
+
+int lab_python_run(const char *command, const char *module, FILE *panel,
+                   char *const *words)
+{
+    unsigned columns = (unsigned)terminal_width(panel);
+    char width[16];
+    char *own[5] = {NULL};
+    int count = 0;
+
+    if (columns > 0) {
+        snprintf(width, sizeof width, "%u", columns);
+        own[count++] = (char *)"--width";
+        own[count++] = width;
+    }
+    if (terminal_has_colour(panel))
+        own[count++] = (char *)"--colour";
+    if (!terminal_is_utf8())
+        own[count++] = (char *)"--ascii";
+    return cli_python_run(command, module, own, words);
 }
 
 /* ---- list --------------------------------------------------------------- */

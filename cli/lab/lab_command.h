@@ -2,6 +2,8 @@
 #ifndef LARDER_CLI_LAB_LAB_COMMAND_H
 #define LARDER_CLI_LAB_LAB_COMMAND_H
 
+#include <stdio.h>
+
 #include <larder/lab.h>
 
 #include "option.h"
@@ -11,5 +13,12 @@ extern const struct cli_command lab_command_run;
 
 /* The name of a file for a snapshot, into a const char *. */
 cli_take_fn lab_take_snapshot;
+
+/* Execute python3 with the module in place of this process: it reads the words of
+ * the command line, ended by NULL, again.  `panel`: where the panel is shown, whose
+ * width and colours it is told.  Returns an exit status only on failure, after a
+ * message on the standard error as `larder COMMAND: ...`. */
+int lab_python_run(const char *command, const char *module, FILE *panel,
+                   char *const *words);
 
 #endif

@@ -1,7 +1,6 @@
 /* backward.c - the traversal from a result back to the leaves. */
 #include "autograd/node.h"
 
-#include "autograd/hook.h"
 #include "autograd/ready_queue.h"
 #include "tensor/host_memory.h"
 

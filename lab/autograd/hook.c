@@ -1,5 +1,5 @@
 /* hook.c - callbacks that receive a gradient as soon as it is available. */
-#include "autograd/hook.h"
+#include "autograd/node.h"
 
 #include "tensor/host_memory.h"
 

@@ -1,7 +1,6 @@
 /* meta.c - a tensor's gradient state, and the queries about it. */
 #include "autograd/node.h"
 
-#include "autograd/hook.h"
 #include "tensor/host_memory.h"
 
 /* PyTorch's order: hooks, gradient, history. */

@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-#include "autograd/hook.h"
 #include "tensor/host_memory.h"
 
 /* ---- creating ----------------------------------------------------------- */

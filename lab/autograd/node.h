@@ -165,4 +165,17 @@ bool lab__is_dense(const lab_tensor *t);
 /* A leaf's node (accumulate.c). */
 larder_result lab__accumulator_new(lab_tensor *leaf, struct lab__node **out);
 
+/* ---- hooks (hook.c) -------
+ *
+ * Callbacks that see a gradient before it is used.  Hooks of an operation's output
+ * belong to the operation's node; hooks of a leaf belong to the leaf itself, because a
+ * leaf's node is freed with each graph. */
+
+/* Run the hooks of one output in order of registration; *grad becomes the last
+ * one's result. */
+larder_result lab__hooks_run(struct lab_hook *const *list, unsigned output,
+                             lab_tensor **grad);
+/* Remove all hooks; remaining handles have no effect. */
+void lab__hooks_end(struct lab_hook **list);
+
 #endif

@@ -33,12 +33,20 @@ void lab__layer_norm_grad_affine(lab_tensor *grad_w, lab_tensor *grad_b,
                                  const lab_tensor *mean,
                                  const lab_tensor *rstd);
 
-/* ---- indices (index_range.c) ---- */
+/* ---- rows by index (row_kernels.c) ---- */
 
 /* Whether an element is outside [lowest, rows) and, if allowed is not NULL, not
  * *allowed; *value is the first one.  False if index cannot be read. */
 bool lab__index_outside(const lab_tensor *index, int64_t lowest, int64_t rows,
                         const int64_t *allowed, int64_t *value);
+
+/* Negative indices count from the end; the caller has checked them.
+ * out = t's rows by index, of any dtype */
+void lab__rows_gather(lab_tensor *out, const lab_tensor *t,
+                      const lab_tensor *index);
+/* t's rows by index += grad's; float32 */
+void lab__rows_add(lab_tensor *t, const lab_tensor *grad,
+                   const lab_tensor *index);
 
 /* ---- losses (loss_kernels.c) ---- */
 

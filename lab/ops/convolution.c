@@ -3,7 +3,7 @@
 
 #include "kernels/kernels.h"
 #include "kernels/raw_kernels.h"
-#include "ops/nn_common.h"
+#include "ops/op.h"
 
 enum { INPUT, WEIGHT };                          /* saved */
 enum { STRIDE, PADDING };                        /* node's integers */

@@ -1,7 +1,7 @@
 /* dropout.c - dropout with a saved mask of one byte for each element, allocated
  * in the order of CUDA's fused kernel: mask, then result. */
 #include "kernels/kernels.h"
-#include "ops/nn_common.h"
+#include "ops/op.h"
 #include "tensor/rng.h"
 
 /* A contiguous copy of t, masked and scaled. */

@@ -1,7 +1,6 @@
 /* embedding.c - rows of a table by index. */
 #include "kernels/nn_kernels.h"
-#include "kernels/row_kernels.h"
-#include "ops/nn_common.h"
+#include "ops/op.h"
 
 /* The gradient of the whole table, mostly zeros. */
 static larder_result embedding_back(const struct lab__back *b)

@@ -2,8 +2,7 @@
 #include <inttypes.h>
 
 #include "kernels/nn_kernels.h"
-#include "kernels/row_kernels.h"
-#include "ops/nn_common.h"
+#include "ops/op.h"
 
 static larder_result index_back(const struct lab__back *b)
 {

@@ -5,7 +5,7 @@
  * history, the lab reports an error if there are any. */
 #include "kernels/kernels.h"
 #include "ops/elementwise_op.h"
-#include "tensor/numbers.h"
+#include "tensor/element.h"
 
 /* ---- checks ------------------------------------------------------------- */
 

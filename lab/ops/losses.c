@@ -1,7 +1,7 @@
 /* losses.c - loss functions. */
 #include "kernels/kernels.h"
 #include "kernels/nn_kernels.h"
-#include "ops/nn_common.h"
+#include "ops/op.h"
 
 /* ---- negative log-likelihood ---------------------------------------------- */
 

@@ -1,6 +1,6 @@
 /* normalize.c - layer normalisation. */
 #include "kernels/nn_kernels.h"
-#include "ops/nn_common.h"
+#include "ops/op.h"
 
 enum { INPUT, MEAN, RSTD, WEIGHT, BIAS }; /* saved */
 

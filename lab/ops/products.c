@@ -3,7 +3,7 @@
 #include <inttypes.h>
 
 #include "kernels/kernels.h"
-#include "ops/nn_common.h"
+#include "ops/op.h"
 
 /* ---- the product -------------------------------------------------------- */
 

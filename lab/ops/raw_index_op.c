@@ -3,7 +3,7 @@
 
 #include "kernels/nn_kernels.h"
 #include "kernels/raw_kernels.h"
-#include "ops/nn_common.h"
+#include "ops/op.h"
 #include "tensor/narrow.h"
 #include "tensor/rng.h"
 

@@ -3,7 +3,7 @@
 #include <larder/lab_raw.h>
 
 #include "kernels/raw_kernels.h"
-#include "ops/nn_common.h"
+#include "ops/op.h"
 
 static larder_result affine_check(const lab_tensor *x, const lab_tensor *t,
                                   const char *what)

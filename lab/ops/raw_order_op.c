@@ -2,7 +2,7 @@
 #include <larder/lab_raw.h>
 
 #include "kernels/raw_kernels.h"
-#include "ops/nn_common.h"
+#include "ops/op.h"
 
 larder_result lab_raw_triangle(lab_tensor *t, int64_t diagonal, bool upper,
                                lab_tensor **out)

@@ -2,7 +2,7 @@
 #include <larder/lab_raw.h>
 
 #include "kernels/raw_kernels.h"
-#include "ops/nn_common.h"
+#include "ops/op.h"
 
 static lab_dtype dtype_for(lab_reduction op, const lab_tensor *t)
 {

@@ -1,6 +1,6 @@
 /* raw_rnn_op.c - recurrent layers, not recorded. */
-#include "kernels/rnn_kernels.h"
-#include "ops/nn_common.h"
+#include "kernels/raw_kernels.h"
+#include "ops/op.h"
 
 /* rows × columns, in x's place, contiguous; NULL is accepted if optional. */
 static larder_result part_check(const lab_tensor *x, const lab_tensor *t,

@@ -1,6 +1,6 @@
 /* softmax.c - softmax and its logarithm: both save their result. */
 #include "kernels/nn_kernels.h"
-#include "ops/nn_common.h"
+#include "ops/op.h"
 
 enum { DIM, LOGARITHM }; /* node's integers */
 

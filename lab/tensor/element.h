@@ -1,10 +1,21 @@
-/* element.h - access to one element of a tensor of any kind, and to the
- * lines of a contiguous tensor along one dimension. */
+/* element.h - access to one element of a tensor of any kind, conversions between kinds
+ * that are defined for every value, and the lines of a contiguous tensor along one dimension. */
 #ifndef LARDER_LAB_TENSOR_ELEMENT_H
 #define LARDER_LAB_TENSOR_ELEMENT_H
 
-#include "tensor/numbers.h"
 #include "tensor/tensor.h"
+
+/* Rounds towards 0, clamps values that are too large, and converts NaN to 0. */
+static inline int64_t lab__to_int64(double x)
+{
+    const double limit = 9223372036854775808.0;
+
+    if (x != x)
+        return 0;
+    if (x >= limit)
+        return INT64_MAX;
+    return x <= -limit ? INT64_MIN : (int64_t)x;
+}
 
 static inline double lab__element(const void *data, unsigned char kind,
                                   int64_t i)

@@ -5,7 +5,6 @@
 
 #include "tensor/element.h"
 #include "tensor/narrow.h"
-#include "tensor/numbers.h"
 #include "tensor/parallel.h"
 #include "tensor/rng.h"
 

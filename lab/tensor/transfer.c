@@ -9,7 +9,6 @@
 #include "tensor/element.h"
 #include "tensor/host_memory.h"
 #include "tensor/narrow.h"
-#include "tensor/numbers.h"
 #include "tensor/odometer.h"
 #include "tensor/storage.h"
 

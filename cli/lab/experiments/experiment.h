@@ -173,7 +173,7 @@ bool exp_memory(struct exp *e, lab_memory *out);
 bool exp_stats(struct exp *e, larder_stats *out);
 bool exp_counters(struct exp *e, larder_device_counters *out);
 
-/* ---- showing (experiment_report.c, experiment_json.c) ---- */
+/* ---- showing (experiment_report.c) ---- */
 
 void exp_report_begin(const struct exp *e);
 void exp_report_end(const struct exp *e);

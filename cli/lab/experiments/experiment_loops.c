@@ -4,7 +4,7 @@
 #include <stdio.h>
 
 #include "experiment_list.h"
-#include "experiment_training.h"
+#include "experiment_models.h"
 
 enum { EPOCHS = 3, BATCH = 128, BATCHES = TRAINING_ROWS / BATCH };
 

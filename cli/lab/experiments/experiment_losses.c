@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 #include "experiment_list.h"
-#include "experiment_training.h"
+#include "experiment_models.h"
 
 enum {
     BATCH = 128,

@@ -1,8 +1,10 @@
-/* experiment_models.h - the models that experiments train. */
+/* experiment_models.h - the models that experiments train, and a training loop: a
+ * perceptron for images of 784 numbers, batches as from a shuffling DataLoader, SGD with
+ * momentum. */
 #ifndef LARDER_CLI_LAB_EXPERIMENTS_EXPERIMENT_MODELS_H
 #define LARDER_CLI_LAB_EXPERIMENTS_EXPERIMENT_MODELS_H
 
-#include <larder/lab.h>
+#include "experiment.h"
 
 enum { MLP_LAYERS = 3, BLOCK_PARAMETERS = 12 };
 
@@ -10,12 +12,6 @@ enum { MLP_LAYERS = 3, BLOCK_PARAMETERS = 12 };
 struct mlp {
     lab_tensor *parameter[2 * MLP_LAYERS]; /* weight, bias, weight, ... */
 };
-
-/* On the device; on failure it drops what it created. */
-larder_result mlp_create(lab *l, const int64_t widths[MLP_LAYERS + 1],
-                         struct mlp *out);
-void mlp_drop(struct mlp *m);
-larder_result mlp_forward(const struct mlp *m, lab_tensor *x, lab_tensor **out);
 
 /* A pre-norm transformer block:
  * h = h + proj(attention(ln1(h))); h = h + fc2(gelu(fc1(ln2(h)))). */
@@ -30,5 +26,26 @@ larder_result block_create(lab *l, int64_t width, int64_t heads,
 void block_drop(struct block *b);
 /* `context` is the block: a lab_segment_fn. */
 larder_result block_forward(void *context, lab_tensor *h, lab_tensor **out);
+
+enum { TRAINING_ROWS = 2048, TRAINING_WIDTH = 784, TRAINING_CLASSES = 10 };
+
+/* Named after the Python program's variables; each holds its value until it is
+ * rebound. */
+struct training {
+    lab *session;
+    struct mlp model;
+    lab_optimizer *optimizer;
+    lab_tensor *data, *classes; /* on the host */
+    lab_tensor *order;          /* of the rows in this epoch */
+    int64_t next;               /* index in `order` */
+    lab_tensor *inputs, *labels, *outputs, *loss;
+};
+
+/* In the session of `e`; on failure it drops what it created. */
+bool training_begin(struct exp *e, struct training *t);
+void training_end(struct training *t);
+
+/* One iteration.  A new epoch begins if fewer than `batch` rows are left. */
+bool training_step(struct exp *e, struct training *t, int64_t batch);
 
 #endif

@@ -47,18 +47,7 @@ static larder_result conv2d_back(const struct lab__back *b)
     return LARDER_OK;
 }
 
-static larder_result bias_check(const lab_tensor *w, const lab_tensor *b)
-{
-    LAB__TRY(lab__nn_check_part("conv2d", w, b));
-    LAB__TRY(lab__nn_check_ndim("conv2d", "the bias", b, 1));
-    if (b->sizes[0] == w->sizes[0])
-        return LARDER_OK;
-    return lab__invalid("conv2d: a bias of %lld for %lld output channels",
-                        (long long)b->sizes[0], (long long)w->sizes[0]);
-}
-
-static larder_result inputs_check(const lab_tensor *a, const lab_tensor *w,
-                                  const lab_tensor *b)
+static larder_result inputs_check(const lab_tensor *a, const lab_tensor *w)
 {
     LAB__TRY(lab__check_float("conv2d", a));
     LAB__TRY(lab__nn_check_part("conv2d", a, w));
@@ -68,7 +57,7 @@ static larder_result inputs_check(const lab_tensor *a, const lab_tensor *w,
         return lab__invalid(
             "conv2d: the weight is for %lld channels, the input has %lld",
             (long long)w->sizes[1], (long long)a->sizes[1]);
-    return b != NULL ? bias_check(w, b) : LARDER_OK;
+    return LARDER_OK;
 }
 
 static larder_result window_check(const lab_tensor *a, const lab_tensor *w,
@@ -94,7 +83,7 @@ larder_result lab_conv2d(lab_tensor *x, lab_tensor *w, lab_tensor *b,
     LAB__OWNED lab_tensor *made = NULL;
     lab_window win;
 
-    LAB__TRY(inputs_check(x, w, b));
+    LAB__TRY(inputs_check(x, w));
     LAB__TRY(window_check(x, w, stride, padding));
     win = window_of(w, stride, padding);
     LAB__TRY(lab_raw_conv2d(x, w, b, &win, &made));

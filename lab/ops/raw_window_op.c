@@ -67,8 +67,19 @@ static larder_result side_sizes(const char *op, const lab_tensor *x,
 
 /* ---- convolution -------------------------------------------------------- */
 
+static larder_result bias_check(const lab_tensor *w, const lab_tensor *b,
+                                int64_t channels)
+{
+    LAB__TRY(lab__nn_check_part("conv2d", w, b));
+    LAB__TRY(lab__nn_check_ndim("conv2d", "the bias", b, 1));
+    if (b->sizes[0] == channels)
+        return LARDER_OK;
+    return lab__invalid("conv2d: a bias of %lld for %lld output channels",
+                        (long long)b->sizes[0], (long long)channels);
+}
+
 static larder_result conv_check(const lab_tensor *x, const lab_tensor *w,
-                                const lab_tensor *b, const lab_window *win)
+                                const lab_window *win)
 {
     int64_t want;
 
@@ -76,8 +87,6 @@ static larder_result conv_check(const lab_tensor *x, const lab_tensor *w,
     LAB__TRY(lab__check_float("conv2d", w));
     LAB__TRY(lab__nn_check_ndim("conv2d", "the weight", w, 4));
     LAB__TRY(lab__check_place("conv2d", x, w));
-    if (b != NULL)
-        LAB__TRY(lab__check_place("conv2d", x, b));
     want = win->transposed ? w->sizes[0] : w->sizes[1] * win->groups;
     if (win->groups < 1 || x->sizes[1] != want ||
         w->sizes[0] % win->groups != 0 || w->sizes[2] != win->kernel[0] ||
@@ -96,11 +105,13 @@ larder_result lab_raw_conv2d(lab_tensor *x, lab_tensor *w, lab_tensor *b,
     LAB__OWNED_DENSE struct lab__dense d = {{NULL}};
     int64_t sizes[4];
 
-    LAB__TRY(conv_check(x, w, b, win));
-    LAB__TRY(side_sizes("conv2d", x, win, sizes));
-    LAB__TRY(lab__dense_all(3, (lab_tensor *[]){x, w, b}, &d));
+    LAB__TRY(conv_check(x, w, win));
     sizes[0] = x->sizes[0];
     sizes[1] = win->transposed ? w->sizes[1] * win->groups : w->sizes[0];
+    if (b != NULL)
+        LAB__TRY(bias_check(w, b, sizes[1]));
+    LAB__TRY(side_sizes("conv2d", x, win, sizes));
+    LAB__TRY(lab__dense_all(3, (lab_tensor *[]){x, w, b}, &d));
     LAB__TRY(lab__tensor_of(x, 4, sizes, &made));
     if (!win->transposed) {
         lab__window_conv(made, d.t[0], d.t[1], d.t[2], win);

@@ -290,6 +290,30 @@ static void a_row_ends_where_its_length_says(void **state)
 
 /* ---- errors -------------------------------------------------------------- */
 
+/* Its elements beyond the end were read. */
+static void conv2d_checks_its_bias(lab *l, lab_tensor *three)
+{
+    lab_tensor *image = tensor_of(l, DIMS(1, 1, 1, 1), NUMBERS(1));
+    lab_tensor *w = tensor_of(l, DIMS(1, 4, 1, 1), NUMBERS(1, 2, 3, 4));
+    lab_tensor *out = NULL;
+    lab_window up = {.size = sizeof up,
+                     .kernel = {1, 1},
+                     .stride = {1, 1},
+                     .dilation = {1, 1},
+                     .groups = 1,
+                     .transposed = true};
+
+    lab_assert_refused(LARDER_ERR_INVALID,
+                       lab_raw_conv2d(image, w, three, &up, &out),
+                       "conv2d: a bias of 3 for 4 output channels");
+    lab_assert_refused(LARDER_ERR_INVALID,
+                       lab_raw_conv2d(image, w, w, &up, &out),
+                       "conv2d: the bias must have 1 dimension");
+    assert_null(out);
+    lab_unref(image);
+    lab_unref(w);
+}
+
 static void mistakes_are_refused_in_words(void **state)
 {
     lab *l = *state;
@@ -326,6 +350,7 @@ static void mistakes_are_refused_in_words(void **state)
     lab_assert_refused(LARDER_ERR_INVALID,
                        lab_raw_reduce((lab_reduction)99, a, 1, false, 0, &out),
                        "99 is not a reduction");
+    conv2d_checks_its_bias(l, b);
     assert_null(out);
     assert_int_equal(lab_raw_find("no_such_thing"), -1);
     assert_int_equal(lab_raw_arity(lab_raw_find("where")), 3);

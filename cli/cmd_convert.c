@@ -12,7 +12,7 @@
 #include "new_file.h"
 #include "recorded_report.h"
 #include "replay/replay.h"
-#include "same_file.h"
+#include "input_list.h"
 #include "snapshot/snapshot_write.h"
 #include "snapshot_input.h"
 #include "take_setting.h"

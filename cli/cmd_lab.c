@@ -63,18 +63,6 @@ static int run_prompt(const struct cli_command *self, int argc, char **argv)
     return lab_python_run("lab", "larder.lab.prompt", stdout, argv + 1);
 }
 
-static int run_lab(const struct cli_command *self, int argc, char **argv)
-{
-    if (argc > 1) {
-        for (const struct cli_command *const *part = self->parts; *part != NULL;
-             part++) {
-            if (strcmp(argv[1], (*part)->name + strlen("lab ")) == 0)
-                return (*part)->run(*part, argc - 1, argv + 1);
-        }
-    }
-    return run_prompt(self, argc, argv);
-}
-
 static const struct cli_command *const lab_parts[] = {
     &lab_command_list,
     &lab_command_run,
@@ -99,5 +87,5 @@ const struct cli_command cli_command_lab = {
     .options = lab_table,
     .take = refuse_operand,
     .parts = lab_parts,
-    .run = run_lab,
+    .run = run_prompt,
 };

@@ -12,7 +12,6 @@
 #include "progress.h"
 #include "replay/replay.h"
 #include "replay_report.h"
-#include "same_file.h"
 #include "take_capacity.h"
 #include "take_setting.h"
 

@@ -17,16 +17,6 @@ enum {
     PORT_MAX = 65535
 };
 
-struct top_settings {
-    bool is_once;
-    bool is_json;
-    enum top_order order;
-    const char *filter;
-    uint64_t period_ms;
-    bool is_served;
-    uint64_t port;
-};
-
 static bool take_order(const struct cli_args *a, void *out)
 {
     for (size_t i = 0; top_order_name(i) != NULL; i++) {
@@ -101,12 +91,11 @@ static int run_top(const struct cli_command *self, int argc, char **argv)
     if (status >= 0)
         return status;
     if (s.is_served)
-        return top_serve_run((unsigned)s.port, (unsigned)s.period_ms, s.order,
-                             s.filter);
+        return top_serve_run(&s);
     if (s.is_once || s.is_json || !terminal_is_smart(stdout) ||
         !isatty(STDIN_FILENO))
         return print_once(&s);
-    return top_screen_run(s.order, s.filter, (unsigned)s.period_ms);
+    return top_screen_run(&s);
 }
 
 const struct cli_command cli_command_top = {

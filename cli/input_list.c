@@ -9,7 +9,6 @@
 #include <sys/stat.h>
 
 #include "complain.h"
-#include "same_file.h"
 #include "trace/array_room.h"
 #include "trace/ends_with.h"
 #include "trace/tool_error.h"
@@ -17,8 +16,9 @@
 static const char *const endings[] = {".trace",      ".trace.zst", ".pickle",
                                       ".pickle.zst", ".json",      ".json.zst"};
 
-static bool is_input(const char *name)
+static int is_input(const struct dirent *entry)
 {
+    const char *name = entry->d_name;
     bool is = false;
 
     for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++)
@@ -48,37 +48,33 @@ static char *joined(const char *folder, const char *name)
     return path;
 }
 
-static int compare_paths(const void *a, const void *b)
+/* In the order of bytes. */
+static int by_name(const struct dirent **a, const struct dirent **b)
 {
-    return strcmp(*(char *const *)a, *(char *const *)b);
+    return strcmp((*a)->d_name, (*b)->d_name);
 }
 
 static bool add_folder(struct input_list *out, const char *folder,
                        struct tool_error *error)
 {
-    size_t first = out->count;
-    DIR *d = opendir(folder);
-    struct dirent *entry;
+    struct dirent **entries;
+    int count = scandir(folder, &entries, is_input, by_name);
     bool ok = true;
 
-    if (d == NULL)
+    if (count < 0)
         return tool_fail(error, "%s: %s", folder, strerror(errno));
-    while (ok && (entry = readdir(d)) != NULL) {
-        if (is_input(entry->d_name))
-            ok = push(out, joined(folder, entry->d_name), error);
+    for (int i = 0; i < count; i++) {
+        ok = ok && push(out, joined(folder, entries[i]->d_name), error);
+        free(entries[i]);
     }
-    closedir(d);
-    if (!ok)
-        return false;
-    if (out->count == first)
+    free(entries);
+    if (count == 0)
         return tool_fail(error,
                          "%s: a folder without traces or snapshots; expected "
                          "names that end in .pickle, .json or .trace, with or "
                          "without .zst",
                          folder);
-    qsort(out->paths + first, out->count - first, sizeof *out->paths,
-          compare_paths);
-    return true;
+    return ok;
 }
 
 static bool input_list_add(struct input_list *out, const char *path,
@@ -143,4 +139,14 @@ bool input_list_spares(const struct input_list *list,
         return false;
     }
     return true;
+}
+
+bool same_file(const char *a, const char *b)
+{
+    struct stat of_a;
+    struct stat of_b;
+
+    return strcmp(a, "-") != 0 && strcmp(b, "-") != 0 && stat(a, &of_a) == 0 &&
+           stat(b, &of_b) == 0 && S_ISREG(of_a.st_mode) &&
+           of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino;
 }

@@ -31,4 +31,8 @@ bool input_list_check(const struct input_list *list,
 bool input_list_spares(const struct input_list *list,
                        const struct cli_command *command, const char *output);
 
+/* Whether both name the same existing file.  `-` and special files, which are
+ * not replaced by writing, count as different. */
+bool same_file(const char *a, const char *b);
+
 #endif

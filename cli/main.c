@@ -131,7 +131,7 @@ static int run_version(const struct cli_command *self, int argc, char **argv)
     return CLI_EXIT_OK;
 }
 
-/* Reports if there is none. */
+/* NULL: there is none. */
 static const struct cli_command *find_part(const struct cli_command *command,
                                            const char *name)
 {
@@ -142,14 +142,12 @@ static const struct cli_command *find_part(const struct cli_command *command,
         if (strcmp(command->parts[i]->name + length + 1, name) == 0)
             return command->parts[i];
     }
-    cli_complain(NULL, "'%s' has no subcommand '%s'", command->name, name);
-    fputs("Try 'larder help'.\n", stderr);
     return NULL;
 }
 
 static int run_help(const struct cli_command *self, int argc, char **argv)
 {
-    const struct cli_command *about;
+    const struct cli_command *about, *part;
     struct operands o = {.max = 2};
     int status = cli_read(self, argc, argv, &o);
 
@@ -160,11 +158,16 @@ static int run_help(const struct cli_command *self, int argc, char **argv)
         return CLI_EXIT_OK;
     }
     about = find_command(o.words[0]);
-    if (about != NULL && o.words[1] != NULL)
-        about = find_part(about, o.words[1]);
     if (about == NULL)
         return CLI_EXIT_BAD;
-    cli_help_command(about);
+    part = o.words[1] != NULL ? find_part(about, o.words[1]) : about;
+    if (part == NULL) {
+        cli_complain(NULL, "'%s' has no subcommand '%s'", about->name,
+                     o.words[1]);
+        fputs("Try 'larder help'.\n", stderr);
+        return CLI_EXIT_BAD;
+    }
+    cli_help_command(part);
     return CLI_EXIT_OK;
 }
 
@@ -187,7 +190,7 @@ static int run_completion(const struct cli_command *self, int argc, char **argv)
 
 static int run_command(int argc, char **argv)
 {
-    const struct cli_command *command;
+    const struct cli_command *command, *part;
     const char *name;
 
     if (argc < 2) {
@@ -202,7 +205,9 @@ static int run_command(int argc, char **argv)
     command = find_command(name);
     if (command == NULL)
         return CLI_EXIT_BAD;
-    return command->run(command, argc - 1, argv + 1);
+    part = argc > 2 ? find_part(command, argv[2]) : NULL;
+    return part != NULL ? part->run(part, argc - 2, argv + 2)
+                        : command->run(command, argc - 1, argv + 1);
 }
 
 /* Output that was not written is an error, whatever else succeeded. */

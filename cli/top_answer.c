@@ -152,7 +152,8 @@ static void send_data(const struct top_served *s, int fd, uint64_t after)
 
     if (out == NULL)
         return;
-    fprintf(out, "{\"period_ms\":%u,\"looks\":[", s->period_ms);
+    fprintf(out, "{\"period_ms\":%" PRIu64 ",\"looks\":[",
+            s->settings->period_ms);
     top_past_print(&s->past, after, out);
     fputs("],\"recorded\":[", out);
     top_recorded_print(out);

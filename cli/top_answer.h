@@ -21,9 +21,7 @@ void top_past_add(struct top_past *past, const struct top_data *data);
 struct top_served {
     char token[TOP_TOKEN_BYTES];
     unsigned port;
-    unsigned period_ms;
-    enum top_order order;
-    const char *filter;
+    const struct top_settings *settings;
     struct top_past past;
 };
 

@@ -37,7 +37,16 @@ enum top_order {
     TOP_ORDERS
 };
 
-/* Their names; NULL after the last. */
+/* As the command line gives them. */
+struct top_settings {
+    bool is_once, is_json, is_served;
+    enum top_order order;
+    const char *filter;
+    uint64_t period_ms;
+    uint64_t port; /* of the page; 0: any */
+};
+
+/* The names of orders; NULL after the last. */
 const char *top_order_name(size_t order);
 
 /* Read the current data; free it afterwards. */

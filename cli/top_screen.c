@@ -417,7 +417,7 @@ static bool obey(struct screen *s, int key)
 
 /* ---- the screen --------------------------------------------------------- */
 
-static void watch(struct screen *s, unsigned period_ms)
+static void watch(struct screen *s, uint64_t period_ms)
 {
     for (;;) {
         uint64_t next_ms = clock_ms() + period_ms;
@@ -443,7 +443,7 @@ static void watch(struct screen *s, unsigned period_ms)
     }
 }
 
-int top_screen_run(enum top_order order, const char *words, unsigned period_ms)
+int top_screen_run(const struct top_settings *settings)
 {
     struct screen *s = calloc(1, sizeof *s);
     SCREEN *terminal;
@@ -452,8 +452,8 @@ int top_screen_run(enum top_order order, const char *words, unsigned period_ms)
         return cli_no_memory("top");
     setlocale(LC_ALL, "");
     s->is_unicode = terminal_is_utf8();
-    s->order = order;
-    snprintf(s->filter, sizeof s->filter, "%s", words);
+    s->order = settings->order;
+    snprintf(s->filter, sizeof s->filter, "%s", settings->filter);
     /* initscr() would print a message and exit on an error. */
     terminal = newterm(NULL, stdout, stdin);
     if (terminal != NULL) {
@@ -461,7 +461,7 @@ int top_screen_run(enum top_order order, const char *words, unsigned period_ms)
         noecho();
         keypad(stdscr, TRUE);
         curs_set(0);
-        watch(s, period_ms);
+        watch(s, settings->period_ms);
         endwin();
         delscreen(terminal);
     } else {

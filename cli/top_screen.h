@@ -4,8 +4,7 @@
 
 #include "top_data.h"
 
-/* Runs until the user quits. `filter` is the initial filter. */
-int top_screen_run(enum top_order order, const char *filter,
-                   unsigned period_ms);
+/* Runs until the user quits.  The order and the filter are the initial ones. */
+int top_screen_run(const struct top_settings *settings);
 
 #endif

@@ -66,7 +66,7 @@ static void look(struct top_served *s)
     struct top_data data;
 
     top_data_read(&data);
-    top_data_arrange(&data, s->order, s->filter);
+    top_data_arrange(&data, s->settings->order, s->settings->filter);
     top_past_add(&s->past, &data);
     top_data_free(&data);
 }
@@ -119,7 +119,7 @@ static void serve(struct top_served *s, int listening)
 
         if (now >= next) {
             look(s);
-            next = now + s->period_ms;
+            next = now + s->settings->period_ms;
         }
         reap(&children);
         if (somebody_asks(listening, children, next > now ? next - now : 0) &&
@@ -143,23 +143,21 @@ static void set_signals(void)
     sigprocmask(SIG_UNBLOCK, &ours, NULL);
 }
 
-int top_serve_run(unsigned port, unsigned period_ms, enum top_order order,
-                  const char *filter)
+int top_serve_run(const struct top_settings *settings)
 {
     static struct top_served served;
-    int listening = listen_at(&port);
+    int listening;
 
+    served.port = (unsigned)settings->port;
+    served.settings = settings;
+    listening = listen_at(&served.port);
     if (listening < 0 || !make_token(served.token)) {
-        cli_complain("top", "cannot listen on port %u of 127.0.0.1: %s", port,
-                     strerror(errno));
+        cli_complain("top", "cannot listen on port %u of 127.0.0.1: %s",
+                     served.port, strerror(errno));
         return CLI_EXIT_BAD;
     }
-    served.port = port;
-    served.period_ms = period_ms;
-    served.order = order;
-    served.filter = filter;
     set_signals();
-    printf("http://127.0.0.1:%u/%s/\n", port, served.token);
+    printf("http://127.0.0.1:%u/%s/\n", served.port, served.token);
     fflush(stdout);
     serve(&served, listening);
     return CLI_EXIT_OK;

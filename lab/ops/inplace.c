@@ -193,27 +193,24 @@ static larder_result add_back(const struct lab__back *b)
 
 larder_result lab_add_inplace(lab_tensor *a, lab_tensor *b, double alpha)
 {
-    static const struct lab__operation add = {"add_", LAB__ADD, "AddBackward0",
-                                              add_back};
-
-    return inplace_run(&add, a, b, alpha);
+    return inplace_run(
+        &(struct lab__operation){"add_", LAB__ADD, "AddBackward0", add_back}, a,
+        b, alpha);
 }
 
 larder_result lab_mul_inplace(lab_tensor *a, lab_tensor *b)
 {
-    static const struct lab__operation mul = {"mul_", LAB__MUL, "MulBackward0",
-                                              lab__mul_back};
-
-    return inplace_run(&mul, a, b, 1);
+    return inplace_run(&(struct lab__operation){"mul_", LAB__MUL,
+                                                "MulBackward0", lab__mul_back},
+                       a, b, 1);
 }
 
 larder_result lab_div_inplace(lab_tensor *a, lab_tensor *b)
 {
-    static const struct lab__operation div = {"div_", LAB__DIV, "DivBackward0",
-                                              lab__div_back};
-
     LAB__TRY(lab__check_float("div_", a));
-    return inplace_run(&div, a, b, 1);
+    return inplace_run(&(struct lab__operation){"div_", LAB__DIV,
+                                                "DivBackward0", lab__div_back},
+                       a, b, 1);
 }
 
 /* ---- with a number ------------------------------------------------------ */
@@ -244,18 +241,16 @@ static larder_result run_scalar(const struct lab__operation *what,
 
 larder_result lab_add_scalar_inplace(lab_tensor *a, double b)
 {
-    static const struct lab__operation add = {"add_", LAB__ADD, "AddBackward0",
-                                              lab__pass_back};
-
-    return run_scalar(&add, a, b);
+    return run_scalar(&(struct lab__operation){"add_", LAB__ADD, "AddBackward0",
+                                               lab__pass_back},
+                      a, b);
 }
 
 larder_result lab_mul_scalar_inplace(lab_tensor *a, double b)
 {
-    static const struct lab__operation mul = {"mul_", LAB__MUL, "MulBackward0",
-                                              lab__mul_scalar_back};
-
-    return run_scalar(&mul, a, b);
+    return run_scalar(&(struct lab__operation){"mul_", LAB__MUL, "MulBackward0",
+                                               lab__mul_scalar_back},
+                      a, b);
 }
 
 /* ---- relu --------------------------------------------------------------- */

@@ -170,8 +170,6 @@ bool exp_refused(struct exp *e, const char *what, uint64_t bytes);
  * succeed. */
 const char *exp_outcome(const struct exp *e);
 bool exp_memory(struct exp *e, lab_memory *out);
-bool exp_stats(struct exp *e, larder_stats *out);
-bool exp_counters(struct exp *e, larder_device_counters *out);
 
 /* ---- showing (experiment_report.c) ---- */
 
@@ -179,7 +177,5 @@ void exp_report_begin(const struct exp *e);
 void exp_report_end(const struct exp *e);
 /* False without host memory. */
 bool exp_report_json(const struct exp *e);
-/* Returns the required length, like snprintf(). */
-size_t exp_verdict_text(const struct exp *e, char *out, size_t capacity);
 
 #endif

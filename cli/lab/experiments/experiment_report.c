@@ -259,31 +259,31 @@ static void print_checks(const struct exp *e)
 
 /* ---- the whole report -- */
 
-size_t exp_verdict_text(const struct exp *e, char *out, size_t capacity)
+enum { VERDICT_MAX = EXP_ERROR_MAX + 512 };
+
+static void verdict_text(const struct exp *e, char out[VERDICT_MAX])
 {
     const char *sentence = e->verdict != NULL         ? e->verdict
                            : e->what->verdict != NULL ? e->what->verdict
                                                       : "";
     size_t wrong = exp_wrong(e);
-    int n;
 
     if (e->error[0] != '\0')
-        n = snprintf(out, capacity, "Could not be run: %s", e->error);
+        snprintf(out, VERDICT_MAX, "Could not be run: %s", e->error);
     else if (wrong == 0)
-        n = snprintf(out, capacity, "As expected. %s", sentence);
+        snprintf(out, VERDICT_MAX, "As expected. %s", sentence);
     else if (e->judged)
-        n = snprintf(out, capacity,
-                     "NOT as expected: %zu of %zu figures differ.", wrong,
-                     e->check_count);
+        snprintf(out, VERDICT_MAX,
+                 "NOT as expected: %zu of %zu figures differ.", wrong,
+                 e->check_count);
     else
-        n = snprintf(out, capacity,
-                     "Under the policy %s%s%s, %zu of %zu figures differ from "
-                     "PyTorch's defaults, which the expectations are for: no "
-                     "failure.",
-                     larder_policy_name(e->policy),
-                     e->conf[0] != '\0' ? " and the settings " : "", e->conf,
-                     wrong, e->check_count);
-    return n < 0 ? 0 : (size_t)n;
+        snprintf(out, VERDICT_MAX,
+                 "Under the policy %s%s%s, %zu of %zu figures differ from "
+                 "PyTorch's defaults, which the expectations are for: no "
+                 "failure.",
+                 larder_policy_name(e->policy),
+                 e->conf[0] != '\0' ? " and the settings " : "", e->conf, wrong,
+                 e->check_count);
 }
 
 void exp_report_begin(const struct exp *e)
@@ -300,7 +300,7 @@ void exp_report_begin(const struct exp *e)
 void exp_report_end(const struct exp *e)
 {
     FILE *out = e->opt->out;
-    char verdict[EXP_ERROR_MAX + 512];
+    char verdict[VERDICT_MAX];
 
     if (e->spec[0] != '\0')
         fprintf(out, "  device %s, policy %s%s%s\n\n", e->spec,
@@ -309,7 +309,7 @@ void exp_report_end(const struct exp *e)
     print_panels(e);
     print_table(e);
     print_checks(e);
-    exp_verdict_text(e, verdict, sizeof verdict);
+    verdict_text(e, verdict);
     fprintf(out, "  %s%s%s ", ink(e, exp_ok(e) ? "\033[32m" : "\033[31m"),
             mark(exp_ok(e)), ink(e, "\033[0m"));
     fprintf(out, "%sVerdict%s\n", ink(e, "\033[1m"), ink(e, "\033[0m"));
@@ -347,7 +347,7 @@ static json_t *check_json(const struct exp_check *check)
 
 bool exp_report_json(const struct exp *e)
 {
-    char verdict[EXP_ERROR_MAX + 512];
+    char verdict[VERDICT_MAX];
     json_t *steps = json_array(), *checks = json_array();
     int bad = 0;
 
@@ -357,7 +357,7 @@ bool exp_report_json(const struct exp *e)
     }
     for (size_t i = 0; i < e->check_count; i++)
         bad |= json_array_append_new(checks, check_json(&e->checks[i]));
-    exp_verdict_text(e, verdict, sizeof verdict);
+    verdict_text(e, verdict);
     return json_line(e->opt->out,
                      json_pack("{s:i, s:s, s:s, s:o, s:s, s:b, s:s, s:o, s:o}",
                                "number", e->what->number, "name", e->what->name,

@@ -98,16 +98,3 @@ bool exp_memory(struct exp *e, lab_memory *out)
     lab_memory_init(out);
     return exp_try(e, lab_memory_get(e->session, out));
 }
-
-bool exp_stats(struct exp *e, larder_stats *out)
-{
-    larder_stats_init(out);
-    return exp_try_larder(e, larder_stats_get(lab_allocator(e->session), out));
-}
-
-bool exp_counters(struct exp *e, larder_device_counters *out)
-{
-    out->size = sizeof *out;
-    return exp_try_larder(
-        e, larder_device_get_counters(lab_device(e->session), out));
-}

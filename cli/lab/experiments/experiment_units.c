@@ -140,11 +140,13 @@ static bool mebibyte_tensors(struct exp *e, const struct mebis *mebis)
     larder_stats stats;
     bool done;
 
+    larder_stats_init(&stats);
     done = exp_open(e, &device) && crowd_init(e, &many, 2048) &&
            exp_try(e, crowd_grow(e, &many, mebis->bytes)) &&
            exp_after(e, mebis->statement, EXP_RESERVED,
                      mebis->reserved_mib * MIB) &&
-           exp_stats(e, &stats) &&
+           exp_try_larder(
+               e, larder_stats_get(lab_allocator(e->session), &stats)) &&
            exp_number(e, mebis->statement, EXP_SEGMENTS, mebis->segments,
                       (uint64_t)stats.segment.all.current);
     crowd_drop(&many);

@@ -61,30 +61,23 @@ static const char *nvml_open(struct nvml *out)
     return out->init() == NVML_SUCCESS ? NULL : "NVML cannot be initialized";
 }
 
-static int digit_of(char c)
-{
-    static const char digits[] = "0123456789abcdef";
-    const char *at = c == '\0' ? NULL : strchr(digits, c);
-
-    return at == NULL ? -1 : (int)(at - digits);
-}
-
-/* "GPU-12345678-...": 32 digits with dashes between. */
+/* "GPU-12345678-...": 32 lower-case digits with dashes between. */
 static bool uuid_read(const char *text, unsigned char out[LARDER_UUID_BYTES])
 {
+    static const char digits[] = "0123456789abcdef";
     int count = 0;
 
     if (strncmp(text, "GPU-", 4) != 0)
         return false;
     for (text += 4; *text != '\0'; text++) {
-        int digit = digit_of(*text);
+        const char *digit = strchr(digits, *text);
 
         if (*text == '-')
             continue;
-        if (digit < 0 || count == 2 * LARDER_UUID_BYTES)
+        if (digit == NULL || count == 2 * LARDER_UUID_BYTES)
             return false;
         out[count / 2] =
-            (unsigned char)((count % 2 == 0 ? 0 : out[count / 2] << 4) | digit);
+            (unsigned char)(out[count / 2] << 4 | (digit - digits));
         count++;
     }
     return count == 2 * LARDER_UUID_BYTES;
@@ -136,7 +129,7 @@ static void add_device(const struct nvml *nvml, struct top_data *data,
     unsigned count = NVML_PROCESSES;
     struct nvml_memory memory;
     char text[NVML_UUID_BYTES] = "";
-    unsigned char uuid[LARDER_UUID_BYTES];
+    unsigned char uuid[LARDER_UUID_BYTES] = {0};
     struct top_device *d;
 
     if (nvml->uuid(handle, text, sizeof text) != NVML_SUCCESS ||

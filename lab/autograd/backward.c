@@ -317,6 +317,7 @@ static larder_result walk_run(struct walk *w, struct lab__node *root,
 static larder_result walk_from(struct walk w, struct lab__node *root,
                                unsigned output, lab_tensor *grad)
 {
+    LAB__RECORDING(root->session, false);
     larder_result r = walk_run(&w, root, output, grad);
 
     walk_end(&w);
@@ -370,18 +371,14 @@ static larder_result start_grad(lab_tensor *t, lab_tensor *grad,
 static larder_result walk_back(struct walk w, lab_tensor *t, lab_tensor *given)
 {
     LAB__OWNED lab_tensor *grad = NULL;
-    lab *l = t->storage->session;
     struct lab__node *root;
     unsigned output;
-    bool recorded;
     larder_result r;
 
     LAB__TRY(start_check(t, given));
     LAB__TRY(start_grad(t, given, &grad));
     LAB__TRY(lab__node_of(t, &root, &output));
-    recorded = lab_set_grad_enabled(l, false);
     r = walk_from(w, root, output, grad);
-    lab_set_grad_enabled(l, recorded);
     lab__node_unref(root);
     return r;
 }

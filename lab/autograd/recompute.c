@@ -26,15 +26,13 @@ static void segment_end(void *context)
 static larder_result run_recorded(const struct segment *segment,
                                   lab_tensor *input, lab_tensor **out)
 {
-    lab *l = input->storage->session;
-    struct lab__rng now = *l->rng;
-    bool recorded = lab_set_grad_enabled(l, true);
+    LAB__RECORDING(lab_session(input), true);
+    struct lab__rng *rng = lab_session(input)->rng, now = *rng;
     larder_result r;
 
-    *l->rng = segment->rng;
+    *rng = segment->rng;
     r = segment->fn(segment->context, input, out);
-    *l->rng = now;
-    lab_set_grad_enabled(l, recorded);
+    *rng = now;
     return r;
 }
 
@@ -60,13 +58,10 @@ static larder_result backward(void *segment, lab_tensor *const *saved,
 static larder_result run_unrecorded(const struct segment *segment,
                                     lab_tensor *input, lab_tensor **out)
 {
-    lab *l = input->storage->session;
-    bool recorded = lab_set_grad_enabled(l, false);
+    LAB__RECORDING(lab_session(input), false);
     LAB__OWNED lab_tensor *got = NULL;
-    larder_result r = segment->fn(segment->context, input, &got);
 
-    lab_set_grad_enabled(l, recorded);
-    LAB__TRY(r);
+    LAB__TRY(segment->fn(segment->context, input, &got));
     if (got->refs == 1 && got->meta == NULL)
         return lab__give(&got, out);
     return lab__tensor_alias(got, out);

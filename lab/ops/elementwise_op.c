@@ -68,11 +68,9 @@ static lab_dtype dtype_for(const lab_tensor *a, const lab_tensor *b,
 
 larder_result lab__in_dtype(lab_tensor *t, lab_dtype dtype, lab_tensor **out)
 {
-    bool recorded = lab_set_grad_enabled(t->storage->session, false);
-    larder_result r = lab_to_dtype(t, dtype, out);
+    LAB__RECORDING(lab_session(t), false);
 
-    lab_set_grad_enabled(t->storage->session, recorded);
-    return r;
+    return lab_to_dtype(t, dtype, out);
 }
 
 larder_result lab__operands_take(const char *op, lab_tensor *a, lab_tensor *b,

@@ -110,14 +110,11 @@ static larder_result splitting_record(lab_tensor *t, int dim, int64_t length,
 static larder_result make_unrecorded(lab_tensor *t, int dim, int64_t length,
                                      lab_tensor **made, int count)
 {
-    lab *l = t->storage->session;
-    bool recorded = lab_set_grad_enabled(l, false);
-    larder_result r = LARDER_OK;
+    LAB__RECORDING(lab_session(t), false);
 
-    for (int i = 0; r == LARDER_OK && i < count; i++)
-        r = make_piece(t, dim, length, i, &made[i]);
-    lab_set_grad_enabled(l, recorded);
-    return r;
+    for (int i = 0; i < count; i++)
+        LAB__TRY(make_piece(t, dim, length, i, &made[i]));
+    return LARDER_OK;
 }
 
 /* outs is written only after everything has succeeded. */

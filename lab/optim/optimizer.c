@@ -293,11 +293,9 @@ static larder_result adam_step(lab_optimizer *o)
 
 larder_result lab_optimizer_step(lab_optimizer *o)
 {
-    bool recorded = lab_set_grad_enabled(o->session, false);
-    larder_result r = o->kind == LAB_SGD ? sgd_step(o) : adam_step(o);
+    LAB__RECORDING(o->session, false);
 
-    lab_set_grad_enabled(o->session, recorded);
-    return r;
+    return o->kind == LAB_SGD ? sgd_step(o) : adam_step(o);
 }
 
 static larder_result gradient_clear(lab_tensor *param, bool set_to_none)
@@ -311,13 +309,11 @@ static larder_result gradient_clear(lab_tensor *param, bool set_to_none)
 
 larder_result lab_optimizer_zero_grad(lab_optimizer *o, bool set_to_none)
 {
-    bool recorded = lab_set_grad_enabled(o->session, false);
-    larder_result r = LARDER_OK;
+    LAB__RECORDING(o->session, false);
 
-    for (int i = 0; i < o->count && r == LARDER_OK; i++)
-        r = gradient_clear(o->slots[i].param, set_to_none);
-    lab_set_grad_enabled(o->session, recorded);
-    return r;
+    for (int i = 0; i < o->count; i++)
+        LAB__TRY(gradient_clear(o->slots[i].param, set_to_none));
+    return LARDER_OK;
 }
 
 double lab_optimizer_lr(const lab_optimizer *o)

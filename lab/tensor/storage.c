@@ -60,43 +60,32 @@ static void device_give(struct lab__storage *s)
     (void)larder_free(s->session->allocator, s->address);
 }
 
-/* ---- values of types without loops (T3) ---------------------------------- */
-
-static larder_result values_take(struct lab__storage *s)
-{
-    int unused;
-
-    if (s->values_bytes == 0 ||
-        (s->place == LAB_DEVICE && !s->session->computes))
-        return LARDER_OK;
-    s->values = lab__host_pages(s->values_bytes, &unused);
-    return s->values != NULL ? LARDER_OK : lab__fail_host(s->values_bytes);
-}
-
-static void values_give(struct lab__storage *s)
-{
-    if (s->values != NULL)
-        lab__host_pages_free(s->values, s->values_bytes);
-}
-
 /* ---- storages ----------------------------------------------------------- */
 
-static larder_result memory_acquire(struct lab__storage *s, int *zeroed)
+static void memory_give(struct lab__storage *s)
+{
+    if (s->bytes != 0 && s->place == LAB_HOST)
+        host_give(s);
+    else if (s->bytes != 0)
+        device_give(s);
+}
+
+/* The values come last, and may fail: what was taken is then given back. */
+static larder_result memory_take(struct lab__storage *s, int *zeroed)
 {
     *zeroed = 0;
     if (s->bytes == 0)
         return LARDER_OK;
-    return s->place == LAB_HOST ? host_take(s, zeroed) : device_take(s);
-}
-
-static void memory_release(struct lab__storage *s)
-{
-    if (s->bytes == 0)
-        return;
-    if (s->place == LAB_HOST)
-        host_give(s);
-    else
-        device_give(s);
+    LAB__TRY(s->place == LAB_HOST ? host_take(s, zeroed) : device_take(s));
+    if (s->values_bytes == 0 ||
+        (s->place == LAB_DEVICE && !s->session->computes))
+        return LARDER_OK;
+    s->values = lab__host_pages(s->values_bytes, zeroed);
+    *zeroed = 0;
+    if (s->values != NULL)
+        return LARDER_OK;
+    memory_give(s);
+    return lab__fail_host(s->values_bytes);
 }
 
 static bool is_seen(const struct lab__storage *s)
@@ -121,14 +110,7 @@ larder_result lab__storage_new(lab *l, lab_place place, uint64_t bytes,
                                .session = l,
                                .bytes = bytes,
                                .values_bytes = values};
-    r = memory_acquire(s, zeroed != NULL ? zeroed : &unused);
-    if (r == LARDER_OK) {
-        r = values_take(s);
-        if (r != LARDER_OK)
-            memory_release(s);
-    }
-    if (zeroed != NULL && s->values != NULL)
-        *zeroed = 0;
+    r = memory_take(s, zeroed != NULL ? zeroed : &unused);
     if (r != LARDER_OK) {
         lab__host_free(pair);
         return r;
@@ -166,9 +148,10 @@ void lab__storage_unref(struct lab__storage *s)
     if (--s->refs != 0)
         return;
     s->session->storages--;
-    memory_release(s);
+    memory_give(s);
     if (is_seen(s))
         observe(s, true);
-    values_give(s);
+    if (s->values != NULL)
+        lab__host_pages_free(s->values, s->values_bytes);
     lab__host_free(s); /* the whole pair: it begins with the storage */
 }

@@ -138,6 +138,22 @@ static inline larder_result lab__give(lab_tensor **t, lab_tensor **out)
     return LARDER_OK;
 }
 
+/* Whether operations are recorded, until the end of the block. */
+#define LAB__RECORDING(l, on)                                                  \
+    __attribute__((cleanup(lab__recording_end),                                \
+                   unused)) struct lab__switch switch_ = {                     \
+        (l), lab_set_grad_enabled((l), (on))}
+
+struct lab__switch {
+    lab *session;
+    bool was;
+};
+
+static inline void lab__recording_end(struct lab__switch *s)
+{
+    lab_set_grad_enabled(s->session, s->was);
+}
+
 /* ---- creating --- */
 
 /* ERR_INVALID if there can be no such tensor. */

@@ -14,9 +14,7 @@
 #include "commands.h"
 #include "complain.h"
 #include "environment.h"
-#include "exec_child.h"
-#include "exec_place.h"
-#include "exec_report.h"
+#include "exec.h"
 #include "new_file.h"
 #include "take_capacity.h"
 

@@ -5,10 +5,7 @@
 
 #include "commands.h"
 #include "terminal.h"
-#include "top_data.h"
-#include "top_screen.h"
-#include "top_serve.h"
-#include "top_text.h"
+#include "top.h"
 
 enum {
     PERIOD_MS = 1000,

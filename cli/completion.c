@@ -7,8 +7,6 @@
 #include <larder/larder.h>
 #include <larder/sim.h>
 
-#include "completion_tables.h"
-
 static void completion_table(FILE *out,
                              const struct cli_command *const *commands);
 

@@ -1,6 +1,6 @@
 /* completion_bash.c - for bash: functions generated from the tables, and one
  * that reads the command line. */
-#include "completion_tables.h"
+#include "completion.h"
 #include "option.h"
 
 #include <string.h>

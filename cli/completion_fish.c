@@ -1,6 +1,6 @@
 /* completion_fish.c - for fish: one line for each option, with the condition
  * that its command was given. */
-#include "completion_tables.h"
+#include "completion.h"
 #include "option.h"
 
 static const char conditions[] =

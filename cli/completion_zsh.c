@@ -1,5 +1,5 @@
 /* completion_zsh.c - for zsh: one function for each command, named after it. */
-#include "completion_tables.h"
+#include "completion.h"
 #include "option.h"
 
 /* `command` NULL: larder itself. */

@@ -1,5 +1,5 @@
 /* exec_child.c - runs the program of `larder exec`. */
-#include "exec_child.h"
+#include "exec.h"
 
 #include <errno.h>
 #include <fcntl.h>

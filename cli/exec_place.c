@@ -1,6 +1,6 @@
 /* exec_place.c - finds the simulated driver and its libraries, and puts them
  * first in the loader's paths. */
-#include "exec_place.h"
+#include "exec.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* exec_report.c - reads the simulated driver's report on a program's
  * devices. */
-#include "exec_report.h"
+#include "exec.h"
 
 #include <stdlib.h>
 

@@ -1,5 +1,5 @@
 /* top_answer.c - one request over HTTP, and the answer to it. */
-#include "top_answer.h"
+#include "top.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -9,8 +9,6 @@
 
 #include "clock.h"
 #include "top_page.h"
-#include "top_recorded.h"
-#include "top_text.h"
 
 enum {
     READ_SECONDS = 2,

@@ -1,13 +1,12 @@
 /* top_data.c - the devices and their processes for `larder top`, from ledgers
  * and NVML. */
-#include "top_data.h"
+#include "top.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "snapshot/plain_text.h"
-#include "top_nvml.h"
 
 /* ---- collecting devices and processes ----------------------------------- */
 

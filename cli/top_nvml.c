@@ -1,6 +1,6 @@
 /* top_nvml.c - NVML.  The library is loaded on first use, and is not needed for
  * building.  Names and layouts are those of nvml.h in CUDA 12. */
-#include "top_nvml.h"
+#include "top.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* top_pick.c - the selected process in the live table, through updates, sorting
  * and filtering. */
-#include "top_pick.h"
+#include "top.h"
 
 #include <stdio.h>
 #include <string.h>

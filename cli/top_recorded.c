@@ -1,6 +1,6 @@
 /* top_recorded.c - finds programs that are being recorded, and makes the page
  * of a recording. */
-#include "top_recorded.h"
+#include "top.h"
 
 #include <errno.h>
 #include <inttypes.h>

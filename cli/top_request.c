@@ -1,5 +1,5 @@
 /* top_request.c - reading and judging the head of an HTTP request. */
-#include "top_request.h"
+#include "top.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  *
  * The memory that each process had in the past minute is kept here, by process
  * number and ledger, in a list that drops processes not seen for that long. */
-#include "top_screen.h"
+#include "top.h"
 
 #include <locale.h>
 #include <ncurses.h>
@@ -13,7 +13,6 @@
 #include "clock.h"
 #include "option.h"
 #include "terminal.h"
-#include "top_pick.h"
 #include "units.h"
 
 enum {

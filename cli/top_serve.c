@@ -2,7 +2,7 @@
  * devices; each connection is answered by a forked child, which inherits the
  * history and exits after the answer.  So a faulty request can only break a
  * child. */
-#include "top_serve.h"
+#include "top.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -18,8 +18,6 @@
 #include "clock.h"
 #include "complain.h"
 #include "option.h"
-#include "top_answer.h"
-#include "top_data.h"
 
 enum {
     CHILDREN_MAX = 64,

@@ -1,6 +1,6 @@
 /* top_text.c - the one-time output of `larder top`, for people and for
  * programs. */
-#include "top_text.h"
+#include "top.h"
 
 #include <jansson.h>
 #include <stdio.h>

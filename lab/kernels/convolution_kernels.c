@@ -2,7 +2,7 @@
  * the input to a row of the output. */
 #include <string.h>
 
-#include "kernels/raw_kernels.h"
+#include "kernels/nn_kernels.h"
 #include "tensor/parallel.h"
 #include "tensor/wide.h"
 

@@ -1,7 +1,7 @@
 /* pooling_kernels.c - the maximum or the average of each window of a plane. */
 #include <math.h>
 
-#include "kernels/raw_kernels.h"
+#include "kernels/nn_kernels.h"
 #include "tensor/parallel.h"
 
 enum { N, C, H, W };

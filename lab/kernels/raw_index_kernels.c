@@ -1,7 +1,7 @@
 /* raw_index_kernels.c - loops over elements selected by an index: gather,
  * scatter, nonzero, bincount. */
 #include "tensor/element.h"
-#include "kernels/raw_kernels.h"
+#include "kernels/nn_kernels.h"
 
 /* ---- gather and scatter ------------------------------------------------- */
 

@@ -2,7 +2,7 @@
  * normalising by these, and the way back. */
 #include <math.h>
 
-#include "kernels/raw_kernels.h"
+#include "kernels/nn_kernels.h"
 #include "tensor/parallel.h"
 
 /* x as images × channels × elements.  Statistics are over a channel of all

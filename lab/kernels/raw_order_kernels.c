@@ -1,7 +1,7 @@
 /* raw_order_kernels.c - elements in another order or number: triangles, flips,
  * repetitions. */
 #include "tensor/element.h"
-#include "kernels/raw_kernels.h"
+#include "kernels/nn_kernels.h"
 
 void lab__triangle(lab_tensor *out, const lab_tensor *t, int64_t diagonal,
                    bool upper)

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 
 #include "tensor/element.h"
-#include "kernels/raw_kernels.h"
+#include "kernels/nn_kernels.h"
 #include "tensor/host_memory.h"
 #include "tensor/parallel.h"
 

@@ -2,7 +2,7 @@
  * neighbours, and the way back. */
 #include <math.h>
 
-#include "kernels/raw_kernels.h"
+#include "kernels/nn_kernels.h"
 
 enum { N, C, H, W };
 

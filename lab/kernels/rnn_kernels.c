@@ -1,5 +1,5 @@
 /* rnn_kernels.c - one direction of one recurrent layer, over all its steps. */
-#include "kernels/raw_kernels.h"
+#include "kernels/nn_kernels.h"
 
 #include <math.h>
 #include <string.h>

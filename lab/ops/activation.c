@@ -1,5 +1,5 @@
 /* activation.c - element-wise operations on one tensor. */
-#include "ops/elementwise_op.h"
+#include "ops/op.h"
 
 /* What backward needs in slot 0: nothing, the input or the result. */
 enum keep { KEEP_NOTHING, KEEP_INPUT, KEEP_RESULT };

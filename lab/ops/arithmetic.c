@@ -1,5 +1,5 @@
 /* arithmetic.c - element-wise operations on two tensors. */
-#include "ops/elementwise_op.h"
+#include "ops/op.h"
 
 static larder_result arithmetic_record(const struct lab__operation *what,
                                        lab_tensor *a, lab_tensor *b,

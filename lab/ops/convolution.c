@@ -2,7 +2,7 @@
 #include <larder/lab_raw.h>
 
 #include "kernels/kernels.h"
-#include "kernels/raw_kernels.h"
+#include "kernels/nn_kernels.h"
 #include "ops/op.h"
 
 enum { INPUT, WEIGHT };                          /* saved */

@@ -1,6 +1,6 @@
 /* elementwise_op.c - converts operands of element-wise operations to a common
  * type, and creates results. */
-#include "ops/elementwise_op.h"
+#include "ops/op.h"
 
 /* ---- operands ----------------------------------------------------------- */
 

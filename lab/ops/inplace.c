@@ -4,7 +4,7 @@
  * Views of the same memory would have to follow; PyTorch rebuilds their
  * history, the lab reports an error if there are any. */
 #include "kernels/kernels.h"
-#include "ops/elementwise_op.h"
+#include "ops/op.h"
 #include "tensor/element.h"
 
 /* ---- checks ------------------------------------------------------------- */

@@ -1,5 +1,5 @@
 /* pooling.c - max_pool2d, which saves the index of each maximum. */
-#include "kernels/raw_kernels.h"
+#include "kernels/nn_kernels.h"
 #include "ops/op.h"
 
 /* The input is saved only for its sizes, and so kept, as in PyTorch. */

@@ -2,7 +2,6 @@
 #include <larder/lab_raw.h>
 
 #include "kernels/nn_kernels.h"
-#include "kernels/raw_kernels.h"
 #include "ops/op.h"
 #include "tensor/narrow.h"
 #include "tensor/rng.h"

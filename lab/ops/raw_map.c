@@ -2,7 +2,7 @@
 #include <larder/lab_raw.h>
 
 #include "kernels/map_kernels.h"
-#include "ops/elementwise_op.h"
+#include "ops/op.h"
 
 int lab_raw_find(const char *name)
 {

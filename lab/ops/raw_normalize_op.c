@@ -2,7 +2,7 @@
  * recorded. */
 #include <larder/lab_raw.h>
 
-#include "kernels/raw_kernels.h"
+#include "kernels/nn_kernels.h"
 #include "ops/op.h"
 
 static larder_result affine_check(const lab_tensor *x, const lab_tensor *t,

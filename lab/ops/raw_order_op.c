@@ -1,7 +1,7 @@
 /* raw_order_op.c - reorders elements, not recorded. */
 #include <larder/lab_raw.h>
 
-#include "kernels/raw_kernels.h"
+#include "kernels/nn_kernels.h"
 #include "ops/op.h"
 
 larder_result lab_raw_triangle(lab_tensor *t, int64_t diagonal, bool upper,

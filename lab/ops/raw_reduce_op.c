@@ -1,7 +1,7 @@
 /* raw_reduce_op.c - reductions, running sums and order, not recorded. */
 #include <larder/lab_raw.h>
 
-#include "kernels/raw_kernels.h"
+#include "kernels/nn_kernels.h"
 #include "ops/op.h"
 
 static lab_dtype dtype_for(lab_reduction op, const lab_tensor *t)

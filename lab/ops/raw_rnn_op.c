@@ -1,5 +1,5 @@
 /* raw_rnn_op.c - recurrent layers, not recorded. */
-#include "kernels/raw_kernels.h"
+#include "kernels/nn_kernels.h"
 #include "ops/op.h"
 
 /* rows × columns, in x's place, contiguous; NULL is accepted if optional. */

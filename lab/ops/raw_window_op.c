@@ -2,7 +2,7 @@
  * resizing, not recorded. */
 #include <larder/lab_raw.h>
 
-#include "kernels/raw_kernels.h"
+#include "kernels/nn_kernels.h"
 #include "ops/op.h"
 
 static larder_result window_check(const char *op, const lab_tensor *x,

@@ -1,6 +1,6 @@
 /* reductions.c - sums and means, and summing to undo broadcasts. */
 #include "kernels/kernels.h"
-#include "kernels/raw_kernels.h"
+#include "kernels/nn_kernels.h"
 #include "ops/op.h"
 
 /* ---- summing without recording ------------------------------------------ */

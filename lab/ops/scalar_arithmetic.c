@@ -1,6 +1,6 @@
 /* scalar_arithmetic.c - operations on a tensor and a number, which is not made
  * a tensor. */
-#include "ops/elementwise_op.h"
+#include "ops/op.h"
 
 #include <math.h>
 

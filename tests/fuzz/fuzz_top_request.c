@@ -2,7 +2,7 @@
  * has the token in it, and names what is asked for. */
 #include "fuzz.h"
 
-#include "top_request.h"
+#include "top.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "lab/experiments/experiment_list.h"
+#include "lab/experiments/experiment.h"
 
 static const int64_t one[] = {1};
 

@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "kernels/kernels.h"
-#include "kernels/raw_kernels.h"
+#include "kernels/nn_kernels.h"
 #include "lab_rig.h"
 #include "windows.h"
 

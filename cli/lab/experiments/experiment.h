@@ -24,6 +24,8 @@
 
 #include "experiments.h"
 
+/* ---- what they are ---- */
+
 #define KIB (UINT64_C(1) << 10)
 #define MIB (UINT64_C(1) << 20)
 #define GIB (UINT64_C(1) << 30)
@@ -177,5 +179,25 @@ void exp_report_begin(const struct exp *e);
 void exp_report_end(const struct exp *e);
 /* False without host memory. */
 bool exp_report_json(const struct exp *e);
+
+/* ---- all of them, each in the file of its subject (experiment_list.c) ---- */
+
+extern const struct experiment experiment_move_and_reuse;
+extern const struct experiment experiment_context_and_growth;
+extern const struct experiment experiment_training_loop;
+extern const struct experiment experiment_varying_batches;
+extern const struct experiment experiment_keeping_losses;
+extern const struct experiment experiment_best_fit;
+extern const struct experiment experiment_one_empty_cache;
+extern const struct experiment experiment_preallocation;
+extern const struct experiment experiment_backward;
+extern const struct experiment experiment_retain_grad;
+extern const struct experiment experiment_two_processes;
+extern const struct experiment experiment_units;
+extern const struct experiment experiment_checkpointing;
+
+/* Run one and report it; returns the status of experiments_run(). */
+int experiment_run(const struct experiment *what,
+                   const struct lab_run_options *opt);
 
 #endif

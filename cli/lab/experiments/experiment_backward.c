@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "experiment_list.h"
+#include "experiment.h"
 
 /* Scalars use the minimum size. */
 enum { SCALAR_BYTES = 512 };

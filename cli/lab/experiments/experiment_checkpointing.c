@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "experiment_list.h"
+#include "experiment.h"
 #include "experiment_models.h"
 #include "lab_try.h"
 

@@ -1,6 +1,6 @@
 /* experiment_growth.c - experiment 1: the context's memory, growth by new
  * tensors, rebinding, and empty_cache(). */
-#include "experiment_list.h"
+#include "experiment.h"
 
 enum { X, Y, KEPT /* and eight more */ };
 

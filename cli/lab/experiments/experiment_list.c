@@ -1,5 +1,5 @@
 /* experiment_list.c - finds experiments by name or number, and runs them. */
-#include "experiment_list.h"
+#include "experiment.h"
 
 #include <jansson.h>
 #include <larder/history.h>

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "experiment_list.h"
+#include "experiment.h"
 #include "experiment_models.h"
 
 enum { EPOCHS = 3, BATCH = 128, BATCHES = TRAINING_ROWS / BATCH };

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "experiment_list.h"
+#include "experiment.h"
 #include "experiment_models.h"
 
 enum {

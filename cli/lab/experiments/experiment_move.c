@@ -1,6 +1,6 @@
 /* experiment_move.c - experiment 0: tensors created, moved, overwritten and
  * deleted. */
-#include "experiment_list.h"
+#include "experiment.h"
 
 enum { A, B, C, D, E };
 

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "experiment_list.h"
+#include "experiment.h"
 
 enum { X, PIECES /* and more */ };
 

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "experiment_backward.h"
-#include "experiment_list.h"
+#include "experiment.h"
 
 /* ---- the other process: it holds memory until its socket is closed ---- */
 

@@ -2,7 +2,7 @@
  * how often empty_cache() must be called. */
 #include <stdio.h>
 
-#include "experiment_list.h"
+#include "experiment.h"
 
 /* ---- best fit ---- */
 

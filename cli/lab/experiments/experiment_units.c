@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "experiment_list.h"
+#include "experiment.h"
 
 enum { T };
 

@@ -1,10 +1,12 @@
-/* exec_place.h - finds the simulated driver, the runtime and the preload
- * library, and puts them first in the loader's paths. */
-#ifndef LARDER_CLI_EXEC_PLACE_H
-#define LARDER_CLI_EXEC_PLACE_H
+/* exec.h - the parts of `larder exec`. */
+#ifndef LARDER_CLI_EXEC_H
+#define LARDER_CLI_EXEC_H
 
 #include <limits.h>
 #include <stdbool.h>
+#include <stdio.h>
+
+/* ---- the simulated driver and its libraries (exec_place.c) ---- */
 
 /* The folder of our libcuda.so.1: LARDER_FAKECUDA_DIR, or near the command.
  * False: there is none, which is reported on the standard error. */
@@ -26,5 +28,20 @@ bool exec_find_preload(char out[PATH_MAX]);
 /* Make the loader load the library first; the path may be modified.  False: no
  * host memory. */
 bool exec_set_preload(char library[PATH_MAX]);
+
+/* ---- the program (exec_child.c) ---- */
+
+/* Run the words, ended by NULL, and wait.  Signals sent to this process are
+ * forwarded to the program; those from the terminal reach it anyway.  Returns
+ * the program's exit status, or the shell's value for a signal.  *began: whether
+ * there was a program; if not, that was reported. */
+int exec_child_run(char **words, bool *began);
+
+/* ---- the simulated driver's report (exec_report.c) ----
+ *
+ * A line of JSON for each device that a process used. */
+
+/* Print it to `out`, unchanged or as text.  False: it cannot be read. */
+bool exec_report(const char *path, bool as_json, FILE *out);
 
 #endif

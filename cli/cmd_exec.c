@@ -16,7 +16,7 @@
 #include "environment.h"
 #include "exec.h"
 #include "new_file.h"
-#include "take_capacity.h"
+#include "take_setting.h"
 
 #define SIM_DEFAULT "24GiB"
 

@@ -6,7 +6,6 @@
 
 #include "commands.h"
 #include "lab/lab_command.h"
-#include "take_capacity.h"
 #include "take_setting.h"
 
 /* Checked here, read by the prompt. */

@@ -12,7 +12,6 @@
 #include "progress.h"
 #include "replay/replay.h"
 #include "replay_report.h"
-#include "take_capacity.h"
 #include "take_setting.h"
 
 enum { JOBS_MAX = 1024, HISTORY_MAX = 1 << 30 };

@@ -14,7 +14,6 @@
 #include "input_list.h"
 #include "progress.h"
 #include "recording_scope.h"
-#include "take_capacity.h"
 #include "take_setting.h"
 #include "tune_report.h"
 

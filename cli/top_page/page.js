@@ -25,6 +25,14 @@ function element(tag, text, attributes = {}) {
   return made;
 }
 
+function shape(tag, attributes) {
+  const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    made.setAttribute(name, value);
+  }
+  return made;
+}
+
 function bytes(n) {
   if (n === null) return "–";
   let unit = 0;
@@ -91,34 +99,23 @@ function path(points, below, x, y) {
 
 // The processes' memory, one above the other, over the last minutes.
 function curve(past, total, colourOf) {
-  const space = "http://www.w3.org/2000/svg";
-  const svg = document.createElementNS(space, "svg");
   const begin = past[0].ms;
   const span = Math.max(past[past.length - 1].ms - begin, 1);
   const x = ms => (1000 * (ms - begin) / span).toFixed(1);
   const y = value => (100 - 100 * value / total).toFixed(2);
-  svg.setAttribute("viewBox", "0 0 1000 100");
-  svg.setAttribute("preserveAspectRatio", "none");
-  svg.setAttribute("role", "img");
-  svg.setAttribute("aria-label",
-    `The last ${Math.round(span / 1000)} seconds; the table has the figures`);
+  const svg = shape("svg", {viewBox: "0 0 1000 100", preserveAspectRatio: "none",
+    role: "img", "aria-label":
+      `The last ${Math.round(span / 1000)} seconds; the table has the figures`});
   const bands = past.map(at => bandsOf(at, colourOf));
   let below = past.map(at => [at.ms, 0]);
   COLOURS.forEach((colour, index) => {
     const above = past.map((at, i) => [at.ms, below[i][1] + bands[i][index]]);
-    const band = document.createElementNS(space, "path");
-    band.setAttribute("d", path(above, below, x, y));
-    band.setAttribute("fill", colour);
-    svg.append(band);
+    svg.append(shape("path", {d: path(above, below, x, y), fill: colour}));
     below = above;
   });
-  const used = document.createElementNS(space, "path");
-  used.setAttribute("d",
-    `M${past.map(at => `${x(at.ms)},${y(at.used)}`).join("L")}`);
-  used.setAttribute("fill", "none");
-  used.setAttribute("stroke", "currentColor");
-  used.setAttribute("vector-effect", "non-scaling-stroke");
-  svg.append(used);
+  svg.append(shape("path", {
+    d: `M${past.map(at => `${x(at.ms)},${y(at.used)}`).join("L")}`, fill: "none",
+    stroke: "currentColor", "vector-effect": "non-scaling-stroke"}));
   return svg;
 }
 

@@ -6,9 +6,8 @@
 
 #include "tensor/element.h"
 #include "tensor/float_math.h"
-#include "tensor/narrow.h"
 #include "tensor/odometer.h"
-#include "tensor/storage.h"
+#include "tensor/tensor.h"
 #include "tensor/wide.h"
 
 /* Operand 0 of a row is the result.  The context is a float, the factor of operations

@@ -1,12 +1,12 @@
 /* map_kernels.c - element-wise operations on operands of any kinds, each a
  * function of one element. */
-#include "kernels/map_kernels.h"
+#include "kernels/kernels.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "tensor/element.h"
-#include "tensor/narrow.h"
+#include "tensor/tensor.h"
 #include "tensor/odometer.h"
 
 /* Whole numbers are converted to double, exact below 2^53; bitwise operations

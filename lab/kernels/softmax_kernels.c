@@ -19,11 +19,25 @@ struct lines {
     int64_t length, inner;
     int64_t blocks; /* of COLUMNS columns, in inner */
     bool logarithm;
+    void (*row)(const struct lines *s, int64_t start);
+    void (*some_columns)(const struct lines *s, int64_t start, int64_t columns);
 };
 
-/* block(s, i) for each block around dimension dim of t, which has elements. */
-static void lines_run(struct lines *s, const lab_tensor *t, int dim,
-                      void (*block)(void *context, int64_t i))
+/* A block of columns, or a row. */
+static void block_run(void *context, int64_t i)
+{
+    const struct lines *s = context;
+    int64_t first = i % s->blocks * COLUMNS, left = s->inner - first;
+    int64_t start = i / s->blocks * s->length * s->inner + first;
+
+    if (s->inner == 1)
+        s->row(s, start);
+    else
+        s->some_columns(s, start, left < COLUMNS ? left : COLUMNS);
+}
+
+/* For each block around dimension dim of t, which has elements. */
+static void lines_run(struct lines *s, const lab_tensor *t, int dim)
 {
     struct lab__lines lines = lab__lines_of(t, dim);
     int64_t width = lines.inner < COLUMNS ? lines.inner : COLUMNS;
@@ -33,17 +47,8 @@ static void lines_run(struct lines *s, const lab_tensor *t, int dim,
     s->inner = lines.inner;
     s->blocks = (s->inner + COLUMNS - 1) / COLUMNS;
     lab__parallel_each(lab_session(t), outer * s->blocks,
-                       lab__grain(GRAIN_ELEMENTS, s->length * width), block, s);
-}
-
-/* The beginning of a block, and its number of columns. */
-LAB__INLINE int64_t block_start(const struct lines *s, int64_t i,
-                                int64_t *columns)
-{
-    int64_t first = i % s->blocks * COLUMNS, left = s->inner - first;
-
-    *columns = left < COLUMNS ? left : COLUMNS;
-    return i / s->blocks * s->length * s->inner + first;
+                       lab__grain(GRAIN_ELEMENTS, s->length * width), block_run,
+                       s);
 }
 
 /* ---- forward -------------------------------------------------------------- */
@@ -135,25 +140,17 @@ LAB__TWICE(forward_columns,
            (const struct lines *s, int64_t start, int64_t columns),
            (s, start, columns))
 
-static void forward_block(void *context, int64_t i)
-{
-    const struct lines *s = context;
-    int64_t columns, start = block_start(s, i, &columns);
-
-    if (s->inner == 1)
-        forward_row(s, start);
-    else
-        forward_columns(s, start, columns);
-}
-
 void lab__softmax_forward(lab_tensor *out, const lab_tensor *a, int dim,
                           bool logarithm)
 {
-    struct lines s = {
-        .in = lab__floats(a), .out = lab__floats(out), .logarithm = logarithm};
+    struct lines s = {.in = lab__floats(a),
+                      .out = lab__floats(out),
+                      .logarithm = logarithm,
+                      .row = forward_row,
+                      .some_columns = forward_columns};
 
     if (LAB__READABLE(out, a) && lab_numel(a) != 0)
-        lines_run(&s, a, dim, forward_block);
+        lines_run(&s, a, dim);
 }
 
 /* ---- backward ------------------------------------------------------------- */
@@ -208,25 +205,16 @@ LAB__TWICE(backward_columns,
            (const struct lines *s, int64_t start, int64_t columns),
            (s, start, columns))
 
-static void backward_block(void *context, int64_t i)
-{
-    const struct lines *s = context;
-    int64_t columns, start = block_start(s, i, &columns);
-
-    if (s->inner == 1)
-        backward_row(s, start);
-    else
-        backward_columns(s, start, columns);
-}
-
 void lab__softmax_backward(lab_tensor *out, const lab_tensor *grad,
                            const lab_tensor *result, int dim, bool logarithm)
 {
     struct lines s = {.in = lab__floats(grad),
                       .result = lab__floats(result),
                       .out = lab__floats(out),
-                      .logarithm = logarithm};
+                      .logarithm = logarithm,
+                      .row = backward_row,
+                      .some_columns = backward_columns};
 
     if (LAB__READABLE(out, grad, result) && lab_numel(result) != 0)
-        lines_run(&s, result, dim, backward_block);
+        lines_run(&s, result, dim);
 }

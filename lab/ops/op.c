@@ -1,7 +1,7 @@
 /* op.c - functions that operations share. */
 #include "ops/op.h"
 
-#include "tensor/narrow.h"
+#include "tensor/tensor.h"
 
 larder_result lab__done(lab_tensor **made, lab_tensor **out)
 {

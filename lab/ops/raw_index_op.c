@@ -3,7 +3,7 @@
 
 #include "kernels/nn_kernels.h"
 #include "ops/op.h"
-#include "tensor/narrow.h"
+#include "tensor/tensor.h"
 #include "tensor/rng.h"
 
 /* ---- gather and scatter ------------------------------------------------- */

@@ -1,7 +1,7 @@
 /* raw_map.c - element-wise operations, not recorded. */
 #include <larder/lab_raw.h>
 
-#include "kernels/map_kernels.h"
+#include "kernels/kernels.h"
 #include "ops/op.h"
 
 int lab_raw_find(const char *name)

@@ -40,15 +40,12 @@ larder_result lab_raw_flip(lab_tensor *t, unsigned dims, lab_tensor **out)
 /* t with dimensions of 1 in front, up to ndim. */
 static larder_result with_dims(lab_tensor *t, int ndim, lab_tensor **out)
 {
-    int64_t sizes[LAB_MAX_DIMS] = {0}, strides[LAB_MAX_DIMS] = {0};
+    int64_t sizes[LAB_MAX_DIMS] = {0};
+    int more = ndim - t->ndim;
 
-    for (int d = 0; d < ndim; d++) {
-        int own = d - (ndim - t->ndim);
-
-        sizes[d] = own < 0 ? 1 : t->sizes[own];
-        strides[d] = own < 0 ? 0 : t->strides[own];
-    }
-    return lab__tensor_window(t, ndim, sizes, strides, t->offset, out);
+    for (int d = 0; d < ndim; d++)
+        sizes[d] = d < more ? 1 : t->sizes[d - more];
+    return lab__tensor_wide(t, ndim, sizes, out);
 }
 
 larder_result lab_raw_repeat(lab_tensor *t, int ndim, const int64_t *repeats,

@@ -172,10 +172,10 @@ static void write_line(struct panel *p, const struct line *line)
     lab__write(&p->w, "%-*s%*s", LABEL, line->label, VALUE,
                lab__bytes_text(line->value, text));
     write_change(p, line);
-    lab__write_pad(&p->w, GAP);
+    lab__write(&p->w, "%*s", GAP, "");
     draw_bar(p, line);
     if (line->note != NULL && used + strlen(line->note) <= p->width) {
-        lab__write_pad(&p->w, GAP);
+        lab__write(&p->w, "%*s", GAP, "");
         write_inked(p, INK_DIM, line->note);
     }
     lab__write(&p->w, "\n");

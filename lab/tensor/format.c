@@ -155,7 +155,7 @@ static void put_break(struct print *p, int lines, int depth)
     for (int i = 0; i < lines; i++)
         lab__write(&p->out, "\n");
     p->line = p->out.length;
-    lab__write_pad(&p->out, INDENT + (size_t)depth);
+    lab__write(&p->out, "%*s", INDENT + depth, "");
 }
 
 static void put_between(struct print *p, bool is_full, int depth)

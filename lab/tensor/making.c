@@ -4,7 +4,6 @@
 #include <math.h>
 
 #include "tensor/element.h"
-#include "tensor/narrow.h"
 #include "tensor/parallel.h"
 #include "tensor/rng.h"
 

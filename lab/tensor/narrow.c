@@ -1,6 +1,6 @@
 /* narrow.c - types whose values loops access in another type (T3 in tensor.h):
  * rounding and packing. */
-#include "tensor/narrow.h"
+#include "tensor/tensor.h"
 
 #include <math.h>
 

@@ -146,15 +146,12 @@ static void one_normal(const struct fill *f, int64_t block, int n)
     memcpy(to, numbers, (size_t)n * sizeof *to);
 }
 
-static void blocks_fill(void *context, int64_t begin, int64_t end)
+static void block_fill(void *context, int64_t block)
 {
     const struct fill *f = context;
+    int64_t left = f->count - block * BLOCK;
 
-    for (int64_t block = begin; block < end; block++) {
-        int64_t left = f->count - block * BLOCK;
-
-        f->one(f, block, left < BLOCK ? (int)left : BLOCK);
-    }
+    f->one(f, block, left < BLOCK ? (int)left : BLOCK);
 }
 
 static void fill_all(lab *l, void *to, int64_t count,
@@ -164,7 +161,7 @@ static void fill_all(lab *l, void *to, int64_t count,
     int64_t blocks = (count + BLOCK - 1) / BLOCK;
 
     l->rng->next += (uint64_t)blocks;
-    lab__parallel(l, blocks, BLOCK_GRAIN, blocks_fill, &fill);
+    lab__parallel_each(l, blocks, BLOCK_GRAIN, block_fill, &fill);
 }
 
 void lab__random_uniform(lab *l, float *to, int64_t count)

@@ -1,5 +1,5 @@
 /* storage.c - creates and counts storages, for tensors only. */
-#include "tensor/storage.h"
+#include "tensor/tensor.h"
 
 #include "tensor/host_memory.h"
 

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "tensor/host_memory.h"
-#include "tensor/storage.h"
 
 /* ---- failing ------------------------------------------------------------ */
 

@@ -262,4 +262,52 @@ larder_result lab__broadcast(const char *op, const lab_tensor *a,
 larder_result lab__copy(lab_tensor *a, const lab_tensor *b);
 larder_result lab__fill(lab_tensor *a, double value);
 
+/* ---- storages, for tensors only (storage.c) ---- */
+
+/* A storage and its first tensor are one host allocation, freed with the
+ * storage: one of the experiments has 8 million live tensors of one element. */
+struct lab__pair {
+    struct lab__storage storage;
+    lab_tensor tensor;
+};
+
+/* Create a storage of `bytes` with one reference, with room for its first
+ * tensor, which is not initialised, and with `values` bytes beside it that
+ * loops can read. *zeroed (may be NULL): whether its bytes are known to be
+ * 0. */
+larder_result lab__storage_new(lab *l, lab_place place, uint64_t bytes,
+                               uint64_t values, int *zeroed,
+                               struct lab__pair **out);
+void lab__storage_unref(struct lab__storage *storage);
+
+/* A tensor of one number on the stack, to be broadcast. */
+struct lab__number {
+    struct lab__pair pair;
+    union {
+        float f;
+        int64_t i;
+        unsigned char b;
+    } value;
+};
+
+/* Returns n's tensor, of that kind (transfer.c). */
+const lab_tensor *lab__number_make(struct lab__number *n, lab *l,
+                                   lab_dtype kind, double value);
+
+/* Wrap values of a kind in host memory as a contiguous tensor, to be read from or
+ * written to; nothing is owned. */
+void lab__pair_wrap(struct lab__pair *pair, lab *l, lab_dtype kind, int ndim,
+                    const int64_t *sizes, const void *values);
+
+/* ---- types whose values loops access in another type (narrow.c, T3) ---- */
+
+/* Convert every value of t to one that its type can represent: the nearest
+ * float (an infinity if it is too large), whole numbers modulo 2 to the number
+ * of bits.  Types that loops use directly, and float64, are unchanged. */
+void lab__round(const lab_tensor *t);
+
+/* Convert n values of the kind of `dtype` to its bytes, and back. */
+void lab__pack(lab_dtype dtype, void *bytes, const void *values, int64_t n);
+void lab__unpack(lab_dtype dtype, void *values, const void *bytes, int64_t n);
+
 #endif

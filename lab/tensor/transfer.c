@@ -8,9 +8,7 @@
 
 #include "tensor/element.h"
 #include "tensor/host_memory.h"
-#include "tensor/narrow.h"
 #include "tensor/odometer.h"
-#include "tensor/storage.h"
 
 /* ---- copying ------------------------------------------------------------ */
 

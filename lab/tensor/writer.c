@@ -45,12 +45,6 @@ void lab__write(struct lab__writer *w, const char *format, ...)
                                                   : sizeof piece - 1);
 }
 
-void lab__write_pad(struct lab__writer *w, size_t count)
-{
-    while (count-- > 0)
-        lab__write_text(w, " ", 1);
-}
-
 static int digits_after_point(double x)
 {
     if (x < 9.995)

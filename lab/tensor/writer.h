@@ -18,7 +18,6 @@ void lab__writer_init(struct lab__writer *w, char *buf, size_t cap);
 void lab__write_text(struct lab__writer *w, const char *text, size_t length);
 void lab__write(struct lab__writer *w, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
-void lab__write_pad(struct lab__writer *w, size_t count);
 
 /* "512 B", "1.50 KiB", "21.9 GiB": three digits or more; returns out. */
 #define LAB__BYTES_TEXT 24

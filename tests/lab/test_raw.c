@@ -8,7 +8,7 @@
 
 #include "small_tensors.h"
 #include "tensor/host_memory.h"
-#include "tensor/narrow.h"
+#include "tensor/tensor.h"
 
 /* ---- a scenario of everything ------------------------------------------- */
 

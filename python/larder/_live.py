@@ -1,6 +1,6 @@
 """A recorded program provides its snapshot to `larder top --serve` while it runs:
 on an abstract socket, which disappears with the process, and only to the same user
-(cli/top_recorded.h)."""
+(cli/top_recorded.c)."""
 
 import os
 import socket

@@ -134,7 +134,7 @@ static bool train_once(struct exp *e)
 static bool with_cache(struct exp *e, const char *spec)
 {
     struct neighbour other;
-    uint64_t theirs;
+    uint64_t theirs = 0;
     bool done;
 
     if (!exp_heading(e, "Without empty_cache():") || !train_once(e) ||
@@ -151,7 +151,7 @@ static bool with_cache(struct exp *e, const char *spec)
 static bool without_cache(struct exp *e, const char *spec)
 {
     struct neighbour other;
-    uint64_t theirs;
+    uint64_t theirs = 0;
     bool done;
 
     if (!exp_heading(e, "With empty_cache():") || !exp_empty_cache(e) ||

@@ -29,6 +29,7 @@ static const char *const texts[] = {
     "max_split_size_mbx:1,xmax_split_size_mb:2,max_split_size_mb",
     "segment:64MiB,pytorch:2.11",
     ",,a:1,,",
+    "x,max_split_size_mb:4,y",
 };
 
 /* What is written of the settings in force. */
@@ -43,6 +44,7 @@ static const char *const written[] = {
     ", \"roundup_power2_divisions\": {\"1\": 4, \"2\": 4, \"64\": 4}",
     ", \"roundup_power2_divisions\": {\"1\": 0, \"2\": 4, \"64\": 8},"
     " \"expandable_segments\": true",
+    ", \"roundup_power2_divisions\": {\"1\": 4, \"2\": 8, \"64\": 4}",
     ", \"graph_capture_record_stream_reuse\": true",
 };
 

@@ -220,13 +220,13 @@ static void must_fill(const struct moment *m)
                      m->reserved - (m->allocated + m->pending - m->outside));
 }
 
-static void check_moment(struct hoard *h, const struct device_run *run,
+static void check_moment(struct hoard *h, const struct run_summary *r,
                          uint32_t state)
 {
-    const struct sums sum = sums_at(&run->l, state);
+    const struct sums sum = sums_at(r->lifetimes, state);
     struct moment m;
 
-    moment_make(h, &run->l, state, &m);
+    moment_make(h, r->lifetimes, state, &m);
     assert_int_equal(m.allocated, sum.allocated);
     assert_int_equal(m.requested, sum.requested);
     assert_int_equal(m.pending, sum.pending);
@@ -235,30 +235,30 @@ static void check_moment(struct hoard *h, const struct device_run *run,
     must_fill(&m);
     for (unsigned by = 0; by < 3; by++) {
         size_t count;
-        const struct report_group *groups = report_groups_make(
-            h, &m, (enum group_by)by, run->r.categories, &count);
+        const struct report_group *groups =
+            report_groups_make(h, &m, (enum group_by)by, r->categories, &count);
 
         must_add_up(&m, groups, count);
     }
 }
 
-static void check_run(struct hoard *h, const struct device_run *run)
+static void check_run(struct hoard *h, const struct run_summary *r)
 {
     uint64_t peaks[3] = {0};
 
-    for (uint32_t state = 0; state <= run->l.event_count; state++) {
-        const struct sums sum = sums_at(&run->l, state);
+    for (uint32_t state = 0; state <= r->lifetimes->event_count; state++) {
+        const struct sums sum = sums_at(r->lifetimes, state);
         const uint64_t now[3] = {sum.requested, sum.allocated, sum.reserved};
 
         for (size_t i = 0; i < 3; i++)
             peaks[i] = now[i] > peaks[i] ? now[i] : peaks[i];
-        if (state % 7 == 0 || state == run->r.peak_state)
-            check_moment(h, run, state);
+        if (state % 7 == 0 || state == r->peak_state)
+            check_moment(h, r, state);
     }
-    assert_int_equal(run->r.peak_requested, peaks[0]);
-    assert_int_equal(run->r.peak_allocated, peaks[1]);
-    assert_int_equal(run->r.peak_reserved, peaks[2]);
-    assert_int_equal(sums_at(&run->l, run->r.peak_state).allocated, peaks[1]);
+    assert_int_equal(r->peak_requested, peaks[0]);
+    assert_int_equal(r->peak_allocated, peaks[1]);
+    assert_int_equal(r->peak_reserved, peaks[2]);
+    assert_int_equal(sums_at(r->lifetimes, r->peak_state).allocated, peaks[1]);
 }
 
 static void check_snapshot(const struct snapshot *s)
@@ -269,7 +269,7 @@ static void check_snapshot(const struct snapshot *s)
     if (setjmp(h.failed) != 0)
         fail_msg("%s", error.text);
     for (size_t d = 0; d < lifetimes_device_count(s); d++)
-        check_run(&h, device_run_make(&h, s, d));
+        check_run(&h, run_summary_of(&h, s, d));
     hoard_end(&h, true);
 }
 

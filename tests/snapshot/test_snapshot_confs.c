@@ -148,7 +148,7 @@ static void put_text(struct recorded *r, size_t n)
 
 static void settings_come_to_what_was_recorded(void **state)
 {
-    struct recorded *r = recorded_begin("snapshots/confs.txt");
+    struct recorded *r = recorded_begin("recorded/snapshot_confs.txt");
 
     (void)state;
     for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)

@@ -152,7 +152,7 @@ static void put_damaged(struct recorded *r, const char *name, const char *text,
 
 static void what_is_said_of_wrong_values_is_as_recorded(void **state)
 {
-    struct recorded *r = recorded_begin("snapshots/damaged.txt");
+    struct recorded *r = recorded_begin("recorded/snapshot_damaged.txt");
 
     (void)state;
     put_damaged(r, "JSON", whole, outcome_of_json);
@@ -210,7 +210,7 @@ static void put_bytes(struct recorded *r, const char *name,
 
 static void what_is_said_of_wrong_bytes_is_as_recorded(void **state)
 {
-    struct recorded *r = recorded_begin("snapshots/wrong_bytes.txt");
+    struct recorded *r = recorded_begin("recorded/snapshot_wrong_bytes.txt");
     json_t *document = document_of(numbered);
     unsigned char *json = (unsigned char *)strdup(numbered);
 

@@ -124,7 +124,8 @@ json_t *made_frames(enum made_unwinding unwinding, enum made_role role,
     for (unsigned i = 0; i < library % 5; i++)
         add(frames, &packages[library % 4], i);
     add(frames, &own, layer);
-    add(frames, &whole, role);
+    if (library % 6 != 5)
+        add(frames, &whole, role);
     if (library % 2 == 0)
         add(frames, &start, 0);
     return frames;

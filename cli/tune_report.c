@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/holders.h"
+#include "report/ranks.h"
 #include "snapshot_input.h"
 #include "table.h"
 #include "units.h"

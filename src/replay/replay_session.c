@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <larder/hint.h>
 
 #include "replay/replay_spec.h"
 
@@ -133,4 +134,105 @@ void replay_work_done(struct replay_work *work, uint64_t ops)
     work->left -= ops;
     if (o->progress != NULL && ops != 0)
         o->progress(o->progress_ctx, 0, ops);
+}
+
+/* ---- what was done so far ------------------------------------------------- */
+
+/* Calls for memory, and waits. */
+static uint64_t count_calls(const larder_device_counters *n)
+{
+    static const larder_call memory_or_wait[] = {
+        LARDER_CALL_mem_alloc,
+        LARDER_CALL_mem_free,
+        LARDER_CALL_address_reserve,
+        LARDER_CALL_address_free,
+        LARDER_CALL_page_create,
+        LARDER_CALL_page_release,
+        LARDER_CALL_map,
+        LARDER_CALL_unmap,
+        LARDER_CALL_set_access,
+        LARDER_CALL_event_sync,
+        LARDER_CALL_stream_sync,
+    };
+    uint64_t sum = 0;
+
+    /* Failed calls were made too, and are part of the driver's time. */
+    for (size_t i = 0; i < sizeof memory_or_wait / sizeof *memory_or_wait; i++)
+        sum += n->calls[memory_or_wait[i]] + n->failed[memory_or_wait[i]];
+    return sum;
+}
+
+bool replay_read(const struct replay_session *s, struct replay_reading *out,
+                 struct tool_error *error)
+{
+    out->counters = (larder_device_counters){.size = sizeof out->counters};
+    out->props = (larder_device_props){.size = sizeof out->props};
+    larder_stats_init(&out->stats);
+    if (larder_stats_get(s->allocator, &out->stats) != LARDER_OK ||
+        larder_device_get_counters(s->device, &out->counters) != LARDER_OK ||
+        larder_device_get_props(s->device, &out->props) != LARDER_OK)
+        return tool_fail(error, "%s", larder_last_error());
+    out->driver_calls = count_calls(&out->counters);
+    return true;
+}
+
+/* ---- hints, as a program that knew all lifetimes would give them ---------- */
+
+/* Mark allocations that are followed by enough others before they are freed or
+ * the trace ends. */
+static void mark_outlived(struct replay_hints *h, const struct trace *t,
+                          uint64_t *born)
+{
+    uint64_t now = 0;
+
+    for (size_t i = 0; i < t->op_count; i++) {
+        const struct trace_op *op = &t->ops[i];
+
+        if (op->kind == TRACE_ALLOC)
+            born[op->id] = ++now;
+        else if (op->kind == TRACE_FREE && born[op->id] != 0) {
+            h->is_long[op->id] = now - born[op->id] >= h->after;
+            born[op->id] = 0;
+        }
+    }
+    for (size_t id = 0; id < t->id_count; id++) {
+        if (born[id] != 0)
+            h->is_long[id] = now - born[id] >= h->after;
+    }
+}
+
+bool replay_hints_make(const struct trace *t, uint64_t after,
+                       struct replay_hints *out, struct tool_error *error)
+{
+    uint64_t *born;
+
+    *out = (struct replay_hints){.after = after};
+    if (after == 0)
+        return true;
+    born = calloc(t->id_count + 1, sizeof *born);
+    out->is_long = calloc(t->id_count + 1, sizeof *out->is_long);
+    if (born == NULL || out->is_long == NULL) {
+        free(born);
+        replay_hints_free(out);
+        return tool_fail(error, "out of host memory");
+    }
+    mark_outlived(out, t, born);
+    free(born);
+    return true;
+}
+
+void replay_hints_free(struct replay_hints *h)
+{
+    free(h->is_long);
+    *h = (struct replay_hints){.after = 0};
+}
+
+larder_result replay_alloc_hinted(struct replay_session *s,
+                                  const struct trace_op *op)
+{
+    larder_hint hint =
+        s->hints.is_long[op->id] ? LARDER_HINT_LONG : LARDER_HINT_SHORT;
+
+    return larder_alloc_hinted(s->allocator, op->bytes, op->stream, hint,
+                               &s->addrs[op->id]);
 }

@@ -7,6 +7,7 @@
 #include <larder/sim.h>
 
 #include "replay/replay_probe.h"
+#include "trace/hoard.h"
 
 /* The hint for each allocation (larder/hint.h). */
 struct replay_hints {
@@ -51,16 +52,6 @@ void replay_session_close(struct replay_session *s);
  * min_capacity_bytes. */
 bool replay_pass_cold(struct replay_session *s, struct replay_result *out,
                       struct tool_error *error);
-
-/* The history that the options request, during the cold pass: begin it, add a
- * mark, write a snapshot, end it. */
-bool replay_history_begin(struct replay_session *s, struct tool_error *error);
-void replay_history_mark(struct replay_session *s, const struct trace_op *op);
-bool replay_history_write(struct replay_session *s, const char *path,
-                          struct tool_error *error);
-bool replay_history_hand_over(struct replay_session *s,
-                              struct tool_error *error);
-void replay_history_end(struct replay_session *s);
 
 /* The warm and timed passes, after a cold one: fills in ns_per_op and the
  * driver calls of the last pass. */

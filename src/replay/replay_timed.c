@@ -5,8 +5,8 @@
 #include "replay/replay_session.h"
 
 struct timed {
+    struct hoard hoard;
     struct replay_session *session;
-    struct tool_error *error;
     uint32_t *kept; /* IDs that the trace does not free */
     size_t kept_count;
     unsigned char *streams; /* by number: whether the trace uses it */
@@ -39,7 +39,7 @@ static size_t run_ops(struct replay_session *s, size_t begin, size_t end)
     return end;
 }
 
-static bool run_pass(struct timed *t)
+static void run_pass(struct timed *t)
 {
     struct replay_session *s = t->session;
     size_t count = s->trace->op_count;
@@ -49,25 +49,22 @@ static bool run_pass(struct timed *t)
             count - begin < REPLAY_CHUNK_OPS ? count : begin + REPLAY_CHUNK_OPS;
         size_t stopped = run_ops(s, begin, end);
 
-        if (stopped != end)
-            return replay_op_fail(s, stopped, t->error);
+        if (stopped != end) {
+            (void)replay_op_fail(s, stopped, t->hoard.error);
+            hoard_fail(&t->hoard);
+        }
         replay_work_done(s->work, end - begin);
     }
-    return true;
 }
 
 /* Find the IDs that stay live and the streams in use. */
-static bool scan_trace(struct timed *t)
+static void scan_trace(struct timed *t)
 {
     const struct trace *trace = t->session->trace;
-    unsigned char *freed = calloc(trace->id_count + 1, 1);
+    unsigned char *freed = hoard_take(&t->hoard, trace->id_count + 1, 1);
 
-    t->kept = calloc(trace->id_count + 1, sizeof *t->kept);
-    t->streams = calloc(TRACE_STREAMS, 1);
-    if (freed == NULL || t->kept == NULL || t->streams == NULL) {
-        free(freed);
-        return tool_fail(t->error, "out of host memory");
-    }
+    t->kept = hoard_take(&t->hoard, trace->id_count, sizeof *t->kept);
+    t->streams = hoard_take(&t->hoard, TRACE_STREAMS, 1);
     for (size_t i = 0; i < trace->op_count; i++) {
         const struct trace_op *op = &trace->ops[i];
 
@@ -79,8 +76,6 @@ static bool scan_trace(struct timed *t)
         if (!freed[id])
             t->kept[t->kept_count++] = (uint32_t)id;
     }
-    free(freed);
-    return true;
 }
 
 static larder_result free_kept(struct timed *t)
@@ -98,7 +93,7 @@ static larder_result free_kept(struct timed *t)
 
 /* Restore the state at the beginning of a pass: nothing is live, and all work
  * is complete. */
-static bool rewind_pass(struct timed *t)
+static void rewind_pass(struct timed *t)
 {
     struct replay_session *s = t->session;
     larder_result r = free_kept(t);
@@ -107,10 +102,11 @@ static bool rewind_pass(struct timed *t)
         if (r == LARDER_OK && t->streams[i])
             r = larder_sim_complete(s->device, i);
     }
-    if (r != LARDER_OK)
-        return tool_fail(t->error, "between two passes: %s",
-                         larder_last_error());
-    return true;
+    if (r != LARDER_OK) {
+        tool_set_error(t->hoard.error, "between two passes: %s",
+                       larder_last_error());
+        hoard_fail(&t->hoard);
+    }
 }
 
 static int compare_times(const void *a, const void *b)
@@ -127,46 +123,53 @@ static double median(uint64_t *times, size_t count)
     return ((double)times[(count - 1) / 2] + (double)times[count / 2]) / 2;
 }
 
+static void read_now(struct timed *t, struct replay_reading *out)
+{
+    if (!replay_read(t->session, out, t->hoard.error))
+        hoard_fail(&t->hoard);
+}
+
 /* `before`: at the beginning of the last pass. */
-static bool run_passes(struct timed *t, uint64_t *times, size_t count,
+static void run_passes(struct timed *t, uint64_t *times, size_t count,
                        struct replay_reading *before)
 {
-    if (!rewind_pass(t) || !run_pass(t))
-        return false;
+    rewind_pass(t);
+    run_pass(t);
     for (size_t i = 0; i < count; i++) {
         uint64_t begin;
 
-        if (!rewind_pass(t) || !replay_read(t->session, before, t->error))
-            return false;
+        rewind_pass(t);
+        read_now(t, before);
         begin = now_ns();
-        if (!run_pass(t))
-            return false;
+        run_pass(t);
         times[i] = now_ns() - begin;
     }
-    return true;
+}
+
+static void measure(struct timed *t, size_t count, struct replay_result *out)
+{
+    struct replay_reading before;
+    struct replay_reading after;
+    uint64_t *times = hoard_take(&t->hoard, count, sizeof *times);
+    uint64_t ops = t->session->trace->counted_ops;
+
+    scan_trace(t);
+    run_passes(t, times, count, &before);
+    read_now(t, &after);
+    out->later_driver_calls = after.driver_calls - before.driver_calls;
+    out->later_driver_time_ns =
+        after.counters.time_ns - before.counters.time_ns;
+    if (ops != 0)
+        out->ns_per_op = median(times, count) / (double)ops;
 }
 
 bool replay_pass_timed(struct replay_session *s, struct replay_result *out,
                        struct tool_error *error)
 {
-    struct timed t = {.session = s, .error = error};
-    struct replay_reading before;
-    struct replay_reading after;
-    size_t count = s->work->options->repeat;
-    uint64_t *times = calloc(count, sizeof *times);
-    bool ok = times != NULL || tool_fail(error, "out of host memory");
+    struct timed t = {.hoard = {.error = error}, .session = s};
 
-    ok = ok && scan_trace(&t) && run_passes(&t, times, count, &before) &&
-         replay_read(s, &after, error);
-    if (ok) {
-        out->later_driver_calls = after.driver_calls - before.driver_calls;
-        out->later_driver_time_ns =
-            after.counters.time_ns - before.counters.time_ns;
-    }
-    if (ok && s->trace->counted_ops != 0)
-        out->ns_per_op = median(times, count) / (double)s->trace->counted_ops;
-    free(t.kept);
-    free(t.streams);
-    free(times);
-    return ok;
+    if (setjmp(t.hoard.failed) != 0)
+        return hoard_end(&t.hoard, false);
+    measure(&t, s->work->options->repeat, out);
+    return hoard_end(&t.hoard, true);
 }

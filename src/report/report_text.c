@@ -340,9 +340,7 @@ static void write_rest(const struct report_writing *w)
     write_curves(w);
     write_iteration_peaks(w);
     write_findings(w);
-    report_write_holders(w);
-    report_write_fragmentation(w);
-    report_write_segments(w);
+    report_write_lists(w);
 }
 
 /* Of an empty device, only that it has no history, unless another says so. */

@@ -15,11 +15,7 @@ struct report_writing {
     size_t top;
 };
 
-/* report_segments.c: how much was free, and where. */
-void report_write_fragmentation(const struct report_writing *w);
-void report_write_segments(const struct report_writing *w);
-
-/* report_lists.c: the holders at the peak. */
-void report_write_holders(const struct report_writing *w);
+/* report_lists.c: the holders at the peak, the segments, and what was free. */
+void report_write_lists(const struct report_writing *w);
 
 #endif

@@ -1,13 +1,13 @@
 /* summary_of_run.c - see summary_of_run.h. */
 #include "report/summary_of_run.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include <larder/device.h>
 
-#include "report/evidence.h"
+#include "report/path_signs.h"
 #include "report/report_words.h"
-#include "report/savable.h"
 #include "snapshot/snapshot_conf.h"
 
 #define SMALL_PAGE_BYTES ((uint64_t)2 << 20)
@@ -183,14 +183,185 @@ static void count_events(struct hoard *h, struct run_summary *r)
     r->duration_us = report_elapsed(first, last);
 }
 
+enum { BY_TRAINING = BY_BACKWARD | BY_OPTIMIZER | BY_ZERO_GRAD };
+
+/* ---- what is known, and what only guessed from lifetimes ----------------- */
+
+static bool is_evident(const struct lifetimes *l, const uint8_t *by,
+                       const struct lifetime *a)
+{
+    enum report_category told;
+
+    if (report_category_told(l->snapshot, a->user_metadata, &told) ||
+        (by[a->stack] & BY_FORWARD) != 0)
+        return true;
+    return a->end < l->event_count &&
+           (by[l->events[a->end].stack] & BY_BACKWARD) != 0;
+}
+
+/* Whether most of the bytes at the peak that count as activations were made by a
+ * forward pass or freed by a backward pass. */
+static bool are_activations_known(const struct run_summary *r,
+                                  const uint8_t *by)
+{
+    const struct moment *m = &r->peak;
+    const struct lifetime *a;
+    uint64_t evident = 0;
+    uint64_t all = 0;
+
+    for (size_t i = 0; (a = moment_use(m, &i)) != NULL; i++) {
+        if (r->categories[m->live[i]] != REPORT_ACTIVATIONS)
+            continue;
+        all += a->rounded;
+        evident += is_evident(r->lifetimes, by, a) ? a->rounded : 0;
+    }
+    return evident >= all - evident;
+}
+
+/* Of the events from one to before another: whether training's passes are among
+ * them, and allocations of something else. */
+static bool is_step(const struct lifetimes *l, const uint8_t *by, uint32_t from,
+                    uint32_t to)
+{
+    bool trains = false;
+    bool more = false;
+
+    for (uint32_t i = from; i < to && !(trains && more); i++) {
+        const struct snapshot_event *e = &l->events[i];
+
+        if ((by[e->stack] & BY_TRAINING) != 0)
+            trains = true;
+        else
+            more = more || (e->action == SNAPSHOT_ALLOC && by[e->stack] != 0);
+    }
+    return trains && more;
+}
+
+static bool has_paths(const struct lifetimes *l, const uint8_t *by,
+                      uint32_t from, uint32_t to)
+{
+    for (uint32_t i = from; i < to; i++) {
+        if (by[l->events[i].stack] != 0)
+            return true;
+    }
+    return false;
+}
+
+/* What the call paths within repetitions say: nothing, as there are none; that
+ * each is a step of training, which runs a backward pass or an optimizer, and
+ * more than these; or not that much, so that they may be layers. */
+enum evidence { EVIDENCE_NO_PATHS, EVIDENCE_STEPS, EVIDENCE_UNSURE };
+
+static enum evidence evidence_of_steps(const struct run_summary *r,
+                                       const uint8_t *by)
+{
+    const struct lifetimes *l = r->lifetimes;
+    const struct iterations *it = &r->iterations;
+    size_t last = it->count > 0 ? it->count - 1 : 0;
+
+    if (last == 0 || !has_paths(l, by, it->begin[0], it->begin[last]))
+        return EVIDENCE_NO_PATHS;
+    for (size_t i = 0; i < last; i++) {
+        if (!is_step(l, by, it->begin[i], it->begin[i + 1]))
+            return EVIDENCE_UNSURE;
+    }
+    return EVIDENCE_STEPS;
+}
+
 static void find_evidence(struct hoard *h, struct run_summary *r)
 {
-    enum evidence paths = evidence_of_steps(h, r->lifetimes, &r->iterations);
+    const struct hoard_piece *last = h->last;
+    const uint8_t *by = path_signs(h, r->lifetimes->snapshot, false);
+    enum evidence paths = evidence_of_steps(r, by);
 
-    r->activations_known = evidence_of_activations(h, &r->peak, r->categories);
+    r->activations_known = are_activations_known(r, by);
+    hoard_free_since(h, last);
     r->are_iterations = r->iterations.marked || paths == EVIDENCE_STEPS;
     r->may_be_layers = !r->iterations.marked && paths == EVIDENCE_UNSURE;
 }
+
+/* ---- what expandable segments would save -------------------------------- */
+
+/* A request of each pool. */
+#define SMALL_REQUEST 1
+#define LARGE_REQUEST ((uint64_t)2 << 20)
+
+static int by(uint32_t a, uint32_t b)
+{
+    return (a > b) - (a < b);
+}
+
+/* Orders blocks by the expandable segment that they would be in. */
+static int compare_owners(const void *a, const void *b)
+{
+    const struct moment_area *x = *(const struct moment_area *const *)a;
+    const struct moment_area *y = *(const struct moment_area *const *)b;
+    int order = by(x->stream, y->stream);
+
+    if (order == 0)
+        order = by(x->pool, y->pool);
+    return order != 0 ? order : by(x->kind, y->kind);
+}
+
+static size_t partly_used(const struct moment *m,
+                          const struct moment_area **out)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < m->area_count; i++) {
+        if (m->areas[i].count > 0 && m->areas[i].kind != SPAN_EXPANDABLE)
+            out[count++] = &m->areas[i];
+    }
+    return count;
+}
+
+static uint64_t in_pages(uint64_t bytes, uint64_t page)
+{
+    return (bytes / page + (bytes % page != 0)) * page;
+}
+
+/* How much less the areas that would share an expandable segment, from areas[*at]
+ * on, would hold in it.  Moves *at behind them. */
+static uint64_t of_owner(const struct moment_area *const *areas, size_t count,
+                         const uint64_t pages[2], size_t *at)
+{
+    const struct moment_area *const first = areas[*at];
+    uint64_t held = 0;
+    uint64_t used = 0;
+
+    for (; *at < count && compare_owners(&areas[*at], &first) == 0; ++*at) {
+        held += areas[*at]->size;
+        used += areas[*at]->allocated + areas[*at]->pending;
+    }
+    used = in_pages(used, pages[first->kind != SPAN_SMALL]);
+    return held > used ? held - used : 0;
+}
+
+/* How much less would be held at a moment: what the segments partly in use hold
+ * beyond the pages that an expandable segment for each stream, pool and kind would
+ * need for the same blocks, without a gap.  Segments that can grow save nothing
+ * more. */
+static uint64_t find_savable(struct hoard *h, const struct moment *m)
+{
+    const struct hoard_piece *last = h->last;
+    const struct moment_area **areas =
+        hoard_take(h, m->area_count + 1, sizeof(*areas));
+    size_t count = partly_used(m, areas);
+    const struct snapshot *s = m->lifetimes->snapshot;
+    uint64_t pages[2]; /* of the small and the large pool */
+    uint64_t savable = 0;
+    size_t at = 0;
+
+    hoard_need(h, snapshot_segment(s, SMALL_REQUEST, NULL, &pages[0]) &&
+                      snapshot_segment(s, LARGE_REQUEST, NULL, &pages[1]));
+    qsort(areas, count, sizeof(*areas), compare_owners);
+    while (at < count)
+        savable += of_owner(areas, count, pages, &at);
+    hoard_free_since(h, last);
+    return savable;
+}
+
+/* ---- the whole summary --------------------------------------------------- */
 
 void run_summary_make(struct hoard *h, const struct lifetimes *l,
                       struct run_summary *out)
@@ -205,7 +376,7 @@ void run_summary_make(struct hoard *h, const struct lifetimes *l,
     out->categories = report_categorize(h, l, &out->trains);
     moment_make(h, l, out->peak_state, &out->peak);
     find_evidence(h, out);
-    out->savable = report_savable(h, peak);
+    out->savable = find_savable(h, peak);
     out->lines =
         report_groups_make(h, peak, GROUP_BY_LINE, NULL, &out->line_count);
     out->paths =

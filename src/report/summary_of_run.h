@@ -25,7 +25,7 @@ struct run_summary {
     uint64_t allocated[RUN_COLUMNS];
     uint64_t reserved[RUN_COLUMNS];
     struct moment peak;
-    uint64_t savable;    /* then, if segments could grow (savable.h) */
+    uint64_t savable;    /* then, if segments could grow */
     uint8_t *categories; /* by allocation */
     bool trains;         /* a training step was, or may have been, recorded */
     /* The line with the largest live share at the peak; UINT32_MAX: unknown. */
@@ -42,7 +42,7 @@ struct run_summary {
     bool steady;               /* each begins with about as much allocated */
     bool are_iterations; /* marked, or each is seen to be a step of training */
     bool may_be_layers;  /* there are call paths, and they do not tell */
-    bool activations_known; /* those at the peak: evidence.h */
+    bool activations_known;                   /* those at the peak */
     uint64_t counts[SNAPSHOT_ACTION_MAX + 1]; /* number of events */
     int64_t duration_us;                      /* 0: unknown */
     int64_t peak_us;                          /* since the first event */

@@ -12,7 +12,7 @@
 #include "report/call_tree.h"
 #include "report/frame_groups.h"
 #include "report/frame_kind.h"
-#include "report/holders.h"
+#include "report/ranks.h"
 #include "report/remedy.h"
 #include "report/report_words.h"
 #include "report/shortage.h"

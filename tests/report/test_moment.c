@@ -11,7 +11,7 @@
 
 #include "made_run.h"
 #include "report/explain.h"
-#include "report/holders.h"
+#include "report/ranks.h"
 #include "support/count.h"
 #include "support/guarded.h"
 

@@ -1,6 +1,6 @@
 // frames.js - call paths: names of frames, the kind of code they belong to,
 // their module and library.  The texts are those of the report
-// (frame_words.h); a page that reads snapshots itself gets them from
+// (view.c); a page that reads snapshots itself gets them from
 // framewords.js.
 
 const NO_STACK = 0;

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+
 #include <larder/hint.h>
 
 #include "replay/replay_spec.h"

@@ -4,11 +4,8 @@
 
 #include <inttypes.h>
 #include <string.h>
-#include <inttypes.h>
-#include <string.h>
 
 #include "report/groups.h"
-#include "report/report_words.h"
 #include "report/report_words.h"
 
 struct finding_list {

@@ -200,7 +200,8 @@ static void find_repeats(struct hoard *h, const struct lifetimes *l,
     struct made *all;
     size_t i;
 
-    out->begin = hoard_take(h, REPEATS_MAX, sizeof(*out->begin));
+    out->begin = hoard_take(h, count < REPEATS_MAX ? count : REPEATS_MAX,
+                            sizeof(*out->begin));
     last = h->last;
     all = hoard_take(h, 2 * count + 1, sizeof(*all));
     for (i = 0; i < count; i++) {
@@ -343,11 +344,12 @@ static bool is_one_pass(struct hoard *h, const struct lifetimes *l,
 static void set_layers_apart(struct hoard *h, const struct lifetimes *l,
                              struct iterations *it)
 {
-    uint32_t first = it->begin[0];
+    uint32_t first;
     uint32_t last;
 
     if (it->count < REPEATS_MIN)
         return;
+    first = it->begin[0];
     last = it->begin[it->count - 1];
     if (is_one_pass(h, l, first, last)) {
         it->layers = it->count;

@@ -1,9 +1,9 @@
 /* ranks_json.c - the ranks of one job as JSON, written and read. */
-#include <jansson.h>
-
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <jansson.h>
 
 #include "json/json_memory.h"
 #include "report/ranks.h"

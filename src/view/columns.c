@@ -9,9 +9,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "report/report_words.h"
-#include "report/explain.h"
 #include "json/json_memory.h"
+#include "report/explain.h"
+#include "report/report_words.h"
 
 /* ---- allocations ------------------------------------------------------------ */
 

@@ -2,15 +2,15 @@
 #include "view/view.h"
 
 #include <errno.h>
-#include <string.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "json/json_memory.h"
+#include "report/frame_groups.h"
+#include "report/frame_kind.h"
 #include "snapshot/device_list.h"
 #include "view/columns.h"
 #include "view/page.h"
-#include "report/frame_groups.h"
-#include "report/frame_kind.h"
 
 struct page {
     struct hoard hoard;

@@ -75,7 +75,11 @@ static void add_other(struct program *p, uint32_t id, bool orders_work)
     const uint64_t what = draw(p, 8);
     const uint16_t stream = (uint16_t)draw(p, STREAMS);
 
-    if (what == 0)
+    /* Its first allocation, which is freed by then as a rule: that ends a
+     * replay. */
+    if (p->number % 11 == 10 && p->trace.op_count > OPS / 2)
+        add(p, (struct trace_op){.kind = TRACE_RECORD, .stream = 1});
+    else if (what == 0)
         add(p, (struct trace_op){.kind = TRACE_EMPTY_CACHE});
     else if (what == 1)
         assert_true(trace_append_mark(&p->trace, "step", 4));

@@ -4,6 +4,7 @@
 #include "device/sim_device.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/host.h"
 #include "device/sim_fail.h"
@@ -132,14 +133,38 @@ static larder_result span_of(const struct sim *sim, larder_addr addr,
     return LARDER_OK;
 }
 
-/* Whether these bits are set in every entry, or in none. */
-static bool span_all(const struct span *s, uint32_t bits, bool set)
+/* The page that an entry refers to. */
+static struct sim_page *page_of(const struct sim *sim, uint32_t entry)
 {
-    for (uint64_t i = s->begin; i < s->end; i++) {
-        if (((s->in->granules[i] & bits) != 0) != set)
-            return false;
-    }
-    return true;
+    return larder__sim_slots_at(
+        &sim->pages, (entry & ~(GRANULE_BEGINS | GRANULE_ACCESS)) - 1);
+}
+
+/* How many granules from this one on have the same page, as far as the entry
+ * tells: all of the page's at its beginning, otherwise one. */
+static uint64_t entry_granules(const struct sim *sim, uint32_t entry)
+{
+    return entry & GRANULE_BEGINS ? page_of(sim, entry)->bytes / SIM_GRANULE
+                                  : 1;
+}
+
+static bool span_is_mapped(const struct sim *sim, const struct span *s)
+{
+    const uint32_t *granules = s->in->granules;
+    uint64_t i = s->begin;
+
+    while (i < s->end && granules[i] != 0)
+        i += entry_granules(sim, granules[i]);
+    return i >= s->end;
+}
+
+static bool span_is_empty(const struct span *s)
+{
+    const uint32_t *first = &s->in->granules[s->begin];
+
+    return first[0] == 0 &&
+           memcmp(first, first + 1, (s->end - s->begin - 1) * sizeof *first) ==
+               0;
 }
 
 static larder_result map_check(const struct span *s,
@@ -151,7 +176,7 @@ static larder_result map_check(const struct span *s,
         return larder__sim_fail(
             LARDER_ERR_DEVICE,
             "the page has %" PRIu64 " bytes, and is mapped whole", page->bytes);
-    if (!span_all(s, UINT32_MAX, false))
+    if (!span_is_empty(s))
         return larder__sim_fail(LARDER_ERR_DEVICE, "something is mapped there");
     return LARDER_OK;
 }
@@ -182,7 +207,8 @@ larder_result larder__sim_map(struct sim *sim, larder_addr addr, uint64_t bytes,
         return r;
     entry = larder__sim_slots_number(&sim->pages, page) + 1;
     for (uint64_t i = s.begin; i < s.end; i++)
-        s.in->granules[i] = i == s.begin ? entry | GRANULE_BEGINS : entry;
+        s.in->granules[i] = entry;
+    s.in->granules[s.begin] |= GRANULE_BEGINS;
     s.in->mapped += s.end - s.begin;
     page->mappings++;
     sim->mappings++;
@@ -205,23 +231,21 @@ larder_result larder__sim_unmap(struct sim *sim, larder_addr addr,
 
     if (r != LARDER_OK || (r = span_of(sim, addr, bytes, &s)) != LARDER_OK)
         return r;
-    if (!span_all(&s, UINT32_MAX, true))
+    if (!span_is_mapped(sim, &s))
         return larder__sim_fail(LARDER_ERR_DEVICE, "not all of it is mapped");
     if (!page_ends_before(s.in, s.begin) || !page_ends_before(s.in, s.end))
         return larder__sim_fail(LARDER_ERR_DEVICE, "it would split a page");
     r = larder__sim_backing_unmap(&sim->backing, addr, bytes);
     if (r != LARDER_OK)
         return r;
-    for (uint64_t i = s.begin; i < s.end; i++) {
-        uint32_t entry = s.in->granules[i];
+    for (uint64_t i = s.begin; i < s.end;) {
+        struct sim_page *page = page_of(sim, s.in->granules[i]);
 
-        s.in->granules[i] = 0;
-        if (entry & GRANULE_BEGINS)
-            larder__sim_page_unmapped(
-                sim, larder__sim_slots_at(
-                         &sim->pages,
-                         (entry & ~(GRANULE_BEGINS | GRANULE_ACCESS)) - 1));
+        i += page->bytes / SIM_GRANULE;
+        larder__sim_page_unmapped(sim, page);
     }
+    memset(&s.in->granules[s.begin], 0,
+           (s.end - s.begin) * sizeof s.in->granules[0]);
     s.in->mapped -= s.end - s.begin;
     return LARDER_OK;
 }
@@ -234,7 +258,7 @@ larder_result larder__sim_set_access(struct sim *sim, larder_addr addr,
 
     if (r != LARDER_OK)
         return r;
-    if (!span_all(&s, UINT32_MAX, true))
+    if (!span_is_mapped(sim, &s))
         return larder__sim_fail(LARDER_ERR_DEVICE, "not all of it is mapped");
     r = larder__sim_backing_access(&sim->backing, addr, bytes);
     if (r != LARDER_OK)
@@ -260,7 +284,11 @@ bool larder__sim_vmm_is_accessible(const struct sim *sim, larder_addr addr,
         return false;
     s.begin = offset / SIM_GRANULE;
     s.end = (offset + bytes + SIM_GRANULE - 1) / SIM_GRANULE;
-    return span_all(&s, GRANULE_ACCESS, true);
+    for (uint64_t i = s.begin; i < s.end; i++) {
+        if ((s.in->granules[i] & GRANULE_ACCESS) == 0)
+            return false;
+    }
+    return true;
 }
 
 uint64_t larder__sim_vmm_pages(const struct sim *sim, larder_addr addr,
@@ -277,10 +305,8 @@ uint64_t larder__sim_vmm_pages(const struct sim *sim, larder_addr addr,
     offset = addr - res->range.addr;
     for (uint64_t i = offset / SIM_GRANULE;
          i <= (offset + bytes - 1) / SIM_GRANULE; i++) {
-        uint32_t slot = res->granules[i] & ~(GRANULE_BEGINS | GRANULE_ACCESS);
-        const void *page = larder__sim_slots_at(&sim->pages, slot - 1);
-
-        number ^= larder__sim_slots_handle(&sim->pages, page);
+        number ^= larder__sim_slots_handle(&sim->pages,
+                                           page_of(sim, res->granules[i]));
         number *= fnv_prime;
     }
     return number;

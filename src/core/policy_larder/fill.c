@@ -17,20 +17,31 @@ struct filling {
     size_t mapped;  /* how many of them are mapped */
 };
 
-static bool next_missing(const struct filling *f, struct page_span *run)
+/* The pages of adjacent ones among the planned handles, from *i up to `end`; *i
+ * becomes the one behind them. */
+static struct page_span next_run(const struct allocator *a, size_t *i,
+                                 size_t end)
 {
-    return page_next_missing(f->segment, f->span.end, run);
+    const struct page_handle *list = a->larder->loose.list;
+    struct page_span run = {list[*i].at, list[*i].at};
+
+    while (*i < end && list[*i].at == run.end)
+        run.end += list[(*i)++].pages;
+    return run;
 }
 
 /* ---- planning ------------------------------------------------------------- */
 
-/* Plan to map the i-th loose handle next.  Returns its size in pages. */
-static size_t plan_handle(struct allocator *a, struct filling *f, size_t i)
+/* Plan to map the i-th loose handle next, at page `at`.  Returns its size in
+ * pages. */
+static size_t plan_handle(struct allocator *a, struct filling *f, size_t i,
+                          size_t at)
 {
     struct page_handle *list = a->larder->loose.list;
     struct page_handle p = list[i];
 
     larder__assert(i >= f->planned && i < a->larder->loose.handles);
+    p.at = at;
     list[i] = list[f->planned];
     list[f->planned++] = p;
     return p.pages;
@@ -97,7 +108,7 @@ static larder_result plan_run(struct allocator *a, struct filling *f,
         size_t i;
 
         if (larder__handles_fit(a, f->planned, bits_lesser(n, max), &i)) {
-            max = plan_handle(a, f, i);
+            max = plan_handle(a, f, i, run.begin);
             run.begin += max;
         } else {
             max = n;
@@ -114,7 +125,7 @@ static larder_result plan(struct allocator *a, struct filling *f,
     struct page_span run = {.end = f->span.begin};
     larder_result r = LARDER_OK;
 
-    while (r == LARDER_OK && next_missing(f, &run))
+    while (r == LARDER_OK && page_next_missing(f->segment, f->span.end, &run))
         r = plan_run(a, f, run, rules);
     return r;
 }
@@ -130,40 +141,40 @@ static bool prepare_map(struct allocator *a, const struct segment *s,
     size_t i = run.begin;
 
     while (i < run.end && s->extents[i].end != 0)
-        i++;
-    return i == run.end ||
+        i = s->extents[i].end;
+    return i >= run.end ||
            larder__map_prepare(&a->map, &a->slab, page_at(s, run.begin),
                                span_bytes(s, run), heap->pool->is_small,
                                heap->shard == NULL ? 0 : heap->shard->number);
 }
 
+/* Map the planned handles up to the i-th, which fill the run. */
 static larder_result map_run(struct allocator *a, struct filling *f,
-                             struct page_span run)
+                             struct page_span run, size_t i)
 {
     struct segment *s = f->segment;
 
     if (!prepare_map(a, s, run))
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
-    for (size_t i = run.begin; i < run.end;) {
+    for (; f->mapped < i; f->mapped++) {
         struct page_handle p = a->larder->loose.list[f->mapped];
-        larder_result r = larder__device_map(a->device, page_at(s, i),
+        larder_result r = larder__device_map(a->device, page_at(s, p.at),
                                              pages_bytes(p.pages), p.handle);
 
         if (r != LARDER_OK)
             return r;
-        f->mapped++;
-        i += p.pages;
     }
     return larder__device_set_access(a->device, page_at(s, run.begin),
-                                     pages_bytes(run.end - run.begin));
+                                     span_bytes(s, run));
 }
 
 /* The device failed to unmap this handle: it becomes an orphan. */
-static void strand(struct allocator *a, struct page_handle *p, larder_addr at)
+static void strand(struct allocator *a, const struct segment *s,
+                   struct page_handle *p)
 {
     struct orphan orphan = {
         .handle = p->handle,
-        .mapped_at = at,
+        .mapped_at = page_at(s, p->at),
         .bytes = pages_bytes(p->pages),
     };
 
@@ -180,27 +191,18 @@ static void strand(struct allocator *a, struct page_handle *p, larder_addr at)
 static void fill_undo(struct allocator *a, const struct filling *f)
 {
     const struct segment *s = f->segment;
-    struct page_span run = {.end = f->span.begin};
     struct page_handle *list = a->larder->loose.list;
-    size_t undone = 0;
     size_t kept = 0;
 
-    while (undone < f->mapped && next_missing(f, &run)) {
-        size_t first = undone;
-        size_t at = run.begin;
+    for (size_t i = 0; i < f->mapped;) {
+        size_t first = i;
+        struct page_span run = next_run(a, &i, f->mapped);
 
-        while (at < run.end && undone < f->mapped)
-            at += list[undone++].pages;
         if (larder__device_unmap(a->device, page_at(s, run.begin),
-                                 pages_bytes(at - run.begin),
-                                 undone - first) == LARDER_OK)
+                                 span_bytes(s, run), i - first) == LARDER_OK)
             continue;
-        for (at = run.begin; first < undone; first++) {
-            size_t pages = list[first].pages;
-
-            strand(a, &list[first], page_at(s, at));
-            at += pages;
-        }
+        for (; first < i; first++)
+            strand(a, s, &list[first]);
     }
     /* Remove the stranded handles from the list. */
     for (size_t i = 0; i < a->larder->loose.handles; i++) {
@@ -210,40 +212,46 @@ static void fill_undo(struct allocator *a, const struct filling *f)
     a->larder->loose.handles = kept;
 }
 
+static void publish_run(struct allocator *a, struct segment *s,
+                        struct page_span run)
+{
+    size_t pages = run.end - run.begin;
+
+    larder__assert(pages <= a->larder->loose.pages);
+    s->page_count += pages;
+    s->heap->page_count += pages;
+    a->larder->loose.pages -= pages;
+    larder__pages_recount(a, &a->pools[POOL_LARGE], s->heap->pool, pages);
+    history_segment(a, s, page_at(s, run.begin), pages_bytes(pages),
+                    LARDER_ACTION_segment_map);
+}
+
 static void fill_publish(struct allocator *a, const struct filling *f)
 {
     struct segment *s = f->segment;
-    struct page_span run = {.end = f->span.begin};
     struct page_handle *list = a->larder->loose.list;
-    size_t n = 0;
 
-    while (next_missing(f, &run)) {
-        size_t pages = run.end - run.begin;
-
-        for (size_t i = run.begin; i < run.end; i += list[n++].pages)
-            page_enter(s, (struct page_span){i, i + list[n].pages},
-                       list[n].handle);
-        larder__assert(pages <= a->larder->loose.pages);
-        s->page_count += pages;
-        s->heap->page_count += pages;
-        a->larder->loose.pages -= pages;
-        larder__pages_recount(a, &a->pools[POOL_LARGE], s->heap->pool, pages);
-        history_segment(a, s, page_at(s, run.begin), pages_bytes(pages),
-                        LARDER_ACTION_segment_map);
-    }
-    larder__assert(n == f->mapped && n <= a->larder->loose.handles);
-    a->larder->loose.handles -= n;
+    larder__assert(f->mapped == f->planned);
+    for (size_t i = 0; i < f->mapped; i++)
+        page_enter(s,
+                   (struct page_span){list[i].at, list[i].at + list[i].pages},
+                   list[i].handle);
+    for (size_t i = 0; i < f->mapped;)
+        publish_run(a, s, next_run(a, &i, f->mapped));
+    a->larder->loose.handles -= f->mapped;
     for (size_t i = 0; i < a->larder->loose.handles; i++)
-        list[i] = list[i + n];
+        list[i] = list[i + f->mapped];
 }
 
 static larder_result map(struct allocator *a, struct filling *f)
 {
-    struct page_span run = {.end = f->span.begin};
     larder_result r = LARDER_OK;
 
-    while (r == LARDER_OK && next_missing(f, &run))
-        r = map_run(a, f, run);
+    for (size_t i = 0; i < f->planned && r == LARDER_OK;) {
+        struct page_span run = next_run(a, &i, f->planned);
+
+        r = map_run(a, f, run, i);
+    }
     return r;
 }
 

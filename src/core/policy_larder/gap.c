@@ -51,19 +51,10 @@ static void gap_count_missing(struct allocator *a, struct gap *gap,
     gap->unmapped = 0;
     for (; b != NULL && b->addr < page_at(s, span.end);
          b = slab_get(&a->slab, b->next)) {
-        struct page_span own;
-
         if (b->state != BLOCK_UNMAPPED)
             continue;
-        own = pages_within(s, b->addr, b->bytes);
-        if (own.begin < span.begin)
-            own.begin = span.begin;
-        if (own.end > span.end)
-            own.end = span.end;
-        if (own.end <= own.begin)
-            continue;
-        gap->missing += own.end - own.begin;
-        gap->unmapped++;
+        gap->missing += pages_unmapped_of(b, span);
+        gap->unmapped += pages_unmapped_of(b, span) > 0;
     }
     larder__assert(gap->missing <= span.end - span.begin);
 }
@@ -77,22 +68,23 @@ static bool is_better(const struct gap *x, const struct gap *y)
 struct gaps {
     struct gap *list; /* best first */
     size_t count;
+    size_t max;
 };
 
 static void keep_best(struct gaps *gaps, const struct gap *gap)
 {
     size_t i = gaps->count;
 
-    if (i == GAPS_MAX && !is_better(gap, &gaps->list[i - 1]))
+    if (i == gaps->max && !is_better(gap, &gaps->list[i - 1]))
         return;
-    if (i == GAPS_MAX)
+    if (i == gaps->max)
         i--;
     else
         gaps->count++;
     for (; i > 0 && is_better(gap, &gaps->list[i - 1]); i--)
         gaps->list[i] = gaps->list[i - 1];
     gaps->list[i] = *gap;
-    larder__assert(gaps->count <= GAPS_MAX);
+    larder__assert(gaps->count <= gaps->max);
 }
 
 /* Whether a place in the run could still be among the best: it misses at least
@@ -106,8 +98,8 @@ static bool may_be_best(const struct run *run, uint64_t size,
         return false;
     if (size > run->free_bytes)
         least.missing = (size - run->free_bytes + PAGE_BYTES - 1) / PAGE_BYTES;
-    return gaps->count < GAPS_MAX ||
-           is_better(&least, &gaps->list[GAPS_MAX - 1]);
+    return gaps->count < gaps->max ||
+           is_better(&least, &gaps->list[gaps->max - 1]);
 }
 
 /* Consider placing the request at addr, which is in b or in a block before
@@ -164,11 +156,15 @@ static void search_run(void *arg, struct block *unmapped)
 }
 
 size_t larder__gaps_find(struct allocator *a, struct heap *heap, uint64_t size,
-                         struct gap out[GAPS_MAX])
+                         struct gap *out, size_t max)
 {
-    struct search s = {.a = a, .size = size, .gaps.list = out};
+    struct search s = {
+        .a = a,
+        .size = size,
+        .gaps = {.list = out, .max = max},
+    };
 
-    larder__assert(size > 0 && heap->fit != NULL);
+    larder__assert(size > 0 && max > 0 && heap->fit != NULL);
     tree_walk(heap->unmapped, search_run, &s);
     return s.gaps.count;
 }

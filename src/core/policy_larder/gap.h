@@ -16,11 +16,10 @@ struct gap {
     uint64_t bytes;  /* from one block in use to the next */
 };
 
-enum { GAPS_MAX = 4 };
-
-/* Find the gaps of the heap where `size` bytes miss fewest pages; among equals
- * the smallest gap comes first.  Returns their number. */
+/* Find the gaps of the heap where `size` bytes miss fewest pages, at most `max`;
+ * among equals the smallest gap comes first.  Returns their number.  The fewer
+ * are asked for, the fewer places are looked at. */
 size_t larder__gaps_find(struct allocator *a, struct heap *heap, uint64_t size,
-                         struct gap out[GAPS_MAX]);
+                         struct gap *out, size_t max);
 
 #endif

@@ -180,7 +180,8 @@ static void page_loosen(struct allocator *a, const struct segment *s,
 
     /* The page counted as one, and becomes several of PAGE_BYTES. */
     a->page_count += pages - 1;
-    larder__handles_loosen(a, (struct page_handle){page, pages});
+    larder__handles_loosen(
+        a, (struct page_handle){.handle = page, .pages = pages});
     larder__pages_recount(a, s->heap->pool, &a->pools[POOL_LARGE], pages);
 }
 

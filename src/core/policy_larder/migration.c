@@ -49,15 +49,15 @@ static size_t pages_available(struct allocator *a, struct spot_except except)
 static size_t pages_lacking(struct allocator *a, const struct request *q,
                             struct spot_except *except)
 {
-    struct gap gaps[GAPS_MAX];
+    struct gap gap;
     size_t pages;
 
-    if (larder__gaps_find(a, q->heap, q->size, gaps) == 0)
+    if (larder__gaps_find(a, q->heap, q->size, &gap, 1) == 0)
         return 0;
-    except->segment = gaps[0].block->segment;
-    except->span = pages_touched(except->segment, gaps[0].addr, q->size);
+    except->segment = gap.block->segment;
+    except->span = pages_touched(except->segment, gap.addr, q->size);
     pages = pages_available(a, *except);
-    return gaps[0].missing > pages ? gaps[0].missing - pages : 0;
+    return gap.missing > pages ? gap.missing - pages : 0;
 }
 
 /* ---- candidates ------------------------------------------------------------ */

@@ -101,23 +101,21 @@ struct block *larder__pages_back(struct allocator *a, struct block *b,
 void larder__pages_let_go(struct allocator *a, struct segment *s,
                           struct page_span run)
 {
-    larder_addr addr = page_at(s, run.begin);
     size_t pages = run.end - run.begin;
 
     larder__assert(pages <= s->page_count);
-    while (run.begin < run.end) {
-        size_t end = page_handle_end(s, run.begin);
-
+    for (size_t i = run.begin, end; i < run.end; i = end) {
+        end = page_handle_end(s, i);
         larder__handles_loosen(
-            a, (struct page_handle){s->pages[run.begin], end - run.begin});
-        page_enter(s, (struct page_span){run.begin, end}, 0);
-        run.begin = end;
+            a, (struct page_handle){.handle = s->pages[i], .pages = end - i});
     }
+    page_enter(s, run, 0);
     s->page_count -= pages;
     s->heap->page_count -= pages;
     larder__assert(s->page_count <= s->heap->page_count);
     larder__pages_recount(a, s->heap->pool, &a->pools[POOL_LARGE], pages);
-    history_range(a, LARDER_ACTION_segment_unmap, s, addr, pages_bytes(pages));
+    history_range(a, LARDER_ACTION_segment_unmap, s, page_at(s, run.begin),
+                  pages_bytes(pages));
 }
 
 larder_result larder__pages_unmap(struct allocator *a, struct block *b,

@@ -50,6 +50,19 @@ static inline uint64_t pages_bytes(size_t pages)
     return (uint64_t)pages * PAGE_BYTES;
 }
 
+/* How many pages of the span lie in b, which is unmapped. */
+static inline size_t pages_unmapped_of(const struct block *b,
+                                       struct page_span span)
+{
+    struct page_span own = pages_within(b->segment, b->addr, b->bytes);
+
+    if (own.begin < span.begin)
+        own.begin = span.begin;
+    if (own.end > span.end)
+        own.end = span.end;
+    return own.end > own.begin ? own.end - own.begin : 0;
+}
+
 /* The block that contains addr: b or a later one. */
 static inline struct block *block_over(struct allocator *a, struct block *b,
                                        larder_addr addr)

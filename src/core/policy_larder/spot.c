@@ -37,30 +37,40 @@ void larder__spots_clear(struct spots *spots)
     plan_anew(spots, (struct spot_except){0});
 }
 
-/* Called for each of many spots, so it has no branch. */
-static inline void append(struct spots *spots, struct block *b, size_t begin,
-                          size_t pages)
+/* Write the i-th spot and append it to the list of its size.  Returns the bit of
+ * that list.  Called for each of many spots, so it has no branch, and what the
+ * caller keeps in registers it leaves there. */
+static inline uint64_t append(struct spots *spots, size_t i, struct block *b,
+                              size_t begin, size_t pages)
 {
     size_t n = size_list(pages);
-    uint32_t i = (uint32_t)spots->count++;
+    struct spot *s = &spots->list[i];
 
-    larder__assert(pages > 0 && pages < SPOT_NONE && spots->count < SPOT_NONE);
-    spots->list[i] = (struct spot){
+    larder__assert(pages > 0 && pages < SPOT_NONE && i < SPOT_NONE);
+    *s = (struct spot){
         .block = b,
         .begin = (uint32_t)begin,
         .pages = (uint32_t)pages,
         .next = SPOT_NONE,
     };
-    *spots->end[n] = i;
-    spots->end[n] = &spots->list[i].next;
-    spots->sizes |= UINT64_C(1) << n;
-    spots->open |= UINT64_C(1) << n;
+    *spots->end[n] = (uint32_t)i;
+    spots->end[n] = &s->next;
+    return UINT64_C(1) << n;
+}
+
+static void count_appended(struct spots *spots, size_t count, uint64_t sizes)
+{
+    spots->count = count;
+    spots->sizes |= sizes;
+    spots->open |= sizes;
 }
 
 void larder__spots_add(struct spots *spots, struct block *b, size_t begin,
                        size_t pages)
 {
-    append(spots, b, begin, pages);
+    uint64_t size = append(spots, spots->count, b, begin, pages);
+
+    count_appended(spots, spots->count + 1, size);
 }
 
 /* ---- finding spots --------------------------------------------------------- */
@@ -77,27 +87,28 @@ static size_t lent_pages(const struct allocator *a, const struct holding *h)
     return spare > loose ? spare - loose : 0;
 }
 
-static inline void spot_add(struct allocator *a, struct block *b, size_t begin,
-                            size_t pages)
+/* Add the handles of these pages.  Returns how many of `lent` pages are left. */
+static size_t find_in_block(struct allocator *a, struct block *b,
+                            struct page_span span, size_t lent)
 {
-    larder__assert(a->larder->spots.count < a->larder->capacity);
-    append(&a->larder->spots, b, begin, pages);
-}
-
-static void find_in_block(struct allocator *a, struct block *b,
-                          struct page_span span, size_t *lent)
-{
+    struct spots *spots = &a->larder->spots;
+    const struct page_extent *extents = b->segment->extents;
+    size_t count = spots->count;
+    uint64_t sizes = 0;
     size_t begin;
 
     for (size_t end = span.end; end > span.begin; end = begin) {
-        begin = page_handle_begin(b->segment, end - 1);
-        if (end - begin > *lent ||
+        begin = extents[end - 1].begin;
+        if (end - begin > lent ||
             carry_withholds_pages(a, b->segment,
                                   (struct page_span){begin, end}))
             continue;
-        *lent -= end - begin;
-        spot_add(a, b, begin, end - begin);
+        lent -= end - begin;
+        sizes |= append(spots, count++, b, begin, end - begin);
     }
+    larder__assert(count <= a->larder->capacity);
+    count_appended(spots, count, sizes);
+    return lent;
 }
 
 /* Blocks below PAGE_BYTES contain no whole page. */
@@ -107,8 +118,12 @@ static void find_in_heap(struct allocator *a, const struct heap *heap,
     if (heap->fit == NULL || heap->page_count == 0)
         return;
     for (struct fit_place at = fit_from(heap->fit, PAGE_BYTES);
-         at.block != NULL; at = fit_after(heap->fit, at))
-        find_in_block(a, at.block, pages_movable(at.block), lent);
+         at.block != NULL; at = fit_after(heap->fit, at)) {
+        struct page_span span = pages_movable(at.block);
+
+        if (span.end != 0)
+            *lent = find_in_block(a, at.block, span, *lent);
+    }
 }
 
 void larder__spots_find(struct allocator *a)
@@ -147,7 +162,7 @@ void larder__spots_add_loose(struct allocator *a)
     const struct loose *loose = &a->larder->loose;
 
     for (size_t i = 0; i < loose->handles; i++)
-        spot_add(a, NULL, 0, loose->list[i].pages);
+        larder__spots_add(&a->larder->spots, NULL, 0, loose->list[i].pages);
 }
 
 /* ---- choosing a spot ------------------------------------------------------- */

@@ -194,11 +194,13 @@ static bool plan_gap(struct plan *p, size_t pages)
 static bool plan_target(struct allocator *a, const struct target *t,
                         struct plan *p)
 {
-    struct page_span run = {.end = t->span.begin};
+    larder_addr end = page_at(t->segment, t->span.end);
 
     *p = plan_begin(a);
-    while (page_next_missing(t->segment, t->span.end, &run)) {
-        if (!plan_gap(p, run.end - run.begin))
+    for (struct block *b = t->block; b != NULL && b->addr < end;
+         b = block_next(a, b)) {
+        if (b->state == BLOCK_UNMAPPED &&
+            !plan_gap(p, pages_unmapped_of(b, t->span)))
             return false;
     }
     return true;
@@ -265,50 +267,70 @@ static larder_result move_chosen(struct allocator *a, struct request *q,
 
 /* ---- choosing the step ----------------------------------------------------- */
 
-static larder_result move_somewhere(struct allocator *a, struct request *q,
-                                    const struct gap *gaps, size_t count)
+/* How many gaps to try. */
+enum { MOVE_GAPS = 4 };
+
+/* Move pages into the gap, if that fills it.  False: they are too few. */
+static bool move_into(struct allocator *a, struct request *q,
+                      const struct gap *gap, larder_result *r)
 {
+    struct target t = target_of(q, gap);
+    struct plan p;
+
+    larder__spots_except(a, except_of(&t));
+    if (!plan_target(a, &t, &p))
+        return false;
+    *r = move_chosen(a, q, &t, gap->addr, &p);
+    return true;
+}
+
+/* Nearly always the best gap will do, and a search for one passes over most places. */
+static larder_result move_somewhere(struct allocator *a, struct request *q,
+                                    const struct gap *gap)
+{
+    struct gap gaps[MOVE_GAPS];
+    size_t count;
+    larder_result r;
+
     larder__spots_find(a);
     larder__spots_add_loose(a);
-    for (size_t i = 0; i < count; i++) {
-        struct target t = target_of(q, &gaps[i]);
-        struct plan p;
-
-        larder__spots_except(a, except_of(&t));
-        if (plan_target(a, &t, &p))
-            return move_chosen(a, q, &t, gaps[i].addr, &p);
+    if (move_into(a, q, gap, &r))
+        return r;
+    count = larder__gaps_find(a, q->heap, q->size, gaps, MOVE_GAPS);
+    for (size_t i = 1; i < count; i++) {
+        if (move_into(a, q, &gaps[i], &r))
+            return r;
     }
     return larder__fail_plain(LARDER_ERR_OUT_OF_MEMORY);
 }
 
-static larder_result find_gaps(struct allocator *a, const struct request *q,
-                               struct gap gaps[GAPS_MAX], size_t *count)
+static larder_result find_gap(struct allocator *a, const struct request *q,
+                              struct gap *gap)
 {
     larder_result r;
 
-    *count = larder__gaps_find(a, q->heap, q->size, gaps);
-    if (*count > 0)
+    if (larder__gaps_find(a, q->heap, q->size, gap, 1) > 0)
         return LARDER_OK;
     r = larder__range_create(a, q->heap, q->size);
     if (r == LARDER_OK)
-        *count = larder__gaps_find(a, q->heap, q->size, gaps);
+        (void)larder__gaps_find(a, q->heap, q->size, gap, 1);
     return r;
 }
 
 /* The device may have less room than the plan counted on.  A refusal lowers the
  * room that is assumed (refused_at), and the next plan does with that. */
 static larder_result supply_move(struct allocator *a, struct request *q,
-                                 struct gap gaps[GAPS_MAX], size_t count)
+                                 struct gap *gap)
 {
     uint64_t known;
     larder_result r;
 
     do {
         known = a->larder->refused_at;
-        r = move_somewhere(a, q, gaps, count);
+        r = move_somewhere(a, q, gap);
         if (r != LARDER_ERR_OUT_OF_MEMORY || a->larder->refused_at == known)
             return r;
-        r = find_gaps(a, q, gaps, &count);
+        r = find_gap(a, q, gap);
     } while (r == LARDER_OK && a->larder->refused_at < known);
     return r == LARDER_OK ? larder__fail_plain(LARDER_ERR_OUT_OF_MEMORY) : r;
 }
@@ -328,19 +350,19 @@ static bool move_is_first(const struct allocator *a, const struct gap *gap)
  * can move, and all that the limit leaves, are too few. */
 static bool is_over_limit(struct allocator *a, const struct request *q)
 {
-    struct gap gaps[GAPS_MAX];
+    struct gap gap;
     struct target t;
     size_t missing, found;
 
     /* No gap misses more; spares the search where there is no limit. */
     if (held_allows(a, q->size + 2 * PAGE_BYTES))
         return false;
-    if (larder__gaps_find(a, q->heap, q->size, gaps) == 0)
+    if (larder__gaps_find(a, q->heap, q->size, &gap, 1) == 0)
         return false;
-    missing = gaps[0].missing;
+    missing = gap.missing;
     if (held_allows(a, pages_bytes(missing)))
         return false;
-    t = target_of(q, &gaps[0]);
+    t = target_of(q, &gap);
     found = may_move(a) ? larder__spots_unused(a, except_of(&t))
                         : a->larder->loose.pages;
     return found < missing && !held_allows(a, pages_bytes(missing - found));
@@ -348,47 +370,46 @@ static bool is_over_limit(struct allocator *a, const struct request *q)
 
 /* Move first, then grow. */
 static larder_result supply_eagerly(struct allocator *a, struct request *q,
-                                    struct gap gaps[GAPS_MAX], size_t count)
+                                    struct gap *gap)
 {
-    larder_result r = supply_move(a, q, gaps, count);
+    larder_result r = supply_move(a, q, gap);
 
     if (r != LARDER_ERR_OUT_OF_MEMORY)
         return r;
     /* Moving may have unmapped pages: search again. */
-    r = find_gaps(a, q, gaps, &count);
-    return r == LARDER_OK ? supply_grow(a, q, &gaps[0]) : r;
+    r = find_gap(a, q, gap);
+    return r == LARDER_OK ? supply_grow(a, q, gap) : r;
 }
 
 /* Grow, then move.  The search is the larger part of a request that has to
  * move, so it is repeated only if growing may have changed something. */
 static larder_result supply_in_order(struct allocator *a, struct request *q,
-                                     struct gap gaps[GAPS_MAX], size_t count)
+                                     struct gap *gap)
 {
-    larder_result r = larder__fail_plain(LARDER_ERR_OUT_OF_MEMORY);
+    if (may_grow(a, gap)) {
+        larder_result r = supply_grow(a, q, gap);
 
-    if (may_grow(a, &gaps[0])) {
-        r = supply_grow(a, q, &gaps[0]);
         if (r != LARDER_ERR_OUT_OF_MEMORY || !may_move(a))
             return r;
-        r = find_gaps(a, q, gaps, &count);
+        r = find_gap(a, q, gap);
         if (r != LARDER_OK)
             return r;
     }
-    return may_move(a) ? supply_move(a, q, gaps, count) : r;
+    return may_move(a) ? supply_move(a, q, gap)
+                       : larder__fail_plain(LARDER_ERR_OUT_OF_MEMORY);
 }
 
 larder_result larder__supply(struct allocator *a, struct request *q)
 {
-    struct gap gaps[GAPS_MAX];
-    size_t count;
+    struct gap gap;
     larder_result r = larder__carry_back(a);
 
     if (r == LARDER_OK)
-        r = find_gaps(a, q, gaps, &count);
+        r = find_gap(a, q, &gap);
     if (r != LARDER_OK)
         return r;
-    r = move_is_first(a, &gaps[0]) ? supply_eagerly(a, q, gaps, count)
-                                   : supply_in_order(a, q, gaps, count);
+    r = move_is_first(a, &gap) ? supply_eagerly(a, q, &gap)
+                               : supply_in_order(a, q, &gap);
     if (r == LARDER_ERR_OUT_OF_MEMORY)
         q->refused_by =
             is_over_limit(a, q) ? REFUSED_BY_LIMIT : REFUSED_BY_DEVICE;

@@ -222,6 +222,7 @@ struct segment {
 struct page_handle {
     uint64_t handle;
     size_t pages;
+    size_t at; /* the page it is to be mapped at, while fill.c plans */
 };
 
 /* Memory that the device failed to take back (orphan.h): a driver allocation or

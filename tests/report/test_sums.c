@@ -203,18 +203,24 @@ static void must_fill(const struct moment *m)
 {
     uint64_t largest;
     uint64_t gaps = moment_gap_bytes(m, &largest);
-    uint64_t size = 0;
+    struct moment_area sum = {.size = 0};
     uint64_t max = 0;
 
     for (size_t i = 0; i < m->area_count; i++) {
         const struct moment_area *a = &m->areas[i];
 
-        size += a->size;
+        sum.size += a->size;
+        sum.allocated += a->allocated;
+        sum.pending += a->pending;
         max = a->largest_gap > max ? a->largest_gap : max;
         assert_int_equal(moment_area_free(a),
                          a->size - a->allocated - a->pending);
     }
-    assert_int_equal(size, m->reserved);
+    assert_int_equal(sum.size, m->reserved);
+    if (m->outside == 0) {
+        assert_int_equal(sum.allocated, m->allocated);
+        assert_int_equal(sum.pending, m->pending);
+    }
     assert_int_equal(largest, max);
     assert_int_equal(gaps,
                      m->reserved - (m->allocated + m->pending - m->outside));

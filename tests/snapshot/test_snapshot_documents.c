@@ -232,11 +232,32 @@ static void a_large_one_is_read_in_parts(void **state)
     json_decref(wanted);
 }
 
+/* ---- a limit --------------------------------------------------------------- */
+
+static void a_limit_is_kept_to_the_byte(void **state)
+{
+    json_t *document = made_document(1);
+    char *text = json_dumps(document, 0);
+    struct snapshot_read_options o = {.max_input_bytes = strlen(text)};
+    struct tool_error error;
+    struct snapshot *s;
+
+    (void)state;
+    assert_true(snapshot_read_bytes(text, strlen(text), &o, &s, &error));
+    snapshot_free(s);
+    o.max_input_bytes--;
+    assert_false(snapshot_read_bytes(text, strlen(text), &o, &s, &error));
+    assert_non_null(strstr(error.text, "holds more, decompressed, than"));
+    json_decref(document);
+    free(text);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_read_is_what_the_document_says),
         cmocka_unit_test(a_large_one_is_read_in_parts),
+        cmocka_unit_test(a_limit_is_kept_to_the_byte),
     };
 
     return run_counted_tests(tests);

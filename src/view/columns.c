@@ -339,6 +339,8 @@ void columns_of_device(struct blob *b, json_t *devices,
     json_t *allocs = json_object_get(device, "alloc");
 
     json_array_append_new(devices, device);
+    /* Otherwise it may be freed already. */
+    hoard_need(b->hoard, !json_memory_failed());
     add_events(b, json_object_get(device, "event"), l);
     add_allocations(b, allocs, l);
     add_segments(b, json_object_get(device, "segment"), l);

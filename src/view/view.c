@@ -127,6 +127,8 @@ static void add_run(struct page *p, const struct view_run *run,
                              "devices", devices);
 
     json_array_append_new(json_object_get(p->meta, "runs"), made);
+    /* Otherwise these may be freed already. */
+    hoard_need(&p->hoard, !json_memory_failed());
     frame_words_add(&p->blob, made, run->snapshot);
     for (size_t i = 0; i < list->count; i++) {
         const struct run_summary *r =

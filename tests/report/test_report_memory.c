@@ -12,6 +12,7 @@
 #include "made_snapshot.h"
 #include "report/report.h"
 #include "support/memory_sweep.h"
+#include "view/view.h"
 
 enum { OUT_BYTES = 1 << 20 };
 
@@ -111,6 +112,13 @@ static bool diff_json(FILE *out, const struct snapshot *s,
     return compare(out, s, true, error);
 }
 
+static bool page(FILE *out, const struct snapshot *s, struct tool_error *error)
+{
+    const struct view_run view = {"a", s};
+
+    return view_write(out, "run", &view, 1, NULL, error);
+}
+
 static const char run[] =
     "segment_alloc 0 100MiB\n"
     "repeat 3\n"
@@ -145,10 +153,26 @@ static void a_report_without_memory_fails_cleanly(void **state)
     snapshot_free(s);
 }
 
+/* A value that jansson frees because it could not be added is not used. */
+static void a_page_without_memory_fails_cleanly(void **state)
+{
+    struct snapshot *s = made_snapshot("alloc 0 4MiB 0 main.py:4:main\n", NULL);
+
+    (void)state;
+    output_begin();
+    assert_report_fails_cleanly(page, s, true);
+    libc_guard(true);
+    assert_report_fails_cleanly(page, s, false);
+    libc_guard(false);
+    fclose(output);
+    snapshot_free(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_report_without_memory_fails_cleanly),
+        cmocka_unit_test(a_page_without_memory_fails_cleanly),
     };
 
     if (!LIBC_FAULTS)

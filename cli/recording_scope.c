@@ -18,11 +18,12 @@ static uint64_t whole_steps(const struct run_summary *r)
 /* The minimum growth of memory from one step's beginning to the next; 0: some
  * step begins with less, or there are too few.  The first allocates state, and
  * the last two may be incomplete. */
-static uint64_t find_growth(struct hoard *h, const struct run_summary *r)
+static uint64_t find_growth(struct arena *arena, const struct run_summary *r)
 {
     const struct lifetimes *l = r->lifetimes;
     const struct iterations *it = &r->iterations;
-    uint64_t *curve = hoard_take(h, (size_t)l->event_count + 1, sizeof *curve);
+    uint64_t *curve =
+        arena_take(arena, (size_t)l->event_count + 1, sizeof *curve);
     uint64_t least = UINT64_MAX;
 
     lifetimes_curve(l, CURVE_ALLOCATED, curve);
@@ -49,15 +50,15 @@ static uint64_t after_failure(const struct run_summary *r)
 bool recording_scope(const struct lifetimes *l, struct tune_scope *out,
                      struct tool_error *error)
 {
-    struct hoard h = {.error = error};
+    struct arena arena = {.error = error};
     struct run_summary r;
 
-    if (setjmp(h.failed) != 0)
-        return hoard_end(&h, false);
-    run_summary_make(&h, l, &r);
+    if (setjmp(arena.failed) != 0)
+        return arena_end(&arena, false);
+    run_summary_make(&arena, l, &r);
     *out = (struct tune_scope){.steps = whole_steps(&r),
                                .next_bytes = report_next_step(&r),
-                               .grows_bytes_per_step = find_growth(&h, &r),
+                               .grows_bytes_per_step = find_growth(&arena, &r),
                                .after = after_failure(&r)};
-    return hoard_end(&h, true);
+    return arena_end(&arena, true);
 }

@@ -17,15 +17,15 @@ struct weights {
     uint64_t *run;  /* bytes requested over the run */
 };
 
-static void weigh(struct hoard *h, struct weights *w)
+static void weigh(struct arena *arena, struct weights *w)
 {
-    const struct lifetimes *l = lifetimes_take(h, w->s, w->device);
+    const struct lifetimes *l = lifetimes_take(arena, w->s, w->device);
     uint32_t peak;
     uint64_t bytes;
 
-    w->peak = hoard_take(h, w->s->stack_count, sizeof *w->peak);
-    w->run = hoard_take(h, w->s->stack_count, sizeof *w->run);
-    hoard_need(h, lifetimes_peak(l, CURVE_ALLOCATED, &peak, &bytes));
+    w->peak = arena_take(arena, w->s->stack_count, sizeof *w->peak);
+    w->run = arena_take(arena, w->s->stack_count, sizeof *w->run);
+    arena_need(arena, lifetimes_peak(l, CURVE_ALLOCATED, &peak, &bytes));
     for (size_t i = 0; i < l->alloc_count; i++) {
         const struct lifetime *a = &l->allocs[i];
 
@@ -51,19 +51,19 @@ typedef void write_device(const struct weights *w, FILE *out, bool *begun);
 static bool write_devices(const struct snapshot *s, size_t device, FILE *out,
                           write_device *write, struct tool_error *error)
 {
-    struct hoard h = {.error = error};
+    struct arena arena = {.error = error};
     struct weights w = {.s = s};
     size_t count = lifetimes_device_count(s);
     bool begun = false;
 
-    if (setjmp(h.failed) != 0)
-        return hoard_end(&h, false);
+    if (setjmp(arena.failed) != 0)
+        return arena_end(&arena, false);
     for (w.device = 0; w.device < count; w.device++) {
         if (device != FLAMES_ALL && w.device != device)
             continue;
-        weigh(&h, &w);
+        weigh(&arena, &w);
         write(&w, out, &begun);
-        hoard_free_since(&h, NULL);
+        arena_free_since(&arena, NULL);
     }
     return !ferror(out) || tool_fail(error, "write error");
 }

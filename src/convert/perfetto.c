@@ -23,7 +23,7 @@ struct lane {
 };
 
 struct writing {
-    struct hoard hoard;
+    struct arena arena;
     const struct snapshot *s;
     FILE *out;
     bool comma; /* something was written before */
@@ -61,7 +61,7 @@ static void take_times(struct writing *w)
     for (uint32_t i = 0; i < l->event_count; i++)
         timed &= (l->events[i].has & SNAPSHOT_HAS_TIME) != 0;
     w->times =
-        hoard_take(&w->hoard, (size_t)l->event_count + 2, sizeof *w->times);
+        arena_take(&w->arena, (size_t)l->event_count + 2, sizeof *w->times);
     w->times[0] = timed ? l->events[0].time_us : 0;
     for (uint32_t i = 0; i < l->event_count; i++) {
         int64_t t = timed ? l->events[i].time_us : (int64_t)i + 1;
@@ -87,7 +87,7 @@ static struct lane *find_lane(struct writing *w, uint32_t stream,
             return &w->lanes[i];
         order++;
     }
-    HOARD_ROOM(&w->hoard, w->lanes, w->lane_capacity, w->lane_count + 1);
+    ARENA_ROOM(&w->arena, w->lanes, w->lane_capacity, w->lane_count + 1);
     lane = &w->lanes[w->lane_count++];
     *lane = (struct lane){.stream = stream, .order = order};
     return lane;
@@ -102,8 +102,8 @@ static void make_slices(struct writing *w)
     uint32_t state;
     uint64_t peak;
 
-    w->slices = hoard_take(&w->hoard, l->alloc_count, sizeof *w->slices);
-    hoard_need(&w->hoard, lifetimes_peak(l, CURVE_ALLOCATED, &state, &peak));
+    w->slices = arena_take(&w->arena, l->alloc_count, sizeof *w->slices);
+    arena_need(&w->arena, lifetimes_peak(l, CURVE_ALLOCATED, &state, &peak));
     for (size_t i = 0; i < l->alloc_count; i++) {
         const struct lifetime *a = &l->allocs[i];
         struct lane *lane;
@@ -149,9 +149,9 @@ static void write_names(struct writing *w)
 static void write_counter(struct writing *w, enum lifetime_curve which,
                           const char *name)
 {
-    const struct hoard_piece *last = w->hoard.last;
+    const struct arena_piece *last = w->arena.last;
     uint32_t count = w->l->event_count;
-    uint64_t *values = hoard_take(&w->hoard, (size_t)count + 1, sizeof *values);
+    uint64_t *values = arena_take(&w->arena, (size_t)count + 1, sizeof *values);
 
     lifetimes_curve(w->l, which, values);
     for (uint32_t i = 0; i <= count; i++) {
@@ -163,7 +163,7 @@ static void write_counter(struct writing *w, enum lifetime_curve which,
                 ",\"name\":\"%s\",\"args\":{\"bytes\":%" PRIu64 "}}",
                 w->device, w->times[i], name, values[i]);
     }
-    hoard_free_since(&w->hoard, last);
+    arena_free_since(&w->arena, last);
 }
 
 /* ---- slices ------------------------------------------------------------- */
@@ -260,15 +260,15 @@ static void write_annotations(struct writing *w)
 static bool write_device(const struct snapshot *s, size_t device, FILE *out,
                          bool comma, struct tool_error *error)
 {
-    struct writing w = {.hoard = {.error = error},
+    struct writing w = {.arena = {.error = error},
                         .s = s,
                         .out = out,
                         .device = device,
                         .comma = comma};
 
-    if (setjmp(w.hoard.failed) != 0)
-        return hoard_end(&w.hoard, false);
-    w.l = lifetimes_take(&w.hoard, s, device);
+    if (setjmp(w.arena.failed) != 0)
+        return arena_end(&w.arena, false);
+    w.l = lifetimes_take(&w.arena, s, device);
     take_times(&w);
     make_slices(&w);
     write_names(&w);
@@ -279,7 +279,7 @@ static bool write_device(const struct snapshot *s, size_t device, FILE *out,
         write_slice(&w, &w.slices[i]);
     write_ooms(&w);
     write_annotations(&w);
-    return hoard_end(&w.hoard, true);
+    return arena_end(&w.arena, true);
 }
 
 bool perfetto_write(const struct snapshot *s, size_t device, FILE *out,

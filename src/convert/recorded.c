@@ -205,11 +205,12 @@ static int compare_blocks(const void *a, const void *b)
 }
 
 /* The blocks of the device by address. */
-static const struct end_block *collect(struct hoard *h,
+static const struct end_block *collect(struct arena *arena,
                                        const struct lifetimes *l, size_t *count)
 {
     const struct snapshot *s = l->snapshot;
-    struct end_block *blocks = hoard_take(h, s->block_count, sizeof *blocks);
+    struct end_block *blocks =
+        arena_take(arena, s->block_count, sizeof *blocks);
 
     *count = 0;
     for (size_t i = 0; i < s->segment_count; i++) {
@@ -274,7 +275,7 @@ static void compare_end(struct playback *t)
     struct recorded_result *out = t->out;
     struct end_walk w = {.out = out};
 
-    w.wanted = collect(&t->hoard, t->l, &w.count);
+    w.wanted = collect(&t->arena, t->l, &w.count);
     out->end_blocks = w.count;
     /* As far as it went. */
     (void)larder_walk(t->allocator, NULL, visit_block, &w);
@@ -365,14 +366,14 @@ static bool is_beyond_repeating(struct playback *t, const char *conf)
 /* False: it failed. */
 static bool compare(struct playback *t, const char *conf)
 {
-    if (setjmp(t->hoard.failed) != 0)
+    if (setjmp(t->arena.failed) != 0)
         return false;
-    recorded_device_open(t->device, &t->hoard, t->story, conf);
+    recorded_device_open(t->device, &t->arena, t->story, conf);
     if (is_beyond_repeating(t, conf))
         return true;
-    t->got = hoard_take(&t->hoard, t->l->alloc_count, sizeof *t->got);
-    t->waits = hoard_take(&t->hoard, t->l->alloc_count, sizeof *t->waits);
-    if (!make_allocator(t, conf, t->hoard.error))
+    t->got = arena_take(&t->arena, t->l->alloc_count, sizeof *t->got);
+    t->waits = arena_take(&t->arena, t->l->alloc_count, sizeof *t->waits);
+    if (!make_allocator(t, conf, t->arena.error))
         return false;
     t->out->compared = play_all(t, conf);
     take_segments(t);
@@ -385,7 +386,7 @@ bool recorded_compare(const struct story *story, const char *conf,
                       struct recorded_result *out, struct tool_error *error)
 {
     struct recorded_device device = {0};
-    struct playback t = {.hoard = {.error = error},
+    struct playback t = {.arena = {.error = error},
                          .story = story,
                          .l = &story->lifetimes,
                          .device = &device,
@@ -396,5 +397,5 @@ bool recorded_compare(const struct story *story, const char *conf,
     ok = compare(&t, conf);
     larder_destroy(t.allocator);
     recorded_device_close(&device);
-    return hoard_end(&t.hoard, ok);
+    return arena_end(&t.arena, ok);
 }

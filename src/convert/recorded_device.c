@@ -481,16 +481,16 @@ static bool in_sequence(const struct snapshot_event *e)
                                          e->action <= SNAPSHOT_SEGMENT_UNMAP);
 }
 
-static void take_sequence(struct recorded_device *d, struct hoard *h)
+static void take_sequence(struct recorded_device *d, struct arena *arena)
 {
     const struct lifetimes *l = d->lifetimes;
     size_t count = 0;
 
     for (uint32_t i = 0; i < l->event_count; i++)
         count += in_sequence(&l->events[i]);
-    d->sequence = hoard_take(h, count, sizeof *d->sequence);
-    d->used = hoard_take(h, count, 1);
-    d->unmapped = hoard_take(h, count, sizeof *d->unmapped);
+    d->sequence = arena_take(arena, count, sizeof *d->sequence);
+    d->used = arena_take(arena, count, 1);
+    d->unmapped = arena_take(arena, count, sizeof *d->unmapped);
     for (uint32_t i = 0; i < l->event_count; i++) {
         if (in_sequence(&l->events[i]))
             d->sequence[d->count++] = i;
@@ -517,27 +517,27 @@ static void choose_addresses(struct recorded_device *d)
 }
 
 /* Fail unless a call of the library worked. */
-static void call(struct hoard *h, larder_result result)
+static void call(struct arena *arena, larder_result result)
 {
     if (result == LARDER_OK)
         return;
-    tool_set_error(h->error, "%s", larder_last_error());
-    hoard_fail(h);
+    tool_set_error(arena->error, "%s", larder_last_error());
+    arena_fail(arena);
 }
 
-void recorded_device_open(struct recorded_device *d, struct hoard *h,
+void recorded_device_open(struct recorded_device *d, struct arena *arena,
                           const struct story *story, const char *conf)
 {
     uint64_t page_bytes;
 
-    call(h, larder_conf_segment(conf, LARGE_REQUEST, NULL, &page_bytes));
+    call(arena, larder_conf_segment(conf, LARGE_REQUEST, NULL, &page_bytes));
     d->lifetimes = &story->lifetimes;
     d->wait_count = story->deferred_count;
-    d->waits = hoard_take(h, d->wait_count, sizeof *d->waits);
-    take_sequence(d, h);
-    recorded_ranges_make(h, d->lifetimes, page_bytes, &d->ranges);
+    d->waits = arena_take(arena, d->wait_count, sizeof *d->waits);
+    take_sequence(d, arena);
+    recorded_ranges_make(arena, d->lifetimes, page_bytes, &d->ranges);
     choose_addresses(d);
-    call(h, larder_device_create(&recorded_ops, d, &d->device));
+    call(arena, larder_device_create(&recorded_ops, d, &d->device));
 }
 
 void recorded_device_close(struct recorded_device *d)

@@ -56,8 +56,8 @@ struct recorded_device {
 };
 
 /* With the events of a story, under the recorded settings, which may be
- * unusable.  The hoard is needed as long as the device. */
-void recorded_device_open(struct recorded_device *d, struct hoard *h,
+ * unusable.  The arena must outlive the device. */
+void recorded_device_open(struct recorded_device *d, struct arena *arena,
                           const struct story *story, const char *conf);
 
 /* Call it after its allocator is destroyed.  Accepts a zeroed device that was

@@ -39,14 +39,14 @@ const struct recorded_range *recorded_ranges_of(const struct recorded_ranges *r,
     return NULL;
 }
 
-static void recorded_ranges_add(struct hoard *h, struct recorded_ranges *r,
+static void recorded_ranges_add(struct arena *arena, struct recorded_ranges *r,
                                 const struct segment_span *span)
 {
     const struct recorded_range *known = recorded_ranges_of(r, span);
     size_t place = known != NULL ? (size_t)(known - r->list) : r->count;
     struct recorded_range *range;
 
-    HOARD_ROOM(h, r->list, r->capacity, place + 1);
+    ARENA_ROOM(arena, r->list, r->capacity, place + 1);
     range = &r->list[place];
     if (place == r->count) {
         r->count++;
@@ -62,7 +62,7 @@ static void recorded_ranges_add(struct hoard *h, struct recorded_ranges *r,
         range->end = span->address + span->size;
 }
 
-void recorded_ranges_make(struct hoard *h, const struct lifetimes *l,
+void recorded_ranges_make(struct arena *arena, const struct lifetimes *l,
                           uint64_t large_page_bytes,
                           struct recorded_ranges *out)
 {
@@ -70,7 +70,7 @@ void recorded_ranges_make(struct hoard *h, const struct lifetimes *l,
                                     .large_page_bytes = large_page_bytes};
     for (size_t i = 0; i < l->span_count; i++) {
         if (l->spans[i].kind == SPAN_EXPANDABLE)
-            recorded_ranges_add(h, out, &l->spans[i]);
+            recorded_ranges_add(arena, out, &l->spans[i]);
     }
 }
 

@@ -23,7 +23,7 @@ struct recorded_ranges {
 };
 
 /* `large_page_bytes`: of the large pool, as recorded. */
-void recorded_ranges_make(struct hoard *h, const struct lifetimes *l,
+void recorded_ranges_make(struct arena *arena, const struct lifetimes *l,
                           uint64_t large_page_bytes,
                           struct recorded_ranges *out);
 

@@ -85,7 +85,7 @@ static void recorded_start_take(struct start *s,
 
         if (is_small && part > SMALL_REQUEST_BYTES)
             part = SMALL_REQUEST_BYTES;
-        HOARD_ROOM(&s->r->hoard, out->at, out->capacity, out->count + 1);
+        ARENA_ROOM(&s->r->arena, out->at, out->capacity, out->count + 1);
         if (playback_alloc(s->r, part, span->stream, span->pool, &got) !=
             LARDER_OK)
             playback_stop(s->r, "memory at 0x%" PRIx64 " cannot be rebuilt",
@@ -140,12 +140,12 @@ static int compare_spans(const void *a, const void *b)
 static void collect(struct start *s)
 {
     const struct lifetimes *l = s->r->l;
-    struct hoard *h = &s->r->hoard;
+    struct arena *arena = &s->r->arena;
 
-    s->spans = hoard_take(h, l->span_count, sizeof *s->spans);
+    s->spans = arena_take(arena, l->span_count, sizeof *s->spans);
     s->filler_begins =
-        hoard_take(h, l->span_count + 1, sizeof *s->filler_begins);
-    s->blocks = hoard_take(h, l->before_count, sizeof *s->blocks);
+        arena_take(arena, l->span_count + 1, sizeof *s->filler_begins);
+    s->blocks = arena_take(arena, l->before_count, sizeof *s->blocks);
     for (size_t i = 0; i < l->span_count; i++) {
         if (l->spans[i].start == LIFETIME_BEFORE)
             s->spans[s->span_count++] = &l->spans[i];
@@ -156,7 +156,7 @@ static void collect(struct start *s)
         s->blocks[s->block_count] = (uint32_t)s->block_count;
         s->block_count++;
     }
-    hoard_need(h, lifetimes_by_address(l, s->blocks, s->block_count));
+    arena_need(arena, lifetimes_by_address(l, s->blocks, s->block_count));
 }
 
 static bool span_is_small(const struct start *s,

@@ -9,7 +9,7 @@
 
 /* A recording that is repeated with an allocator. */
 struct playback {
-    struct hoard hoard;
+    struct arena arena;
     const struct story *story;
     const struct lifetimes *l;
     struct recorded_device *device;

@@ -21,7 +21,7 @@ struct making {
     const struct lifetimes *l;
     struct trace *out;
     struct snap_trace_notes *notes;
-    struct hoard hoard;
+    struct arena arena;
     uint32_t *ids; /* by allocation */
     uint32_t next_id;
     uint16_t *streams; /* by number in the snapshot; 0: default, or none */
@@ -40,7 +40,7 @@ struct making {
 
 static void append(struct making *m, struct trace_op op)
 {
-    hoard_need(&m->hoard, trace_append(m->out, &op));
+    arena_need(&m->arena, trace_append(m->out, &op));
 }
 
 /* ---- marks -------------------------------------------------------------- */
@@ -68,7 +68,7 @@ static void add_mark(struct making *m, const char *text)
     }
     while (length > 0 && is_blank(label[length - 1]))
         length--;
-    hoard_need(&m->hoard,
+    arena_need(&m->arena,
                length == 0 || trace_append_mark(m->out, label, length));
 }
 
@@ -131,11 +131,11 @@ static void number_stream(struct making *m, uint32_t stream)
     if (snapshot_stream(m->l->snapshot, stream) == 0 || m->streams[stream] != 0)
         return;
     if (m->real_streams == TRACE_STREAMS) {
-        tool_set_error(m->hoard.error,
+        tool_set_error(m->arena.error,
                        "device %zu has more than %d streams, the most a trace "
                        "can have",
                        m->l->device, TRACE_STREAMS);
-        hoard_fail(&m->hoard);
+        arena_fail(&m->arena);
     }
     m->streams[stream] = (uint16_t)m->real_streams++;
 }
@@ -328,20 +328,20 @@ static void add_event(struct making *m, uint32_t i)
 static void take_memory(struct making *m)
 {
     const struct snapshot *s = m->l->snapshot;
-    struct hoard *h = &m->hoard;
+    struct arena *arena = &m->arena;
 
-    m->ids = hoard_take(h, m->l->alloc_count, sizeof *m->ids);
-    m->waits = hoard_take(h, m->l->alloc_count, sizeof *m->waits);
-    m->streams = hoard_take(h, s->stream_count, sizeof *m->streams);
-    m->idle = hoard_take(h, TRACE_STREAMS, sizeof *m->idle);
-    m->pools = hoard_take(h, s->pool_count, sizeof *m->pools);
-    m->placed = hoard_take(h, m->l->before_count, sizeof *m->placed);
-    m->marks = hoard_take(h, s->annotation_count, sizeof *m->marks);
+    m->ids = arena_take(arena, m->l->alloc_count, sizeof *m->ids);
+    m->waits = arena_take(arena, m->l->alloc_count, sizeof *m->waits);
+    m->streams = arena_take(arena, s->stream_count, sizeof *m->streams);
+    m->idle = arena_take(arena, TRACE_STREAMS, sizeof *m->idle);
+    m->pools = arena_take(arena, s->pool_count, sizeof *m->pools);
+    m->placed = arena_take(arena, m->l->before_count, sizeof *m->placed);
+    m->marks = arena_take(arena, s->annotation_count, sizeof *m->marks);
 }
 
 static bool snap_trace_add_all(struct making *m)
 {
-    if (setjmp(m->hoard.failed) != 0)
+    if (setjmp(m->arena.failed) != 0)
         return false;
     take_memory(m);
     sort_marks(m);
@@ -371,13 +371,13 @@ bool snap_trace_make(const struct story *story, struct trace *out,
                        .l = &story->lifetimes,
                        .out = out,
                        .notes = notes,
-                       .hoard = {.error = error}};
+                       .arena = {.error = error}};
     bool ok;
 
     memset(notes, 0, sizeof *notes);
     trace_init(out);
     fill_notes(story, notes);
-    ok = hoard_end(&m.hoard, snap_trace_add_all(&m));
+    ok = arena_end(&m.arena, snap_trace_add_all(&m));
     if (!ok)
         trace_free(out);
     return ok;

@@ -162,9 +162,9 @@ static void name_late(struct story *story, uint32_t end)
 static void name_empties(struct story *story)
 {
     const struct lifetimes *l = &story->lifetimes;
-    const struct hoard_piece *last = story->hoard.last;
+    const struct arena_piece *last = story->arena.last;
     uint64_t *reserved =
-        hoard_take(&story->hoard, (size_t)l->event_count + 1, sizeof *reserved);
+        arena_take(&story->arena, (size_t)l->event_count + 1, sizeof *reserved);
     uint64_t highest = 0;
 
     lifetimes_curve(l, CURVE_RESERVED, reserved);
@@ -184,7 +184,7 @@ static void name_empties(struct story *story)
             name_late(story, run.end);
         i = run.end - 1;
     }
-    hoard_free_since(&story->hoard, last);
+    arena_free_since(&story->arena, last);
 }
 
 /* ---- delayed frees ------------------------------------------------------ */
@@ -233,9 +233,9 @@ static bool has_waited(const struct story *story, const struct lifetime *a,
 static void name_deferred(struct story *story)
 {
     const struct lifetimes *l = &story->lifetimes;
-    const struct hoard_piece *last = story->hoard.last;
+    const struct arena_piece *last = story->arena.last;
     uint32_t *counts =
-        hoard_take(&story->hoard, (size_t)l->event_count + 1, sizeof *counts);
+        arena_take(&story->arena, (size_t)l->event_count + 1, sizeof *counts);
 
     if (count_requests(l, counts)) {
         for (size_t i = 0; i < l->alloc_count; i++) {
@@ -243,22 +243,22 @@ static void name_deferred(struct story *story)
             story->deferred_count += story->deferred[i];
         }
     }
-    hoard_free_since(&story->hoard, last);
+    arena_free_since(&story->arena, last);
 }
 
 /* ---- the whole trace ---------------------------------------------------- */
 
 static void take_memory(struct story *story)
 {
-    struct hoard *h = &story->hoard;
+    struct arena *arena = &story->arena;
     size_t events = story->lifetimes.event_count;
 
-    hoard_need(h, story->lifetimes.alloc_count < UINT32_MAX);
-    story->subjects = hoard_take(h, events, sizeof *story->subjects);
-    story->replaced = hoard_take(h, events, sizeof *story->replaced);
-    story->empties = hoard_take(h, events, 1);
-    story->late = hoard_take(h, events, 1);
-    story->deferred = hoard_take(h, story->lifetimes.alloc_count, 1);
+    arena_need(arena, story->lifetimes.alloc_count < UINT32_MAX);
+    story->subjects = arena_take(arena, events, sizeof *story->subjects);
+    story->replaced = arena_take(arena, events, sizeof *story->replaced);
+    story->empties = arena_take(arena, events, 1);
+    story->late = arena_take(arena, events, 1);
+    story->deferred = arena_take(arena, story->lifetimes.alloc_count, 1);
 }
 
 bool story_is_late(const struct story *story, uint32_t request, uint32_t *event)
@@ -281,11 +281,10 @@ bool story_is_late(const struct story *story, uint32_t request, uint32_t *event)
 bool story_make(const struct snapshot *s, size_t device, struct story *out,
                 struct tool_error *error)
 {
-    memset(out, 0, sizeof *out);
-    out->hoard.error = error;
+    *out = (struct story){.arena = {.error = error}};
     if (!lifetimes_make(s, device, &out->lifetimes, error))
         return false;
-    if (setjmp(out->hoard.failed) != 0) {
+    if (setjmp(out->arena.failed) != 0) {
         story_free(out);
         return false;
     }
@@ -299,6 +298,6 @@ bool story_make(const struct snapshot *s, size_t device, struct story *out,
 void story_free(struct story *story)
 {
     lifetimes_free(&story->lifetimes);
-    hoard_end(&story->hoard, true);
-    memset(story, 0, sizeof *story);
+    arena_end(&story->arena, true);
+    *story = (struct story){0};
 }

@@ -5,12 +5,12 @@
 #define LARDER_CONVERT_STORY_H
 
 #include "snapshot/lifetimes.h"
-#include "trace/hoard.h"
+#include "trace/arena.h"
 
 #define STORY_NONE UINT32_MAX
 
 struct story {
-    struct hoard hoard; /* has all of it but the lifetimes */
+    struct arena arena; /* of all but the lifetimes */
     struct lifetimes lifetimes;
     /* By event: the allocation that an alloc creates, a free_requested ends or
      * a free_completed makes reusable.  STORY_NONE: another kind of event, or a

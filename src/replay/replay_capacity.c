@@ -5,7 +5,7 @@
  * size fits is almost monotone, but not quite: bisection finds a boundary, then
  * the few sizes below it are tried one by one. */
 #include "replay/replay_probe.h"
-#include "trace/hoard.h"
+#include "trace/arena.h"
 
 #define STEP_BYTES (UINT64_C(2) << 20)
 
@@ -14,15 +14,15 @@ enum { TRIED_BELOW = 8 };
 struct search {
     const struct trace *trace;
     struct replay_work *work;
-    struct hoard hoard; /* for a failure */
+    struct arena arena; /* to fail; nothing is taken */
 };
 
 static bool fits_on(struct search *s, uint64_t capacity)
 {
     struct replay_figures f;
 
-    if (!replay_probe(s->trace, s->work, capacity, &f, s->hoard.error))
-        hoard_fail(&s->hoard);
+    if (!replay_probe(s->trace, s->work, capacity, &f, s->arena.error))
+        arena_fail(&s->arena);
     return f.fits;
 }
 
@@ -78,10 +78,10 @@ static uint64_t find(struct search *s)
     uint64_t high;
     uint64_t sufficient;
 
-    hoard_need(&s->hoard, trace_peak_requested(s->trace, &low));
+    arena_need(&s->arena, trace_peak_requested(s->trace, &low));
     if (!replay_probe_roomy(s->trace, s->work, low, &f, &sufficient,
-                            s->hoard.error))
-        hoard_fail(&s->hoard);
+                            s->arena.error))
+        arena_fail(&s->arena);
     if (!f.fits)
         return 0;
     low = round_up(low > 0 ? low : 1);
@@ -93,10 +93,10 @@ static uint64_t find(struct search *s)
 bool replay_capacity_find(const struct trace *t, struct replay_work *work,
                           uint64_t *out, struct tool_error *error)
 {
-    struct search s = {.trace = t, .work = work, .hoard = {.error = error}};
+    struct search s = {.trace = t, .work = work, .arena = {.error = error}};
 
-    if (setjmp(s.hoard.failed) != 0)
-        return hoard_end(&s.hoard, false);
+    if (setjmp(s.arena.failed) != 0)
+        return arena_end(&s.arena, false);
     *out = find(&s);
-    return hoard_end(&s.hoard, true);
+    return arena_end(&s.arena, true);
 }

@@ -9,7 +9,7 @@
 #include "replay/replay_session.h"
 
 struct cold {
-    struct hoard hoard;
+    struct arena arena;
     struct replay_session *session;
     const struct replay_options *options;
     struct replay_result *result;
@@ -31,8 +31,8 @@ static void call(struct cold *c, const char *what, larder_result r)
 {
     if (r == LARDER_OK)
         return;
-    tool_set_error(c->hoard.error, "%s%s", what, larder_last_error());
-    hoard_fail(&c->hoard);
+    tool_set_error(c->arena.error, "%s%s", what, larder_last_error());
+    arena_fail(&c->arena);
 }
 
 static void history_begin(struct cold *c)
@@ -122,9 +122,9 @@ static void written(struct cold *c, const char *what, bool ok)
 {
     if (ok)
         return;
-    tool_set_error(c->hoard.error, "%s cannot be written: %s", what,
+    tool_set_error(c->arena.error, "%s cannot be written: %s", what,
                    strerror(errno));
-    hoard_fail(&c->hoard);
+    arena_fail(&c->arena);
 }
 
 static void write_placement(struct cold *c, const struct trace_op *op,
@@ -201,7 +201,7 @@ static void note_oom(struct cold *c)
         return;
     c->result->oom_op = c->result->ops;
     c->result->oom_text = strdup(larder_last_error());
-    hoard_need(&c->hoard, c->result->oom_text != NULL);
+    arena_need(&c->arena, c->result->oom_text != NULL);
     history_write(c, c->options->oom_snapshot);
 }
 
@@ -233,8 +233,8 @@ static void cold_step(struct cold *c, size_t index)
     }
     r = replay_step(c->session, op);
     if (r != LARDER_OK && !(allocates && r == LARDER_ERR_OUT_OF_MEMORY)) {
-        (void)replay_op_fail(c->session, index, c->hoard.error);
-        hoard_fail(&c->hoard);
+        (void)replay_op_fail(c->session, index, c->arena.error);
+        arena_fail(&c->arena);
     }
     c->result->ops++;
     if (allocates)
@@ -255,8 +255,8 @@ static void take_figures(struct cold *c)
     struct replay_reading now;
     const larder_device_counters *n = &now.counters;
 
-    if (!replay_read(c->session, &now, c->hoard.error))
-        hoard_fail(&c->hoard);
+    if (!replay_read(c->session, &now, c->arena.error))
+        arena_fail(&c->arena);
     r->peak_allocated_bytes = (uint64_t)now.stats.allocated_bytes.all.peak;
     r->peak_reserved_bytes = (uint64_t)now.stats.reserved_bytes.all.peak;
     r->driver_allocs = n->calls[LARDER_CALL_mem_alloc];
@@ -279,7 +279,7 @@ static void take_summary(struct cold *c)
         return;
     call(c, "", larder_memory_summary(a, 0, NULL, 0, &needed));
     c->result->summary = malloc(needed + 1);
-    hoard_need(&c->hoard, c->result->summary != NULL);
+    arena_need(&c->arena, c->result->summary != NULL);
     call(c, "",
          larder_memory_summary(a, 0, c->result->summary, needed + 1, NULL));
 }
@@ -315,21 +315,21 @@ static void cold_steps(struct cold *c)
 bool replay_pass_cold(struct replay_session *s, struct replay_result *out,
                       struct tool_error *error)
 {
-    struct cold c = {.hoard = {.error = error},
+    struct cold c = {.arena = {.error = error},
                      .session = s,
                      .options = s->work->options,
                      .result = out};
 
     out->peak_fragmentation = -1;
-    if (setjmp(c.hoard.failed) != 0) {
+    if (setjmp(c.arena.failed) != 0) {
         history_end(s);
-        return hoard_end(&c.hoard, false);
+        return arena_end(&c.arena, false);
     }
     c.requested =
-        hoard_take(&c.hoard, s->trace->id_count + 1, sizeof *c.requested);
+        arena_take(&c.arena, s->trace->id_count + 1, sizeof *c.requested);
     cold_steps(&c);
     take_figures(&c);
     take_summary(&c);
     finish_output(&c);
-    return hoard_end(&c.hoard, true);
+    return arena_end(&c.arena, true);
 }

@@ -10,7 +10,7 @@ struct judging {
     const struct trace *trace;
     const struct replay_options *options;
     struct replay_refused *out;
-    struct hoard hoard; /* for a failure */
+    struct arena arena; /* to fail; nothing is taken */
 };
 
 static bool fits_under(struct judging *j, larder_policy policy,
@@ -22,8 +22,8 @@ static bool fits_under(struct judging *j, larder_policy policy,
 
     o.policy = policy;
     o.conf = conf;
-    if (!replay_probe(j->trace, &work, 0, &f, j->hoard.error))
-        hoard_fail(&j->hoard);
+    if (!replay_probe(j->trace, &work, 0, &f, j->arena.error))
+        arena_fail(&j->arena);
     return f.fits;
 }
 
@@ -59,8 +59,8 @@ static void find_smallest(struct judging *j, const struct replay_result *result)
 
     r->min_bytes = result->min_capacity_bytes;
     if (r->min_bytes == 0 &&
-        !replay_capacity_find(j->trace, &work, &r->min_bytes, j->hoard.error))
-        hoard_fail(&j->hoard);
+        !replay_capacity_find(j->trace, &work, &r->min_bytes, j->arena.error))
+        arena_fail(&j->arena);
     if (!r->fits && r->min_bytes > r->device_bytes)
         r->short_bytes = r->min_bytes - r->device_bytes;
     else if (!r->fits)
@@ -75,12 +75,12 @@ static uint64_t device_bytes(struct judging *j)
     struct replay_reading now;
     bool ok;
 
-    if (!replay_session_open(j->trace, &work, 0, &s, j->hoard.error))
-        hoard_fail(&j->hoard);
-    ok = replay_read(&s, &now, j->hoard.error);
+    if (!replay_session_open(j->trace, &work, 0, &s, j->arena.error))
+        arena_fail(&j->arena);
+    ok = replay_read(&s, &now, j->arena.error);
     replay_session_close(&s);
     if (!ok)
-        hoard_fail(&j->hoard);
+        arena_fail(&j->arena);
     return now.props.total_bytes > now.props.context_bytes
                ? now.props.total_bytes - now.props.context_bytes
                : 0;
@@ -94,8 +94,8 @@ bool replay_refused_judge(const struct trace *t,
 {
     struct judging j = {t, options, out, {.error = error}};
 
-    if (setjmp(j.hoard.failed) != 0)
-        return hoard_end(&j.hoard, false);
+    if (setjmp(j.arena.failed) != 0)
+        return arena_end(&j.arena, false);
     out->fits = result->refused_fits;
     out->device_bytes = device_bytes(&j);
     /* Whether the recorded settings fail on an empty device, too. */
@@ -106,5 +106,5 @@ bool replay_refused_judge(const struct trace *t,
     find_smallest(&j, result);
     if (!out->fits && !out->by_beginning)
         find_cures(&j);
-    return hoard_end(&j.hoard, true);
+    return arena_end(&j.arena, true);
 }

@@ -7,7 +7,7 @@
 #include <larder/sim.h>
 
 #include "replay/replay_probe.h"
-#include "trace/hoard.h"
+#include "trace/arena.h"
 
 /* The hint for each allocation (larder/hint.h). */
 struct replay_hints {

@@ -5,7 +5,7 @@
 #include "replay/replay_session.h"
 
 struct timed {
-    struct hoard hoard;
+    struct arena arena;
     struct replay_session *session;
     uint32_t *kept; /* IDs that the trace does not free */
     size_t kept_count;
@@ -50,8 +50,8 @@ static void run_pass(struct timed *t)
         size_t stopped = run_ops(s, begin, end);
 
         if (stopped != end) {
-            (void)replay_op_fail(s, stopped, t->hoard.error);
-            hoard_fail(&t->hoard);
+            (void)replay_op_fail(s, stopped, t->arena.error);
+            arena_fail(&t->arena);
         }
         replay_work_done(s->work, end - begin);
     }
@@ -61,10 +61,10 @@ static void run_pass(struct timed *t)
 static void scan_trace(struct timed *t)
 {
     const struct trace *trace = t->session->trace;
-    unsigned char *freed = hoard_take(&t->hoard, trace->id_count + 1, 1);
+    unsigned char *freed = arena_take(&t->arena, trace->id_count + 1, 1);
 
-    t->kept = hoard_take(&t->hoard, trace->id_count, sizeof *t->kept);
-    t->streams = hoard_take(&t->hoard, TRACE_STREAMS, 1);
+    t->kept = arena_take(&t->arena, trace->id_count, sizeof *t->kept);
+    t->streams = arena_take(&t->arena, TRACE_STREAMS, 1);
     for (size_t i = 0; i < trace->op_count; i++) {
         const struct trace_op *op = &trace->ops[i];
 
@@ -103,9 +103,9 @@ static void rewind_pass(struct timed *t)
             r = larder_sim_complete(s->device, i);
     }
     if (r != LARDER_OK) {
-        tool_set_error(t->hoard.error, "between two passes: %s",
+        tool_set_error(t->arena.error, "between two passes: %s",
                        larder_last_error());
-        hoard_fail(&t->hoard);
+        arena_fail(&t->arena);
     }
 }
 
@@ -125,8 +125,8 @@ static double median(uint64_t *times, size_t count)
 
 static void read_now(struct timed *t, struct replay_reading *out)
 {
-    if (!replay_read(t->session, out, t->hoard.error))
-        hoard_fail(&t->hoard);
+    if (!replay_read(t->session, out, t->arena.error))
+        arena_fail(&t->arena);
 }
 
 /* `before`: at the beginning of the last pass. */
@@ -150,7 +150,7 @@ static void measure(struct timed *t, size_t count, struct replay_result *out)
 {
     struct replay_reading before;
     struct replay_reading after;
-    uint64_t *times = hoard_take(&t->hoard, count, sizeof *times);
+    uint64_t *times = arena_take(&t->arena, count, sizeof *times);
     uint64_t ops = t->session->trace->counted_ops;
 
     scan_trace(t);
@@ -166,10 +166,10 @@ static void measure(struct timed *t, size_t count, struct replay_result *out)
 bool replay_pass_timed(struct replay_session *s, struct replay_result *out,
                        struct tool_error *error)
 {
-    struct timed t = {.hoard = {.error = error}, .session = s};
+    struct timed t = {.arena = {.error = error}, .session = s};
 
-    if (setjmp(t.hoard.failed) != 0)
-        return hoard_end(&t.hoard, false);
+    if (setjmp(t.arena.failed) != 0)
+        return arena_end(&t.arena, false);
     measure(&t, s->work->options->repeat, out);
-    return hoard_end(&t.hoard, true);
+    return arena_end(&t.arena, true);
 }

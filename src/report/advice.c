@@ -144,11 +144,11 @@ static uint64_t advise_cause(const struct run_summary *r,
 }
 
 /* The most that an earlier one of the last failures lacked. */
-static uint64_t find_worst(struct hoard *h, const struct run_summary *r,
+static uint64_t find_worst(struct arena *arena, const struct run_summary *r,
                            const struct shortage *s)
 {
     const struct lifetimes *l = r->lifetimes;
-    const struct hoard_piece *last = h->last;
+    const struct arena_piece *last = arena->last;
     uint32_t i = s->event;
     uint64_t worst = 0;
 
@@ -158,11 +158,11 @@ static uint64_t find_worst(struct hoard *h, const struct run_summary *r,
         i = lifetimes_failure(l, i);
         if (i == UINT32_MAX)
             break;
-        shortage_make(h, l, i, &other);
+        shortage_make(arena, l, i, &other);
         if (other.cause == SHORTAGE_TOO_MUCH &&
             shortage_missing(&other) > worst)
             worst = shortage_missing(&other);
-        hoard_free_since(h, last);
+        arena_free_since(arena, last);
     }
     return worst;
 }
@@ -179,7 +179,7 @@ static void write_limits(const struct run_summary *r, const struct shortage *s,
         fputs("  This applies to that request only.", out);
 }
 
-uint64_t advice_for_failure(struct hoard *h, const struct run_summary *r,
+uint64_t advice_for_failure(struct arena *arena, const struct run_summary *r,
                             const struct shortage *s, uint32_t activations,
                             const char *why_none, FILE *out)
 {
@@ -187,7 +187,7 @@ uint64_t advice_for_failure(struct hoard *h, const struct run_summary *r,
 
     if (why_none != NULL)
         fprintf(out, "  %s", why_none);
-    write_limits(r, s, saves, find_worst(h, r, s), out);
+    write_limits(r, s, saves, find_worst(arena, r, s), out);
     return saves;
 }
 
@@ -211,14 +211,14 @@ static uint64_t weight(enum remedy remedy, const struct remedy_worth *w)
                                                                : w->bytes;
 }
 
-static enum remedy find_best(struct hoard *h, const struct run_summary *r,
+static enum remedy find_best(struct arena *arena, const struct run_summary *r,
                              struct remedy_worth *out)
 {
     enum remedy best = REMEDY_NONE;
 
     *out = (struct remedy_worth){0, 0, UINT32_MAX};
     for (int i = 1; i < REMEDIES; i++) {
-        struct remedy_worth w = remedy_measure(h, r, (enum remedy)i);
+        struct remedy_worth w = remedy_measure(arena, r, (enum remedy)i);
 
         if (is_offered(r, (enum remedy)i, &w) &&
             weight((enum remedy)i, &w) > weight(best, out)) {
@@ -412,12 +412,12 @@ static const char *find_setting(const struct run_summary *r, enum remedy best,
     return cure->why_none(cure->ctx);
 }
 
-void advice_for_peak(struct hoard *h, const struct run_summary *r,
+void advice_for_peak(struct arena *arena, const struct run_summary *r,
                      const struct report_cure *cure, struct report_verdict *v,
                      FILE *out)
 {
     struct remedy_worth w;
-    enum remedy best = find_best(h, r, &w);
+    enum remedy best = find_best(arena, r, &w);
     uint64_t saves = 0;
     const char *setting = find_setting(r, best, cure, &saves);
 

@@ -15,13 +15,13 @@
  * `activations` is the line that held most of them, UINT32_MAX if unknown;
  * `why_none`, unless it is NULL, a sentence on the settings that were replayed,
  * none of which helps. */
-uint64_t advice_for_failure(struct hoard *h, const struct run_summary *r,
+uint64_t advice_for_failure(struct arena *arena, const struct run_summary *r,
                             const struct shortage *s, uint32_t activations,
                             const char *why_none, FILE *out);
 
 /* What would lower the peak of the whole run the most, and beside a change of
  * code the setting that `cure` finds; sets v->saves and v->saves_by. */
-void advice_for_peak(struct hoard *h, const struct run_summary *r,
+void advice_for_peak(struct arena *arena, const struct run_summary *r,
                      const struct report_cure *cure, struct report_verdict *v,
                      FILE *out);
 

@@ -14,7 +14,7 @@ enum { DEPTH_MAX = 64 };
 
 static uint32_t add_node(struct call_tree *t, uint32_t frame)
 {
-    HOARD_ROOM(t->hoard, t->nodes, t->capacity, t->count + 1);
+    ARENA_ROOM(t->arena, t->nodes, t->capacity, t->count + 1);
     t->nodes[t->count] = (struct call_node){.frame = frame};
     return (uint32_t)t->count++;
 }
@@ -83,7 +83,7 @@ static int by_bytes(const void *a, const void *b)
 
 static void sort_children(struct call_tree *t, uint32_t parent)
 {
-    const struct hoard_piece *last = t->hoard->last;
+    const struct arena_piece *last = t->arena->last;
     struct ordered *order;
     size_t count = 0;
 
@@ -91,7 +91,7 @@ static void sort_children(struct call_tree *t, uint32_t parent)
         count++;
     if (count < 2)
         return;
-    order = hoard_take(t->hoard, count, sizeof *order);
+    order = arena_take(t->arena, count, sizeof *order);
     count = 0;
     for (uint32_t n = t->nodes[parent].child; n != 0; n = t->nodes[n].next)
         order[count++] = (struct ordered){t->nodes, n};
@@ -99,14 +99,14 @@ static void sort_children(struct call_tree *t, uint32_t parent)
     t->nodes[parent].child = order[0].node;
     for (size_t i = 0; i < count; i++)
         t->nodes[order[i].node].next = i + 1 < count ? order[i + 1].node : 0;
-    hoard_free_since(t->hoard, last);
+    arena_free_since(t->arena, last);
 }
 
-void call_tree_make(struct hoard *h, const struct snapshot *s,
+void call_tree_make(struct arena *arena, const struct snapshot *s,
                     const struct report_group *paths, size_t count,
                     struct call_tree *out)
 {
-    *out = (struct call_tree){.hoard = h};
+    *out = (struct call_tree){.arena = arena};
     (void)add_node(out, UINT32_MAX);
     for (size_t i = 0; i < count; i++)
         add_path(out, s, &paths[i]);

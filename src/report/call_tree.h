@@ -19,14 +19,14 @@ struct call_node {
 };
 
 struct call_tree {
-    struct hoard *hoard;
+    struct arena *arena;
     struct call_node *nodes;
     size_t count;
     size_t capacity;
 };
 
 /* Make the tree of groups by call path (GROUP_BY_PATH). */
-void call_tree_make(struct hoard *h, const struct snapshot *s,
+void call_tree_make(struct arena *arena, const struct snapshot *s,
                     const struct report_group *paths, size_t count,
                     struct call_tree *out);
 

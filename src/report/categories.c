@@ -192,12 +192,12 @@ static bool is_of_training(const struct sorting *s, const struct lifetime *a)
            (by == 0 || (by & (BY_BACKWARD | BY_OPTIMIZER)) != 0);
 }
 
-uint8_t *report_categorize(struct hoard *h, const struct lifetimes *l,
+uint8_t *report_categorize(struct arena *arena, const struct lifetimes *l,
                            bool *trains)
 {
-    uint8_t *categories = hoard_take(h, l->alloc_count + 1, 1);
-    const struct hoard_piece *last = h->last;
-    const struct sorting s = {l, path_signs(h, l->snapshot, true)};
+    uint8_t *categories = arena_take(arena, l->alloc_count + 1, 1);
+    const struct arena_piece *last = arena->last;
+    const struct sorting s = {l, path_signs(arena, l->snapshot, true)};
     size_t i;
 
     *trains = false;
@@ -205,6 +205,6 @@ uint8_t *report_categorize(struct hoard *h, const struct lifetimes *l,
         categories[i] = (uint8_t)category_of(&s, &l->allocs[i]);
         *trains = *trains || is_of_training(&s, &l->allocs[i]);
     }
-    hoard_free_since(h, last);
+    arena_free_since(arena, last);
     return categories;
 }

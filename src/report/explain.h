@@ -5,7 +5,7 @@
 #include <jansson.h>
 
 #include "snapshot/lifetimes.h"
-#include "trace/hoard.h"
+#include "trace/arena.h"
 
 /* What an allocation is for, derived from its lifetime and, if there are
  * frames, from the code that allocated it.  REPORT_UNKNOWN if neither tells. */
@@ -31,7 +31,7 @@ bool report_category_told(const struct snapshot *s, uint32_t user_metadata,
 /* Determine the category of each of l->allocs, in an array of alloc_count.
  * *trains: the backward pass or an optimizer allocated something, or may have
  * if that is unknown. */
-uint8_t *report_categorize(struct hoard *h, const struct lifetimes *l,
+uint8_t *report_categorize(struct arena *arena, const struct lifetimes *l,
                            bool *trains);
 
 /* Each explanation visits everything that was live, so only this many
@@ -49,7 +49,7 @@ struct run_summary;
 
 /* The out-of-memory events of a run, in an array of *count: the first are
  * explained and, if `and_last`, the last. */
-const struct report_failure *report_failures(struct hoard *h,
+const struct report_failure *report_failures(struct arena *arena,
                                              const struct run_summary *r,
                                              bool and_last, size_t *count);
 
@@ -63,7 +63,7 @@ struct report_finding {
 json_t *report_findings_json(const struct report_finding *found, size_t count);
 
 /* In an array of *count. */
-const struct report_finding *report_findings(struct hoard *h,
+const struct report_finding *report_findings(struct arena *arena,
                                              const struct run_summary *r,
                                              size_t *count);
 

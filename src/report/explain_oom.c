@@ -10,7 +10,7 @@
 enum { HOLDERS_SHOWN = 5, PINS_SHOWN = 5 };
 
 struct explanation {
-    struct hoard *hoard;
+    struct arena *arena;
     const struct shortage *s;
     const uint8_t *categories;
     FILE *out;
@@ -219,7 +219,7 @@ static void write_holders(const struct explanation *t)
     const struct snapshot *snapshot = t->s->moment.lifetimes->snapshot;
     size_t count;
     const struct report_group *groups = report_groups_make(
-        t->hoard, &t->s->moment, GROUP_BY_LINE, NULL, &count);
+        t->arena, &t->s->moment, GROUP_BY_LINE, NULL, &count);
     size_t i;
 
     fputs("Who held the most:\n", t->out);
@@ -299,31 +299,31 @@ static void write_remedies(const struct explanation *t)
         suggest_for_fragments(t);
 }
 
-static const char *explain(struct hoard *h, const struct run_summary *r,
+static const char *explain(struct arena *arena, const struct run_summary *r,
                            uint32_t event)
 {
-    struct report_text *text = report_text_open(h);
-    const struct hoard_piece *last = h->last;
+    struct report_text *text = report_text_open(arena);
+    const struct arena_piece *last = arena->last;
     struct shortage s;
-    const struct explanation t = {h, &s, r->categories, text->out};
+    const struct explanation t = {arena, &s, r->categories, text->out};
 
-    shortage_make(h, r->lifetimes, event, &s);
+    shortage_make(arena, r->lifetimes, event, &s);
     write_figures(&t);
     write_cause(&t);
     write_holders(&t);
     write_pins(&t);
     write_remedies(&t);
-    hoard_free_since(h, last);
-    return report_text_close(h, text);
+    arena_free_since(arena, last);
+    return report_text_close(arena, text);
 }
 
-const struct report_failure *report_failures(struct hoard *h,
+const struct report_failure *report_failures(struct arena *arena,
                                              const struct run_summary *r,
                                              bool and_last, size_t *count)
 {
     const struct lifetimes *l = r->lifetimes;
     size_t all = r->counts[SNAPSHOT_OOM];
-    struct report_failure *failures = hoard_take(h, all, sizeof *failures);
+    struct report_failure *failures = arena_take(arena, all, sizeof *failures);
 
     *count = 0;
     for (uint32_t i = 0; *count < all; i++) {
@@ -334,7 +334,7 @@ const struct report_failure *report_failures(struct hoard *h,
         ++*count;
         f->event = i;
         if (*count <= REPORT_OOMS_EXPLAINED || (and_last && *count == all))
-            f->text = explain(h, r, i);
+            f->text = explain(arena, r, i);
     }
     return failures;
 }

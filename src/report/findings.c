@@ -9,7 +9,7 @@
 #include "report/report_words.h"
 
 struct finding_list {
-    struct hoard *hoard;
+    struct arena *arena;
     struct report_finding *found;
     size_t count;
     size_t capacity;
@@ -20,17 +20,17 @@ struct finding_list {
 /* Open the texts for writing. */
 static void finding_begin(struct finding_list *list)
 {
-    list->title = report_text_open(list->hoard);
-    list->text = report_text_open(list->hoard);
+    list->title = report_text_open(list->arena);
+    list->text = report_text_open(list->arena);
 }
 
 /* Make a finding of what was written. */
 static void finding_end(struct finding_list *list)
 {
-    HOARD_ROOM(list->hoard, list->found, list->capacity, list->count + 1);
+    ARENA_ROOM(list->arena, list->found, list->capacity, list->count + 1);
     list->found[list->count++] = (struct report_finding){
-        report_text_close(list->hoard, list->title),
-        report_text_close(list->hoard, list->text),
+        report_text_close(list->arena, list->title),
+        report_text_close(list->arena, list->text),
     };
 }
 
@@ -145,12 +145,12 @@ struct stream_share {
 };
 
 /* The shares of all streams at the peak. */
-static const struct stream_share *share_out(struct hoard *h,
+static const struct stream_share *share_out(struct arena *arena,
                                             const struct run_summary *f)
 {
     const struct moment *m = &f->peak;
-    struct stream_share *shares = hoard_take(
-        h, f->lifetimes->snapshot->stream_count + 1, sizeof(*shares));
+    struct stream_share *shares = arena_take(
+        arena, f->lifetimes->snapshot->stream_count + 1, sizeof(*shares));
     size_t i;
 
     for (i = 0; i < m->area_count; i++) {
@@ -189,7 +189,7 @@ static void find_stranded(const struct run_summary *f,
                           struct finding_list *list)
 {
     const struct snapshot *s = f->lifetimes->snapshot;
-    const struct stream_share *shares = share_out(list->hoard, f);
+    const struct stream_share *shares = share_out(list->arena, f);
     uint32_t stream;
 
     for (stream = 0; stream < s->stream_count; stream++)
@@ -373,7 +373,7 @@ static void find_growth(const struct run_summary *f, struct finding_list *list)
 {
     const struct snapshot *s = f->lifetimes->snapshot;
     struct grower *rows =
-        hoard_take(list->hoard, s->stack_count + 1, sizeof(*rows));
+        arena_take(list->arena, s->stack_count + 1, sizeof(*rows));
     uint32_t stack = fastest_grower(f->lifetimes, rows);
 
     if (stack != 0) {
@@ -514,7 +514,7 @@ static void find_driver_calls(const struct run_summary *f,
 
 /* ---- all of them --------------------------------------------------------- */
 
-const struct report_finding *report_findings(struct hoard *h,
+const struct report_finding *report_findings(struct arena *arena,
                                              const struct run_summary *r,
                                              size_t *count)
 {
@@ -524,7 +524,7 @@ const struct report_finding *report_findings(struct hoard *h,
         find_stranded, find_pending,    find_leaks,
         find_growth,   find_late_frees, find_driver_calls,
     };
-    struct finding_list list = {.hoard = h};
+    struct finding_list list = {.arena = arena};
     size_t i;
 
     for (i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)

@@ -185,22 +185,22 @@ static size_t frame_groups_gather(struct labelled **sorted, size_t count,
     return groups;
 }
 
-const struct report_group *report_by_groups(struct hoard *h,
+const struct report_group *report_by_groups(struct arena *arena,
                                             const struct run_summary *r,
                                             enum report_by by, size_t *count)
 {
     struct report_group *groups;
-    const struct hoard_piece *last;
+    const struct arena_piece *last;
     struct labelled *items;
     struct labelled **sorted;
 
     *count = r->line_count;
     if (by == BY_LINE)
         return r->lines;
-    groups = hoard_take(h, *count, sizeof *groups);
-    last = h->last;
-    items = hoard_take(h, *count, sizeof *items);
-    sorted = hoard_take(h, *count, sizeof(struct labelled *));
+    groups = arena_take(arena, *count, sizeof *groups);
+    last = arena->last;
+    items = arena_take(arena, *count, sizeof *items);
+    sorted = arena_take(arena, *count, sizeof(struct labelled *));
     for (size_t i = 0; i < *count; i++) {
         report_by_label_in(r->lifetimes->snapshot, r->lines[i].key, by, true,
                            items[i].label);
@@ -210,6 +210,6 @@ const struct report_group *report_by_groups(struct hoard *h,
     qsort(sorted, *count, sizeof(struct labelled *), compare_labels);
     *count = frame_groups_gather(sorted, *count, groups);
     qsort(groups, *count, sizeof *groups, report_groups_by_bytes);
-    hoard_free_since(h, last);
+    arena_free_since(arena, last);
     return groups;
 }

@@ -31,7 +31,7 @@ const char *report_group_label_in(const struct snapshot *s,
 /* A run's lines, those of the same group merged, largest first, in an array of
  * *count. */
 struct run_summary;
-const struct report_group *report_by_groups(struct hoard *h,
+const struct report_group *report_by_groups(struct arena *arena,
                                             const struct run_summary *r,
                                             enum report_by by, size_t *count);
 

@@ -102,24 +102,25 @@ static void groups_gather(struct gathering *g)
     }
 }
 
-static void groups_make(struct hoard *h, struct gathering *g)
+static void groups_make(struct arena *arena, struct gathering *g)
 {
     const struct moment *m = g->m;
     size_t bound = key_bound(g);
-    const struct hoard_piece *last;
+    const struct arena_piece *last;
 
     g->groups =
-        hoard_take(h, (m->live_count < bound ? m->live_count : bound) + 1,
+        arena_take(arena, (m->live_count < bound ? m->live_count : bound) + 1,
                    sizeof(*g->groups));
-    last = h->last;
-    g->of_key = hoard_take(h, bound + 1, sizeof(*g->of_key));
-    g->own =
-        hoard_take(h, m->lifetimes->snapshot->stack_count + 1, sizeof(*g->own));
+    last = arena->last;
+    g->of_key = arena_take(arena, bound + 1, sizeof(*g->of_key));
+    g->own = arena_take(arena, m->lifetimes->snapshot->stack_count + 1,
+                        sizeof(*g->own));
     groups_gather(g);
-    hoard_free_since(h, last);
+    arena_free_since(arena, last);
 }
 
-struct report_group *report_groups_make(struct hoard *h, const struct moment *m,
+struct report_group *report_groups_make(struct arena *arena,
+                                        const struct moment *m,
                                         enum group_by by,
                                         const uint8_t *categories,
                                         size_t *count)
@@ -127,23 +128,23 @@ struct report_group *report_groups_make(struct hoard *h, const struct moment *m,
     struct gathering g = {
         .m = m, .by = by, .categories = categories, .only = -1};
 
-    groups_make(h, &g);
+    groups_make(arena, &g);
     *count = g.count;
     return g.groups;
 }
 
-uint32_t report_main_line(struct hoard *h, const struct moment *m,
+uint32_t report_main_line(struct arena *arena, const struct moment *m,
                           const uint8_t *categories, uint8_t category)
 {
-    const struct hoard_piece *last = h->last;
+    const struct arena_piece *last = arena->last;
     struct gathering g = {.m = m,
                           .by = GROUP_BY_LINE,
                           .categories = categories,
                           .only = category};
     uint32_t frame;
 
-    groups_make(h, &g);
+    groups_make(arena, &g);
     frame = g.count > 0 ? g.groups[0].key : UINT32_MAX;
-    hoard_free_since(h, last);
+    arena_free_since(arena, last);
     return frame;
 }

@@ -17,7 +17,8 @@ struct report_group {
 
 /* Group what is in use, largest first, into an array of *count. `categories` may
  * be NULL unless they are needed. */
-struct report_group *report_groups_make(struct hoard *h, const struct moment *m,
+struct report_group *report_groups_make(struct arena *arena,
+                                        const struct moment *m,
                                         enum group_by by,
                                         const uint8_t *categories,
                                         size_t *count);
@@ -26,7 +27,7 @@ struct report_group *report_groups_make(struct hoard *h, const struct moment *m,
 int report_groups_by_bytes(const void *a, const void *b);
 
 /* The line that holds most of one category; UINT32_MAX: unknown. */
-uint32_t report_main_line(struct hoard *h, const struct moment *m,
+uint32_t report_main_line(struct arena *arena, const struct moment *m,
                           const uint8_t *categories, uint8_t category);
 
 #endif

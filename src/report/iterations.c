@@ -180,37 +180,38 @@ static void search(const struct lifetimes *l, const struct made *all,
 }
 
 /* Choose the best of the sorted rows. */
-static void choose_row(struct hoard *h, const struct lifetimes *l,
+static void choose_row(struct arena *arena, const struct lifetimes *l,
                        const struct made *all, size_t count,
                        struct iterations *out)
 {
-    uint32_t *witnesses = hoard_take(h, REPEATS_MAX + 1, sizeof(*witnesses));
+    uint32_t *witnesses =
+        arena_take(arena, REPEATS_MAX + 1, sizeof(*witnesses));
     size_t kinds = count_witnesses(l, all, count, witnesses);
 
     search(l, all, count, witnesses, kinds < KINDS_MANY ? 1 : WITNESSES, out);
 }
 
-static void find_repeats(struct hoard *h, const struct lifetimes *l,
+static void find_repeats(struct arena *arena, const struct lifetimes *l,
                          struct iterations *out)
 {
     size_t count = l->alloc_count - l->before_count;
     /* A note may contain the number of its iteration. */
     bool notes = l->snapshot->stacks_are_notes;
-    const struct hoard_piece *last;
+    const struct arena_piece *last;
     struct made *all;
     size_t i;
 
-    out->begin = hoard_take(h, count < REPEATS_MAX ? count : REPEATS_MAX,
+    out->begin = arena_take(arena, count < REPEATS_MAX ? count : REPEATS_MAX,
                             sizeof(*out->begin));
-    last = h->last;
-    all = hoard_take(h, 2 * count + 1, sizeof(*all));
+    last = arena->last;
+    all = arena_take(arena, 2 * count + 1, sizeof(*all));
     for (i = 0; i < count; i++) {
         const struct lifetime *a = &l->allocs[l->before_count + i];
 
         all[i] = (struct made){a->requested, notes ? 0 : a->stack, a->start};
     }
-    choose_row(h, l, sort_by_kind(all, all + count, count), count, out);
-    hoard_free_since(h, last);
+    choose_row(arena, l, sort_by_kind(all, all + count, count), count, out);
+    arena_free_since(arena, last);
 }
 
 /* ---- layers -------------------------------------------------------------
@@ -314,12 +315,12 @@ static size_t mark_repeated(const struct lifetimes *l, uint32_t from,
 
 /* Whether what repeats between the events `from` and `to` is part of one
  * pass. */
-static bool is_one_pass(struct hoard *h, const struct lifetimes *l,
+static bool is_one_pass(struct arena *arena, const struct lifetimes *l,
                         uint32_t from, uint32_t to)
 {
     const struct snapshot *s = l->snapshot;
-    const struct hoard_piece *last = h->last;
-    bool *repeated = hoard_take(h, s->stack_count + 1, sizeof *repeated);
+    const struct arena_piece *last = arena->last;
+    bool *repeated = arena_take(arena, s->stack_count + 1, sizeof *repeated);
     struct path first = {.count = 0};
     bool is = false;
     size_t depth;
@@ -336,12 +337,12 @@ static bool is_one_pass(struct hoard *h, const struct lifetimes *l,
         path_of(s, stack, &p);
         is = is || common_depth(s, &first, &p, depth) == depth;
     }
-    hoard_free_since(h, last);
+    arena_free_since(arena, last);
     return is;
 }
 
 /* Recognise repeated layers. */
-static void set_layers_apart(struct hoard *h, const struct lifetimes *l,
+static void set_layers_apart(struct arena *arena, const struct lifetimes *l,
                              struct iterations *it)
 {
     uint32_t first;
@@ -351,7 +352,7 @@ static void set_layers_apart(struct hoard *h, const struct lifetimes *l,
         return;
     first = it->begin[0];
     last = it->begin[it->count - 1];
-    if (is_one_pass(h, l, first, last)) {
+    if (is_one_pass(arena, l, first, last)) {
         it->layers = it->count;
         it->events_per_layer = (last - first) / (uint32_t)(it->count - 1);
         it->count = 0;
@@ -372,13 +373,14 @@ static bool is_mark(const struct lifetimes *l,
             strncmp(snapshot_string(s, a->name), "step", 4) == 0);
 }
 
-static void find_marks(struct hoard *h, const struct lifetimes *l,
+static void find_marks(struct arena *arena, const struct lifetimes *l,
                        struct iterations *out)
 {
     const struct snapshot *s = l->snapshot;
     size_t i;
 
-    out->begin = hoard_take(h, s->annotation_count + 1, sizeof(*out->begin));
+    out->begin =
+        arena_take(arena, s->annotation_count + 1, sizeof(*out->begin));
     for (i = 0; i < s->annotation_count; i++) {
         uint32_t event = lifetimes_event_at(l, s->annotations[i].time_us);
 
@@ -389,15 +391,15 @@ static void find_marks(struct hoard *h, const struct lifetimes *l,
     out->marked = out->count >= REPEATS_MIN;
 }
 
-void iterations_find(struct hoard *h, const struct lifetimes *l,
+void iterations_find(struct arena *arena, const struct lifetimes *l,
                      struct iterations *out)
 {
     memset(out, 0, sizeof(*out));
     if (l->event_count == 0)
         return;
-    find_marks(h, l, out);
+    find_marks(arena, l, out);
     if (out->marked)
         return;
-    find_repeats(h, l, out);
-    set_layers_apart(h, l, out);
+    find_repeats(arena, l, out);
+    set_layers_apart(arena, l, out);
 }

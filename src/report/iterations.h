@@ -8,7 +8,7 @@
 #define LARDER_REPORT_ITERATIONS_H
 
 #include "snapshot/lifetimes.h"
-#include "trace/hoard.h"
+#include "trace/arena.h"
 
 struct iterations {
     uint32_t *begin; /* events, ascending */
@@ -18,7 +18,7 @@ struct iterations {
     uint32_t events_per_layer;
 };
 
-void iterations_find(struct hoard *h, const struct lifetimes *l,
+void iterations_find(struct arena *arena, const struct lifetimes *l,
                      struct iterations *out);
 
 #endif

@@ -40,12 +40,12 @@ static void join_pages(struct moment *m)
     m->area_count = kept;
 }
 
-static void make_areas(struct hoard *h, struct moment *m)
+static void make_areas(struct arena *arena, struct moment *m)
 {
     const struct lifetimes *l = m->lifetimes;
     size_t i;
 
-    m->areas = hoard_take(h, l->span_count + 1, sizeof(*m->areas));
+    m->areas = arena_take(arena, l->span_count + 1, sizeof(*m->areas));
     for (i = 0; i < l->span_count; i++) {
         const struct segment_span *span = &l->spans[i];
 
@@ -67,7 +67,7 @@ static void make_areas(struct hoard *h, struct moment *m)
 
 /* ---- allocations ------------------------------------------------------------ */
 
-static void make_live(struct hoard *h, struct moment *m)
+static void make_live(struct arena *arena, struct moment *m)
 {
     const struct lifetimes *l = m->lifetimes;
     size_t capacity = 0;
@@ -76,10 +76,10 @@ static void make_live(struct hoard *h, struct moment *m)
         if (!lifetime_in_use(&l->allocs[i], m->state) &&
             !is_pending(&l->allocs[i], m->state))
             continue;
-        HOARD_ROOM(h, m->live, capacity, m->live_count + 1);
+        ARENA_ROOM(arena, m->live, capacity, m->live_count + 1);
         m->live[m->live_count++] = (uint32_t)i;
     }
-    hoard_need(h, lifetimes_by_address(l, m->live, m->live_count));
+    arena_need(arena, lifetimes_by_address(l, m->live, m->live_count));
 }
 
 const struct lifetime *moment_use(const struct moment *m, size_t *i)
@@ -154,13 +154,13 @@ static void sum_up(struct moment *m)
     }
 }
 
-static void fill_areas(struct hoard *h, struct moment *m)
+static void fill_areas(struct arena *arena, struct moment *m)
 {
     size_t at = 0;
     size_t i;
 
     m->gaps =
-        hoard_take(h, m->area_count + m->live_count + 1, sizeof(*m->gaps));
+        arena_take(arena, m->area_count + m->live_count + 1, sizeof(*m->gaps));
     for (i = 0; i < m->area_count; i++)
         fill_area(m, &m->areas[i], &at);
     while (at < m->live_count)
@@ -168,13 +168,13 @@ static void fill_areas(struct hoard *h, struct moment *m)
     sum_up(m);
 }
 
-void moment_make(struct hoard *h, const struct lifetimes *l, uint32_t state,
+void moment_make(struct arena *arena, const struct lifetimes *l, uint32_t state,
                  struct moment *out)
 {
     *out = (struct moment){.lifetimes = l, .state = state};
-    make_areas(h, out);
-    make_live(h, out);
-    fill_areas(h, out);
+    make_areas(arena, out);
+    make_live(arena, out);
+    fill_areas(arena, out);
 }
 
 uint64_t moment_bytes_of(const struct moment *m, const uint8_t *categories,

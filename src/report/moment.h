@@ -4,7 +4,7 @@
 #define LARDER_REPORT_MOMENT_H
 
 #include "snapshot/lifetimes.h"
-#include "trace/hoard.h"
+#include "trace/arena.h"
 
 /* A free gap in a segment. */
 struct moment_gap {
@@ -46,7 +46,7 @@ struct moment {
 };
 
 /* Make state `state` of l, which must stay valid. */
-void moment_make(struct hoard *h, const struct lifetimes *l, uint32_t state,
+void moment_make(struct arena *arena, const struct lifetimes *l, uint32_t state,
                  struct moment *out);
 
 /* The next allocation in use, from live[*i] on, which becomes its index.  NULL:

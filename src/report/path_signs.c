@@ -51,11 +51,12 @@ static uint8_t of_pass(uint8_t inner, uint8_t outer)
     return outer;
 }
 
-const uint8_t *path_signs(struct hoard *h, const struct snapshot *s, bool inner)
+const uint8_t *path_signs(struct arena *arena, const struct snapshot *s,
+                          bool inner)
 {
-    uint8_t *of_stack = hoard_take(h, s->stack_count + 1, 1);
-    const struct hoard_piece *last = h->last;
-    uint8_t *of_frame = hoard_take(h, s->frame_count + 1, 1);
+    uint8_t *of_stack = arena_take(arena, s->stack_count + 1, 1);
+    const struct arena_piece *last = arena->last;
+    uint8_t *of_frame = arena_take(arena, s->frame_count + 1, 1);
 
     for (size_t i = 0; i < s->frame_count; i++)
         of_frame[i] = (uint8_t)frame_signs(s, (uint32_t)i);
@@ -68,6 +69,6 @@ const uint8_t *path_signs(struct hoard *h, const struct snapshot *s, bool inner)
             of_stack[k] |= inner ? of_pass(of_stack[k], of_frame[frames[i]])
                                  : of_frame[frames[i]];
     }
-    hoard_free_since(h, last);
+    arena_free_since(arena, last);
     return of_stack;
 }

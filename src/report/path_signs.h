@@ -3,7 +3,7 @@
 #define LARDER_REPORT_PATH_SIGNS_H
 
 #include "snapshot/snapshot.h"
-#include "trace/hoard.h"
+#include "trace/arena.h"
 
 enum {
     BY_OPTIMIZER = 1,
@@ -15,7 +15,7 @@ enum {
 };
 
 /* The signs in each stack; of two passes only the inner one, if `inner`. */
-const uint8_t *path_signs(struct hoard *h, const struct snapshot *s,
+const uint8_t *path_signs(struct arena *arena, const struct snapshot *s,
                           bool inner);
 
 #endif

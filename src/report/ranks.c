@@ -30,12 +30,12 @@ bool report_holders(const struct snapshot *s, size_t device, size_t max,
                     struct report_holder *out, size_t *count,
                     struct tool_error *error)
 {
-    struct hoard h = {.error = error, .words = REPORT_NO_MEMORY};
+    struct arena arena = {.error = error, .words = REPORT_NO_MEMORY};
 
-    if (setjmp(h.failed) != 0)
-        return hoard_end(&h, false);
-    *count = report_holders_of(run_summary_of(&h, s, device), max, out);
-    return hoard_end(&h, true);
+    if (setjmp(arena.failed) != 0)
+        return arena_end(&arena, false);
+    *count = report_holders_of(run_summary_of(&arena, s, device), max, out);
+    return arena_end(&arena, true);
 }
 
 /* ---- one rank ----------------------------------------------------------- */
@@ -50,7 +50,7 @@ const char *report_rank_cause(const char *name)
 }
 
 /* The last request that failed, if one did. */
-static void find_failure(struct hoard *h, const struct lifetimes *l,
+static void find_failure(struct arena *arena, const struct lifetimes *l,
                          struct report_rank *rank)
 {
     uint32_t event = lifetimes_failure(l, l->event_count);
@@ -58,7 +58,7 @@ static void find_failure(struct hoard *h, const struct lifetimes *l,
 
     if (event == UINT32_MAX)
         return;
-    shortage_make(h, l, event, &s);
+    shortage_make(arena, l, event, &s);
     rank->asked = s.asked > 0 ? s.asked : 1;
     rank->cause = shortage_words[s.cause].name;
     if (l->events[event].stack != 0)
@@ -69,18 +69,18 @@ static void find_failure(struct hoard *h, const struct lifetimes *l,
 static bool make_rank(const struct snapshot *s, struct report_rank *rank,
                       struct tool_error *error)
 {
-    struct hoard h = {.error = error, .words = REPORT_NO_MEMORY};
+    struct arena arena = {.error = error, .words = REPORT_NO_MEMORY};
     const struct run_summary *r;
 
-    if (setjmp(h.failed) != 0)
-        return hoard_end(&h, false);
-    r = run_summary_of(&h, s, rank->device);
+    if (setjmp(arena.failed) != 0)
+        return arena_end(&arena, false);
+    r = run_summary_of(&arena, s, rank->device);
     rank->events = r->lifetimes->event_count;
     rank->peak_allocated = r->peak_allocated;
     rank->peak_reserved = r->peak_reserved;
     rank->holder_count = report_holders_of(r, RANK_HOLDERS, rank->holders);
-    find_failure(&h, r->lifetimes, rank);
-    return hoard_end(&h, true);
+    find_failure(&arena, r->lifetimes, rank);
+    return arena_end(&arena, true);
 }
 
 struct report_rank *report_ranks_new(struct report_ranks *out, const char *file,

@@ -85,10 +85,10 @@ uint64_t remedy_of_stack(const struct snapshot *s, enum remedy remedy,
 }
 
 /* Whether the remedy is about each stack. */
-static const bool *stacks_for(struct hoard *h, const struct snapshot *s,
+static const bool *stacks_for(struct arena *arena, const struct snapshot *s,
                               enum remedy remedy)
 {
-    bool *out = hoard_take(h, s->stack_count + 1, sizeof *out);
+    bool *out = arena_take(arena, s->stack_count + 1, sizeof *out);
 
     for (uint32_t i = 0; i < s->stack_count; i++)
         out[i] = remedy_of_stack(s, remedy, i, PIECES) > 0;
@@ -212,10 +212,11 @@ static void subtract_leak(struct measuring *m, struct remedy_worth *out)
 
 /* ---- the peak of the run ------------------------------------------------ */
 
-static uint64_t find_peak(struct hoard *h, const struct measuring *m)
+static uint64_t find_peak(struct arena *arena, const struct measuring *m)
 {
     const struct lifetimes *l = m->r->lifetimes;
-    uint64_t *curve = hoard_take(h, (size_t)l->event_count + 1, sizeof *curve);
+    uint64_t *curve =
+        arena_take(arena, (size_t)l->event_count + 1, sizeof *curve);
     int64_t less = 0;
     uint64_t peak = 0;
 
@@ -228,23 +229,24 @@ static uint64_t find_peak(struct hoard *h, const struct measuring *m)
     return peak;
 }
 
-struct remedy_worth remedy_measure(struct hoard *h, const struct run_summary *r,
+struct remedy_worth remedy_measure(struct arena *arena,
+                                   const struct run_summary *r,
                                    enum remedy remedy)
 {
     const struct lifetimes *l = r->lifetimes;
-    const struct hoard_piece *last = h->last;
+    const struct arena_piece *last = arena->last;
     struct measuring m = {.r = r, .remedy = remedy};
     struct remedy_worth worth = {0, 0, UINT32_MAX};
 
-    m.less = hoard_take(h, (size_t)l->event_count + 2, sizeof *m.less);
+    m.less = arena_take(arena, (size_t)l->event_count + 2, sizeof *m.less);
     if (remedy == REMEDY_ATTENTION || remedy == REMEDY_LOSS)
-        m.stacks = stacks_for(h, l->snapshot, remedy);
+        m.stacks = stacks_for(arena, l->snapshot, remedy);
     if (remedy == REMEDY_LEAK)
         subtract_leak(&m, &worth);
     else
         subtract_all(&m, &worth);
     if (worth.at_peak > 0)
-        worth.bytes = r->peak_allocated - find_peak(h, &m);
-    hoard_free_since(h, last);
+        worth.bytes = r->peak_allocated - find_peak(arena, &m);
+    arena_free_since(arena, last);
     return worth;
 }

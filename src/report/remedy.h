@@ -37,7 +37,8 @@ struct remedy_worth {
     uint32_t largest; /* the largest such allocation then; UINT32_MAX: none */
 };
 
-struct remedy_worth remedy_measure(struct hoard *h, const struct run_summary *r,
+struct remedy_worth remedy_measure(struct arena *arena,
+                                   const struct run_summary *r,
                                    enum remedy remedy);
 
 #endif

@@ -40,7 +40,7 @@ struct held {
 };
 
 struct difference {
-    struct hoard *hoard;
+    struct arena *arena;
     size_t device;
     uint64_t values[FIGURES][2];
     struct held *held;
@@ -95,7 +95,7 @@ static struct held *find_held(struct difference *d, const char *frame)
             return &d->held[i];
     }
     d->held[d->held_count].frame =
-        strcpy(hoard_take(d->hoard, strlen(frame) + 1, 1), frame);
+        strcpy(arena_take(d->arena, strlen(frame) + 1, 1), frame);
     return &d->held[d->held_count++];
 }
 
@@ -136,11 +136,11 @@ static int by_apart(const void *a, const void *b)
 static void report_diff_gather(struct difference *d,
                                const struct snapshot *const runs[2])
 {
-    const struct run_summary *a = run_summary_of(d->hoard, runs[0], d->device);
-    const struct run_summary *b = run_summary_of(d->hoard, runs[1], d->device);
+    const struct run_summary *a = run_summary_of(d->arena, runs[0], d->device);
+    const struct run_summary *b = run_summary_of(d->arena, runs[1], d->device);
 
     d->held =
-        hoard_take(d->hoard, a->line_count + b->line_count, sizeof(*d->held));
+        arena_take(d->arena, a->line_count + b->line_count, sizeof(*d->held));
     gather_side(d, a, 0);
     gather_side(d, b, 1);
     qsort(d->held, d->held_count, sizeof(*d->held), by_apart);
@@ -235,11 +235,11 @@ static bool report_diff_is_empty(const struct difference *d)
     return true;
 }
 
-static void write_device(struct hoard *h, FILE *out, size_t device,
+static void write_device(struct arena *arena, FILE *out, size_t device,
                          json_t *list, const struct snapshot *const runs[2],
                          size_t top, bool *same)
 {
-    struct difference d = {.hoard = h, .device = device};
+    struct difference d = {.arena = arena, .device = device};
 
     report_diff_gather(&d, runs);
     if (report_diff_is_empty(&d))
@@ -253,15 +253,15 @@ static void write_device(struct hoard *h, FILE *out, size_t device,
     }
 }
 
-static void write_devices(struct hoard *h, FILE *out, json_t *list,
+static void write_devices(struct arena *arena, FILE *out, json_t *list,
                           const struct snapshot *const runs[2],
                           const struct device_list *devices, size_t top,
                           bool *same)
 {
     *same = true;
     for (size_t i = 0; i < devices->count; i++) {
-        write_device(h, out, devices->numbers[i], list, runs, top, same);
-        hoard_free_since(h, NULL);
+        write_device(arena, out, devices->numbers[i], list, runs, top, same);
+        arena_free_since(arena, NULL);
     }
 }
 
@@ -283,19 +283,19 @@ bool report_write_diff(FILE *out, const char *const names[2],
                        const struct report_options *opt, bool *same,
                        struct tool_error *error)
 {
-    struct hoard h = {.error = error, .words = REPORT_NO_MEMORY};
+    struct arena arena = {.error = error, .words = REPORT_NO_MEMORY};
     struct device_list devices;
     json_t *total;
 
     if (!device_list_make(runs[0], runs[1], &devices, error))
         return false;
     total = begin(out, names, json);
-    if (setjmp(h.failed) != 0) {
+    if (setjmp(arena.failed) != 0) {
         json_decref(total);
-        return hoard_end(&h, false);
+        return arena_end(&arena, false);
     }
-    write_devices(&h, out, json_object_get(total, "devices"), runs, &devices,
-                  opt->top > 0 ? opt->top : TOP_DIFF, same);
+    write_devices(&arena, out, json_object_get(total, "devices"), runs,
+                  &devices, opt->top > 0 ? opt->top : TOP_DIFF, same);
     if (!json)
         return true;
     json_object_set_new(total, "same", json_boolean(*same));

@@ -186,18 +186,19 @@ static json_t *groups_json(const struct snapshot *s, enum report_by by,
 }
 
 /* What is written of the run is made before any JSON is. */
-static json_t *device_json(struct hoard *h, const struct run_summary *r,
+static json_t *device_json(struct arena *arena, const struct run_summary *r,
                            const struct report_options *opt, size_t top)
 {
     const struct lifetimes *l = r->lifetimes;
     const struct snapshot *s = l->snapshot;
     size_t failed, told, grouped;
     const struct report_failure *failures =
-        report_failures(h, r, false, &failed);
-    const struct report_finding *found = report_findings(h, r, &told);
-    const struct report_verdict verdict = report_verdict_make(h, r, &opt->cure);
+        report_failures(arena, r, false, &failed);
+    const struct report_finding *found = report_findings(arena, r, &told);
+    const struct report_verdict verdict =
+        report_verdict_make(arena, r, &opt->cure);
     const struct report_group *groups =
-        report_by_groups(h, r, opt->by, &grouped);
+        report_by_groups(arena, r, opt->by, &grouped);
 
     return json_pack(
         "{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, "
@@ -278,7 +279,7 @@ static void report_json_add_device(json_t *total, json_t *device)
     json_array_append_new(json_object_get(total, "devices"), device);
 }
 
-static void add_devices(struct hoard *h, json_t *total,
+static void add_devices(struct arena *arena, json_t *total,
                         const struct snapshot *s,
                         const struct report_options *opt,
                         const struct device_list *devices)
@@ -286,10 +287,11 @@ static void add_devices(struct hoard *h, json_t *total,
     size_t top = opt->top > 0 ? opt->top : TOP_JSON;
 
     for (size_t i = 0; i < devices->count; i++) {
-        const struct run_summary *r = run_summary_of(h, s, devices->numbers[i]);
+        const struct run_summary *r =
+            run_summary_of(arena, s, devices->numbers[i]);
 
-        report_json_add_device(total, device_json(h, r, opt, top));
-        hoard_free_since(h, NULL);
+        report_json_add_device(total, device_json(arena, r, opt, top));
+        arena_free_since(arena, NULL);
     }
 }
 
@@ -297,7 +299,7 @@ bool report_write_json(FILE *out, const char *name, const struct snapshot *s,
                        const struct report_options *opt,
                        struct tool_error *error)
 {
-    struct hoard h = {.error = error, .words = REPORT_NO_MEMORY};
+    struct arena arena = {.error = error, .words = REPORT_NO_MEMORY};
     struct device_list devices;
     json_t *total;
 
@@ -306,10 +308,10 @@ bool report_write_json(FILE *out, const char *name, const struct snapshot *s,
     json_memory_watch();
     total = json_pack("{s:o, s:[], s:I}", "file", utf8_json(name), "devices",
                       "lost_events", json_whole(s->lost_events));
-    if (setjmp(h.failed) != 0) {
+    if (setjmp(arena.failed) != 0) {
         json_decref(total);
-        return hoard_end(&h, false);
+        return arena_end(&arena, false);
     }
-    add_devices(&h, total, s, opt, &devices);
+    add_devices(&arena, total, s, opt, &devices);
     return json_memory_write(total, out, "the report", error);
 }

@@ -60,7 +60,7 @@ static void write_lines(const struct report_writing *w)
 {
     size_t count;
     const struct report_group *groups =
-        report_by_groups(w->hoard, w->r, w->opt->by, &count);
+        report_by_groups(w->arena, w->r, w->opt->by, &count);
     size_t i;
 
     fprintf(w->out, "\nBy %s\n", report_by_name(w->opt->by));
@@ -80,7 +80,7 @@ static void write_tree(const struct report_writing *w)
 
     if (!w->opt->tree)
         return;
-    call_tree_make(w->hoard, w->s, w->r->paths, w->r->path_count, &tree);
+    call_tree_make(w->arena, w->s, w->r->paths, w->r->path_count, &tree);
     fputs("\nBy call tree, outermost first (without C++, PyTorch and Python's "
           "own library)\n",
           w->out);
@@ -204,7 +204,7 @@ static void write_segments(const struct report_writing *w)
 {
     const struct moment *m = &w->r->peak;
     const struct moment_area **order =
-        hoard_take(w->hoard, m->area_count, sizeof(const struct moment_area *));
+        arena_take(w->arena, m->area_count, sizeof(const struct moment_area *));
     size_t i;
 
     for (i = 0; i < m->area_count; i++)

@@ -271,7 +271,7 @@ static void write_failures(const struct report_writing *w)
 {
     size_t count;
     const struct report_failure *failures =
-        report_failures(w->hoard, w->r, false, &count);
+        report_failures(w->arena, w->r, false, &count);
     size_t i;
 
     for (i = 0; i < count && failures[i].text != NULL; i++) {
@@ -288,7 +288,7 @@ static void write_findings(const struct report_writing *w)
 {
     size_t count;
     const struct report_finding *found =
-        report_findings(w->hoard, w->r, &count);
+        report_findings(w->arena, w->r, &count);
     size_t i;
 
     if (count > 0)
@@ -306,7 +306,7 @@ enum { VERDICT_INDENT = 15 };
 static void write_verdict(const struct report_writing *w)
 {
     struct report_verdict v =
-        report_verdict_make(w->hoard, w->r, &w->opt->cure);
+        report_verdict_make(w->arena, w->r, &w->opt->cure);
 
     write_indented(w->out, VERDICT_INDENT, "What happened", v.what);
     write_indented(w->out, VERDICT_INDENT, "Who holds it",
@@ -318,13 +318,13 @@ bool report_write_verdict(FILE *out, const struct snapshot *s, size_t device,
                           const struct report_options *opt,
                           struct tool_error *error)
 {
-    struct hoard h = {.error = error, .words = REPORT_NO_MEMORY};
+    struct arena arena = {.error = error, .words = REPORT_NO_MEMORY};
 
-    if (setjmp(h.failed) != 0)
-        return hoard_end(&h, false);
+    if (setjmp(arena.failed) != 0)
+        return arena_end(&arena, false);
     write_verdict(&(struct report_writing){
-        &h, out, run_summary_of(&h, s, device), s, opt, 0});
-    return hoard_end(&h, true);
+        &arena, out, run_summary_of(&arena, s, device), s, opt, 0});
+    return arena_end(&arena, true);
 }
 
 static bool report_text_is_empty(const struct run_summary *r)
@@ -400,21 +400,21 @@ static void write_balance(FILE *out, const struct share *shares, size_t count)
             second.device);
 }
 
-static void write_number(struct hoard *h, FILE *out, const char *name,
+static void write_number(struct arena *arena, FILE *out, const char *name,
                          const struct snapshot *s,
                          const struct report_options *opt, bool whole,
                          struct share *share)
 {
-    const struct run_summary *r = run_summary_of(h, s, share->device);
+    const struct run_summary *r = run_summary_of(arena, s, share->device);
 
     share->peak = r->peak_allocated;
     plain_text_put(out, name);
     fprintf(out, ", device %zu\n", share->device);
     write_device(
-        &(struct report_writing){h, out, r, s, opt,
+        &(struct report_writing){arena, out, r, s, opt,
                                  opt->top > 0 ? opt->top : TOP_DEFAULT},
         whole);
-    hoard_free_since(h, NULL);
+    arena_free_since(arena, NULL);
 }
 
 /* What determines a device's place in the report: failures first, then
@@ -461,7 +461,7 @@ static void find_places(const struct snapshot *s,
     qsort(out, devices->count, sizeof *out, by_place);
 }
 
-static void write_devices(struct hoard *h, FILE *out, const char *name,
+static void write_devices(struct arena *arena, FILE *out, const char *name,
                           const struct snapshot *s,
                           const struct report_options *opt,
                           const struct device_list *devices)
@@ -474,7 +474,7 @@ static void write_devices(struct hoard *h, FILE *out, const char *name,
         shares[i] = (struct share){places[i].device, 0};
         if (i > 0)
             fputs("\n", out);
-        write_number(h, out, name, s, opt, i == 0 || opt->all, &shares[i]);
+        write_number(arena, out, name, s, opt, i == 0 || opt->all, &shares[i]);
     }
     write_balance(out, shares, devices->count);
     if (devices->count > 1 && !opt->all)
@@ -485,13 +485,13 @@ bool report_write_text(FILE *out, const char *name, const struct snapshot *s,
                        const struct report_options *opt,
                        struct tool_error *error)
 {
-    struct hoard h = {.error = error, .words = REPORT_NO_MEMORY};
+    struct arena arena = {.error = error, .words = REPORT_NO_MEMORY};
     struct device_list devices;
 
     if (!device_list_make(s, NULL, &devices, error))
         return false;
-    if (setjmp(h.failed) != 0)
-        return hoard_end(&h, false);
-    write_devices(&h, out, name, s, opt, &devices);
-    return hoard_end(&h, true);
+    if (setjmp(arena.failed) != 0)
+        return arena_end(&arena, false);
+    write_devices(&arena, out, name, s, opt, &devices);
+    return arena_end(&arena, true);
 }

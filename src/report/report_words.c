@@ -230,18 +230,18 @@ static void end_text(void *text)
     free(t->text);
 }
 
-struct report_text *report_text_open(struct hoard *h)
+struct report_text *report_text_open(struct arena *arena)
 {
-    struct report_text *t = hoard_take_with(h, sizeof *t, end_text);
+    struct report_text *t = arena_take_with(arena, sizeof *t, end_text);
 
-    hoard_need(h, report_text_begin(t));
+    arena_need(arena, report_text_begin(t));
     return t;
 }
 
-const char *report_text_close(struct hoard *h, struct report_text *t)
+const char *report_text_close(struct arena *arena, struct report_text *t)
 {
     const char *text = report_text_take(t);
 
-    hoard_need(h, text != NULL);
+    arena_need(arena, text != NULL);
     return text;
 }

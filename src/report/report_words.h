@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 #include "snapshot/lifetimes.h"
-#include "trace/hoard.h"
+#include "trace/arena.h"
 
 /* Texts of these sizes. */
 enum {
@@ -71,8 +71,8 @@ bool report_text_begin(struct report_text *t);
 /* The text, which the caller frees; NULL: no host memory. */
 char *report_text_take(struct report_text *t);
 
-/* The same in a hoard, which frees the text. */
-struct report_text *report_text_open(struct hoard *h);
-const char *report_text_close(struct hoard *h, struct report_text *t);
+/* The same in an arena, which frees the text. */
+struct report_text *report_text_open(struct arena *arena);
+const char *report_text_close(struct arena *arena, struct report_text *t);
 
 #endif

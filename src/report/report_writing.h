@@ -7,7 +7,7 @@
 #include "report/summary_of_run.h"
 
 struct report_writing {
-    struct hoard *hoard;
+    struct arena *arena;
     FILE *out;
     const struct run_summary *r;
     const struct snapshot *s;

@@ -121,17 +121,17 @@ static uint64_t fits(const struct shortage *s)
     return fresh > s->own_largest ? fresh : s->own_largest;
 }
 
-void shortage_make(struct hoard *h, const struct lifetimes *l, uint32_t event,
-                   struct shortage *out)
+void shortage_make(struct arena *arena, const struct lifetimes *l,
+                   uint32_t event, struct shortage *out)
 {
     const struct snapshot_event *e = &l->events[event];
     uint64_t page_bytes;
     size_t i;
 
     memset(out, 0, sizeof(*out));
-    hoard_need(h, snapshot_segment(l->snapshot, e->size, &out->segment_bytes,
-                                   &page_bytes));
-    moment_make(h, l, event, &out->moment);
+    arena_need(arena, snapshot_segment(l->snapshot, e->size,
+                                       &out->segment_bytes, &page_bytes));
+    moment_make(arena, l, event, &out->moment);
     out->event = event;
     out->asked = e->size;
     out->stream = e->stream;

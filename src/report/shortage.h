@@ -49,8 +49,8 @@ struct shortage {
 };
 
 /* `event` is an OOM event of l. */
-void shortage_make(struct hoard *h, const struct lifetimes *l, uint32_t event,
-                   struct shortage *out);
+void shortage_make(struct arena *arena, const struct lifetimes *l,
+                   uint32_t event, struct shortage *out);
 
 /* What was asked for and in use, and by how much that is more than there was;
  * of what would have fitted, the request. */

@@ -91,16 +91,16 @@ static uint32_t find_peak(const struct run_summary *r, const uint64_t *curve,
     return curve[r->peak_state] == curve[at] ? r->peak_state : at;
 }
 
-static void make_curves(struct hoard *h, struct run_summary *r)
+static void make_curves(struct arena *arena, struct run_summary *r)
 {
     const struct lifetimes *l = r->lifetimes;
-    const struct hoard_piece *last;
+    const struct arena_piece *last;
     uint64_t *curve;
 
     r->iteration_peaks =
-        hoard_take(h, r->iterations.count + 1, sizeof(*r->iteration_peaks));
-    last = h->last;
-    curve = hoard_take(h, (size_t)l->event_count + 1, sizeof(*curve));
+        arena_take(arena, r->iterations.count + 1, sizeof(*r->iteration_peaks));
+    last = arena->last;
+    curve = arena_take(arena, (size_t)l->event_count + 1, sizeof(*curve));
     lifetimes_curve(l, CURVE_ALLOCATED, curve);
     r->peak_state = shrink(curve, l->event_count, r->allocated);
     r->peak_allocated = curve[r->peak_state];
@@ -110,7 +110,7 @@ static void make_curves(struct hoard *h, struct run_summary *r)
     r->requested_state = find_peak(r, curve, r->requested, &r->peak_requested);
     lifetimes_curve(l, CURVE_RESERVED, curve);
     r->reserved_state = find_peak(r, curve, r->reserved, &r->peak_reserved);
-    hoard_free_since(h, last);
+    arena_free_since(arena, last);
 }
 
 /* A size that is not a multiple of the large pool's pages belongs to the small
@@ -146,7 +146,7 @@ static uint64_t price_of(const larder_prices *p, const struct snapshot_event *e,
     }
 }
 
-static void count_events(struct hoard *h, struct run_summary *r)
+static void count_events(struct arena *arena, struct run_summary *r)
 {
     const struct lifetimes *l = r->lifetimes;
     larder_prices prices;
@@ -156,8 +156,8 @@ static void count_events(struct hoard *h, struct run_summary *r)
     int64_t last = 0;
     uint32_t i;
 
-    hoard_need(
-        h, snapshot_segment(l->snapshot, SMALL_PAGE_BYTES, NULL, &large_page));
+    arena_need(arena, snapshot_segment(l->snapshot, SMALL_PAGE_BYTES, NULL,
+                                       &large_page));
     larder_prices_init(&prices);
     for (i = 0; i < l->event_count; i++) {
         const struct snapshot_event *e = &l->events[i];
@@ -268,14 +268,14 @@ static enum evidence evidence_of_steps(const struct run_summary *r,
     return EVIDENCE_STEPS;
 }
 
-static void find_evidence(struct hoard *h, struct run_summary *r)
+static void find_evidence(struct arena *arena, struct run_summary *r)
 {
-    const struct hoard_piece *last = h->last;
-    const uint8_t *by = path_signs(h, r->lifetimes->snapshot, false);
+    const struct arena_piece *last = arena->last;
+    const uint8_t *by = path_signs(arena, r->lifetimes->snapshot, false);
     enum evidence paths = evidence_of_steps(r, by);
 
     r->activations_known = are_activations_known(r, by);
-    hoard_free_since(h, last);
+    arena_free_since(arena, last);
     r->are_iterations = r->iterations.marked || paths == EVIDENCE_STEPS;
     r->may_be_layers = !r->iterations.marked && paths == EVIDENCE_UNSURE;
 }
@@ -341,61 +341,61 @@ static uint64_t of_owner(const struct moment_area *const *areas, size_t count,
  * beyond the pages that an expandable segment for each stream, pool and kind would
  * need for the same blocks, without a gap.  Segments that can grow save nothing
  * more. */
-static uint64_t find_savable(struct hoard *h, const struct moment *m)
+static uint64_t find_savable(struct arena *arena, const struct moment *m)
 {
-    const struct hoard_piece *last = h->last;
+    const struct arena_piece *last = arena->last;
     const struct moment_area **areas =
-        hoard_take(h, m->area_count + 1, sizeof(*areas));
+        arena_take(arena, m->area_count + 1, sizeof(*areas));
     size_t count = partly_used(m, areas);
     const struct snapshot *s = m->lifetimes->snapshot;
     uint64_t pages[2]; /* of the small and the large pool */
     uint64_t savable = 0;
     size_t at = 0;
 
-    hoard_need(h, snapshot_segment(s, SMALL_REQUEST, NULL, &pages[0]) &&
-                      snapshot_segment(s, LARGE_REQUEST, NULL, &pages[1]));
+    arena_need(arena, snapshot_segment(s, SMALL_REQUEST, NULL, &pages[0]) &&
+                          snapshot_segment(s, LARGE_REQUEST, NULL, &pages[1]));
     qsort(areas, count, sizeof(*areas), compare_owners);
     while (at < count)
         savable += of_owner(areas, count, pages, &at);
-    hoard_free_since(h, last);
+    arena_free_since(arena, last);
     return savable;
 }
 
 /* ---- the whole summary --------------------------------------------------- */
 
-void run_summary_make(struct hoard *h, const struct lifetimes *l,
+void run_summary_make(struct arena *arena, const struct lifetimes *l,
                       struct run_summary *out)
 {
     const struct moment *peak = &out->peak;
 
     memset(out, 0, sizeof(*out));
     out->lifetimes = l;
-    iterations_find(h, l, &out->iterations);
-    make_curves(h, out);
-    count_events(h, out);
-    out->categories = report_categorize(h, l, &out->trains);
-    moment_make(h, l, out->peak_state, &out->peak);
-    find_evidence(h, out);
-    out->savable = find_savable(h, peak);
+    iterations_find(arena, l, &out->iterations);
+    make_curves(arena, out);
+    count_events(arena, out);
+    out->categories = report_categorize(arena, l, &out->trains);
+    moment_make(arena, l, out->peak_state, &out->peak);
+    find_evidence(arena, out);
+    out->savable = find_savable(arena, peak);
     out->lines =
-        report_groups_make(h, peak, GROUP_BY_LINE, NULL, &out->line_count);
+        report_groups_make(arena, peak, GROUP_BY_LINE, NULL, &out->line_count);
     out->paths =
-        report_groups_make(h, peak, GROUP_BY_PATH, NULL, &out->path_count);
-    out->kinds = report_groups_make(h, peak, GROUP_BY_CATEGORY, out->categories,
-                                    &out->kind_count);
+        report_groups_make(arena, peak, GROUP_BY_PATH, NULL, &out->path_count);
+    out->kinds = report_groups_make(arena, peak, GROUP_BY_CATEGORY,
+                                    out->categories, &out->kind_count);
     out->main_activations =
-        report_main_line(h, peak, out->categories, REPORT_ACTIVATIONS);
+        report_main_line(arena, peak, out->categories, REPORT_ACTIVATIONS);
     out->main_temporaries =
-        report_main_line(h, peak, out->categories, REPORT_TEMPORARIES);
+        report_main_line(arena, peak, out->categories, REPORT_TEMPORARIES);
 }
 
-const struct run_summary *run_summary_of(struct hoard *h,
+const struct run_summary *run_summary_of(struct arena *arena,
                                          const struct snapshot *s,
                                          size_t device)
 {
-    const struct lifetimes *l = lifetimes_take(h, s, device);
-    struct run_summary *r = hoard_take(h, 1, sizeof *r);
+    const struct lifetimes *l = lifetimes_take(arena, s, device);
+    struct run_summary *r = arena_take(arena, 1, sizeof *r);
 
-    run_summary_make(h, l, r);
+    run_summary_make(arena, l, r);
     return r;
 }

@@ -51,15 +51,15 @@ struct run_summary {
     uint64_t driver_ns; /* estimated, for segments */
 };
 
-/* What a hoard for reports says. */
+/* What an arena of reports says for lack of memory. */
 #define REPORT_NO_MEMORY "not enough host memory for the report"
 
 /* l must stay valid. */
-void run_summary_make(struct hoard *h, const struct lifetimes *l,
+void run_summary_make(struct arena *arena, const struct lifetimes *l,
                       struct run_summary *out);
 
 /* Of a device, with its lifetimes. */
-const struct run_summary *run_summary_of(struct hoard *h,
+const struct run_summary *run_summary_of(struct arena *arena,
                                          const struct snapshot *s,
                                          size_t device);
 

@@ -150,7 +150,7 @@ static const char *find_cure(const struct run_summary *r,
     return words;
 }
 
-static void write_oom(struct hoard *h, const struct run_summary *r,
+static void write_oom(struct arena *arena, const struct run_summary *r,
                       const struct report_cure *cure, uint32_t event,
                       const struct verdict_texts *t, struct report_verdict *v)
 {
@@ -161,10 +161,10 @@ static void write_oom(struct hoard *h, const struct run_summary *r,
     const char *why_none;
     size_t count;
 
-    shortage_make(h, r->lifetimes, event, &s);
-    lines = report_groups_make(h, &s.moment, GROUP_BY_LINE, NULL, &count);
+    shortage_make(arena, r->lifetimes, event, &s);
+    lines = report_groups_make(arena, &s.moment, GROUP_BY_LINE, NULL, &count);
     activations =
-        report_main_line(h, &s.moment, r->categories, REPORT_ACTIVATIONS);
+        report_main_line(arena, &s.moment, r->categories, REPORT_ACTIVATIONS);
     write_failure(r, &s, t->what);
     write_main_holders(r, lines, count, s.moment.allocated, t->who);
     words = find_cure(r, &s, cure, &v->saves, &why_none);
@@ -173,10 +173,10 @@ static void write_oom(struct hoard *h, const struct run_summary *r,
         fputs(words, t->advice);
     else
         v->saves =
-            advice_for_failure(h, r, &s, activations, why_none, t->advice);
+            advice_for_failure(arena, r, &s, activations, why_none, t->advice);
 }
 
-static void verdict_tell(struct hoard *h, const struct run_summary *r,
+static void verdict_tell(struct arena *arena, const struct run_summary *r,
                          const struct report_cure *cure,
                          const struct verdict_texts *t,
                          struct report_verdict *v)
@@ -185,34 +185,34 @@ static void verdict_tell(struct hoard *h, const struct run_summary *r,
     uint32_t event = lifetimes_failure(l, l->event_count);
 
     if (event != UINT32_MAX) {
-        write_oom(h, r, cure, event, t, v);
+        write_oom(arena, r, cure, event, t, v);
         return;
     }
     write_main_holders(r, r->lines, r->line_count, r->peak.allocated, t->who);
     if (report_has_history(r)) {
         write_peak(r, t->what);
-        advice_for_peak(h, r, cure, v, t->advice);
+        advice_for_peak(arena, r, cure, v, t->advice);
     } else {
         write_state(r, t->what);
         advice_to_record(t->advice);
     }
 }
 
-struct report_verdict report_verdict_make(struct hoard *h,
+struct report_verdict report_verdict_make(struct arena *arena,
                                           const struct run_summary *r,
                                           const struct report_cure *cure)
 {
     struct report_verdict v = {.saves_by = "none"};
-    struct report_text *what = report_text_open(h);
-    struct report_text *who = report_text_open(h);
-    struct report_text *advice = report_text_open(h);
-    const struct hoard_piece *last = h->last;
+    struct report_text *what = report_text_open(arena);
+    struct report_text *who = report_text_open(arena);
+    struct report_text *advice = report_text_open(arena);
+    const struct arena_piece *last = arena->last;
 
-    verdict_tell(h, r, cure,
+    verdict_tell(arena, r, cure,
                  &(struct verdict_texts){what->out, who->out, advice->out}, &v);
-    hoard_free_since(h, last);
-    v.what = report_text_close(h, what);
-    v.who = report_text_close(h, who);
-    v.advice = report_text_close(h, advice);
+    arena_free_since(arena, last);
+    v.what = report_text_close(arena, what);
+    v.who = report_text_close(arena, who);
+    v.advice = report_text_close(arena, advice);
     return v;
 }

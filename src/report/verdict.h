@@ -28,7 +28,7 @@ struct report_cure {
 };
 
 /* `cure` may be NULL. */
-struct report_verdict report_verdict_make(struct hoard *h,
+struct report_verdict report_verdict_make(struct arena *arena,
                                           const struct run_summary *r,
                                           const struct report_cure *cure);
 

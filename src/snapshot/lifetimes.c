@@ -353,13 +353,13 @@ static void end_lifetimes(void *lifetimes)
     lifetimes_free(lifetimes);
 }
 
-const struct lifetimes *lifetimes_take(struct hoard *h,
+const struct lifetimes *lifetimes_take(struct arena *arena,
                                        const struct snapshot *s, size_t device)
 {
-    struct lifetimes *l = hoard_take_with(h, sizeof *l, end_lifetimes);
+    struct lifetimes *l = arena_take_with(arena, sizeof *l, end_lifetimes);
 
-    if (!lifetimes_make(s, device, l, h->error))
-        hoard_fail(h);
+    if (!lifetimes_make(s, device, l, arena->error))
+        arena_fail(arena);
     return l;
 }
 

@@ -13,7 +13,7 @@
 #define LARDER_SNAPSHOT_LIFETIMES_H
 
 #include "snapshot/snapshot.h"
-#include "trace/hoard.h"
+#include "trace/arena.h"
 
 /* `start` of allocations from before the first event.  Adding 1 gives state
  * 0. */
@@ -86,8 +86,8 @@ struct lifetimes {
 bool lifetimes_make(const struct snapshot *s, size_t device,
                     struct lifetimes *out, struct tool_error *error);
 
-/* The same in a hoard, which fails in place of the call. */
-const struct lifetimes *lifetimes_take(struct hoard *h,
+/* The same in an arena, which fails where the call would. */
+const struct lifetimes *lifetimes_take(struct arena *arena,
                                        const struct snapshot *s, size_t device);
 
 /* Free what lifetimes_make() filled in, also after it failed. */

@@ -20,7 +20,7 @@ void blob_free(struct blob *b)
 
 static void blob_put(struct blob *b, uint64_t number)
 {
-    hoard_need(b->hoard,
+    arena_need(b->arena,
                ARRAY_ROOM(b->bytes, b->capacity, b->size + VARINT_MAX));
     while (number > 127) {
         b->bytes[b->size++] = (unsigned char)(number | 128);
@@ -53,7 +53,7 @@ static void end_table(void *table)
 }
 
 /* The number of a value, a new one if necessary. */
-static uint32_t table_number(struct hoard *h, struct value_table *t,
+static uint32_t table_number(struct arena *arena, struct value_table *t,
                              uint64_t value)
 {
     uint32_t number = address_map_get(&t->numbers, value);
@@ -61,8 +61,8 @@ static uint32_t table_number(struct hoard *h, struct value_table *t,
     if (number != ADDRESS_MAP_NONE)
         return number;
     number = (uint32_t)t->count;
-    hoard_need(h, ARRAY_ROOM(t->values, t->capacity, t->count + 1) &&
-                      address_map_put(&t->numbers, value, number));
+    arena_need(arena, ARRAY_ROOM(t->values, t->capacity, t->count + 1) &&
+                          address_map_put(&t->numbers, value, number));
     t->values[t->count++] = value;
     return number;
 }
@@ -70,17 +70,17 @@ static uint32_t table_number(struct hoard *h, struct value_table *t,
 static size_t put_with_table(struct blob *b, size_t count, blob_value *value,
                              const void *data)
 {
-    const struct hoard_piece *last = b->hoard->last;
-    struct value_table *t = hoard_take_with(b->hoard, sizeof *t, end_table);
+    const struct arena_piece *last = b->arena->last;
+    struct value_table *t = arena_take_with(b->arena, sizeof *t, end_table);
     size_t entries;
     size_t i;
 
     for (i = 0; i < count; i++)
-        blob_put(b, table_number(b->hoard, t, value(data, i)));
+        blob_put(b, table_number(b->arena, t, value(data, i)));
     for (i = 0; i < t->count; i++)
         blob_put(b, t->values[i]);
     entries = t->count;
-    hoard_free_since(b->hoard, last);
+    arena_free_since(b->arena, last);
     return entries;
 }
 

@@ -15,10 +15,10 @@
 
 #include <jansson.h>
 
-#include "trace/hoard.h"
+#include "trace/arena.h"
 
 struct blob {
-    struct hoard *hoard; /* for what is needed meanwhile */
+    struct arena *arena; /* temporary memory, and to fail */
     unsigned char *bytes;
     size_t size;
     size_t capacity;

@@ -198,12 +198,12 @@ BLOB_VALUE(odd_address, struct event_words,
 static void add_events(struct blob *b, json_t *table, const struct lifetimes *l)
 {
     size_t count = l->event_count;
-    const struct hoard_piece *last = b->hoard->last;
+    const struct arena_piece *last = b->arena->last;
     struct event_words w = {
         .l = l,
-        .owner = hoard_take(b->hoard, count, sizeof(*w.owner)),
-        .times = hoard_take(b->hoard, count, sizeof(*w.times)),
-        .odd = hoard_take(b->hoard, count, sizeof(*w.odd)),
+        .owner = arena_take(b->arena, count, sizeof(*w.owner)),
+        .times = arena_take(b->arena, count, sizeof(*w.times)),
+        .odd = arena_take(b->arena, count, sizeof(*w.odd)),
     };
 
     find_owners(&w);
@@ -217,7 +217,7 @@ static void add_events(struct blob *b, json_t *table, const struct lifetimes *l)
                 odd_bytes, &w);
     blob_column(b, table, "odd_address", "f64", BLOB_PLAIN, w.odd_count,
                 odd_address, &w);
-    hoard_free_since(b->hoard, last);
+    arena_free_since(b->arena, last);
 }
 
 /* ---- texts, and the names of streams and categories ---------------------- */
@@ -302,17 +302,17 @@ static char *note_text(const struct lifetimes *l, char *text, size_t cap)
 
 /* Add `verdict`, `ooms`, `findings`, `marks`, `streams`, `categories` and
  * `note`. */
-static void add_texts(struct hoard *h, json_t *device,
+static void add_texts(struct arena *arena, json_t *device,
                       const struct run_summary *r,
                       const struct report_cure *cure)
 {
     const struct lifetimes *l = r->lifetimes;
     /* The report's first three lines. */
-    const struct report_verdict v = report_verdict_make(h, r, cure);
+    const struct report_verdict v = report_verdict_make(arena, r, cure);
     size_t failed, told;
     const struct report_failure *failures =
-        report_failures(h, r, true, &failed);
-    const struct report_finding *found = report_findings(h, r, &told);
+        report_failures(arena, r, true, &failed);
+    const struct report_finding *found = report_findings(arena, r, &told);
     char note[80];
 
     json_object_set_new(device, "verdict",
@@ -340,11 +340,11 @@ void columns_of_device(struct blob *b, json_t *devices,
 
     json_array_append_new(devices, device);
     /* Otherwise it may be freed already. */
-    hoard_need(b->hoard, !json_memory_failed());
+    arena_need(b->arena, !json_memory_failed());
     add_events(b, json_object_get(device, "event"), l);
     add_allocations(b, allocs, l);
     add_segments(b, json_object_get(device, "segment"), l);
     blob_column(b, allocs, "category", "u8", BLOB_PLAIN, l->alloc_count,
                 alloc_category, r->categories);
-    add_texts(b->hoard, device, r, cure);
+    add_texts(b->arena, device, r, cure);
 }

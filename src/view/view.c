@@ -13,7 +13,7 @@
 #include "view/page.h"
 
 struct page {
-    struct hoard hoard;
+    struct arena arena;
     const struct report_cure *cure;
     json_t *meta; /* the title, and what is not in the blob */
     struct blob blob;
@@ -78,8 +78,8 @@ static uint32_t number_of(struct labels *l, const char *text)
 static void add_labels(struct blob *b, json_t *run, const struct snapshot *s,
                        enum report_by by, struct labels *l)
 {
-    const struct hoard_piece *last = b->hoard->last;
-    uint32_t *numbers = hoard_take(b->hoard, s->frame_count, sizeof *numbers);
+    const struct arena_piece *last = b->arena->last;
+    uint32_t *numbers = arena_take(b->arena, s->frame_count, sizeof *numbers);
     char name[16];
 
     for (uint32_t i = 0; i < s->frame_count; i++)
@@ -87,7 +87,7 @@ static void add_labels(struct blob *b, json_t *run, const struct snapshot *s,
     snprintf(name, sizeof name, "by_%s", report_by_name(by));
     blob_column(b, run, name, "u32", BLOB_PLAIN, s->frame_count, label_number,
                 numbers);
-    hoard_free_since(b->hoard, last);
+    arena_free_since(b->arena, last);
 }
 
 /* Add to `run`: `strings`, `frame`, `stack_begin` and `stack_frame`; `kind`, for
@@ -98,8 +98,8 @@ static void add_labels(struct blob *b, json_t *run, const struct snapshot *s,
 static void frame_words_add(struct blob *b, json_t *run,
                             const struct snapshot *s)
 {
-    const struct hoard_piece *last = b->hoard->last;
-    struct labels *l = hoard_take_with(b->hoard, sizeof *l, end_labels);
+    const struct arena_piece *last = b->arena->last;
+    struct labels *l = arena_take_with(b->arena, sizeof *l, end_labels);
 
     *l = (struct labels){json_array(), json_object()};
     json_object_set_new(run, "strings", string_list(s));
@@ -114,7 +114,7 @@ static void frame_words_add(struct blob *b, json_t *run,
     for (int by = 0; by < BY_COUNT; by++)
         add_labels(b, run, s, (enum report_by)by, l);
     json_object_set(run, "labels", l->list);
-    hoard_free_since(b->hoard, last);
+    arena_free_since(b->arena, last);
 }
 
 /* ---- gathering ------------------------------------------------------------- */
@@ -128,14 +128,14 @@ static void add_run(struct page *p, const struct view_run *run,
 
     json_array_append_new(json_object_get(p->meta, "runs"), made);
     /* Otherwise these may be freed already. */
-    hoard_need(&p->hoard, !json_memory_failed());
+    arena_need(&p->arena, !json_memory_failed());
     frame_words_add(&p->blob, made, run->snapshot);
     for (size_t i = 0; i < list->count; i++) {
         const struct run_summary *r =
-            run_summary_of(&p->hoard, run->snapshot, list->numbers[i]);
+            run_summary_of(&p->arena, run->snapshot, list->numbers[i]);
 
         columns_of_device(&p->blob, devices, r, p->cure);
-        hoard_free_since(&p->hoard, NULL);
+        arena_free_since(&p->arena, NULL);
     }
 }
 
@@ -144,14 +144,14 @@ static bool view_gather(struct page *p, const struct view_run *runs,
 {
     struct device_list list;
 
-    if (setjmp(p->hoard.failed) != 0)
+    if (setjmp(p->arena.failed) != 0)
         return false;
     for (size_t i = 0; i < count; i++) {
-        if (!device_list_make(runs[i].snapshot, NULL, &list, p->hoard.error))
+        if (!device_list_make(runs[i].snapshot, NULL, &list, p->arena.error))
             return false;
         add_run(p, &runs[i], &list);
     }
-    hoard_need(&p->hoard, !json_memory_failed());
+    arena_need(&p->arena, !json_memory_failed());
     return true;
 }
 
@@ -234,11 +234,11 @@ bool view_write(FILE *out, const char *title, const struct view_run *runs,
                 struct tool_error *error)
 {
     struct page p = {
-        .hoard = {.error = error,
+        .arena = {.error = error,
                   .words = "not enough host memory for the page"},
         .cure = cure,
         .out = out,
-        .blob = {.hoard = &p.hoard},
+        .blob = {.arena = &p.arena},
     };
     bool ok;
 
@@ -249,5 +249,5 @@ bool view_write(FILE *out, const char *title, const struct view_run *runs,
         ok = tool_fail(error, "writing the page: %s", strerror(errno));
     json_decref(p.meta);
     blob_free(&p.blob);
-    return hoard_end(&p.hoard, ok);
+    return arena_end(&p.arena, ok);
 }

@@ -28,7 +28,7 @@ static inline const char *finding(const char *run, const char *settings,
 
     told[0] = '\0';
     made_run(run, settings, &m);
-    found = report_findings(&m.h, &m.r, &count);
+    found = report_findings(&m.arena, &m.r, &count);
     for (size_t i = 0; i < count; i++) {
         if (strstr(found[i].title, words) != NULL)
             snprintf(told, sizeof told, "%s\n%s", found[i].title,

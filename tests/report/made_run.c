@@ -11,11 +11,11 @@
 
 void made_run_of(struct snapshot *s, struct made_run *out)
 {
-    out->h = (struct hoard){.error = &out->error};
+    out->arena = (struct arena){.error = &out->error};
     out->s = s;
     if (!lifetimes_make(s, 0, &out->l, &out->error))
         fail_msg("%s", out->error.text);
-    run_summary_make(&out->h, &out->l, &out->r);
+    run_summary_make(&out->arena, &out->l, &out->r);
 }
 
 void made_run(const char *lines, const char *settings, struct made_run *out)
@@ -25,7 +25,7 @@ void made_run(const char *lines, const char *settings, struct made_run *out)
 
 void made_run_free(struct made_run *m)
 {
-    hoard_end(&m->h, true);
+    arena_end(&m->arena, true);
     lifetimes_free(&m->l);
     snapshot_free(m->s);
 }

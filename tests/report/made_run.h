@@ -5,8 +5,8 @@
 #include "report/summary_of_run.h"
 
 struct made_run {
-    struct hoard h;
-    struct tool_error error; /* of the hoard; a failure ends the program */
+    struct arena arena;
+    struct tool_error error; /* of the arena; a failure ends the program */
     struct snapshot *s;
     struct lifetimes l;
     struct run_summary r;

@@ -21,7 +21,7 @@
 struct telling {
     FILE *out;
     const struct snapshot *s;
-    struct hoard *hoard;
+    struct arena *arena;
     const struct run_summary *r;
 };
 
@@ -181,7 +181,7 @@ static void put_remedies(const struct telling *t)
 {
     begin(t, "remedies");
     for (int i = 0; i < REMEDIES; i++) {
-        struct remedy_worth w = remedy_measure(t->hoard, t->r, (enum remedy)i);
+        struct remedy_worth w = remedy_measure(t->arena, t->r, (enum remedy)i);
 
         fprintf(t->out, "%s: ", remedy_name((enum remedy)i));
         put_bytes(t, "saves", w.bytes);
@@ -210,7 +210,7 @@ static void put_groups(const struct telling *t, const struct moment *m)
     for (unsigned by = 0; by < 3; by++) {
         size_t count;
         const struct report_group *groups = report_groups_make(
-            t->hoard, m, (enum group_by)by, t->r->categories, &count);
+            t->arena, m, (enum group_by)by, t->r->categories, &count);
 
         for (size_t i = 0; i < count; i++) {
             fprintf(t->out, "%s", names[by]);
@@ -266,7 +266,7 @@ static void put_moments(const struct telling *t)
     for (size_t i = 0; i < sizeof states / sizeof states[0]; i++) {
         struct moment m;
 
-        moment_make(t->hoard, t->r->lifetimes, states[i], &m);
+        moment_make(t->arena, t->r->lifetimes, states[i], &m);
         put_moment(t, &m);
         put_groups(t, &m);
     }
@@ -278,7 +278,7 @@ static void put_tree(const struct telling *t)
     struct call_tree tree;
 
     begin(t, "tree");
-    call_tree_make(t->hoard, t->s, r->paths, r->path_count, &tree);
+    call_tree_make(t->arena, t->s, r->paths, r->path_count, &tree);
     for (size_t i = 0; i < tree.count; i++) {
         const struct call_node *n = &tree.nodes[i];
 
@@ -298,7 +298,7 @@ static void put_failure(const struct telling *t, uint32_t event)
 {
     struct shortage s;
 
-    shortage_make(t->hoard, t->r->lifetimes, event, &s);
+    shortage_make(t->arena, t->r->lifetimes, event, &s);
     fprintf(t->out, "%s", shortage_words[s.cause].name);
     put_number(t, "event", s.event);
     put_bytes(t, "asked", s.asked);
@@ -344,7 +344,7 @@ static void put_frames(const struct telling *t)
 
 static void put_device(struct telling *t, size_t device)
 {
-    t->r = run_summary_of(t->hoard, t->s, device);
+    t->r = run_summary_of(t->arena, t->s, device);
     if (device == 0)
         put_frames(t);
     put_lives(t);
@@ -366,7 +366,7 @@ static void put_facts(struct telling *t)
 static void put_figures(struct telling *t)
 {
     for (size_t i = 0; i < lifetimes_device_count(t->s); i++) {
-        const struct run_summary *r = run_summary_of(t->hoard, t->s, i);
+        const struct run_summary *r = run_summary_of(t->arena, t->s, i);
 
         fprintf(t->out, "device %zu: %" PRIu32 " events, %zu lives, peaks", i,
                 r->lifetimes->event_count, r->lifetimes->alloc_count);
@@ -381,16 +381,16 @@ static void put_figures(struct telling *t)
 static char *told_by(void (*put)(struct telling *t), const struct snapshot *s)
 {
     struct tool_error error;
-    struct hoard hoard = {.error = &error};
-    struct telling t = {.s = s, .hoard = &hoard};
+    struct arena arena = {.error = &error};
+    struct telling t = {.s = s, .arena = &arena};
     struct report_text text;
 
-    if (setjmp(hoard.failed) != 0)
+    if (setjmp(arena.failed) != 0)
         fail_msg("%s", error.text);
     assert_true(report_text_begin(&text));
     t.out = text.out;
     put(&t);
-    hoard_end(&hoard, true);
+    arena_end(&arena, true);
     return report_text_take(&text);
 }
 

@@ -35,7 +35,7 @@ static void cured_advice_is(const char *lines, const char *settings,
     struct made_run m;
 
     made_run(lines, settings, &m);
-    v = report_verdict_make(&m.h, &m.r, cure);
+    v = report_verdict_make(&m.arena, &m.r, cure);
     if (strstr(v.advice, words) == NULL)
         fail_msg("'%s' is not in: %s", words, v.advice);
     assert_int_equal(v.saves, saves);
@@ -241,7 +241,7 @@ static void cause_says(const char *lines, const char *settings,
     size_t count;
 
     made_run(lines, settings, &m);
-    failures = report_failures(&m.h, &m.r, true, &count);
+    failures = report_failures(&m.arena, &m.r, true, &count);
     assert_int_equal(failures[count - 1].event, 2);
     text = failures[count - 1].text;
     if (strstr(text, words) == NULL)

@@ -31,7 +31,7 @@ static void group_is(struct made_run *m, enum report_by by, size_t number,
 {
     size_t count;
     const struct report_group *groups =
-        report_by_groups(&m->h, &m->r, by, &count);
+        report_by_groups(&m->arena, &m->r, by, &count);
     char buf[REPORT_FRAME];
 
     assert_true(number < count);
@@ -135,7 +135,7 @@ static char *tree_of(const char *lines, size_t max, bool whole)
     char *got;
 
     made_run(lines, NULL, &m);
-    call_tree_make(&m.h, m.s, m.r.paths, m.r.path_count, &tree);
+    call_tree_make(&m.arena, m.s, m.r.paths, m.r.path_count, &tree);
     assert_true(report_text_begin(&text));
     call_tree_write(&tree, m.s, max, whole, text.out);
     got = report_text_take(&text);
@@ -256,7 +256,7 @@ static void a_tree_grows_with_its_calls(void **state)
                 512 * (i + 1), i + 1);
     lines = report_text_take(&text);
     made_run(lines, NULL, &m);
-    call_tree_make(&m.h, m.s, m.r.paths, m.r.path_count, &tree);
+    call_tree_make(&m.arena, m.s, m.r.paths, m.r.path_count, &tree);
     assert_int_equal(tree.count, 602);
     assert_int_equal(tree.nodes[0].bytes, 512 * 600 * 601 / 2);
     assert_int_equal(tree.nodes[0].count, 600);

@@ -20,7 +20,7 @@ static const char *explanation(struct made_run *m)
 {
     size_t count;
     const struct report_failure *failures =
-        report_failures(&m->h, &m->r, true, &count);
+        report_failures(&m->arena, &m->r, true, &count);
 
     assert_int_equal(failures[count - 1].event, m->l.event_count - 1);
     return failures[count - 1].text;
@@ -35,7 +35,7 @@ static void explain(const char *lines, const char *settings,
     const char *text;
 
     made_run(lines, settings, &m);
-    shortage_make(&m.h, &m.l, m.l.event_count - 1, &shortage);
+    shortage_make(&m.arena, &m.l, m.l.event_count - 1, &shortage);
     assert_int_equal(shortage.cause, cause);
     assert_int_equal(shortage.would_fit, would_fit);
     text = explanation(&m);

@@ -43,18 +43,18 @@ static const char *found(size_t device)
     static char text[1024];
     struct snapshot *s = made_snapshot(lines, NULL);
     struct tool_error error;
-    struct hoard h = {.error = &error};
+    struct arena arena = {.error = &error};
     struct iterations it;
     struct lifetimes l;
 
     assert_true(lifetimes_make(s, device, &l, &error));
-    iterations_find(&h, &l, &it);
+    iterations_find(&arena, &l, &it);
     snprintf(text, sizeof text, "%s", it.marked ? "*" : "");
     for (size_t i = 0; i < it.count; i++)
         snprintf(text + strlen(text), sizeof text - strlen(text), "%s%u",
                  i > 0 ? " " : "", (unsigned)it.begin[i]);
     layers = it.layers;
-    hoard_end(&h, true);
+    arena_end(&arena, true);
     lifetimes_free(&l);
     snapshot_free(s);
     return text;

@@ -19,7 +19,7 @@
 
 static void at_state(struct made_run *run, uint32_t state, struct moment *m)
 {
-    moment_make(&run->h, &run->l, state, m);
+    moment_make(&run->arena, &run->l, state, m);
 }
 
 /* ---- what exists ----------------------------------------------------------- */
@@ -203,8 +203,8 @@ static void lines_hold_sums_of_what_is_in_use(void **state)
              NULL, &run);
     /* The peak is the first event: look at the end instead. */
     at_state(&run, run.l.event_count, &run.r.peak);
-    run.r.lines = report_groups_make(&run.h, &run.r.peak, GROUP_BY_LINE, NULL,
-                                     &run.r.line_count);
+    run.r.lines = report_groups_make(&run.arena, &run.r.peak, GROUP_BY_LINE,
+                                     NULL, &run.r.line_count);
     the_groups_are(&run, wanted, COUNT(wanted));
     made_run_free(&run);
 }
@@ -234,13 +234,13 @@ static void the_main_line_is_of_one_category(void **state)
     made_run("alloc 0 8MiB 0 m.py:1:__init__\nalloc 8 1MiB 0 m.py:2:forward\n"
              "alloc 9 2MiB 0 m.py:3:forward\n",
              NULL, &run);
-    frame =
-        report_main_line(&run.h, &run.r.peak, run.r.categories, REPORT_WEIGHTS);
+    frame = report_main_line(&run.arena, &run.r.peak, run.r.categories,
+                             REPORT_WEIGHTS);
     assert_int_equal(run.s->frames[frame].line, 1);
-    frame = report_main_line(&run.h, &run.r.peak, run.r.categories,
+    frame = report_main_line(&run.arena, &run.r.peak, run.r.categories,
                              REPORT_ACTIVATIONS);
     assert_int_equal(run.s->frames[frame].line, 3);
-    frame = report_main_line(&run.h, &run.r.peak, run.r.categories,
+    frame = report_main_line(&run.arena, &run.r.peak, run.r.categories,
                              REPORT_GRADIENTS);
     assert_int_equal(frame, UINT32_MAX);
     made_run_free(&run);

@@ -17,7 +17,7 @@
 #define MIB(n) ((uint64_t)(n) << 20)
 
 static struct tool_error why;
-static struct hoard hoard = {.error = &why};
+static struct arena arena = {.error = &why};
 
 static void make(const char *lines, struct snapshot **s, struct lifetimes *l,
                  struct shortage *out)
@@ -26,12 +26,12 @@ static void make(const char *lines, struct snapshot **s, struct lifetimes *l,
 
     *s = made_snapshot(lines, NULL);
     assert_true(lifetimes_make(*s, 0, l, &error));
-    shortage_make(&hoard, l, l->event_count - 1, out);
+    shortage_make(&arena, l, l->event_count - 1, out);
 }
 
 static void unmake(struct snapshot *s, struct lifetimes *l)
 {
-    hoard_end(&hoard, true);
+    arena_end(&arena, true);
     lifetimes_free(l);
     snapshot_free(s);
 }
@@ -208,7 +208,7 @@ static void what_the_driver_had_may_be_unknown(void **state)
     (void)state;
     s->events[2].has &= (uint8_t)~SNAPSHOT_HAS_ADDRESS;
     assert_true(lifetimes_make(s, 0, &l, &error));
-    shortage_make(&hoard, &l, 2, &shortage);
+    shortage_make(&arena, &l, 2, &shortage);
     assert_false(shortage.driver_known);
     assert_int_equal(shortage.driver_free, 0);
     assert_int_equal(shortage.attainable, MIB(20));

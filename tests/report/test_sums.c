@@ -226,13 +226,13 @@ static void must_fill(const struct moment *m)
                      m->reserved - (m->allocated + m->pending - m->outside));
 }
 
-static void check_moment(struct hoard *h, const struct run_summary *r,
+static void check_moment(struct arena *arena, const struct run_summary *r,
                          uint32_t state)
 {
     const struct sums sum = sums_at(r->lifetimes, state);
     struct moment m;
 
-    moment_make(h, r->lifetimes, state, &m);
+    moment_make(arena, r->lifetimes, state, &m);
     assert_int_equal(m.allocated, sum.allocated);
     assert_int_equal(m.requested, sum.requested);
     assert_int_equal(m.pending, sum.pending);
@@ -241,14 +241,14 @@ static void check_moment(struct hoard *h, const struct run_summary *r,
     must_fill(&m);
     for (unsigned by = 0; by < 3; by++) {
         size_t count;
-        const struct report_group *groups =
-            report_groups_make(h, &m, (enum group_by)by, r->categories, &count);
+        const struct report_group *groups = report_groups_make(
+            arena, &m, (enum group_by)by, r->categories, &count);
 
         must_add_up(&m, groups, count);
     }
 }
 
-static void check_run(struct hoard *h, const struct run_summary *r)
+static void check_run(struct arena *arena, const struct run_summary *r)
 {
     uint64_t peaks[3] = {0};
 
@@ -259,7 +259,7 @@ static void check_run(struct hoard *h, const struct run_summary *r)
         for (size_t i = 0; i < 3; i++)
             peaks[i] = now[i] > peaks[i] ? now[i] : peaks[i];
         if (state % 7 == 0 || state == r->peak_state)
-            check_moment(h, r, state);
+            check_moment(arena, r, state);
     }
     assert_int_equal(r->peak_requested, peaks[0]);
     assert_int_equal(r->peak_allocated, peaks[1]);
@@ -270,13 +270,13 @@ static void check_run(struct hoard *h, const struct run_summary *r)
 static void check_snapshot(const struct snapshot *s)
 {
     struct tool_error error;
-    struct hoard h = {.error = &error};
+    struct arena arena = {.error = &error};
 
-    if (setjmp(h.failed) != 0)
+    if (setjmp(arena.failed) != 0)
         fail_msg("%s", error.text);
     for (size_t d = 0; d < lifetimes_device_count(s); d++)
-        check_run(&h, run_summary_of(&h, s, d));
-    hoard_end(&h, true);
+        check_run(&arena, run_summary_of(&arena, s, d));
+    arena_end(&arena, true);
 }
 
 static void moments_are_sums_of_what_lives(void **state)

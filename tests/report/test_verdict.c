@@ -26,7 +26,7 @@ static void verdict_is(const char *lines, const char *settings,
     struct made_run m;
 
     made_run(lines, settings, &m);
-    v = report_verdict_make(&m.h, &m.r, cure);
+    v = report_verdict_make(&m.arena, &m.r, cure);
     has(v.what, what);
     has(v.who, who);
     has(v.advice, advice);

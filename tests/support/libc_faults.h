@@ -62,19 +62,19 @@ static struct {
     unsigned char *base;
     size_t next;                /* page */
     uint32_t size[GUARD_PAGES]; /* of the allocation that begins in the page */
-} libc_arena;
+} libc_guarded;
 
-static bool arena_has(const void *p)
+static bool guard_has(const void *p)
 {
     const unsigned char *at = p;
 
-    return libc_arena.base != NULL && at >= libc_arena.base &&
-           at < libc_arena.base + (size_t)GUARD_PAGES * GUARD_PAGE;
+    return libc_guarded.base != NULL && at >= libc_guarded.base &&
+           at < libc_guarded.base + (size_t)GUARD_PAGES * GUARD_PAGE;
 }
 
-static size_t arena_page(const void *p)
+static size_t guard_page(const void *p)
 {
-    return (size_t)((const unsigned char *)p - libc_arena.base) / GUARD_PAGE;
+    return (size_t)((const unsigned char *)p - libc_guarded.base) / GUARD_PAGE;
 }
 
 static size_t pages_up(size_t size)
@@ -82,48 +82,48 @@ static size_t pages_up(size_t size)
     return (size + GUARD_PAGE - 1) / GUARD_PAGE;
 }
 
-static bool arena_begin(void)
+static bool guard_begin(void)
 {
     void *base;
 
-    if (libc_arena.base != NULL)
+    if (libc_guarded.base != NULL)
         return true;
     base = mmap(NULL, (size_t)GUARD_PAGES * GUARD_PAGE, PROT_NONE,
                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (base != MAP_FAILED)
-        libc_arena.base = base;
+        libc_guarded.base = base;
     return base != MAP_FAILED;
 }
 
-/* NULL: the arena is used up.  An allocation without alignment ends at its
+/* NULL: all addresses are used up.  An allocation without alignment ends at its
  * page's end. */
-static void *arena_take(size_t size, size_t align)
+static void *guard_take(size_t size, size_t align)
 {
     size_t pages = pages_up(size);
     unsigned char *p;
 
-    if (!arena_begin() || size > UINT32_MAX ||
-        pages >= GUARD_PAGES - libc_arena.next)
+    if (!guard_begin() || size > UINT32_MAX ||
+        pages >= GUARD_PAGES - libc_guarded.next)
         return NULL;
-    p = libc_arena.base + libc_arena.next * GUARD_PAGE;
+    p = libc_guarded.base + libc_guarded.next * GUARD_PAGE;
     if (pages > 0 &&
         mprotect(p, pages * GUARD_PAGE, PROT_READ | PROT_WRITE) != 0)
         return NULL;
     p += (pages * GUARD_PAGE - size) & ~(align - 1);
-    libc_arena.size[arena_page(p)] = (uint32_t)size;
-    libc_arena.next += pages + 1;
+    libc_guarded.size[guard_page(p)] = (uint32_t)size;
+    libc_guarded.next += pages + 1;
     return p;
 }
 
-static size_t arena_size(const void *p)
+static size_t guard_size(const void *p)
 {
-    return libc_arena.size[arena_page(p)];
+    return libc_guarded.size[guard_page(p)];
 }
 
-static void arena_give(void *p)
+static void guard_give(void *p)
 {
-    unsigned char *begin = libc_arena.base + arena_page(p) * GUARD_PAGE;
-    size_t bytes = pages_up(arena_size(p)) * GUARD_PAGE;
+    unsigned char *begin = libc_guarded.base + guard_page(p) * GUARD_PAGE;
+    size_t bytes = pages_up(guard_size(p)) * GUARD_PAGE;
 
     if (bytes == 0)
         return;
@@ -147,7 +147,7 @@ static bool libc_refuses(void)
 
 static void *libc_take(size_t size)
 {
-    void *p = libc_faults.guarded ? arena_take(size, 1) : NULL;
+    void *p = libc_faults.guarded ? guard_take(size, 1) : NULL;
 
     if (p != NULL)
         memset(p, GUARD_RUBBISH, size);
@@ -178,7 +178,7 @@ static void *libc_move(void *p, size_t size)
 
     if (q == NULL)
         return NULL;
-    memcpy(q, p, arena_size(p) < size ? arena_size(p) : size);
+    memcpy(q, p, guard_size(p) < size ? guard_size(p) : size);
     free(p);
     return q;
 }
@@ -191,18 +191,18 @@ void *realloc(void *p, size_t size)
         return NULL;
     if (p == NULL)
         return libc_take(size);
-    if (arena_has(p))
+    if (guard_has(p))
         return libc_move(p, size);
     q = __libc_realloc(p, size);
     libc_faults.held -= q == NULL && size == 0;
     return q;
 }
 
-/* Always from the arena: where leaks are detected, __libc_memalign() is the
+/* Always guarded: where leaks are detected, __libc_memalign() is the
  * sanitizer's. */
 int posix_memalign(void **out, size_t align, size_t size)
 {
-    void *p = libc_refuses() ? NULL : arena_take(size, align);
+    void *p = libc_refuses() ? NULL : guard_take(size, align);
 
     if (p == NULL)
         return ENOMEM;
@@ -216,8 +216,8 @@ void free(void *p)
     int saved = errno;
 
     libc_faults.held -= p != NULL;
-    if (arena_has(p))
-        arena_give(p);
+    if (guard_has(p))
+        guard_give(p);
     else
         __libc_free(p);
     errno = saved;

@@ -64,12 +64,7 @@ static void sizes_are_written_as_pytorch_writes_them(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-        char words[64];
-        struct text t;
-
-        larder__text_init(&t, words, sizeof words);
-        larder__text_add_bytes(&t, sizes[i].bytes);
-        assert_string_equal(words, sizes[i].words);
+        assert_string_equal(SIZE_TEXT(sizes[i].bytes), sizes[i].words);
     }
 }
 

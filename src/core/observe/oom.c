@@ -35,8 +35,7 @@ static void add_process(void *ctx, const larder_device_process *process)
         larder__text_add(t, "Including non-Larder memory, this process has ");
     else
         larder__text_add(t, "Process %" PRId64 " has ", process->pid);
-    larder__text_add_bytes(t, process->bytes);
-    larder__text_add(t, " memory in use. ");
+    larder__text_add(t, "%s memory in use. ", SIZE_TEXT(process->bytes));
     if (t->length >= t->capacity)
         larder__text_cut(t, before);
 }
@@ -67,46 +66,38 @@ static void explain(struct allocator *a, const struct request *q,
     larder__text_init(&p, processes, sizeof processes);
     (void)larder__device_processes(a->device, add_process, &p);
     larder__text_init(&t, message, sizeof message);
-    larder__text_add(&t, "%s. Tried to allocate ",
+    larder__text_add(&t, "%s. Tried to allocate %s",
                      a->policy->is_host ? "Out of pinned host memory"
-                                        : "CUDA out of memory");
-    larder__text_add_bytes(&t, tried_bytes(a, q));
+                                        : "CUDA out of memory",
+                     SIZE_TEXT(tried_bytes(a, q)));
     if (a->policy->is_host)
-        larder__text_add(&t, ". The host has a total capacity of ");
+        larder__text_add(&t, ". The host");
     else
-        larder__text_add(&t, ". GPU %d has a total capacity of ",
-                         a->props.ordinal);
-    larder__text_add_bytes(&t, total_bytes);
-    larder__text_add(&t, " of which ");
-    larder__text_add_bytes(&t, free_bytes);
-    larder__text_add(&t, " is free. %s", processes);
-    if (a->conf.limit_bytes != CONF_UNLIMITED) { /* unknown to PyTorch */
-        larder__text_add_bytes(&t, a->conf.limit_bytes);
-        larder__text_add(&t, " allowed; ");
-    }
+        larder__text_add(&t, ". GPU %d", a->props.ordinal);
+    larder__text_add(&t, " has a total capacity of %s of which %s is free. %s",
+                     SIZE_TEXT(total_bytes), SIZE_TEXT(free_bytes), processes);
+    if (a->conf.limit_bytes != CONF_UNLIMITED) /* unknown to PyTorch */
+        larder__text_add(&t, "%s allowed; ", SIZE_TEXT(a->conf.limit_bytes));
     if (usage_is_final(q)) {
         const struct private_pool *owner = q->heap->pool->owner;
 
-        larder__text_add(&t, "The tag '%s' may hold ", owner->tag->name);
-        larder__text_add_bytes(&t, owner->holding.limit_bytes);
-        larder__text_add(&t, " and holds ");
-        larder__text_add_bytes(&t, owner->holding.held_bytes);
-        larder__text_add(&t, "; this request needs ");
-        larder__text_add_bytes(&t, larder__pool_growth(a, q));
-        larder__text_add(&t, " more. ");
-    }
-    larder__text_add(&t, "Of the allocated memory ");
-    larder__text_add_bytes(&t, allocated + pools);
-    larder__text_add(&t, " is allocated by Larder, ");
-    if (pools > 0) {
-        larder__text_add(&t, "with ");
-        larder__text_add_bytes(&t, pools);
         larder__text_add(&t,
-                         " allocated in private pools (e.g., CUDA Graphs), ");
+                         "The tag '%s' may hold %s and holds %s; this request "
+                         "needs %s more. ",
+                         owner->tag->name,
+                         SIZE_TEXT(owner->holding.limit_bytes),
+                         SIZE_TEXT(owner->holding.held_bytes),
+                         SIZE_TEXT(larder__pool_growth(a, q)));
     }
-    larder__text_add(&t, "and ");
-    larder__text_add_bytes(&t, reserved - allocated - pools);
-    larder__text_add(&t, " is reserved by Larder but unallocated.");
+    larder__text_add(&t, "Of the allocated memory %s is allocated by Larder, ",
+                     SIZE_TEXT(allocated + pools));
+    if (pools > 0)
+        larder__text_add(&t,
+                         "with %s allocated in private pools (e.g., CUDA "
+                         "Graphs), ",
+                         SIZE_TEXT(pools));
+    larder__text_add(&t, "and %s is reserved by Larder but unallocated.",
+                     SIZE_TEXT(reserved - allocated - pools));
     if (a->policy->explain_fully || q->out_of_time)
         larder__shortfall_add(a, q, free_bytes, &t);
     else if (!larder__shortfall_add_limit(a, q, &t))
@@ -203,7 +194,7 @@ larder_result larder__out_of_memory(struct allocator *a,
     uint64_t free_bytes = 0;
     uint64_t total_bytes = a->props.total_bytes;
 
-    (void)larder__device_mem_info(a->device, &free_bytes, &total_bytes);
+    (void)larder_device_mem_info(a->device, &free_bytes, &total_bytes);
     if (!is_explained)
         explain(a, q, free_bytes, total_bytes);
     return report(a, q, free_bytes, total_bytes);

@@ -107,26 +107,22 @@ static struct held_state count(struct allocator *a, const struct request *q)
 
 /* ---- text --------------------------------------------------------------- */
 
-void larder__text_add_bytes(struct text *t, uint64_t bytes)
+const char *larder__size_text(uint64_t bytes, char out[SIZE_TEXT_MAX])
 {
     const double kib = 1024.0;
     double value = (double)bytes;
+    struct text t;
 
+    larder__text_init(&t, out, SIZE_TEXT_MAX);
     if (bytes <= 1024)
-        larder__text_add(t, "%" PRIu64 " bytes", bytes);
+        larder__text_add(&t, "%" PRIu64 " bytes", bytes);
     else if (bytes <= LARDER_MIB)
-        larder__text_add(t, "%.2f KiB", value / kib);
+        larder__text_add(&t, "%.2f KiB", value / kib);
     else if (bytes <= LARDER_MIB * 1024)
-        larder__text_add(t, "%.2f MiB", value / kib / kib);
+        larder__text_add(&t, "%.2f MiB", value / kib / kib);
     else
-        larder__text_add(t, "%.2f GiB", value / kib / kib / kib);
-}
-
-/* Add the words, then the size. */
-static void shortfall_add(struct text *t, const char *words, uint64_t bytes)
-{
-    larder__text_add(t, "%s", words);
-    larder__text_add_bytes(t, bytes);
+        larder__text_add(&t, "%.2f GiB", value / kib / kib / kib);
+    return out;
 }
 
 static const char *plural(uint64_t n)
@@ -147,20 +143,18 @@ static void add_holder(const struct held_state *h, struct text *t)
     }
     if (h->holder_count == 0 || most->live == h->live || most->live < unknown)
         return;
-    larder__text_add(t, " Stream %" PRIu64 " holds the most: ", most->stream);
-    shortfall_add(t, "", most->live);
-    larder__text_add(t, ".");
+    larder__text_add(t, " Stream %" PRIu64 " holds the most: %s.", most->stream,
+                     SIZE_TEXT(most->live));
 }
 
 /* All memory held, and the part that is in no segment. */
 static void add_reserved(const struct allocator *a, const struct held_state *h,
                          struct text *t)
 {
-    shortfall_add(t, " Reserved: ", a->held_bytes);
-    if (h->loose > 0) {
-        shortfall_add(t, ", ", h->loose);
-        larder__text_add(t, " of it free and mapped nowhere, the rest");
-    }
+    larder__text_add(t, " Reserved: %s", SIZE_TEXT(a->held_bytes));
+    if (h->loose > 0)
+        larder__text_add(t, ", %s of it free and mapped nowhere, the rest",
+                         SIZE_TEXT(h->loose));
 }
 
 static void add_figures(const struct allocator *a, const struct held_state *h,
@@ -168,24 +162,21 @@ static void add_figures(const struct allocator *a, const struct held_state *h,
 {
     larder__assert(h->free >= h->loose);
     add_reserved(a, h, t);
-    larder__text_add(t, " in %" PRIu64 " segment%s: ", h->segments,
-                     plural(h->segments));
-    shortfall_add(t, "", h->live);
-    larder__text_add(t, " in use in %" PRIu64 " block%s", h->live_count,
-                     plural(h->live_count));
-    shortfall_add(t, ", the largest of ", h->live_largest);
-    shortfall_add(t, "; ", h->free - h->loose);
-    larder__text_add(t, " free in %" PRIu64 " block%s", h->free_count,
-                     plural(h->free_count));
-    if (h->pending > 0) {
-        shortfall_add(t, "; ", h->pending);
-        larder__text_add(t, " freed but still in use by other streams");
-    }
+    larder__text_add(
+        t,
+        " in %" PRIu64 " segment%s: %s in use in %" PRIu64
+        " block%s, the largest of %s; %s free in %" PRIu64 " block%s",
+        h->segments, plural(h->segments), SIZE_TEXT(h->live), h->live_count,
+        plural(h->live_count), SIZE_TEXT(h->live_largest),
+        SIZE_TEXT(h->free - h->loose), h->free_count, plural(h->free_count));
+    if (h->pending > 0)
+        larder__text_add(t, "; %s freed but still in use by other streams",
+                         SIZE_TEXT(h->pending));
     larder__text_add(t, ".");
     add_holder(h, t);
-    shortfall_add(t, " The largest free block that this request could use: ",
-                  h->own_largest);
-    larder__text_add(t, ".");
+    larder__text_add(t,
+                     " The largest free block that this request could use: %s.",
+                     SIZE_TEXT(h->own_largest));
 }
 
 /* By how much the limit and the device allow to grow. */
@@ -203,10 +194,11 @@ static void add_too_much(const struct request *q, const struct held_state *h,
     uint64_t needed = h->live + h->pending + q->size;
 
     larder__assert(needed > attainable && q->refused_by != REFUSED_BY_POOL);
-    shortfall_add(t, " Why: not enough memory. In use or requested: ", needed);
-    shortfall_add(t, ", available to this process: ", attainable);
-    shortfall_add(t, "; ", needed - attainable);
-    larder__text_add(t, " is missing.");
+    larder__text_add(t,
+                     " Why: not enough memory. In use or requested: %s, "
+                     "available to this process: %s; %s is missing.",
+                     SIZE_TEXT(needed), SIZE_TEXT(attainable),
+                     SIZE_TEXT(needed - attainable));
 }
 
 static void add_pool(struct allocator *a, const struct request *q,
@@ -223,11 +215,12 @@ static void add_pool(struct allocator *a, const struct request *q,
     }
     larder_pool_info_init(&info);
     larder__private_info(a, p, &info);
-    larder__text_add(t, " Why: private pool (%" PRIu64 ", %" PRIu64 ") holds ",
-                     p->id.first, p->id.second);
-    shortfall_add(t, "", info.reserved_bytes);
-    shortfall_add(t, " of the ", p->holding.limit_bytes);
-    larder__text_add(t, " that larder_pool_set_limit() allows.");
+    larder__text_add(
+        t,
+        " Why: private pool (%" PRIu64 ", %" PRIu64
+        ") holds %s of the %s that larder_pool_set_limit() allows.",
+        p->id.first, p->id.second, SIZE_TEXT(info.reserved_bytes),
+        SIZE_TEXT(p->holding.limit_bytes));
 }
 
 bool larder__shortfall_add_limit(struct allocator *a, const struct request *q,
@@ -245,10 +238,11 @@ bool larder__shortfall_add_limit(struct allocator *a, const struct request *q,
 static void add_pieces(const struct allocator *a, const struct held_state *h,
                        uint64_t room, struct text *t)
 {
-    shortfall_add(t, " Why: fragmentation. ", h->free + room);
-    larder__text_add(t, " was free, including the device's free memory, which "
-                        "is enough, but not in one block that this request "
-                        "could use");
+    larder__text_add(t,
+                     " Why: fragmentation. %s was free, including the device's "
+                     "free memory, which is enough, but not in one block that "
+                     "this request could use",
+                     SIZE_TEXT(h->free + room));
     if (a->is_paged && a->conf.defrag == CONF_DEFRAG_OFF)
         larder__text_add(t, ", and defrag:off forbids moving pages");
     larder__text_add(t, ".");
@@ -262,10 +256,11 @@ static void add_cause(struct allocator *a, const struct request *q,
     if (larder__shortfall_add_limit(a, q, t))
         return;
     if (q->out_of_time) {
-        larder__text_add(t, " Why: reclaim_budget_ms:%" PRIu64 " expired. ",
-                         a->conf.reclaim_budget_ms);
-        shortfall_add(t, "", h->pending);
-        larder__text_add(t, " was freed, but recorded streams still used it.");
+        larder__text_add(t,
+                         " Why: reclaim_budget_ms:%" PRIu64
+                         " expired. %s was freed, but recorded streams still "
+                         "used it.",
+                         a->conf.reclaim_budget_ms, SIZE_TEXT(h->pending));
     } else if (h->free + h->pending + room < q->size) {
         add_too_much(q, h, attainable, t);
     } else if (allocator_is_capturing(a)) {
@@ -273,11 +268,11 @@ static void add_cause(struct allocator *a, const struct request *q,
                             "is begun or a stream is being captured.");
     } else if (h->foreign_largest >= q->size &&
                h->own_largest < h->foreign_largest) {
-        shortfall_add(t,
-                      " Why: each stream and pool has its own free memory. A "
-                      "block of ",
-                      h->foreign_largest);
-        larder__text_add(t, " was free, but belongs to another.");
+        larder__text_add(
+            t,
+            " Why: each stream and pool has its own free memory. A "
+            "block of %s was free, but belongs to another.",
+            SIZE_TEXT(h->foreign_largest));
     } else {
         add_pieces(a, h, room, t);
     }
@@ -309,6 +304,5 @@ void larder__shortfall_add(struct allocator *a, const struct request *q,
     if (q->refused_by == REFUSED_BY_POOL || allocator_is_capturing(a) ||
         fits >= q->size)
         return;
-    shortfall_add(t, " Up to ", fits);
-    larder__text_add(t, " would have fitted.");
+    larder__text_add(t, " Up to %s would have fitted.", SIZE_TEXT(fits));
 }

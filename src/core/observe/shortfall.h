@@ -18,7 +18,10 @@ void larder__shortfall_add(struct allocator *a, const struct request *q,
 bool larder__shortfall_add_limit(struct allocator *a, const struct request *q,
                                  struct text *t);
 
-/* Formats like PyTorch's format_size(). */
-void larder__text_add_bytes(struct text *t, uint64_t bytes);
+/* A size as PyTorch's format_size() writes it, in the buffer, which is returned;
+ * SIZE_TEXT() brings one that lasts as long as the block. */
+enum { SIZE_TEXT_MAX = 32 };
+const char *larder__size_text(uint64_t bytes, char out[SIZE_TEXT_MAX]);
+#define SIZE_TEXT(bytes) larder__size_text((bytes), (char[SIZE_TEXT_MAX]){0})
 
 #endif

@@ -200,27 +200,27 @@ static int measure_order(larder_device *dev)
     struct samples query = {.count = 0};
     uint64_t event;
 
-    if (larder__device_event_create(dev, &event) != LARDER_OK)
+    if (larder_device_event_create(dev, &event) != LARDER_OK)
         return 1;
     for (int n = 0; n < TIMES; n++) {
         uint64_t began = now_ns();
 
-        if (larder__device_event_record(dev, event, 0) != LARDER_OK)
+        if (larder_device_event_record(dev, event, 0) != LARDER_OK)
             return 1;
         sample(&record, began);
         began = now_ns();
-        if (larder__device_event_sync(dev, event) != LARDER_OK)
+        if (larder_device_event_sync(dev, event) != LARDER_OK)
             return 1;
         sample(&wait, began);
         began = now_ns();
-        if (larder__device_event_query(dev, event) != LARDER_OK)
+        if (larder_device_event_query(dev, event) != LARDER_OK)
             return 1;
         sample(&query, began);
     }
     print("wait", &wait, 0);
     print("event_record", &record, 0);
     print("event_query", &query, 0);
-    return larder__device_event_destroy(dev, event) != LARDER_OK;
+    return larder_device_event_destroy(dev, event) != LARDER_OK;
 }
 
 /* ---- copies ------------------------------------------------------------------- */
@@ -242,7 +242,7 @@ static int measure_path(larder_device *dev, const struct path *p,
 
         if (larder_device_copy(dev, p->to, p->from, bytes, p->kind, 0) !=
                 LARDER_OK ||
-            larder__device_stream_sync(dev, 0) != LARDER_OK)
+            larder_device_stream_sync(dev, 0) != LARDER_OK)
             return 1;
         sample(&copy, began);
     }
@@ -278,7 +278,7 @@ static int measure_copies(larder_device *dev)
         failed = larder_device_copy(dev, b, a, MIB, LARDER_COPY_ON_DEVICE, 0) !=
                  LARDER_OK;
         sample(&queue, began);
-        failed = failed || larder__device_stream_sync(dev, 0) != LARDER_OK;
+        failed = failed || larder_device_stream_sync(dev, 0) != LARDER_OK;
     }
     if (!failed)
         print("copy", &queue, MIB);

@@ -149,7 +149,7 @@ cud_result cuMemGetInfo_v2(size_t *free_bytes, size_t *total_bytes)
 
     if (answer != CUD_SUCCESS)
         return answer;
-    r = larder__device_mem_info(d->dev, &free_size, &total_size);
+    r = larder_device_mem_info(d->dev, &free_size, &total_size);
     *free_bytes = free_size;
     *total_bytes = total_size;
     return fake_end_sim(__func__, d, r);

@@ -126,7 +126,7 @@ bool fake_pool_owns(cud_addr addr)
 
 static bool is_passed(struct fake_device *d, const struct pool_piece *p)
 {
-    return larder__device_event_query(d->dev, p->event) == LARDER_OK;
+    return larder_device_event_query(d->dev, p->event) == LARDER_OK;
 }
 
 /* Release the free piece at *at to the simulated GPU. */
@@ -134,7 +134,7 @@ static void piece_release(struct fake_device *d, struct pool_piece **at)
 {
     struct pool_piece *gone = *at;
 
-    (void)larder__device_event_destroy(d->dev, gone->event);
+    (void)larder_device_event_destroy(d->dev, gone->event);
     (void)larder__device_mem_free(d->dev, gone->addr);
     gone->pool->reserved -= gone->bytes;
     *at = gone->next;
@@ -220,7 +220,7 @@ static larder_result pool_take(struct fake_device *d, struct fake_pool *pool,
     larder_result r = LARDER_OK;
 
     if (p != NULL)
-        (void)larder__device_event_destroy(d->dev, p->event);
+        (void)larder_device_event_destroy(d->dev, p->event);
     else
         r = piece_make(d, pool, rounded, &p);
     if (r != LARDER_OK)
@@ -240,12 +240,12 @@ static larder_result piece_give(struct fake_device *d, struct pool_piece *p,
 
     if (p->is_free)
         return larder__fail(LARDER_ERR_DEVICE, "it is freed already");
-    r = larder__device_event_create(d->dev, &event);
+    r = larder_device_event_create(d->dev, &event);
     if (r != LARDER_OK)
         return r;
-    r = larder__device_event_record(d->dev, event, stream);
+    r = larder_device_event_record(d->dev, event, stream);
     if (r != LARDER_OK) {
-        (void)larder__device_event_destroy(d->dev, event);
+        (void)larder_device_event_destroy(d->dev, event);
         return r;
     }
     p->event = event;

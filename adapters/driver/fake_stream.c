@@ -439,7 +439,7 @@ cud_result cuEventCreate(cud_event *out, unsigned flags)
                                     "an event between processes has no "
                                     "timing: flags 0x%x",
                                     flags));
-    r = larder__device_event_create(d->dev, &event);
+    r = larder_device_event_create(d->dev, &event);
     if (r == LARDER_OK) {
         event_of(d, event)->note.flags = flags | EVENT_IS_THEIRS;
         *out = (cud_event)(uintptr_t)(event | (uint64_t)(fake_number(d) + 1)
@@ -457,7 +457,7 @@ cud_result cuEventDestroy_v2(cud_event event)
     if (answer != CUD_SUCCESS)
         return answer;
     return fake_end_sim(__func__, d,
-                        larder__device_event_destroy(d->dev, inner));
+                        larder_device_event_destroy(d->dev, inner));
 }
 
 void fake_events_forget(struct fake_device *d)
@@ -469,7 +469,7 @@ void fake_events_forget(struct fake_device *d)
 
         if (event->slot.next == SIM_SLOT_TAKEN &&
             (event->note.flags & EVENT_IS_THEIRS) != 0)
-            (void)larder__device_event_destroy(
+            (void)larder_device_event_destroy(
                 d->dev, larder__sim_slots_handle(slots, event));
     }
 }
@@ -493,7 +493,7 @@ cud_result cuEventRecord(cud_event event, cud_stream stream)
     if (answer != CUD_SUCCESS)
         return fake_end(answer);
     return fake_end_sim(__func__, d,
-                        larder__device_event_record(d->dev, inner, number));
+                        larder_device_event_record(d->dev, inner, number));
 }
 
 cud_result cuEventRecordWithFlags(cud_event event, cud_stream stream,
@@ -514,7 +514,7 @@ cud_result cuEventQuery(cud_event event)
     answer = fake_capture_guard_event(__func__, d, event_of(d, inner));
     if (answer != CUD_SUCCESS)
         return fake_end(answer);
-    return fake_end_sim(__func__, d, larder__device_event_query(d->dev, inner));
+    return fake_end_sim(__func__, d, larder_device_event_query(d->dev, inner));
 }
 
 cud_result cuEventSynchronize(cud_event event)
@@ -528,7 +528,7 @@ cud_result cuEventSynchronize(cud_event event)
     answer = fake_capture_guard_event(__func__, d, event_of(d, inner));
     if (answer != CUD_SUCCESS)
         return fake_end(answer);
-    return fake_end_sim(__func__, d, larder__device_event_sync(d->dev, inner));
+    return fake_end_sim(__func__, d, larder_device_event_sync(d->dev, inner));
 }
 
 cud_result cuStreamWaitEvent(cud_stream stream, cud_event event, unsigned flags)
@@ -548,7 +548,7 @@ cud_result cuStreamWaitEvent(cud_stream stream, cud_event event, unsigned flags)
     /* The other device's work is done first. */
     if (answer == CUD_SUCCESS && of != d)
         return fake_end_sim(__func__, of,
-                            larder__device_event_sync(of->dev, inner));
+                            larder_device_event_sync(of->dev, inner));
     if (answer != CUD_SUCCESS)
         return fake_end(answer);
     return fake_end_sim(__func__, d,

@@ -42,8 +42,6 @@ uint64_t larder__device_pinned(const larder_device *dev);
 larder_result larder__device_mem_alloc(larder_device *dev, uint64_t bytes,
                                        larder_addr *out);
 larder_result larder__device_mem_free(larder_device *dev, larder_addr addr);
-larder_result larder__device_mem_info(larder_device *dev, uint64_t *free_bytes,
-                                      uint64_t *total_bytes);
 larder_result larder__device_address_reserve(larder_device *dev, uint64_t bytes,
                                              larder_addr *out);
 larder_result larder__device_address_free(larder_device *dev, larder_addr addr,
@@ -63,16 +61,6 @@ larder_result larder__device_page_export(larder_device *dev, uint64_t page,
 larder_result larder__device_page_import(larder_device *dev,
                                          const larder_page_handle *handle,
                                          uint64_t bytes, uint64_t *out);
-larder_result larder__device_event_create(larder_device *dev, uint64_t *out);
-larder_result larder__device_event_destroy(larder_device *dev, uint64_t event);
-larder_result larder__device_event_record(larder_device *dev, uint64_t event,
-                                          larder_stream stream);
-/* ERR_NOT_READY is a result, not a failure: the call counts as successful and
- * the last error is unchanged. */
-larder_result larder__device_event_query(larder_device *dev, uint64_t event);
-larder_result larder__device_event_sync(larder_device *dev, uint64_t event);
-larder_result larder__device_stream_sync(larder_device *dev,
-                                         larder_stream stream);
 larder_result larder__device_stream_check(larder_device *dev,
                                           larder_stream stream);
 /* ERR_NOT_READY is a result here too; LARDER_OK if the device does not know.

@@ -8,39 +8,46 @@
 
 #define UNPACKED(...) __VA_ARGS__
 
-/* Define larder__device_NAME(dev, parameters), which makes the call of that name;
- * its price depends on `bytes`.  What follows says what a failed call was
- * about. */
-#define DEVICE_FUNCTION(name, parameters, bytes, arguments, ...)               \
-    larder_result larder__device_##name(larder_device *dev,                    \
-                                        UNPACKED parameters)                   \
+/* Define a function that makes this call if `is_fine`; its price depends on `bytes`.
+ * What follows says what a failed call was about. */
+#define DEVICE_FUNCTION(function, call, is_fine, parameters, bytes, arguments, \
+                        ...)                                                   \
+    larder_result function(larder_device *dev, UNPACKED parameters)            \
     {                                                                          \
         struct device_call c = {.dev = dev};                                   \
                                                                                \
-        if (DEVICE_CALL(&c, name, bytes, UNPACKED arguments))                  \
+        if (dev == NULL || !(is_fine))                                         \
+            return larder__fail_plain(LARDER_ERR_INVALID);                     \
+        if (DEVICE_CALL(&c, call, bytes, UNPACKED arguments))                  \
             return c.result;                                                   \
         return larder__call_fail(&c, __VA_ARGS__);                             \
     }
 
 /* ---- memory ------------------------------------------------------------- */
 
-DEVICE_FUNCTION(mem_alloc, (uint64_t bytes, larder_addr *out), bytes,
-                (bytes, out), "of %" PRIu64 " bytes", bytes)
-DEVICE_FUNCTION(mem_free, (larder_addr addr), 0, (addr), "of 0x%" PRIx64, addr)
-DEVICE_FUNCTION(mem_info, (uint64_t * free_bytes, uint64_t *total_bytes), 0,
+DEVICE_FUNCTION(larder__device_mem_alloc, mem_alloc, true,
+                (uint64_t bytes, larder_addr *out), bytes, (bytes, out),
+                "of %" PRIu64 " bytes", bytes)
+DEVICE_FUNCTION(larder__device_mem_free, mem_free, true, (larder_addr addr), 0,
+                (addr), "of 0x%" PRIx64, addr)
+DEVICE_FUNCTION(larder_device_mem_info, mem_info,
+                free_bytes != NULL && total_bytes != NULL,
+                (uint64_t * free_bytes, uint64_t *total_bytes), 0,
                 (free_bytes, total_bytes), "of device '%s'", dev->ops.name)
 
 /* ---- virtual memory ----------------------------------------------------- */
 
-DEVICE_FUNCTION(address_reserve, (uint64_t bytes, larder_addr *out), 0,
-                (bytes, out), "of %" PRIu64 " bytes", bytes)
-DEVICE_FUNCTION(address_free, (larder_addr addr, uint64_t bytes), 0,
-                (addr, bytes), "of %" PRIu64 " bytes at 0x%" PRIx64, bytes,
-                addr)
-DEVICE_FUNCTION(page_create, (uint64_t bytes, uint64_t *out), bytes,
-                (bytes, out), "of %" PRIu64 " bytes", bytes)
-DEVICE_FUNCTION(page_release, (uint64_t page), 0, (page), "of page 0x%" PRIx64,
-                page)
+DEVICE_FUNCTION(larder__device_address_reserve, address_reserve, true,
+                (uint64_t bytes, larder_addr *out), 0, (bytes, out),
+                "of %" PRIu64 " bytes", bytes)
+DEVICE_FUNCTION(larder__device_address_free, address_free, true,
+                (larder_addr addr, uint64_t bytes), 0, (addr, bytes),
+                "of %" PRIu64 " bytes at 0x%" PRIx64, bytes, addr)
+DEVICE_FUNCTION(larder__device_page_create, page_create, true,
+                (uint64_t bytes, uint64_t *out), bytes, (bytes, out),
+                "of %" PRIu64 " bytes", bytes)
+DEVICE_FUNCTION(larder__device_page_release, page_release, true,
+                (uint64_t page), 0, (page), "of page 0x%" PRIx64, page)
 
 larder_result larder__device_map(larder_device *dev, larder_addr addr,
                                  uint64_t bytes, uint64_t page)
@@ -67,31 +74,33 @@ larder_result larder__device_unmap(larder_device *dev, larder_addr addr,
     return LARDER_OK;
 }
 
-DEVICE_FUNCTION(set_access, (larder_addr addr, uint64_t bytes), 0,
-                (addr, bytes), "to %" PRIu64 " bytes at 0x%" PRIx64, bytes,
-                addr)
-DEVICE_FUNCTION(page_export, (uint64_t page, larder_page_handle *out), 0,
-                (page, out), "of page 0x%" PRIx64, page)
-DEVICE_FUNCTION(page_import,
+DEVICE_FUNCTION(larder__device_set_access, set_access, true,
+                (larder_addr addr, uint64_t bytes), 0, (addr, bytes),
+                "to %" PRIu64 " bytes at 0x%" PRIx64, bytes, addr)
+DEVICE_FUNCTION(larder__device_page_export, page_export, true,
+                (uint64_t page, larder_page_handle *out), 0, (page, out),
+                "of page 0x%" PRIx64, page)
+DEVICE_FUNCTION(larder__device_page_import, page_import, true,
                 (const larder_page_handle *handle, uint64_t bytes,
                  uint64_t *out),
                 0, (handle, bytes, out), "of %" PRIu64 " bytes", bytes)
 
 /* ---- order -------------------------------------------------------------- */
 
-DEVICE_FUNCTION(event_create, (uint64_t * out), 0, (out), "on device '%s'",
-                dev->ops.name)
-DEVICE_FUNCTION(event_destroy, (uint64_t event), 0, (event),
-                "of event 0x%" PRIx64, event)
-DEVICE_FUNCTION(event_record, (uint64_t event, larder_stream stream), 0,
-                (event, stream), "of event 0x%" PRIx64 " on stream %" PRIu64,
-                event, stream)
-DEVICE_FUNCTION(event_query, (uint64_t event), 0, (event),
-                "of event 0x%" PRIx64, event)
-DEVICE_FUNCTION(event_sync, (uint64_t event), 0, (event),
-                "with event 0x%" PRIx64, event)
-DEVICE_FUNCTION(stream_sync, (larder_stream stream), 0, (stream),
-                "with stream %" PRIu64, stream)
+DEVICE_FUNCTION(larder_device_event_create, event_create, out != NULL,
+                (uint64_t * out), 0, (out), "on device '%s'", dev->ops.name)
+DEVICE_FUNCTION(larder_device_event_destroy, event_destroy, true,
+                (uint64_t event), 0, (event), "of event 0x%" PRIx64, event)
+DEVICE_FUNCTION(larder_device_event_record, event_record, true,
+                (uint64_t event, larder_stream stream), 0, (event, stream),
+                "of event 0x%" PRIx64 " on stream %" PRIu64, event, stream)
+DEVICE_FUNCTION(larder_device_event_query, event_query, true, (uint64_t event),
+                0, (event), "of event 0x%" PRIx64, event)
+DEVICE_FUNCTION(larder_device_event_sync, event_sync, true, (uint64_t event), 0,
+                (event), "with event 0x%" PRIx64, event)
+DEVICE_FUNCTION(larder_device_stream_sync, stream_sync, true,
+                (larder_stream stream), 0, (stream), "with stream %" PRIu64,
+                stream)
 
 /* A query about a stream is no call that is counted. */
 static larder_result stream_fail(const larder_device *dev, larder_stream stream,
@@ -139,15 +148,25 @@ larder_result larder__device_processes(larder_device *dev,
     return r == LARDER_OK ? LARDER_OK : larder__fail_plain(r);
 }
 
-/* ---- public functions --------------------------------------------------- */
-
-larder_result larder_device_mem_info(larder_device *dev, uint64_t *free_bytes,
-                                     uint64_t *total_bytes)
+larder_result larder_device_stream_is_capturing(larder_device *dev,
+                                                larder_stream stream, int *out)
 {
-    if (dev == NULL || free_bytes == NULL || total_bytes == NULL)
+    larder_result r = larder__device_check(dev);
+    int capturing = 0;
+
+    if (r != LARDER_OK)
+        return r;
+    if (out == NULL)
         return larder__fail_plain(LARDER_ERR_INVALID);
-    return larder__device_mem_info(dev, free_bytes, total_bytes);
+    if (dev->ops.stream_is_capturing != NULL)
+        r = dev->ops.stream_is_capturing(dev->self, stream, &capturing);
+    if (r != LARDER_OK)
+        return stream_fail(dev, stream, r);
+    *out = capturing;
+    return LARDER_OK;
 }
+
+/* ---- data and host memory ----------------------------------------------- */
 
 larder_result larder_device_copy(larder_device *dev, uint64_t dst, uint64_t src,
                                  uint64_t bytes, larder_copy_kind kind,
@@ -168,74 +187,15 @@ larder_result larder_device_copy(larder_device *dev, uint64_t dst, uint64_t src,
                              bytes, src, dst, stream);
 }
 
-larder_result larder_device_fill(larder_device *dev, larder_addr dst,
-                                 unsigned char value, uint64_t bytes,
-                                 larder_stream stream)
-{
-    struct device_call c = {.dev = dev};
-
-    if (dev == NULL)
-        return larder__fail_plain(LARDER_ERR_INVALID);
-    if (DEVICE_CALL(&c, fill, 0, dst, value, bytes, stream))
-        return LARDER_OK;
-    return larder__call_fail(
-        &c, "of %" PRIu64 " bytes at 0x%" PRIx64 " on stream %" PRIu64, bytes,
-        dst, stream);
-}
-
-larder_result larder_device_stream_is_capturing(larder_device *dev,
-                                                larder_stream stream, int *out)
-{
-    larder_result r = larder__device_check(dev);
-    int capturing = 0;
-
-    if (r != LARDER_OK)
-        return r;
-    if (out == NULL)
-        return larder__fail_plain(LARDER_ERR_INVALID);
-    if (dev->ops.stream_is_capturing != NULL)
-        r = dev->ops.stream_is_capturing(dev->self, stream, &capturing);
-    if (r != LARDER_OK)
-        return stream_fail(dev, stream, r);
-    *out = capturing;
-    return LARDER_OK;
-}
-
-larder_result larder_device_event_create(larder_device *dev, uint64_t *out)
-{
-    if (dev == NULL || out == NULL)
-        return larder__fail_plain(LARDER_ERR_INVALID);
-    return larder__device_event_create(dev, out);
-}
-
-/* Define larder_device_NAME(), which calls the function above. */
-#define PUBLIC_FUNCTION(name, parameters, ...)                                 \
-    larder_result larder_device_##name(larder_device *dev,                     \
-                                       UNPACKED parameters)                    \
-    {                                                                          \
-        if (dev == NULL)                                                       \
-            return larder__fail_plain(LARDER_ERR_INVALID);                     \
-        return larder__device_##name(dev, __VA_ARGS__);                        \
-    }
-
-PUBLIC_FUNCTION(event_destroy, (uint64_t event), event)
-PUBLIC_FUNCTION(event_record, (uint64_t event, larder_stream stream), event,
-                stream)
-PUBLIC_FUNCTION(event_query, (uint64_t event), event)
-PUBLIC_FUNCTION(event_sync, (uint64_t event), event)
-PUBLIC_FUNCTION(stream_sync, (larder_stream stream), stream)
-
-larder_result larder_device_host_alloc(larder_device *dev, uint64_t bytes,
-                                       void **out)
-{
-    struct device_call c = {.dev = dev};
-
-    if (dev == NULL || out == NULL)
-        return larder__fail_plain(LARDER_ERR_INVALID);
-    if (DEVICE_CALL(&c, host_alloc, 0, bytes, out))
-        return LARDER_OK;
-    return larder__call_fail(&c, "of %" PRIu64 " bytes", bytes);
-}
+DEVICE_FUNCTION(larder_device_fill, fill, true,
+                (larder_addr dst, unsigned char value, uint64_t bytes,
+                 larder_stream stream),
+                0, (dst, value, bytes, stream),
+                "of %" PRIu64 " bytes at 0x%" PRIx64 " on stream %" PRIu64,
+                bytes, dst, stream)
+DEVICE_FUNCTION(larder_device_host_alloc, host_alloc, out != NULL,
+                (uint64_t bytes, void **out), 0, (bytes, out),
+                "of %" PRIu64 " bytes", bytes)
 
 larder_result larder_device_host_free(larder_device *dev, void *ptr)
 {

@@ -91,7 +91,7 @@ static larder_result op_props(void *self, larder_device_props *out)
 #define OVER(name, parameters, ...)                                            \
     static larder_result op_##name parameters                                  \
     {                                                                          \
-        return larder__device_##name(((struct pinned *)self)->over,            \
+        return larder_device_##name(((struct pinned *)self)->over,             \
                                      __VA_ARGS__);                             \
     }
 
@@ -107,7 +107,7 @@ static larder_result op_stream_sync(void *self, larder_stream stream)
 {
     if (stream == LARDER_PINNED_STREAM)
         return LARDER_OK;
-    return larder__device_stream_sync(((struct pinned *)self)->over, stream);
+    return larder_device_stream_sync(((struct pinned *)self)->over, stream);
 }
 
 static larder_result op_stream_check(void *self, larder_stream stream)

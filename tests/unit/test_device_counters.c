@@ -197,7 +197,7 @@ enum { COUNT_THREADS = 4, COUNT_CALLS = 20000 };
 static void *query_many_times(void *dev)
 {
     for (int i = 0; i < COUNT_CALLS; i++)
-        larder__device_event_query(dev, 12345);
+        larder_device_event_query(dev, 12345);
     return NULL;
 }
 
@@ -296,7 +296,7 @@ static larder_result call_any(larder_device *dev, larder_call call)
     case LARDER_CALL_mem_free:
         return larder__device_mem_free(dev, 0);
     case LARDER_CALL_mem_info:
-        return larder__device_mem_info(dev, &x, &y);
+        return larder_device_mem_info(dev, &x, &y);
     case LARDER_CALL_address_reserve:
         return larder__device_address_reserve(dev, MIB(2), &x);
     case LARDER_CALL_address_free:
@@ -312,17 +312,17 @@ static larder_result call_any(larder_device *dev, larder_call call)
     case LARDER_CALL_set_access:
         return larder__device_set_access(dev, 0, MIB(2));
     case LARDER_CALL_event_create:
-        return larder__device_event_create(dev, &x);
+        return larder_device_event_create(dev, &x);
     case LARDER_CALL_event_destroy:
-        return larder__device_event_destroy(dev, 0);
+        return larder_device_event_destroy(dev, 0);
     case LARDER_CALL_event_record:
-        return larder__device_event_record(dev, 0, 0);
+        return larder_device_event_record(dev, 0, 0);
     case LARDER_CALL_event_query:
-        return larder__device_event_query(dev, 0);
+        return larder_device_event_query(dev, 0);
     case LARDER_CALL_event_sync:
-        return larder__device_event_sync(dev, 0);
+        return larder_device_event_sync(dev, 0);
     case LARDER_CALL_stream_sync:
-        return larder__device_stream_sync(dev, 0);
+        return larder_device_stream_sync(dev, 0);
     case LARDER_CALL_copy:
         return larder_device_copy(dev, 0, 0, 1, LARDER_COPY_ON_DEVICE, 0);
     case LARDER_CALL_fill:

@@ -254,7 +254,7 @@ static larder_result sync_uses(struct allocator *a, const struct segment *s)
             continue;
         for (const struct use *use = b->uses; use != NULL; use = use->next)
             fail_keep_first(&r,
-                            larder__device_stream_sync(a->device, use->stream));
+                            larder_device_stream_sync(a->device, use->stream));
     }
     return r;
 }
@@ -285,7 +285,7 @@ static larder_result release_everything(struct allocator *a)
 
         if (last != NULL)
             fail_keep_first(&r,
-                            larder__device_event_sync(a->device, last->event));
+                            larder_device_event_sync(a->device, last->event));
     }
     for (const struct segment *s = a->segments; s != NULL; s = s->next)
         fail_keep_first(&r, sync_uses(a, s));

@@ -174,7 +174,7 @@ static larder_result ask_device(const struct allocator *a, uint64_t *held,
 
     for (int i = 0; i < TRIES && r == LARDER_OK; i++) {
         *held = larder__device_held(a->device);
-        r = larder__device_mem_info(a->device, free_bytes, total_bytes);
+        r = larder_device_mem_info(a->device, free_bytes, total_bytes);
         if (*held == larder__device_held(a->device))
             break;
     }

@@ -33,7 +33,7 @@ larder_result larder__kept_wait(struct allocator *a, struct kept *k,
 
     if (r != LARDER_OK) {
         k->is_in_flight = true;
-        (void)larder__device_stream_sync(a->device, stream);
+        (void)larder_device_stream_sync(a->device, stream);
     }
     return r;
 }

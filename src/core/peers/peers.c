@@ -111,7 +111,7 @@ static bool device_free(void *ctx, uint64_t *out)
     struct peers *p = ctx;
     uint64_t total;
 
-    return larder__device_mem_info(p->device, out, &total) == LARDER_OK;
+    return larder_device_mem_info(p->device, out, &total) == LARDER_OK;
 }
 
 static void peers_free(struct peers *p)

@@ -119,7 +119,7 @@ static uint64_t lacking_of(struct allocator *a, uint64_t need)
     uint64_t free_bytes = 0;
     uint64_t total;
 
-    (void)larder__device_mem_info(a->device, &free_bytes, &total);
+    (void)larder_device_mem_info(a->device, &free_bytes, &total);
     return saturating_sub(
         need, saturating_add(larder__peers_room(a->peers, free_bytes),
                              movable_of(a)));

@@ -211,7 +211,7 @@ static larder_result event_take(struct allocator *a, uint64_t *out)
     }
     if (!idle_make_room(e))
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
-    r = larder__device_event_create(a->device, out);
+    r = larder_device_event_create(a->device, out);
     if (r == LARDER_OK)
         e->made++;
     larder__assert(e->made <= e->idle_capacity);
@@ -229,7 +229,7 @@ static larder_result use_record(struct allocator *a, struct use *use)
     larder__assert(!use->is_hold && use->block != NULL);
     if (r != LARDER_OK)
         return r;
-    r = larder__device_event_record(a->device, use->event, use->stream);
+    r = larder_device_event_record(a->device, use->event, use->stream);
     if (r != LARDER_OK) {
         e->idle[e->idle_count++] = use->event;
         return r;
@@ -385,7 +385,7 @@ void larder__events_poll(struct allocator *a)
         struct event_queue *queue = &e->queues[i];
 
         while (queue->first != NULL &&
-               larder__device_event_query(a->device, queue->first->event) ==
+               larder_device_event_query(a->device, queue->first->event) ==
                    LARDER_OK)
             queue_pop(a, queue);
     }
@@ -399,7 +399,7 @@ static larder_result queue_sync(struct allocator *a, struct event_queue *queue,
 
     while (!is_last) {
         larder_result r =
-            larder__device_event_sync(a->device, queue->first->event);
+            larder_device_event_sync(a->device, queue->first->event);
 
         if (r != LARDER_OK)
             return r;
@@ -501,7 +501,7 @@ bool larder__events_wait_one(struct allocator *a)
 
         if (queue->first == NULL)
             continue;
-        if (larder__device_event_sync(a->device, queue->first->event) !=
+        if (larder_device_event_sync(a->device, queue->first->event) !=
             LARDER_OK)
             continue;
         queue_pop(a, queue);
@@ -518,9 +518,9 @@ larder_result larder__events_pass(struct allocator *a, larder_stream stream)
 
     if (r != LARDER_OK)
         return r;
-    r = larder__device_event_record(a->device, event, stream);
+    r = larder_device_event_record(a->device, event, stream);
     if (r == LARDER_OK)
-        r = larder__device_event_sync(a->device, event);
+        r = larder_device_event_sync(a->device, event);
     e->idle[e->idle_count++] = event;
     return r;
 }
@@ -565,7 +565,7 @@ larder_result larder__events_destroy(struct allocator *a)
         }
     }
     while (e->idle_count > 0)
-        fail_keep_first(&r, larder__device_event_destroy(
+        fail_keep_first(&r, larder_device_event_destroy(
                                 a->device, e->idle[--e->idle_count]));
     while (e->chunks != NULL) {
         struct use_chunk *chunk = e->chunks;

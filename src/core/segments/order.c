@@ -28,9 +28,9 @@ larder_result larder__order_sync(struct allocator *a, const struct heap *heap)
 
     if (a->policy->is_host)
         return LARDER_OK;
-    r = larder__device_stream_sync(a->device, heap->stream);
+    r = larder_device_stream_sync(a->device, heap->stream);
     if (has_lent(heap))
-        fail_keep_first(&r, larder__device_stream_sync(
+        fail_keep_first(&r, larder_device_stream_sync(
                                 a->device, heap->pool->owner->lent_stream));
     return r;
 }

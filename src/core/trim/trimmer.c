@@ -77,11 +77,11 @@ static bool wait_for_look(struct trimmer *t)
 static bool event_put(struct allocator *a, larder_stream stream,
                       uint64_t *event)
 {
-    if (larder__device_event_create(a->device, event) != LARDER_OK)
+    if (larder_device_event_create(a->device, event) != LARDER_OK)
         return false;
-    if (larder__device_event_record(a->device, *event, stream) == LARDER_OK)
+    if (larder_device_event_record(a->device, *event, stream) == LARDER_OK)
         return true;
-    (void)larder__device_event_destroy(a->device, *event);
+    (void)larder_device_event_destroy(a->device, *event);
     return false;
 }
 
@@ -99,12 +99,12 @@ static bool event_passes(struct trimmer *t, uint64_t event)
         allocator_lock(a);
         is_barred = larder__trim_is_barred(a);
         r = is_barred ? LARDER_ERR_NOT_READY
-                      : larder__device_event_query(a->device, event);
+                      : larder_device_event_query(a->device, event);
         allocator_unlock(a);
         if (r != LARDER_ERR_NOT_READY || !trimmer_nap(t, NAP_NS))
             break;
     }
-    (void)larder__device_event_destroy(a->device, event);
+    (void)larder_device_event_destroy(a->device, event);
     return r == LARDER_OK;
 }
 

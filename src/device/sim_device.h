@@ -192,11 +192,6 @@ larder_result larder__sim_page_export(struct sim *sim, uint64_t page,
 larder_result larder__sim_page_import(struct sim *sim,
                                       const larder_page_handle *handle,
                                       uint64_t bytes, uint64_t *out);
-/* Whether a page that is being destroyed stays because other processes use it;
- * if so it is kept here. */
-bool larder__sim_lend_keeps(struct sim *sim, struct sim_page *page);
-larder_result larder__sim_lend_map(struct sim *sim, larder_addr addr,
-                                   const struct sim_page *page);
 /* Called when an imported page is destroyed. */
 void larder__sim_lend_return(struct sim *sim, struct sim_page *page);
 /* Release pages that other processes no longer use. */

@@ -17,17 +17,7 @@
 #include "device/sim_lend.h"
 #include "device/sim_process.h"
 
-struct ipc_bytes {
-    uint64_t magic;
-    int64_t pid;
-    uint64_t start; /* of the process */
-    int64_t file;   /* -1: there is no memory behind the addresses */
-    uint64_t inode;
-    uint64_t offset;
-    uint64_t bytes;
-};
-
-_Static_assert(sizeof(struct ipc_bytes) <= SIM_IPC_BYTES, "a handle holds it");
+_Static_assert(sizeof(struct lend_place) <= SIM_IPC_BYTES, "a handle holds it");
 
 static const uint64_t ipc_magic = UINT64_C(0x3163706972726472);
 
@@ -71,22 +61,15 @@ static larder_result range_export(struct sim *sim, struct sim_range *range)
 static larder_result handle_fill(const struct sim *sim,
                                  const struct sim_range *range, void *out)
 {
-    bool is_real = sim->backing.is_real;
-    struct ipc_bytes h = {
-        .magic = ipc_magic,
-        .pid = getpid(),
-        .start = larder__sim_process_start(getpid()),
-        .file = is_real ? sim->backing.file.fd : -1,
-        .offset = larder__sim_backing_offset(&sim->backing, range->addr),
-        .bytes = range->bytes,
-    };
-    struct stat st;
+    uint64_t offset = larder__sim_backing_offset(&sim->backing, range->addr);
+    struct lend_place place;
+    larder_result r =
+        larder__lend_place(sim, ipc_magic, offset, range->bytes, &place);
 
-    if (is_real && fstat(sim->backing.file.fd, &st) != 0)
-        return larder__lend_refused("querying the memory file");
-    h.inode = is_real ? st.st_ino : (uint64_t)sim->ordinal;
+    if (r != LARDER_OK)
+        return r;
     memset(out, 0, SIM_IPC_BYTES);
-    memcpy(out, &h, sizeof h);
+    memcpy(out, &place, sizeof place);
     return LARDER_OK;
 }
 
@@ -109,131 +92,89 @@ larder_result larder__sim_ipc_export(struct sim *sim, larder_addr addr,
 
 bool larder__sim_ipc_keeps(struct sim *sim, struct sim_range *range)
 {
-    struct sim_lent *lent = range->lent;
     uint64_t offset = larder__sim_backing_offset(&sim->backing, range->addr);
 
     (void)larder__lend_lock(sim->exported.fd, F_UNLCK, offset, range->bytes);
-    if (larder__lend_locked(sim->backing.file.fd, offset, range->bytes)
-            .l_type == F_UNLCK) {
-        range->lent = NULL;
-        larder__host_free(lent);
-        return false;
-    }
-    lent->is_gone = true;
-    lent->next = sim->lent;
-    sim->lent = lent;
-    return true;
+    if (larder__lend_keeps(sim, range->lent))
+        return true;
+    range->lent = NULL;
+    return false;
 }
 
 /* ---- import ------------------------------------------------------------- */
 
 bool larder__sim_ipc_is_handle(const void *handle, bool *is_own)
 {
-    const uint64_t limit = UINT64_C(1) << 45;
-    struct ipc_bytes h;
+    struct lend_place place;
 
-    memcpy(&h, handle, sizeof h);
-    *is_own =
-        h.pid == getpid() && h.start == larder__sim_process_start(getpid());
-    return h.magic == ipc_magic && h.pid > 0 && h.file == (int)h.file &&
-           h.bytes - 1 < limit && h.offset < limit;
+    memcpy(&place, handle, sizeof place);
+    *is_own = place.pid == getpid() &&
+              place.start == larder__sim_process_start(getpid());
+    return larder__lend_place_is_sound(&place, ipc_magic, UINT64_C(1) << 45);
 }
 
-static larder_result is_over(const struct ipc_bytes *h, const char *what)
+static larder_result is_over(const struct lend_place *p, const char *what)
 {
     return larder__sim_fail(LARDER_ERR_DEVICE, "%s of process %" PRId64 "%s",
-                            "the memory", h->pid, what);
+                            "the memory", p->pid, what);
 }
 
-/* A page of the granules that the allocation is in, without its file. */
-static struct sim_page *page_take(struct sim *sim, const struct ipc_bytes *h)
+/* A page of the granules that the allocation is in. */
+static larder_result granules_import(struct sim *sim, struct sim_foreign *f,
+                                     const struct lend_place *p,
+                                     struct sim_page **out)
 {
-    struct sim_page *page = larder__sim_slots_take(&sim->pages);
+    uint64_t begin = bits_down(p->offset, SIM_GRANULE);
+    uint64_t end = bits_up(p->offset + p->bytes, SIM_GRANULE);
 
-    if (page == NULL)
-        return NULL;
-    page->foreign_offset = bits_down(h->offset, SIM_GRANULE);
-    page->bytes =
-        bits_up(h->offset + h->bytes, SIM_GRANULE) - page->foreign_offset;
-    return page;
+    return larder__lend_import(sim, f, begin, end - begin, out);
 }
 
-/* Import from an open file of the other process. */
-static larder_result import_from(struct sim *sim, int fd,
-                                 const struct ipc_bytes *h,
+static larder_result import_real(struct sim *sim, const struct lend_place *p,
                                  struct sim_page **out)
 {
     struct sim_foreign *f = NULL;
-    struct sim_page *page;
-    struct stat st;
+    int fd = larder__lend_place_open(p);
     larder_result r;
 
-    if (!larder__lend_is_file(fd) || fstat(fd, &st) != 0 ||
-        st.st_ino != h->inode ||
-        larder__lend_locked(fd, h->offset, h->bytes).l_type == F_UNLCK)
-        return is_over(h, " is no longer allocated");
-    r = larder__lend_foreign(sim, fd, &f);
-    if (r != LARDER_OK)
-        return r;
-    page = page_take(sim, h);
-    if (page == NULL)
-        return larder__sim_fail_plain(LARDER_ERR_NO_HOST_MEMORY);
-    if (!larder__lend_lock(f->file.fd, F_RDLCK, page->foreign_offset,
-                           page->bytes)) {
-        larder__sim_slots_release(&sim->pages, page);
-        return larder__lend_refused("locking memory in the memory file");
-    }
-    page->foreign = f;
-    f->pages++;
-    *out = page;
-    return LARDER_OK;
-}
-
-static larder_result import_real(struct sim *sim, const struct ipc_bytes *h,
-                                 struct sim_page **out)
-{
-    char process[24];
-    larder_result r;
-    int fd;
-
-    snprintf(process, sizeof process, "%" PRId64, h->pid);
-    fd = larder__lend_open_again(process, (int)h->file);
     if (fd < 0)
-        return is_over(h, " cannot be opened");
-    r = import_from(sim, fd, h, out);
+        return is_over(p, " cannot be opened");
+    if (!larder__lend_place_has(p, fd) ||
+        larder__lend_locked(fd, p->offset, p->bytes).l_type == F_UNLCK)
+        r = is_over(p, " is no longer allocated");
+    else
+        r = larder__lend_foreign(sim, fd, &f);
     close(fd);
-    larder__lend_foreign_sweep(sim);
-    return r;
+    return r == LARDER_OK ? granules_import(sim, f, p, out) : r;
 }
 
 /* Without memory it is unknown whether it is still allocated. */
-static larder_result import_bare(struct sim *sim, const struct ipc_bytes *h,
+static larder_result import_bare(struct sim *sim, const struct lend_place *p,
                                  struct sim_page **out)
 {
     struct sim_foreign *f = larder__host_alloc(1, sizeof *f);
-    struct sim_page *page = f == NULL ? NULL : page_take(sim, h);
 
-    if (page == NULL) {
-        larder__host_free(f);
+    if (f == NULL)
         return larder__sim_fail_plain(LARDER_ERR_NO_HOST_MEMORY);
-    }
-    *f = (struct sim_foreign){.next = sim->foreign, .file.fd = -1, .pages = 1};
+    *f = (struct sim_foreign){.next = sim->foreign, .file.fd = -1};
     sim->foreign = f;
-    page->foreign = f;
-    *out = page;
-    return LARDER_OK;
+    return granules_import(sim, f, p, out);
 }
 
-static larder_result ipc_import(struct sim *sim, const struct ipc_bytes *h,
+static larder_result ipc_import(struct sim *sim, const struct lend_place *p,
                                 struct sim_page **out)
 {
-    if (!larder__sim_process_lives((pid_t)h->pid, h->start))
-        return is_over(h, " is gone with it");
-    if (sim->backing.is_real != (h->file >= 0))
-        return is_over(h, " cannot be mapped: only one of the two devices has "
+    larder_result r;
+
+    if (!larder__sim_process_lives((pid_t)p->pid, p->start))
+        return is_over(p, " is gone with it");
+    if (sim->backing.is_real != (p->file >= 0))
+        return is_over(p, " cannot be mapped: only one of the two devices has "
                           "memory behind its addresses");
-    return sim->backing.is_real ? import_real(sim, h, out)
-                                : import_bare(sim, h, out);
+    r = sim->backing.is_real ? import_real(sim, p, out)
+                             : import_bare(sim, p, out);
+    larder__lend_foreign_sweep(sim);
+    return r;
 }
 
 /* Map the page at addresses of its own. */
@@ -261,18 +202,19 @@ larder_result larder__sim_ipc_open(struct sim *sim, const void *handle,
                                    struct sim_ipc *out)
 {
     struct sim_page *page = NULL;
-    struct ipc_bytes h;
+    struct lend_place place;
     larder_addr granules = 0;
     larder_result r;
 
-    memcpy(&h, handle, sizeof h);
-    r = ipc_import(sim, &h, &page);
+    memcpy(&place, handle, sizeof place);
+    r = ipc_import(sim, &place, &page);
     if (r != LARDER_OK)
         return r;
-    *out = (struct sim_ipc){.bytes = h.bytes, .granules_bytes = page->bytes};
+    *out =
+        (struct sim_ipc){.bytes = place.bytes, .granules_bytes = page->bytes};
     r = page_place_new(sim, page, &granules);
     out->granules = granules;
-    out->addr = granules + h.offset % SIM_GRANULE;
+    out->addr = granules + place.offset % SIM_GRANULE;
     /* The mapping keeps it. */
     (void)larder__sim_page_release(sim,
                                    larder__sim_slots_handle(&sim->pages, page));

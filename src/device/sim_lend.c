@@ -21,20 +21,8 @@
 #include "device/sim_fail.h"
 #include "device/sim_process.h"
 
-/* A fabric handle: where the creator's file is. */
-struct fabric_bytes {
-    uint64_t magic;
-    int64_t pid;
-    uint64_t start; /* start time of the process */
-    int64_t file;
-    uint64_t inode;
-    uint64_t offset;
-    uint64_t bytes;
-};
-
-_Static_assert(sizeof(struct fabric_bytes) <= LARDER_FABRIC_BYTES,
+_Static_assert(sizeof(struct lend_place) <= LARDER_FABRIC_BYTES,
                "a fabric handle holds it");
-
 static const uint64_t fabric_magic = UINT64_C(0x31637266726472);
 
 larder_result larder__lend_refused(const char *what)
@@ -106,7 +94,7 @@ struct flock larder__lend_locked(int file, uint64_t offset, uint64_t bytes)
     return lock;
 }
 
-/* ---- export --------------------------------------------------------------- */
+/* ---- places of memory files ----------------------------------------------- */
 
 int larder__lend_open_again(const char *process, int file)
 {
@@ -115,6 +103,52 @@ int larder__lend_open_again(const char *process, int file)
     snprintf(path, sizeof path, "/proc/%s/fd/%d", process, file);
     return open(path, O_RDWR | O_CLOEXEC);
 }
+
+larder_result larder__lend_place(const struct sim *sim, uint64_t magic,
+                                 uint64_t offset, uint64_t bytes,
+                                 struct lend_place *out)
+{
+    bool is_real = sim->backing.is_real;
+    struct stat st = {.st_ino = (ino_t)sim->ordinal};
+
+    if (is_real && fstat(sim->backing.file.fd, &st) != 0)
+        return larder__lend_refused("querying the memory file");
+    *out = (struct lend_place){
+        .magic = magic,
+        .pid = getpid(),
+        .start = larder__sim_process_start(getpid()),
+        .file = is_real ? sim->backing.file.fd : -1,
+        .inode = st.st_ino,
+        .offset = offset,
+        .bytes = bytes,
+    };
+    return LARDER_OK;
+}
+
+bool larder__lend_place_is_sound(const struct lend_place *p, uint64_t magic,
+                                 uint64_t limit)
+{
+    return p->magic == magic && p->pid > 0 && p->file == (int)p->file &&
+           p->bytes - 1 < limit && p->offset < limit;
+}
+
+int larder__lend_place_open(const struct lend_place *p)
+{
+    char process[24];
+
+    snprintf(process, sizeof process, "%" PRId64, p->pid);
+    return larder__lend_open_again(process, (int)p->file);
+}
+
+bool larder__lend_place_has(const struct lend_place *p, int fd)
+{
+    struct stat st;
+
+    return larder__lend_is_file(fd) && fstat(fd, &st) == 0 &&
+           st.st_ino == p->inode;
+}
+
+/* ---- export --------------------------------------------------------------- */
 
 static larder_result export_fd(const struct sim *sim, const struct sim_page *p,
                                int *out)
@@ -139,21 +173,13 @@ static larder_result export_fd(const struct sim *sim, const struct sim_page *p,
 static larder_result export_fabric(const struct sim *sim,
                                    const struct sim_page *p, void *out)
 {
-    struct fabric_bytes bytes = {
-        .magic = fabric_magic,
-        .pid = getpid(),
-        .start = larder__sim_process_start(getpid()),
-        .file = sim->backing.file.fd,
-        .offset = p->place->addr,
-        .bytes = p->bytes,
-    };
-    struct stat st;
+    struct lend_place place;
+    larder_result r =
+        larder__lend_place(sim, fabric_magic, p->place->addr, p->bytes, &place);
 
-    if (fstat(sim->backing.file.fd, &st) != 0)
-        return larder__lend_refused("querying the memory file");
-    bytes.inode = st.st_ino;
-    memcpy(out, &bytes, sizeof bytes);
-    return LARDER_OK;
+    if (r == LARDER_OK)
+        memcpy(out, &place, sizeof place);
+    return r;
 }
 
 static larder_result export_check(const struct sim *sim,
@@ -186,28 +212,12 @@ larder_result larder__sim_page_export(struct sim *sim, uint64_t handle,
         page->lent = larder__host_alloc(1, sizeof *page->lent);
     if (page->lent == NULL)
         return larder__sim_fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+    *page->lent = (struct sim_lent){.place = page->place, .bytes = page->bytes};
     r = kind == LARDER_HANDLE_FD ? export_fd(sim, page, &made.fd)
                                  : export_fabric(sim, page, made.fabric);
     if (r == LARDER_OK)
         *out = made;
     return r;
-}
-
-bool larder__sim_lend_keeps(struct sim *sim, struct sim_page *page)
-{
-    struct sim_lent *lent = page->lent;
-    uint64_t offset = page->place->addr;
-
-    page->lent = NULL;
-    if (larder__lend_locked(sim->backing.file.fd, offset, page->bytes).l_type ==
-        F_UNLCK) {
-        larder__host_free(lent);
-        return false;
-    }
-    *lent = (struct sim_lent){
-        .next = sim->lent, .place = page->place, .bytes = page->bytes};
-    sim->lent = lent;
-    return true;
 }
 
 static bool is_lent(const struct sim *sim, const struct sim_lent *lent)
@@ -219,6 +229,18 @@ static bool is_lent(const struct sim *sim, const struct sim_lent *lent)
 
     return larder__lend_locked(sim->backing.file.fd, offset, lent->bytes)
                .l_type != F_UNLCK;
+}
+
+bool larder__lend_keeps(struct sim *sim, struct sim_lent *lent)
+{
+    if (!is_lent(sim, lent)) {
+        larder__host_free(lent);
+        return false;
+    }
+    lent->is_gone = true;
+    lent->next = sim->lent;
+    sim->lent = lent;
+    return true;
 }
 
 /* False: the host refused, and it is tried again. */
@@ -345,6 +367,27 @@ static uint64_t page_measure(const struct sim *sim, const struct sim_foreign *f,
                : (uint64_t)lock.l_len + 1;
 }
 
+larder_result larder__lend_import(struct sim *sim, struct sim_foreign *f,
+                                  uint64_t offset, uint64_t bytes,
+                                  struct sim_page **out)
+{
+    struct sim_page *page = larder__sim_slots_take(&sim->pages);
+
+    if (page == NULL)
+        return larder__sim_fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+    if (f->file.fd >= 0 &&
+        !larder__lend_lock(f->file.fd, F_RDLCK, offset, bytes)) {
+        larder__sim_slots_release(&sim->pages, page);
+        return larder__lend_refused("locking memory in the memory file");
+    }
+    page->bytes = bytes;
+    page->foreign = f;
+    page->foreign_offset = offset;
+    f->pages++;
+    *out = page;
+    return LARDER_OK;
+}
+
 /* Import a page of `bytes` at this place of the descriptor's file. */
 static larder_result import_at(struct sim *sim, int fd, uint64_t offset,
                                uint64_t bytes, uint64_t *out)
@@ -361,20 +404,10 @@ static larder_result import_at(struct sim *sim, int fd, uint64_t offset,
         return larder__sim_fail(
             LARDER_ERR_DEVICE,
             "no page of %" PRIu64 " bytes is exported there (any more)", bytes);
-    bytes = measured;
-    page = larder__sim_slots_take(&sim->pages);
-    if (page == NULL)
-        return larder__sim_fail_plain(LARDER_ERR_NO_HOST_MEMORY);
-    if (!larder__lend_lock(f->file.fd, F_RDLCK, offset, bytes)) {
-        larder__sim_slots_release(&sim->pages, page);
-        return larder__lend_refused("locking a page in its memory file");
-    }
-    page->bytes = bytes;
-    page->foreign = f;
-    page->foreign_offset = offset;
-    f->pages++;
-    *out = larder__sim_slots_handle(&sim->pages, page);
-    return LARDER_OK;
+    r = larder__lend_import(sim, f, offset, measured, &page);
+    if (r == LARDER_OK)
+        *out = larder__sim_slots_handle(&sim->pages, page);
+    return r;
 }
 
 static larder_result import_fd(struct sim *sim, int fd, uint64_t bytes,
@@ -391,32 +424,26 @@ static larder_result import_fd(struct sim *sim, int fd, uint64_t bytes,
 static larder_result import_fabric(struct sim *sim, const void *from,
                                    uint64_t bytes, uint64_t *out)
 {
-    struct fabric_bytes fabric;
-    struct stat st;
-    char process[24];
+    struct lend_place place;
     larder_result r;
     int fd;
 
-    memcpy(&fabric, from, sizeof fabric);
-    if (fabric.magic != fabric_magic || fabric.pid <= 0 ||
-        fabric.file != (int)fabric.file || fabric.file < 0 ||
-        fabric.bytes - 1 >= UINT64_C(1) << 44 ||
-        fabric.offset >= UINT64_C(1) << 44)
+    memcpy(&place, from, sizeof place);
+    if (!larder__lend_place_is_sound(&place, fabric_magic, UINT64_C(1) << 44) ||
+        place.file < 0)
         return not_a_page();
-    snprintf(process, sizeof process, "%" PRId64, fabric.pid);
-    fd = larder__sim_process_lives((pid_t)fabric.pid, fabric.start)
-             ? larder__lend_open_again(process, (int)fabric.file)
+    fd = larder__sim_process_lives((pid_t)place.pid, place.start)
+             ? larder__lend_place_open(&place)
              : -1;
     if (fd < 0)
         return larder__sim_fail(
             LARDER_ERR_DEVICE,
-            "process %" PRId64 ", which owned the page, has ended", fabric.pid);
-    if (fstat(fd, &st) != 0 || st.st_ino != fabric.inode ||
-        !larder__lend_is_file(fd) ||
-        !larder__lend_lock(fd, F_RDLCK, fabric.offset, fabric.bytes))
-        r = not_a_page();
+            "process %" PRId64 ", which owned the page, has ended", place.pid);
+    if (larder__lend_place_has(&place, fd) &&
+        larder__lend_lock(fd, F_RDLCK, place.offset, place.bytes))
+        r = import_at(sim, fd, place.offset, bytes, out);
     else
-        r = import_at(sim, fd, fabric.offset, bytes, out);
+        r = not_a_page();
     close(fd);
     return r;
 }
@@ -436,14 +463,6 @@ larder_result larder__sim_page_import(struct sim *sim,
         r = import_fabric(sim, handle->fabric, bytes, out);
     larder__lend_foreign_sweep(sim);
     return r;
-}
-
-larder_result larder__sim_lend_map(struct sim *sim, larder_addr addr,
-                                   const struct sim_page *page)
-{
-    return larder__sim_backing_map(&sim->backing, addr, page->bytes,
-                                   page->foreign->file.fd,
-                                   page->foreign_offset);
 }
 
 void larder__sim_lend_return(struct sim *sim, struct sim_page *page)

@@ -26,6 +26,29 @@ struct sim_foreign {
     uint32_t pages;
 };
 
+/* Where something lies in which process's memory file: what a handle that is
+ * bytes says. */
+struct lend_place {
+    uint64_t magic; /* of the kind of handle */
+    int64_t pid;
+    uint64_t start; /* of the process */
+    int64_t file;   /* -1: there is no memory behind the addresses */
+    uint64_t inode;
+    uint64_t offset;
+    uint64_t bytes;
+};
+
+larder_result larder__lend_place(const struct sim *sim, uint64_t magic,
+                                 uint64_t offset, uint64_t bytes,
+                                 struct lend_place *out);
+/* Whether it is of this kind, and lies below the limit. */
+bool larder__lend_place_is_sound(const struct lend_place *p, uint64_t magic,
+                                 uint64_t limit);
+/* Open the file, which the process may have closed since.  -1: it cannot be. */
+int larder__lend_place_open(const struct lend_place *p);
+/* Whether the descriptor's file is still that one. */
+bool larder__lend_place_has(const struct lend_place *p, int fd);
+
 /* An error of the system, from errno. */
 larder_result larder__lend_refused(const char *what);
 
@@ -44,6 +67,13 @@ bool larder__lend_is_file(int fd);
 /* Find the descriptor's file, with a description of our own. */
 larder_result larder__lend_foreign(struct sim *sim, int fd,
                                    struct sim_foreign **out);
+/* A page in it, which is imported: locked, and counted. */
+larder_result larder__lend_import(struct sim *sim, struct sim_foreign *f,
+                                  uint64_t offset, uint64_t bytes,
+                                  struct sim_page **out);
+/* Whether what is released stays because other processes use it; if so the list
+ * of what is lent keeps it.  If not `lent` is freed. */
+bool larder__lend_keeps(struct sim *sim, struct sim_lent *lent);
 /* Close files that nothing imported is in. */
 void larder__lend_foreign_sweep(struct sim *sim);
 

@@ -1,7 +1,7 @@
 /* sim_vmm.c - reservations and their mappings, with a driver's rules: only
  * whole handles, only where nothing is mapped, usable only after access is
  * set. */
-#include "device/sim_device.h"
+#include "device/sim_lend.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -184,11 +184,12 @@ static larder_result map_check(const struct span *s,
 static larder_result page_place_map(struct sim *sim, larder_addr addr,
                                     const struct sim_page *page)
 {
-    if (page->foreign != NULL)
-        return larder__sim_lend_map(sim, addr, page);
-    return larder__sim_backing_map(&sim->backing, addr, page->bytes,
-                                   sim->backing.file.fd,
-                                   page->place != NULL ? page->place->addr : 0);
+    int file =
+        page->foreign != NULL ? page->foreign->file.fd : sim->backing.file.fd;
+
+    return larder__sim_backing_map(&sim->backing, addr, page->bytes, file,
+                                   page->place != NULL ? page->place->addr
+                                                       : page->foreign_offset);
 }
 
 larder_result larder__sim_map(struct sim *sim, larder_addr addr, uint64_t bytes,

@@ -20,13 +20,11 @@ enum { FDS = 3, FABRIC = 0x20, EARLY = 0x40, MARK = 0x80 };
 static void header_mend(unsigned char *bytes, size_t size,
                         larder_handle_kind kind)
 {
-    unsigned char right[SHARE_HEADER_BYTES];
-    struct share_header h = {.kind = kind};
+    const struct share_header h = {
+        .magic = SHARE_HEADER_MAGIC, .version = SHARE_VERSION, .kind = kind};
 
-    if (size < sizeof right)
-        return;
-    larder__share_header_write(&h, right);
-    memcpy(bytes, right, 32); /* up to the sizes */
+    if (size >= sizeof h)
+        memcpy(bytes, &h, offsetof(struct share_header, bytes));
 }
 
 /* Sends `count` descriptors with the bytes. */
@@ -71,7 +69,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (how & MARK)
         header_mend(bytes, size,
                     how & FABRIC ? LARDER_HANDLE_FABRIC : LARDER_HANDLE_FD);
-    first = size < SHARE_HEADER_BYTES ? size : SHARE_HEADER_BYTES;
+    first =
+        size < sizeof(struct share_header) ? size : sizeof(struct share_header);
     REQUIRE(dev != NULL ||
             larder_device_open("sim:64MiB", 0, &dev) == LARDER_OK);
     lowest = dup(STDERR_FILENO);

@@ -84,6 +84,8 @@ static larder_result export_make(larder_allocator *handle, struct allocator *a,
     e->handle = handle;
     e->device = a->device;
     e->header = (struct share_header){
+        .magic = SHARE_HEADER_MAGIC,
+        .version = SHARE_VERSION,
         .kind = a->props.export_kind,
         .bytes = b->requested,
         .offset = zone_user(b) - page_at(s, span.begin),
@@ -149,6 +151,7 @@ static larder_result batch_make(const larder_export *e, size_t i,
     uint32_t *n = &out->told.count;
 
     larder__assert(i < e->handle_count);
+    memset(out->told.pages, 0, sizeof out->told.pages);
     for (*n = 0; *n < SHARE_BATCH_MAX && i < e->handle_count; i++, ++*n) {
         larder_page_handle handle = {.fd = -1};
         larder_result r = larder__device_page_export(
@@ -172,12 +175,10 @@ static larder_result batch_send(const larder_export *e, int socket,
 {
     bool is_fd = e->header.kind == LARDER_HANDLE_FD;
     uint32_t count = batch->told.count;
-    unsigned char bytes[SHARE_BATCH_BYTES];
-    larder_result r;
+    larder_result r =
+        larder__socket_send(socket, &batch->told, sizeof batch->told,
+                            batch->fds, is_fd ? count : 0);
 
-    larder__share_batch_write(&batch->told, bytes);
-    r = larder__socket_send(socket, bytes, sizeof bytes, batch->fds,
-                            is_fd ? count : 0);
     if (is_fd)
         larder__fds_close(batch->fds, count);
     else if (r == LARDER_OK)
@@ -188,7 +189,7 @@ static larder_result batch_send(const larder_export *e, int socket,
 
 static larder_result handles_send(const larder_export *e, int socket)
 {
-    struct batch batch = {0};
+    struct batch batch = {.told.magic = SHARE_BATCH_MAGIC};
     larder_result r = LARDER_OK;
 
     for (size_t i = 0; r == LARDER_OK && i < e->handle_count;) {
@@ -204,7 +205,6 @@ static larder_result handles_send(const larder_export *e, int socket)
 
 larder_result larder_export_send(larder_export *e, int socket)
 {
-    unsigned char header[SHARE_HEADER_BYTES];
     larder_result r;
 
     if (e == NULL)
@@ -214,8 +214,7 @@ larder_result larder_export_send(larder_export *e, int socket)
     larder__assert(e->header.page_count > 0 && e->header.bytes > 0);
     larder__assert(e->header.offset <
                    e->header.page_count * e->header.page_bytes);
-    larder__share_header_write(&e->header, header);
-    r = larder__socket_send(socket, header, sizeof header, NULL, 0);
+    r = larder__socket_send(socket, &e->header, sizeof e->header, NULL, 0);
     return r == LARDER_OK ? handles_send(e, socket) : r;
 }
 

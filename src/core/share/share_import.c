@@ -134,19 +134,17 @@ static larder_result fabric_import(larder_import *m, int socket,
 static larder_result batch_import(larder_import *m, int socket)
 {
     bool is_fd = m->header.kind == LARDER_HANDLE_FD;
-    unsigned char bytes[SHARE_BATCH_BYTES];
     int fds[SHARE_BATCH_MAX];
     size_t fd_count = 0;
     size_t expected;
-    struct share_batch batch = {0};
-    larder_result r = larder__socket_receive(socket, bytes, sizeof bytes, fds,
+    struct share_batch batch;
+    larder_result r = larder__socket_receive(socket, &batch, sizeof batch, fds,
                                              SHARE_BATCH_MAX, &fd_count);
 
     if (r != LARDER_OK)
         return r;
-    r = larder__share_batch_read(bytes, m->imported_pages,
-                                 m->header.page_count - m->imported_pages,
-                                 &batch);
+    r = larder__share_batch_check(&batch, m->imported_pages,
+                                  m->header.page_count - m->imported_pages);
     expected = is_fd ? batch.count : 0;
     if (r == LARDER_OK && fd_count != expected)
         r = larder__fail(LARDER_ERR_INVALID,
@@ -186,13 +184,12 @@ static larder_result header_receive(larder_device *dev, int socket,
                                     struct share_header *out)
 {
     larder_device_props props = {.size = sizeof props};
-    unsigned char bytes[SHARE_HEADER_BYTES];
     size_t none;
     larder_result r = larder_device_get_props(dev, &props);
 
     if (r == LARDER_OK)
-        r = larder__socket_receive(socket, bytes, sizeof bytes, NULL, 0, &none);
-    return r == LARDER_OK ? larder__share_header_read(bytes, &props, out) : r;
+        r = larder__socket_receive(socket, out, sizeof *out, NULL, 0, &none);
+    return r == LARDER_OK ? larder__share_header_check(out, &props) : r;
 }
 
 /* Undo a failed import, with one retry.  After that nobody is left to try

@@ -6,54 +6,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-#include "base/assert.h"
 #include "base/fail.h"
-
-static const uint64_t header_magic = UINT64_C(0x314853726472616c);
-static const uint32_t batch_magic = UINT32_C(0x48434142);
-
-/* Offsets of the header's fields. */
-enum {
-    AT_VERSION = 8,
-    AT_KIND = 12,
-    AT_UUID = 16,
-    AT_BYTES = 32,
-    AT_OFFSET = 40,
-    AT_PAGE_BYTES = 48,
-    AT_PAGE_COUNT = 56
-};
-
-/* ---- integers ------------------------------------------------------------- */
-
-static void number_put(unsigned char *at, uint64_t value, int bytes)
-{
-    for (int i = 0; i < bytes; i++)
-        at[i] = (unsigned char)(value >> 8 * i);
-}
-
-static uint64_t number_get(const unsigned char *at, int bytes)
-{
-    uint64_t value = 0;
-
-    for (int i = bytes; i-- > 0;)
-        value = value << 8 | at[i];
-    return value;
-}
-
-/* ---- the header ----------------------------------------------------------- */
-
-void larder__share_header_write(const struct share_header *h,
-                                unsigned char out[SHARE_HEADER_BYTES])
-{
-    number_put(out, header_magic, 8);
-    number_put(out + AT_VERSION, SHARE_VERSION, 4);
-    number_put(out + AT_KIND, (uint64_t)h->kind, 4);
-    memcpy(out + AT_UUID, h->uuid, sizeof h->uuid);
-    number_put(out + AT_BYTES, h->bytes, 8);
-    number_put(out + AT_OFFSET, h->offset, 8);
-    number_put(out + AT_PAGE_BYTES, h->page_bytes, 8);
-    number_put(out + AT_PAGE_COUNT, h->page_count, 8);
-}
 
 static bool is_unknown(const unsigned char *uuid)
 {
@@ -107,101 +60,62 @@ static larder_result sizes_check(const struct share_header *h,
     return LARDER_OK;
 }
 
-larder_result larder__share_header_read(
-    const unsigned char in[SHARE_HEADER_BYTES],
-    const larder_device_props *props, struct share_header *out)
+larder_result larder__share_header_check(const struct share_header *h,
+                                         const larder_device_props *props)
 {
-    struct share_header h = {
-        .kind = (larder_handle_kind)number_get(in + AT_KIND, 4),
-        .bytes = number_get(in + AT_BYTES, 8),
-        .offset = number_get(in + AT_OFFSET, 8),
-        .page_bytes = number_get(in + AT_PAGE_BYTES, 8),
-        .page_count = number_get(in + AT_PAGE_COUNT, 8),
-    };
-    uint32_t version = (uint32_t)number_get(in + AT_VERSION, 4);
     larder_result r;
 
-    memcpy(h.uuid, in + AT_UUID, sizeof h.uuid);
-    if (number_get(in, 8) != header_magic)
+    if (h->magic != SHARE_HEADER_MAGIC)
         return larder__fail(LARDER_ERR_INVALID,
                             "this is not a message of larder_export_send()");
-    if (version != SHARE_VERSION)
+    if (h->version != SHARE_VERSION)
         return larder__fail(LARDER_ERR_INVALID,
                             "the message has version %" PRIu32
                             ": expected version %d",
-                            version, SHARE_VERSION);
-    if (h.kind != LARDER_HANDLE_FD && h.kind != LARDER_HANDLE_FABRIC)
+                            h->version, SHARE_VERSION);
+    if (h->kind != LARDER_HANDLE_FD && h->kind != LARDER_HANDLE_FABRIC)
         return larder__fail(LARDER_ERR_INVALID,
                             "the message has handles of kind %d: expected %d "
                             "or %d",
-                            (int)h.kind, (int)LARDER_HANDLE_FD,
+                            (int)h->kind, (int)LARDER_HANDLE_FD,
                             (int)LARDER_HANDLE_FABRIC);
-    if ((r = uuid_check(h.uuid, props->uuid)) != LARDER_OK ||
-        (r = sizes_check(&h, props)) != LARDER_OK)
-        return r;
-    *out = h;
-    return LARDER_OK;
+    r = uuid_check(h->uuid, props->uuid);
+    return r == LARDER_OK ? sizes_check(h, props) : r;
 }
 
 /* ---- batches -------------------------------------------------------------- */
 
-enum { BATCH_AT_COUNT = 4, BATCH_AT_FIRST = 8, BATCH_AT_PAGES = 16 };
-
-void larder__share_batch_write(const struct share_batch *b,
-                               unsigned char out[SHARE_BATCH_BYTES])
-{
-    larder__assert(b->count > 0 && b->count <= SHARE_BATCH_MAX);
-    memset(out, 0, SHARE_BATCH_BYTES);
-    number_put(out, batch_magic, 4);
-    number_put(out + BATCH_AT_COUNT, b->count, 4);
-    number_put(out + BATCH_AT_FIRST, b->first, 8);
-    for (uint32_t i = 0; i < b->count; i++)
-        number_put(out + BATCH_AT_PAGES + 4 * i, b->pages[i], 4);
-}
-
 /* Each handle has at least one page, and all together no more than are
  * missing. */
-static larder_result pages_read(const unsigned char *in, uint64_t left,
-                                struct share_batch *out)
+static larder_result pages_check(const struct share_batch *b, uint64_t left)
 {
-    for (uint32_t i = 0; i < out->count; i++) {
-        out->pages[i] = (uint32_t)number_get(in + 4 * i, 4);
-        if (out->pages[i] == 0 || out->pages[i] > left)
+    for (uint32_t i = 0; i < b->count; i++) {
+        if (b->pages[i] == 0 || b->pages[i] > left)
             return larder__fail(LARDER_ERR_INVALID,
                                 "the message has a handle of %" PRIu32
                                 " pages where %" PRIu64 " are missing: "
                                 "expected at least 1 and no more than those",
-                                out->pages[i], left);
-        left -= out->pages[i];
+                                b->pages[i], left);
+        left -= b->pages[i];
     }
     return LARDER_OK;
 }
 
-larder_result larder__share_batch_read(
-    const unsigned char in[SHARE_BATCH_BYTES], uint64_t first, uint64_t left,
-    struct share_batch *out)
+larder_result larder__share_batch_check(const struct share_batch *b,
+                                        uint64_t first, uint64_t left)
 {
-    struct share_batch b = {
-        .first = number_get(in + BATCH_AT_FIRST, 8),
-        .count = (uint32_t)number_get(in + BATCH_AT_COUNT, 4),
-    };
-    larder_result r;
-
-    if (number_get(in, 4) != batch_magic)
+    if (b->magic != SHARE_BATCH_MAGIC)
         return larder__fail(LARDER_ERR_INVALID,
                             "the message ends early: expected handles of the "
                             "pages from %" PRIu64 " on",
                             first);
-    if (b.first != first || b.count == 0 || b.count > SHARE_BATCH_MAX ||
-        b.count > left)
+    if (b->first != first || b->count == 0 || b->count > SHARE_BATCH_MAX ||
+        b->count > left)
         return larder__fail(LARDER_ERR_INVALID,
                             "the message has %" PRIu32
                             " handles of the pages from %" PRIu64
                             " on: expected 1 to %d, from %" PRIu64
                             " on, where %" PRIu64 " are missing",
-                            b.count, b.first, SHARE_BATCH_MAX, first, left);
-    r = pages_read(in + BATCH_AT_PAGES, left, &b);
-    if (r == LARDER_OK)
-        *out = b;
-    return r;
+                            b->count, b->first, SHARE_BATCH_MAX, first, left);
+    return pages_check(b, left);
 }

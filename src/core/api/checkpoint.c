@@ -12,7 +12,7 @@
 
 #include "base/fail.h"
 #include "base/host.h"
-#include "core/debug/debug.h"
+#include "core/debug/quarantine.h"
 #include "core/entry/handle.h"
 #include "core/pools/pool.h"
 #include "core/pools/private.h"
@@ -223,7 +223,7 @@ static larder_result restore_check(struct allocator *a,
     if (!allocator_is_capturing(a))
         larder__events_poll(a);
     if (a->debug != NULL)
-        larder__debug_let_go(a, *p);
+        larder__quarantine_leave(a, *p);
     if ((r = check_idle(a, *p)) != LARDER_OK ||
         (r = check_segments(a, *p, cp)) != LARDER_OK)
         return r;

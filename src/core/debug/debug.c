@@ -125,11 +125,6 @@ static void act_remake(struct allocator *a, struct block *b)
     (void)larder__debug_allocated(a, b);
 }
 
-void larder__debug_let_go(struct allocator *a, const struct private_pool *owner)
-{
-    larder__quarantine_leave(a, owner);
-}
-
 void larder__debug_pause(struct allocator *a, const struct private_pool *owner,
                          bool is_dropped)
 {
@@ -154,19 +149,9 @@ void larder__debug_committed(struct allocator *a, const struct block *b)
         (void)larder__bytes_fill(a, range, POISON_BYTE, block_stream(b));
 }
 
-void larder__debug_decommit(struct allocator *a, const struct block *b)
-{
-    larder__unrecorded_check(a, b);
-}
-
 bool larder__debug_releases(const struct allocator *a)
 {
     return a->debug->level > 2 && !allocator_is_capturing(a);
-}
-
-larder_result larder__debug_report(struct allocator *a)
-{
-    return larder__finding_report(a);
 }
 
 /* ---- checking everything -------------------------------------------------------- */

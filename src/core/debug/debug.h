@@ -68,10 +68,6 @@ larder_result larder__debug_allocated(struct allocator *a, struct block *b);
  * about it or an earlier one. */
 larder_result larder__debug_free(struct allocator *a, struct block *b);
 
-/* Remove the owner's blocks from quarantine. */
-void larder__debug_let_go(struct allocator *a,
-                          const struct private_pool *owner);
-
 /* Call it before the memory of a tag's allocations is released for a while,
  * with `is_dropped` without keeping its contents.  Empties the tag's
  * quarantine, and checks now what cannot be checked later. */
@@ -81,15 +77,10 @@ void larder__debug_pause(struct allocator *a, const struct private_pool *owner,
 void larder__debug_resume(struct allocator *a,
                           const struct private_pool *owner);
 
-/* Call these after a region's block was committed, and before it is
- * decommitted. */
+/* Call it after a region's block was committed. */
 void larder__debug_committed(struct allocator *a, const struct block *b);
-void larder__debug_decommit(struct allocator *a, const struct block *b);
 /* Whether decommitted memory must be released to the device at once. */
 bool larder__debug_releases(const struct allocator *a);
-/* Report the finding that has not been reported yet. */
-larder_result larder__debug_report(struct allocator *a);
-
 /* Check everything, and report a finding.  O(blocks + quarantined blocks). */
 larder_result larder__debug_check(struct allocator *a);
 

@@ -7,7 +7,7 @@
 #include "base/host.h"
 #include "base/sized.h"
 #include "core/segments/minimum.h"
-#include "core/debug/debug.h"
+#include "core/debug/finding.h"
 #include "core/entry/capturing.h"
 #include "core/entry/handle.h"
 #include "core/history/recording.h"
@@ -230,7 +230,7 @@ static larder_result decommit(struct allocator *a, struct region *g,
         return r;
     if (larder__debug_releases(a))
         (void)larder__region_trim(a, g); /* what is not released stays mapped */
-    return larder__debug_report(a);
+    return larder__finding_report(a);
 }
 
 larder_result larder_region_decommit(larder_region *region, uint64_t offset,

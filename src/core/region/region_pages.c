@@ -2,7 +2,7 @@
 #include "core/region/region_pages.h"
 
 #include "base/fail.h"
-#include "core/debug/debug.h"
+#include "core/debug/unrecorded.h"
 #include "core/history/recording.h"
 #include "core/pools/pool.h"
 #include "core/segments/blocks.h"
@@ -147,7 +147,7 @@ static void look_for_uses(struct allocator *a, const struct region *g,
 
     for (; b != NULL && b->addr < end; b = block_next(a, b)) {
         if (b->state == BLOCK_LIVE)
-            larder__debug_decommit(a, b);
+            larder__unrecorded_check(a, b);
     }
 }
 

@@ -138,11 +138,11 @@ enum ledger_refusal larder__ledger_claim(struct ledger *l, uint64_t bytes)
     return refusal;
 }
 
-void larder__ledger_settle(struct ledger *l, uint64_t bytes, bool came)
+void larder__ledger_settle(struct ledger *l, uint64_t bytes, bool is_held)
 {
     mutex_take(&l->lock, RANK_LEDGER);
     larder__assert(bytes <= l->pending_bytes && bytes <= l->reserved_bytes);
-    if (!came)
+    if (!is_held)
         l->reserved_bytes -= bytes;
     l->pending_bytes -= bytes;
     atomic_fetch_add(&l->moves, 1);
@@ -157,11 +157,6 @@ void larder__ledger_returning(struct ledger *l, uint64_t bytes)
     l->pending_bytes += bytes;
     books_publish(l);
     mutex_leave(&l->lock);
-}
-
-void larder__ledger_returned(struct ledger *l, uint64_t bytes, bool went)
-{
-    larder__ledger_settle(l, bytes, !went);
 }
 
 void larder__ledger_use(struct ledger *l, int64_t change)

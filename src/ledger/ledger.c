@@ -292,8 +292,3 @@ larder_result larder__ledger_inspect(const char *id, struct ledger **out)
     *out = l;
     return LARDER_OK;
 }
-
-void larder__ledger_inspect_end(struct ledger *l)
-{
-    larder__ledger_close(l);
-}

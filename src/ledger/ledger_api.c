@@ -14,7 +14,6 @@
 #include "base/fail.h"
 #include "base/host.h"
 #include "ledger/ledger_name.h"
-#include "ledger/ledger_show.h"
 
 /* ---- copying -------------------------------------------------------------- */
 
@@ -117,41 +116,20 @@ static void show(const char *id, larder_ledger_process *room,
         device_copy(l, &device);
         fn(ctx, &device, room, count);
     }
-    larder__ledger_inspect_end(l);
-}
-
-static larder_result room_take(larder_ledger_process **room)
-{
-    *room = larder__host_alloc(LEDGER_SLOTS, sizeof **room);
-    return *room != NULL ? LARDER_OK
-                         : larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
-}
-
-larder_result larder__ledger_show(const char *id, larder_ledger_fn *fn,
-                                  void *ctx)
-{
-    larder_ledger_process *room;
-    larder_result r = room_take(&room);
-
-    if (r != LARDER_OK)
-        return r;
-    show(id, room, fn, ctx);
-    larder__host_free(room);
-    return LARDER_OK;
+    larder__ledger_close(l);
 }
 
 larder_result larder_ledger_each(larder_ledger_fn *fn, void *ctx)
 {
     larder_ledger_process *room;
     const struct dirent *entry;
-    larder_result r;
     DIR *folder;
 
     if (fn == NULL)
         return larder__fail_plain(LARDER_ERR_INVALID);
-    r = room_take(&room);
-    if (r != LARDER_OK)
-        return r;
+    room = larder__host_alloc(LEDGER_SLOTS, sizeof *room);
+    if (room == NULL)
+        return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
     folder = opendir(LEDGER_FOLDER);
     while (folder != NULL && (entry = readdir(folder)) != NULL) {
         if (larder__ledger_id_is_good(entry->d_name))
@@ -175,21 +153,9 @@ static uint32_t slot_of(const struct ledger *l, int64_t pid)
     return i;
 }
 
-typedef void act_fn(struct ledger *l, uint32_t slot, uint64_t bytes);
-
-static void act_trim(struct ledger *l, uint32_t slot, uint64_t bytes)
-{
-    larder__ledger_ring(l, slot, bytes);
-}
-
-static void act_limit(struct ledger *l, uint32_t slot, uint64_t bytes)
-{
-    word_set(&l->page->slots[slot].told_limit_bytes, bytes);
-    larder__ledger_ring(l, slot, 0);
-}
-
-static larder_result act(const char *id, int64_t pid, uint64_t bytes,
-                         act_fn *fn)
+/* Ask the process for `bytes`, after setting its limit unless that is NULL. */
+static larder_result tell(const char *id, int64_t pid, uint64_t bytes,
+                          const uint64_t *limit)
 {
     struct ledger *l;
     larder_result r = larder__ledger_inspect(id, &l);
@@ -198,17 +164,19 @@ static larder_result act(const char *id, int64_t pid, uint64_t bytes,
     if (r != LARDER_OK)
         return r;
     if (!larder__ledger_lock(l)) {
-        larder__ledger_inspect_end(l);
+        larder__ledger_close(l);
         return larder__fail(
             LARDER_ERR_BUSY,
             "the ledger '%s' is locked by a process that is stopped", id);
     }
     larder__ledger_sweep(l);
     slot = slot_of(l, pid);
+    if (slot < LEDGER_SLOTS && limit != NULL)
+        word_set(&l->page->slots[slot].told_limit_bytes, *limit);
     if (slot < LEDGER_SLOTS)
-        fn(l, slot, bytes);
+        larder__ledger_ring(l, slot, bytes);
     larder__ledger_unlock(l);
-    larder__ledger_inspect_end(l);
+    larder__ledger_close(l);
     return slot < LEDGER_SLOTS
                ? LARDER_OK
                : larder__fail(LARDER_ERR_INVALID,
@@ -218,10 +186,10 @@ static larder_result act(const char *id, int64_t pid, uint64_t bytes,
 
 larder_result larder_ledger_trim(const char *id, int64_t pid, uint64_t bytes)
 {
-    return act(id, pid, bytes, act_trim);
+    return tell(id, pid, bytes, NULL);
 }
 
 larder_result larder_ledger_limit(const char *id, int64_t pid, uint64_t bytes)
 {
-    return act(id, pid, bytes, act_limit);
+    return tell(id, pid, 0, &bytes);
 }

@@ -68,13 +68,12 @@ larder_result larder__ledger_open(const struct ledger_spec *spec,
                                   ledger_free_fn *free_fn, void *ctx,
                                   struct ledger **out);
 
-/* Leave; the last process removes the ledger. */
+/* Leave, or end the inspection; the last process removes the ledger. */
 void larder__ledger_close(struct ledger *l);
 
 /* Open an existing ledger for inspection, by id.  ERR_INVALID: there is
  * none. */
 larder_result larder__ledger_inspect(const char *id, struct ledger **out);
-void larder__ledger_inspect_end(struct ledger *l);
 
 /* Take the page's lock and the process's own.  False: the lock was not
  * available in time, and neither is held. */
@@ -95,12 +94,10 @@ enum ledger_refusal {
 
 /* Claim `bytes` before acquiring them.  Settle the claim afterwards. */
 enum ledger_refusal larder__ledger_claim(struct ledger *l, uint64_t bytes);
-/* They were acquired, or not. */
-void larder__ledger_settle(struct ledger *l, uint64_t bytes, bool came);
-
-/* Announce that `bytes` are being returned, and then whether they were. */
+/* Announce that `bytes` are being returned.  Settle that afterwards. */
 void larder__ledger_returning(struct ledger *l, uint64_t bytes);
-void larder__ledger_returned(struct ledger *l, uint64_t bytes, bool went);
+/* What was claimed or being returned is held now, or not. */
+void larder__ledger_settle(struct ledger *l, uint64_t bytes, bool is_held);
 
 /* The memory that the program uses has changed by `change`. */
 void larder__ledger_use(struct ledger *l, int64_t change);

@@ -246,7 +246,7 @@ static void expect_forgotten(pid_t pid)
         nap_ms(1);
     }
     board->late += now_ms() - begin_ms > 1000;
-    larder__ledger_inspect_end(l);
+    larder__ledger_close(l);
 }
 
 /* ---- the storm ------------------------------------------------------------------ */
@@ -303,7 +303,7 @@ static void expect_the_books_are_right(larder_device *dev)
         assert_true(now_ms() - begin_ms < 60000);
         nap_ms(10);
     }
-    larder__ledger_inspect_end(l);
+    larder__ledger_close(l);
 }
 
 static void memory_cached_by_one_process_serves_all(void **state)
@@ -324,7 +324,7 @@ static void memory_cached_by_one_process_serves_all(void **state)
         reap(pids[i]);
     }
     assert_int_equal(rig_usage(dev).used_bytes, 0);
-    larder__ledger_inspect_end(look()); /* the last reader removes it */
+    larder__ledger_close(look()); /* the last reader removes it */
     assert_null(look());
     assert_ok(larder_device_close(dev));
     print_message(

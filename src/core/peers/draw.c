@@ -44,15 +44,13 @@ static larder_result draw_begin(struct allocator *a, uint64_t bytes)
     return refusal == LEDGER_GRANTED ? LARDER_OK : draw_refuse(a, refusal);
 }
 
-/* The device has answered r. */
-static larder_result draw_end(struct allocator *a, uint64_t bytes,
-                              larder_result r)
+/* The device has answered, and the bytes are held now or not. */
+static void settle(struct allocator *a, uint64_t bytes, bool is_held)
 {
-    if (a->peers != NULL) {
-        larder__ledger_settle(a->peers->ledger, bytes, r == LARDER_OK);
-        larder__peers_report_use(a);
-    }
-    return r;
+    if (a->peers == NULL)
+        return;
+    larder__ledger_settle(a->peers->ledger, bytes, is_held);
+    larder__peers_report_use(a);
 }
 
 larder_result larder__draw_memory(struct allocator *a, uint64_t bytes,
@@ -64,7 +62,8 @@ larder_result larder__draw_memory(struct allocator *a, uint64_t bytes,
     if (r != LARDER_OK)
         return r;
     r = larder__device_mem_alloc(a->device, bytes, out);
-    return draw_end(a, weight, r);
+    settle(a, weight, r == LARDER_OK);
+    return r;
 }
 
 larder_result larder__draw_handle(struct allocator *a, uint64_t bytes,
@@ -75,7 +74,8 @@ larder_result larder__draw_handle(struct allocator *a, uint64_t bytes,
     if (r != LARDER_OK)
         return r;
     r = larder__device_page_create(a->device, bytes, out);
-    return draw_end(a, bytes, r);
+    settle(a, bytes, r == LARDER_OK);
+    return r;
 }
 
 static void return_begin(struct allocator *a, uint64_t bytes)
@@ -84,27 +84,24 @@ static void return_begin(struct allocator *a, uint64_t bytes)
         larder__ledger_returning(a->peers->ledger, bytes);
 }
 
-static larder_result return_end(struct allocator *a, uint64_t bytes,
-                                larder_result r)
-{
-    if (a->peers != NULL) {
-        larder__ledger_returned(a->peers->ledger, bytes, r == LARDER_OK);
-        larder__peers_report_use(a);
-    }
-    return r;
-}
-
 larder_result larder__return_memory(struct allocator *a, larder_addr addr,
                                     uint64_t bytes)
 {
+    larder_result r;
+
     return_begin(a, weight_of(bytes));
-    return return_end(a, weight_of(bytes),
-                      larder__device_mem_free(a->device, addr));
+    r = larder__device_mem_free(a->device, addr);
+    settle(a, weight_of(bytes), r != LARDER_OK);
+    return r;
 }
 
 larder_result larder__return_handle(struct allocator *a, uint64_t handle,
                                     uint64_t bytes)
 {
+    larder_result r;
+
     return_begin(a, bytes);
-    return return_end(a, bytes, larder__device_page_release(a->device, handle));
+    r = larder__device_page_release(a->device, handle);
+    settle(a, bytes, r != LARDER_OK);
+    return r;
 }

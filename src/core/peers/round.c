@@ -107,13 +107,8 @@ bool larder__peers_search_again(struct peers *p, struct peers_search *s,
     return !s->was_in_vain || s->moves != before;
 }
 
-/* The part of the need that this process already holds elsewhere. */
-static uint64_t movable_of(struct allocator *a)
-{
-    return larder__paged_movable_bytes(a);
-}
-
-/* How much more the device must have; 0: it seems to have enough. */
+/* How much more the device must have, beside what this process holds elsewhere
+ * and can move; 0: it seems to have enough. */
 static uint64_t lacking_of(struct allocator *a, uint64_t need)
 {
     uint64_t free_bytes = 0;
@@ -122,7 +117,7 @@ static uint64_t lacking_of(struct allocator *a, uint64_t need)
     (void)larder_device_mem_info(a->device, &free_bytes, &total);
     return saturating_sub(
         need, saturating_add(larder__peers_room(a->peers, free_bytes),
-                             movable_of(a)));
+                             larder__paged_movable_bytes(a)));
 }
 
 bool larder__peers_help(struct allocator *a, struct peers_search *s,
@@ -133,7 +128,8 @@ bool larder__peers_help(struct allocator *a, struct peers_search *s,
     bool goes_on;
 
     if (a->peers == NULL ||
-        need > saturating_add(larder__peers_allowance(a->peers), movable_of(a)))
+        need > saturating_add(larder__peers_allowance(a->peers),
+                              larder__paged_movable_bytes(a)))
         return false;
     lacking = lacking_of(a, need);
     allocator_unlock(a);
@@ -148,6 +144,7 @@ bool larder__peers_help_owner(struct allocator *a, const struct holding *h,
 {
     if (allocator_make_room(a))
         return true;
-    return held_allows_owner(a, h, saturating_sub(need, movable_of(a))) &&
+    return held_allows_owner(
+               a, h, saturating_sub(need, larder__paged_movable_bytes(a))) &&
            larder__peers_help(a, s, need);
 }

@@ -3,9 +3,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -15,22 +15,10 @@ struct process_stat {
     uint64_t start;
 };
 
-/* Fields of /proc/PID/stat; 0 is the one after the name. */
-enum { STAT_STATE = 0, STAT_THREADS = 17, STAT_START = 19 };
-
-static void stat_parse(const char *text, struct process_stat *out)
-{
-    for (int field = 0; *text != '\0'; field++) {
-        if (field == STAT_STATE)
-            out->state = *text;
-        else if (field == STAT_THREADS)
-            out->threads = strtoull(text, NULL, 10);
-        else if (field == STAT_START)
-            out->start = strtoull(text, NULL, 10);
-        text += strcspn(text, " ");
-        text += strspn(text, " ");
-    }
-}
+/* The fields of /proc/PID/stat behind the name: the first is the state, the 18th
+ * the number of threads, the 20th the start. */
+#define STAT_FORMAT                                                            \
+    "%c%*s%*s%*s%*s%*s%*s%*s%*s%*s%*s%*s%*s%*s%*s%*s%*s%" SCNu64 "%*s%" SCNu64
 
 /* False: the system does not say. */
 static bool stat_read(pid_t pid, struct process_stat *out)
@@ -53,9 +41,9 @@ static bool stat_read(pid_t pid, struct process_stat *out)
     name_end = strrchr(text, ')');
     if (name_end == NULL || name_end[1] != ' ')
         return false;
-    *out = (struct process_stat){0};
-    stat_parse(name_end + 2, out);
-    return out->start != 0;
+    return sscanf(name_end + 2, STAT_FORMAT, &out->state, &out->threads,
+                  &out->start) == 3 &&
+           out->start != 0;
 }
 
 uint64_t larder__sim_process_start(pid_t pid)

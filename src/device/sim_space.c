@@ -217,30 +217,3 @@ struct sim_range *larder__sim_space_any(const struct sim_space *space)
 {
     return space->base.next;
 }
-
-/* ---- check -------------------------------------------------------------- */
-
-static int range_check(const struct sim_space *space, const struct sim_range *r)
-{
-    if (r->next != NULL && (r->next->prev != r || r->next->addr < range_end(r)))
-        return 1;
-    if (r->next == NULL && range_end(r) > space->end)
-        return 1;
-    for (int align = 0; align < SIM_ALIGN_COUNT; align++) {
-        if (r->best[align] != range_best(space, r, (enum sim_align)align))
-            return 2;
-    }
-    if (r->parent != NULL && r->parent->priority < r->priority)
-        return 3;
-    return 0;
-}
-
-int larder__sim_space_check(const struct sim_space *space)
-{
-    int broken = 0;
-
-    for (const struct sim_range *r = &space->base; r != NULL && broken == 0;
-         r = r->next)
-        broken = range_check(space, r);
-    return broken;
-}

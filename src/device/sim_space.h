@@ -61,7 +61,4 @@ struct sim_range *larder__sim_space_find(const struct sim_space *space,
 /* Any range.  NULL: there is none. */
 struct sim_range *larder__sim_space_any(const struct sim_space *space);
 
-/* Check everything.  Returns the number of the first broken rule, or 0. */
-int larder__sim_space_check(const struct sim_space *space);
-
 #endif

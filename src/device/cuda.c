@@ -33,21 +33,19 @@ static void op_close(void *self)
 
 static larder_result cuda_wrap(struct cuda *c, larder_device **out)
 {
-    larder_device_ops ops = {
-        .size = sizeof ops,
-        .name = c->family->name,
-        .close = op_close,
-        .props = op_props,
-        .error_text = op_error_text,
-    };
+    larder_device_ops ops = larder__cuda_ops;
 
-    larder__cuda_memory_ops(&ops);
-    larder__cuda_order_ops(&ops);
-    if (c->props.granularity_bytes != 0)
-        larder__cuda_virtual_ops(&ops);
-    if (ops.map != NULL && c->call.page_export != NULL &&
-        c->call.page_import != NULL)
-        larder__cuda_share_ops(&ops);
+    ops.size = sizeof ops;
+    ops.name = c->family->name;
+    ops.close = op_close;
+    ops.props = op_props;
+    ops.error_text = op_error_text;
+    if (c->props.granularity_bytes == 0)
+        larder__device_without_vmm(&ops);
+    if (c->call.page_export == NULL || c->call.page_import == NULL) {
+        ops.page_export = NULL;
+        ops.page_import = NULL;
+    }
     return larder_device_create(&ops, c, out);
 }
 

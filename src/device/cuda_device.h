@@ -112,12 +112,9 @@ larder_result larder__cuda_result(const struct cuda *c,
 /* The message of this thread's last failure. */
 const char *larder__cuda_words(void);
 
-/* ---- cuda_memory.c, cuda_order.c ---------------------------------------- */
+/* ---- cuda_calls.c ------------------------------------------------------- */
 
-/* Put their functions into a table. */
-void larder__cuda_memory_ops(larder_device_ops *ops);
-void larder__cuda_virtual_ops(larder_device_ops *ops);
-void larder__cuda_share_ops(larder_device_ops *ops);
-void larder__cuda_order_ops(larder_device_ops *ops);
+/* The calls; the rest of the table is in cuda.c. */
+extern const larder_device_ops larder__cuda_ops;
 
 #endif

@@ -5,6 +5,7 @@
 #include "base/host.h"
 #include "base/process.h"
 #include "base/sized.h"
+#include "device/open.h"
 
 /* ---- the table ---------------------------------------------------------- */
 
@@ -79,6 +80,15 @@ static larder_result table_check(const larder_device_ops *ops)
                             "memory calls: it must have all or none",
                             vmm, VMM_CALLS);
     return LARDER_OK;
+}
+
+void larder__device_without_vmm(larder_device_ops *ops)
+{
+#define X(member) ops->member = NULL;
+    VMM_MAP(X)
+#undef X
+    ops->page_export = NULL;
+    ops->page_import = NULL;
 }
 
 /* ---- creating and closing ----------------------------------------------- */

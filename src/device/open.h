@@ -4,6 +4,9 @@
 
 #include "device/cuda_family.h"
 
+/* Remove the calls of virtual memory from a table, and those on its pages. */
+void larder__device_without_vmm(larder_device_ops *ops);
+
 /* `spec` begins with "sim:". */
 larder_result larder__sim_open(const char *spec, int ordinal,
                                larder_device **out);

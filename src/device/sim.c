@@ -281,19 +281,6 @@ static const larder_device_ops sim_ops = {
     .unordered_use = op_unordered_use,
 };
 
-static void ops_without_vmm(larder_device_ops *ops)
-{
-    ops->address_reserve = NULL;
-    ops->address_free = NULL;
-    ops->page_create = NULL;
-    ops->page_release = NULL;
-    ops->map = NULL;
-    ops->unmap = NULL;
-    ops->set_access = NULL;
-    ops->page_export = NULL;
-    ops->page_import = NULL;
-}
-
 /* Set everything that needs no undoing. */
 static void sim_init(struct sim *sim, const struct sim_spec *spec, int ordinal)
 {
@@ -359,7 +346,7 @@ static larder_result sim_wrap(struct sim *sim, const larder_prices *prices,
     larder_result r;
 
     if (!sim->has_vmm)
-        ops_without_vmm(&ops);
+        larder__device_without_vmm(&ops);
     r = larder_device_create(&ops, sim, out);
     if (r == LARDER_OK)
         larder_device_set_prices(*out, prices);

@@ -19,14 +19,18 @@ static larder_result control_get(const larder_device *dev, struct sim **out)
                         "the device is not a simulated one");
 }
 
-/* Release the lock; a failure's message becomes the thread's last error. */
-static larder_result control_leave(struct sim *sim, larder_result r,
-                                   const char *call)
+/* A failure's message becomes the thread's last error. */
+static larder_result control_result(larder_result r, const char *call)
 {
-    larder__sim_leave(sim, r);
     return r == LARDER_OK ? r
                           : larder__fail(r, "%s failed: %s", call,
                                          larder__sim_fail_text());
+}
+
+static larder_result control_leave(struct sim *sim, larder_result r,
+                                   const char *call)
+{
+    return control_result(larder__sim_leave(sim, r), call);
 }
 
 static larder_result control_enter(const larder_device *dev, struct sim **out,
@@ -36,10 +40,7 @@ static larder_result control_enter(const larder_device *dev, struct sim **out,
 
     if (r != LARDER_OK)
         return r;
-    r = larder__sim_enter(*out);
-    return r == LARDER_OK ? r
-                          : larder__fail(r, "%s failed: %s", call,
-                                         larder__sim_fail_text());
+    return control_result(larder__sim_enter(*out), call);
 }
 
 /* ---- streams ------------------------------------------------------------ */
@@ -97,26 +98,26 @@ larder_result larder_sim_wait_event(larder_device *dev, larder_stream stream,
                          "sim_wait_event");
 }
 
-larder_result larder_sim_capture_begin(larder_device *dev, larder_stream stream)
+static larder_result capture_set(larder_device *dev, larder_stream stream,
+                                 bool begin, const char *call)
 {
     struct sim *sim;
-    larder_result r = control_enter(dev, &sim, "sim_capture_begin");
+    larder_result r = control_enter(dev, &sim, call);
 
     if (r != LARDER_OK)
         return r;
-    return control_leave(sim, larder__sim_capture_set(sim, stream, true),
-                         "sim_capture_begin");
+    return control_leave(sim, larder__sim_capture_set(sim, stream, begin),
+                         call);
+}
+
+larder_result larder_sim_capture_begin(larder_device *dev, larder_stream stream)
+{
+    return capture_set(dev, stream, true, "sim_capture_begin");
 }
 
 larder_result larder_sim_capture_end(larder_device *dev, larder_stream stream)
 {
-    struct sim *sim;
-    larder_result r = control_enter(dev, &sim, "sim_capture_end");
-
-    if (r != LARDER_OK)
-        return r;
-    return control_leave(sim, larder__sim_capture_set(sim, stream, false),
-                         "sim_capture_end");
+    return capture_set(dev, stream, false, "sim_capture_end");
 }
 
 /* ---- inspection --------------------------------------------------------- */

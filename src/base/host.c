@@ -57,6 +57,20 @@ bool larder__host_grow(void *array, size_t count, size_t bytes)
     return ptr != NULL;
 }
 
+bool larder__host_room(void *array, size_t *capacity, size_t needed,
+                       size_t bytes)
+{
+    enum { FIRST_ITEMS = 16 };
+    size_t wider = *capacity > 0 ? 2 * *capacity : FIRST_ITEMS;
+
+    if (wider < needed)
+        wider = needed;
+    if (!larder__host_grow(array, wider, bytes))
+        return false;
+    *capacity = wider;
+    return true;
+}
+
 void *larder__host_alloc_aligned(size_t align, size_t bytes)
 {
     void *ptr = NULL;

@@ -19,6 +19,16 @@ void *larder__host_alloc_unset(size_t bytes);
  * not zeroed.  False: it is unchanged. */
 bool larder__host_grow(void *array, size_t count, size_t bytes);
 
+/* Have room for `needed` items in an array, which may move; new ones are not
+ * zeroed.  False: no host memory; the array is as before. */
+#define HOST_ROOM(items, capacity, needed)                                     \
+    ((needed) <= (capacity) ||                                                 \
+     larder__host_room(&(items), &(capacity), (needed), sizeof *(items)))
+
+/* At least double the array whose pointer lies at `array`. */
+bool larder__host_room(void *array, size_t *capacity, size_t needed,
+                       size_t bytes);
+
 /* Memory aligned to `align`, a power of two.  Not zeroed, so that a large
  * allocation costs nothing until it is used. */
 void *larder__host_alloc_aligned(size_t align, size_t bytes);

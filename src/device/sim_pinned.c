@@ -26,18 +26,6 @@ static size_t pinned_place(const struct sim_pinned *pinned, const void *ptr)
     return low;
 }
 
-static bool pinned_grow(struct sim_pinned *pinned)
-{
-    size_t capacity = pinned->capacity > 0 ? 2 * pinned->capacity : 64;
-
-    if (pinned->count < pinned->capacity)
-        return true;
-    if (!larder__host_grow(&pinned->list, capacity, sizeof *pinned->list))
-        return false;
-    pinned->capacity = capacity;
-    return true;
-}
-
 larder_result larder__sim_pinned_alloc(struct sim *sim, uint64_t bytes,
                                        void **out)
 {
@@ -45,7 +33,7 @@ larder_result larder__sim_pinned_alloc(struct sim *sim, uint64_t bytes,
     void *ptr;
     size_t place;
 
-    if (!pinned_grow(pinned) ||
+    if (!HOST_ROOM(pinned->list, pinned->capacity, pinned->count + 1) ||
         (ptr = larder__host_alloc_aligned(4096, bytes)) == NULL)
         return larder__sim_fail_plain(LARDER_ERR_NO_HOST_MEMORY);
     place = pinned_place(pinned, ptr);

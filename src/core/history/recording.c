@@ -201,22 +201,10 @@ static uint32_t call_stack(struct allocator *a, struct history *h)
 
 /* ---- pools ---------------------------------------------------------------- */
 
-static bool pools_make_room(struct history *h)
-{
-    uint32_t capacity = h->pool_capacity * 2 + 16;
-
-    if (h->pool_count < h->pool_capacity)
-        return true;
-    if (!larder__host_grow(&h->pool_ids, capacity, sizeof *h->pool_ids))
-        return false;
-    h->pool_capacity = capacity;
-    return true;
-}
-
 /* The number of the pool's name; 0 for the default pool; -1: no room. */
 static int pool_number(struct history *h, struct private_pool *p)
 {
-    uint32_t i;
+    size_t i;
 
     if (p == NULL)
         return 0;
@@ -228,7 +216,8 @@ static int pool_number(struct history *h, struct private_pool *p)
             break;
     }
     if (i == h->pool_count) {
-        if (i == POOLS_MAX || !pools_make_room(h))
+        if (i == POOLS_MAX ||
+            !HOST_ROOM(h->pool_ids, h->pool_capacity, h->pool_count + 1))
             return -1;
         h->pool_ids[h->pool_count++] = p->id;
     }

@@ -71,8 +71,8 @@ struct history {
     uint64_t lost_notes;
 
     larder_pool_id *pool_ids; /* of numbers 1, 2, ...; 0: the default pool */
-    uint32_t pool_count;
-    uint32_t pool_capacity;
+    size_t pool_count;
+    size_t pool_capacity;
 
     struct block_note *notes[SLAB_CHUNKS]; /* chunked like the slab */
 };

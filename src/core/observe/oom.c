@@ -123,7 +123,7 @@ static struct callback *callbacks_copy(const struct callbacks *c)
 
 bool larder__run_reclaims(struct allocator *a)
 {
-    uint32_t count = a->reclaims.count;
+    size_t count = a->reclaims.count;
     struct callback *copy = callbacks_copy(&a->reclaims);
     struct history_call call = a->call;
     bool freed = false;
@@ -133,7 +133,7 @@ bool larder__run_reclaims(struct allocator *a)
     larder__assert(allocator_is_locked(a));
     allocator_unlock(a);
     larder__assert(!allocator_is_locked(a) || LARDER_ASSERT_LEVEL == 0);
-    for (uint32_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++)
         freed |= ((larder_reclaim_fn *)copy[i].fn)(copy[i].ctx) != 0;
     allocator_lock(a);
     history_reenter(a, call);
@@ -144,14 +144,14 @@ bool larder__run_reclaims(struct allocator *a)
 /* The message is saved first: an observer's calls may fail and replace it. */
 static void call_observers(struct allocator *a, const larder_oom_info *info)
 {
-    uint32_t count = a->oom_observers.count;
+    size_t count = a->oom_observers.count;
     struct callback *copy = callbacks_copy(&a->oom_observers);
 
     larder__assert(allocator_is_locked(a));
     if (copy == NULL)
         return;
     allocator_unlock(a);
-    for (uint32_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++)
         ((larder_oom_fn *)copy[i].fn)(copy[i].ctx, info);
     allocator_lock(a);
     larder__host_free(copy);

@@ -8,8 +8,6 @@
 #include "base/host.h"
 #include "core/observe/walk.h"
 
-enum { FIRST_CAPACITY = 64 };
-
 /* ---- blocks --------------------------------------------------------------- */
 
 struct taking {
@@ -18,20 +16,6 @@ struct taking {
     bool ran_out; /* out of host memory */
 };
 
-/* Make room for one more item of the array at `list`.  False: no host memory. */
-static bool snapshot_state_make_room(void *list, size_t count, size_t *capacity,
-                                     size_t item_bytes)
-{
-    size_t more = *capacity * 2 + FIRST_CAPACITY;
-
-    if (count < *capacity)
-        return true;
-    if (!larder__host_grow(list, more, item_bytes))
-        return false;
-    *capacity = more;
-    return true;
-}
-
 static bool snapshot_state_add_segment(struct taking *t,
                                        const larder_segment_info *info,
                                        const struct block *header)
@@ -39,8 +23,7 @@ static bool snapshot_state_add_segment(struct taking *t,
     struct snapshot *s = t->out;
     bool has_stack = t->a->history != NULL && header != NULL;
 
-    if (!snapshot_state_make_room(&s->segments, s->segment_count,
-                                  &s->segment_capacity, sizeof *s->segments))
+    if (!HOST_ROOM(s->segments, s->segment_capacity, s->segment_count + 1))
         return false;
     larder__assert(s->segment_count < s->segment_capacity);
     larder__assert(info->bytes > 0);
@@ -56,8 +39,7 @@ static bool add_block(struct taking *t, const larder_block_info *info,
     const struct history *h = t->a->history;
     const struct block_note *note = NULL;
 
-    if (!snapshot_state_make_room(&s->blocks, s->block_count,
-                                  &s->block_capacity, sizeof *s->blocks))
+    if (!HOST_ROOM(s->blocks, s->block_capacity, s->block_count + 1))
         return false;
     larder__assert(s->block_count < s->block_capacity);
     larder__assert(s->segment_count > 0 && info->bytes > 0);

@@ -85,26 +85,13 @@ larder_result larder_memory_summary(larder_allocator *handle, int abbreviated,
 
 /* ---- callbacks ------------------------------------------------------------ */
 
-static larder_result callbacks_add(struct callbacks *c, void (*fn)(void),
-                                   void *ctx)
-{
-    uint32_t capacity = c->capacity * 2 + 4;
-
-    if (c->count == c->capacity) {
-        if (!larder__host_grow(&c->list, capacity, sizeof *c->list))
-            return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
-        c->capacity = capacity;
-    }
-    c->list[c->count++] = (struct callback){fn, ctx};
-    return LARDER_OK;
-}
-
 enum callback_kind { RECLAIM, OOM_OBSERVER };
 
 static larder_result callback_add(larder_allocator *handle,
                                   enum callback_kind kind, void (*fn)(void),
                                   void *ctx)
 {
+    struct callbacks *c;
     struct allocator *a;
     larder_result r;
 
@@ -113,9 +100,12 @@ static larder_result callback_add(larder_allocator *handle,
     r = larder__handle_lock(handle, &a);
     if (r != LARDER_OK)
         return r;
-    return larder__handle_end(
-        a, callbacks_add(kind == RECLAIM ? &a->reclaims : &a->oom_observers, fn,
-                         ctx));
+    c = kind == RECLAIM ? &a->reclaims : &a->oom_observers;
+    if (HOST_ROOM(c->list, c->capacity, c->count + 1))
+        c->list[c->count++] = (struct callback){fn, ctx};
+    else
+        r = larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+    return larder__handle_end(a, r);
 }
 
 larder_result larder_add_reclaim(larder_allocator *handle,

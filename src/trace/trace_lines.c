@@ -49,16 +49,6 @@ static bool lines_fill(struct trace_lines *l, struct tool_error *error)
     return true;
 }
 
-bool trace_lines_peek(struct trace_lines *l, const char **bytes, size_t *count,
-                      struct tool_error *error)
-{
-    if (l->begin == l->end && !l->at_end && !lines_fill(l, error))
-        return false;
-    *bytes = l->buffer + l->begin;
-    *count = l->end - l->begin;
-    return true;
-}
-
 /* Return `length` bytes as a line, and skip `skip` bytes more. */
 static void lines_take(struct trace_lines *l, size_t length, size_t skip,
                        const char **line, size_t *line_length)

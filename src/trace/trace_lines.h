@@ -29,11 +29,6 @@ void trace_lines_begin(struct trace_source *source, const char *path,
                        struct trace_lines *l);
 void trace_lines_close(struct trace_lines *l);
 
-/* Look at the first bytes of the file without consuming them, to recognise
- * formats before the first line is read. */
-bool trace_lines_peek(struct trace_lines *l, const char **bytes, size_t *count,
-                      struct tool_error *error);
-
 /* The next line without its end (LF or CRLF); NULL after the last.  Valid until
  * the next call.  It is an error if the line is longer than TRACE_LINE_MAX. */
 bool trace_lines_next(struct trace_lines *l, const char **line, size_t *length,

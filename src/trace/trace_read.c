@@ -334,17 +334,18 @@ static bool read_line(struct reader *r, struct span line)
 
 /* Reject what begins like a PyTorch snapshot: a pickle of protocol 2 or later,
  * or JSON. */
-static bool refuse_snapshot(struct reader *r)
+static bool refuse_snapshot(struct trace_source *source, const char *path,
+                            struct tool_error *error)
 {
-    const char *p;
+    const unsigned char *p;
     size_t n;
     const char *kind = NULL;
 
-    if (!trace_lines_peek(&r->lines, &p, &n, r->error))
+    if (!trace_source_peek(source, &p, &n, error))
         return false;
-    if (n >= 2 && (unsigned char)p[0] == 0x80 && p[1] >= 2 && p[1] <= 5)
+    if (n >= 2 && p[0] == 0x80 && p[1] >= 2 && p[1] <= 5)
         kind = "pickle";
-    while (n > 0 && isspace((unsigned char)*p)) {
+    while (n > 0 && isspace(*p)) {
         p++;
         n--;
     }
@@ -352,10 +353,10 @@ static bool refuse_snapshot(struct reader *r)
         kind = "JSON";
     if (kind == NULL)
         return true;
-    return tool_fail(r->error,
+    return tool_fail(error,
                      "%s: looks like a memory snapshot (%s); expected trace "
                      "text",
-                     r->lines.path, kind);
+                     path, kind);
 }
 
 static bool read_lines(struct reader *r)
@@ -385,7 +386,7 @@ bool trace_read_source(struct trace_source *source, const char *path,
     r->trace = out;
     r->error = error;
     trace_lines_begin(source, path, &r->lines);
-    ok = refuse_snapshot(r) && read_lines(r);
+    ok = refuse_snapshot(source, path, error) && read_lines(r);
     trace_lines_close(&r->lines);
     if (!ok)
         trace_free(out);

@@ -1,6 +1,6 @@
 /* file_api.c - the file writer as public functions. */
 #include <errno.h>
-#include <string.h>
+#include <stdio.h>
 
 #include <larder/file.h>
 
@@ -10,7 +10,7 @@
 
 struct larder_file {
     struct newfile file;
-    char *path; /* as given by the caller */
+    char path[NEWFILE_PATH_MAX]; /* as given by the caller */
 };
 
 static larder_result file_api_refused(const larder_file *f)
@@ -19,42 +19,21 @@ static larder_result file_api_refused(const larder_file *f)
                         larder__newfile_words(&f->file));
 }
 
-static void file_free(larder_file *f)
-{
-    larder__host_free(f->path);
-    larder__host_free(f);
-}
-
-static larder_file *file_make(const char *path)
-{
-    larder_file *f = larder__host_alloc(1, sizeof *f);
-    size_t room = strlen(path) + 1;
-
-    if (f == NULL)
-        return NULL;
-    f->path = larder__host_alloc(room, 1);
-    if (f->path == NULL) {
-        larder__host_free(f);
-        return NULL;
-    }
-    memcpy(f->path, path, room);
-    return f;
-}
-
 larder_result larder_file_create(const char *path, larder_file **out)
 {
     larder_file *f;
 
     if (path == NULL || out == NULL)
         return larder__fail_plain(LARDER_ERR_INVALID);
-    f = file_make(path);
+    f = larder__host_alloc(1, sizeof *f);
     if (f == NULL)
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+    snprintf(f->path, sizeof f->path, "%s", path);
     if (!larder__newfile_open(&f->file, path)) {
         larder_result r = file_api_refused(f);
 
         (void)larder__newfile_close(&f->file, false);
-        file_free(f);
+        larder__host_free(f);
         return r;
     }
     *out = f;
@@ -82,6 +61,6 @@ larder_result larder_file_close(larder_file *f, int keep)
         return LARDER_OK;
     if (!larder__newfile_close(&f->file, keep != 0) && keep)
         r = file_api_refused(f);
-    file_free(f);
+    larder__host_free(f);
     return r;
 }

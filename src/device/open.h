@@ -2,6 +2,8 @@
 #ifndef LARDER_DEVICE_OPEN_H
 #define LARDER_DEVICE_OPEN_H
 
+#include <larder/device.h>
+
 #include "device/cuda_family.h"
 
 /* Remove the calls of virtual memory from a table, and those on its pages. */

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -82,47 +83,16 @@ struct price_reader {
     unsigned seen_at[DEVICE_PRICE_COUNT]; /* line; 0: not yet set */
 };
 
-/* Part of the text, not NUL-terminated. */
-struct price_word {
-    const char *text;
-    size_t length;
-};
-
-static bool prices_is_blank(char c)
-{
-    return c == ' ' || c == '\t' || c == '\r';
-}
-
-/* The next word of [*p, end); *p advances past it.  Empty at the end. */
-static struct price_word next_word(const char **p, const char *end)
-{
-    struct price_word w;
-
-    while (*p < end && prices_is_blank(**p))
-        (*p)++;
-    w.text = *p;
-    while (*p < end && !prices_is_blank(**p))
-        (*p)++;
-    w.length = (size_t)(*p - w.text);
-    return w;
-}
-
-static bool word_is(struct price_word w, const char *name)
-{
-    return strlen(name) == w.length && memcmp(w.text, name, w.length) == 0;
-}
-
-static int price_find(struct price_word w)
+static int price_find(const char *name)
 {
     for (int i = 0; i < DEVICE_PRICE_COUNT; i++) {
-        if (word_is(w, price_names[i]))
+        if (strcmp(name, price_names[i]) == 0)
             return i;
     }
     return -1;
 }
 
-static larder_result bad_name(const struct price_reader *in,
-                              struct price_word w)
+static larder_result bad_name(const struct price_reader *in, const char *name)
 {
     char names[256] = "";
 
@@ -131,47 +101,30 @@ static larder_result bad_name(const struct price_reader *in,
         strcat(names, price_names[i]);
     }
     return larder__fail(LARDER_ERR_INVALID,
-                        "%s:%u: '%.*s' is not the name of a price: expected "
-                        "one of %s",
-                        in->path, in->line, (int)w.length, w.text, names);
+                        "%s:%u: '%s' is not the name of a price: expected one "
+                        "of %s",
+                        in->path, in->line, name, names);
 }
 
-static larder_result bad_number(const struct price_reader *in,
-                                struct price_word w)
+static bool word_to_ns(const char *word, uint64_t *out)
 {
-    return larder__fail(LARDER_ERR_INVALID,
-                        "%s:%u: '%.*s' is not a price: expected a whole "
-                        "number of nanoseconds, at most 10^15",
-                        in->path, in->line, (int)w.length, w.text);
+    size_t digits = strspn(word, "0123456789");
+
+    *out = strtoull(word, NULL, 10);
+    return digits > 0 && word[digits] == '\0' && *out <= price_max;
 }
 
-static bool word_to_ns(struct price_word w, uint64_t *out)
+/* The line is cut into its words. */
+static larder_result read_line(struct price_reader *in, char *line)
 {
-    uint64_t ns = 0;
-
-    for (size_t i = 0; i < w.length; i++) {
-        if (w.text[i] < '0' || w.text[i] > '9')
-            return false;
-        ns = ns * 10 + (uint64_t)(w.text[i] - '0');
-        if (ns > price_max)
-            return false;
-    }
-    *out = ns;
-    return w.length > 0;
-}
-
-static larder_result read_line(struct price_reader *in, const char *p,
-                               const char *end)
-{
-    const char *comment = memchr(p, '#', (size_t)(end - p));
-    struct price_word name, number, rest;
+    static const char blanks[] = " \t\r";
+    char *at = line;
+    const char *name, *number, *rest;
     int price;
 
-    end = comment != NULL ? comment : end;
-    name = next_word(&p, end);
-    number = next_word(&p, end);
-    rest = next_word(&p, end);
-    if (name.length == 0)
+    line[strcspn(line, "#")] = '\0';
+    name = strtok_r(line, blanks, &at);
+    if (name == NULL)
         return LARDER_OK;
     price = price_find(name);
     if (price < 0)
@@ -180,31 +133,34 @@ static larder_result read_line(struct price_reader *in, const char *p,
         return larder__fail(
             LARDER_ERR_INVALID, "%s:%u: '%s' was given before, on line %u",
             in->path, in->line, price_names[price], in->seen_at[price]);
+    number = strtok_r(NULL, blanks, &at);
+    if (number == NULL)
+        number = "";
     if (!word_to_ns(number, &in->ns[price]))
-        return bad_number(in, number);
-    if (rest.length != 0)
         return larder__fail(LARDER_ERR_INVALID,
-                            "%s:%u: '%.*s' follows the price: expected the "
-                            "end of the line",
-                            in->path, in->line, (int)rest.length, rest.text);
+                            "%s:%u: '%s' is not a price: expected a whole "
+                            "number of nanoseconds, at most 10^15",
+                            in->path, in->line, number);
+    rest = strtok_r(NULL, blanks, &at);
+    if (rest != NULL)
+        return larder__fail(LARDER_ERR_INVALID,
+                            "%s:%u: '%s' follows the price: expected the end "
+                            "of the line",
+                            in->path, in->line, rest);
     in->seen_at[price] = in->line;
     return LARDER_OK;
 }
 
-static larder_result read_lines(struct price_reader *in, const char *p,
-                                const char *end)
+static larder_result read_lines(struct price_reader *in, char *text)
 {
-    while (p < end) {
-        const char *newline = memchr(p, '\n', (size_t)(end - p));
-        const char *stop = newline != NULL ? newline : end;
-        larder_result r;
+    larder_result r = LARDER_OK;
+    char *line;
 
+    while (r == LARDER_OK && (line = strsep(&text, "\n")) != NULL) {
         in->line++;
-        if ((r = read_line(in, p, stop)) != LARDER_OK)
-            return r;
-        p = stop + (newline != NULL);
+        r = read_line(in, line);
     }
-    return LARDER_OK;
+    return r;
 }
 
 /* Open without blocking: a pipe may have no writer. */
@@ -273,8 +229,11 @@ larder_result larder_prices_read(const char *path, larder_prices *out)
     if (r == LARDER_OK && length > PRICE_FILE_MAX)
         r = larder__fail(LARDER_ERR_INVALID,
                          "%s: longer than a price table can be", path);
-    if (r == LARDER_OK)
-        r = read_lines(&in, text, text + length);
+    if (r == LARDER_OK) {
+        for (char *nul; (nul = memchr(text, '\0', length)) != NULL;)
+            *nul = '?'; /* no name has one */
+        r = read_lines(&in, text);
+    }
     larder__host_free(text);
     if (r != LARDER_OK)
         return r;

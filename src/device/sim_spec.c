@@ -2,6 +2,7 @@
 #include "device/sim_spec.h"
 
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/fail.h"
@@ -11,11 +12,6 @@
 static const uint64_t capacity_max = UINT64_C(1) << 44;
 
 /* ---- values ------------------------------------------------------------- */
-
-static bool is_one_of(char c, const char *set)
-{
-    return c != '\0' && strchr(set, c) != NULL;
-}
 
 /* Read one of two words.  False: it is neither. */
 static bool read_choice(const char *value, const char *yes, const char *no,
@@ -64,14 +60,10 @@ static bool read_shared(struct sim_spec *spec, const char *value)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyz"
                                   "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
-    size_t length = strlen(value);
+    size_t length = strspn(value, letters);
 
-    if (length == 0 || length > SIM_SHARED_MAX)
+    if (length == 0 || length > SIM_SHARED_MAX || value[length] != '\0')
         return false;
-    for (size_t i = 0; i < length; i++) {
-        if (!is_one_of(value[i], letters))
-            return false;
-    }
     strcpy(spec->shared, value);
     return true;
 }
@@ -90,17 +82,12 @@ static bool read_export(struct sim_spec *spec, const char *value)
 
 static bool read_count(struct sim_spec *spec, const char *value)
 {
-    int n = 0;
+    size_t digits = strspn(value, "0123456789");
+    unsigned long count = strtoul(value, NULL, 10);
 
-    for (const char *p = value; *p != '\0'; p++) {
-        if (!is_one_of(*p, "0123456789"))
-            return false;
-        n = n * 10 + (*p - '0');
-        if (n > SIM_COUNT_MAX)
-            return false;
-    }
-    spec->count = n;
-    return n > 0;
+    spec->count = (int)count;
+    return digits > 0 && value[digits] == '\0' && count > 0 &&
+           count <= SIM_COUNT_MAX;
 }
 
 /* ---- settings ----------------------------------------------------------- */

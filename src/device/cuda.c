@@ -54,7 +54,7 @@ static larder_result cuda_wrap(struct cuda *c, larder_device **out)
 /* 0 if the driver does not know the attribute. */
 static int attribute(const struct cuda *c, enum cuda_attribute which)
 {
-    int number = c->family->attributes[which];
+    int number = larder__cuda_attribute(c->family, which);
     int value = 0;
 
     if (number < 0 ||
@@ -150,7 +150,7 @@ static larder_result check_export(const struct cuda *c, const char *text)
     enum cuda_attribute which = c->handle_type == CUD_HANDLE_FABRIC
                                     ? CUDA_ATTRIBUTE_export_fabric
                                     : CUDA_ATTRIBUTE_export_fd;
-    bool is_told = c->family->attributes[which] >= 0;
+    bool is_told = larder__cuda_attribute(c->family, which) >= 0;
 
     if (c->handle_type == CUD_HANDLE_NONE ||
         (!is_told && c->handle_type == CUD_HANDLE_FD) ||

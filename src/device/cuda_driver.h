@@ -3,8 +3,9 @@
  *
  * They are declared here so that building needs no toolkit; tests/unit compares
  * them with a toolkit's cuda.h where there is one.  The same list serves HIP,
- * whose calls take and return the same values in the same places (hip_driver.h
- * has the differences). */
+ * whose handles, addresses and enumerations are passed like CUDA's: pointers or
+ * 64-bit numbers in the same registers, results with the same values.  That was
+ * not tested on hardware. */
 #ifndef LARDER_DEVICE_CUDA_DRIVER_H
 #define LARDER_DEVICE_CUDA_DRIVER_H
 

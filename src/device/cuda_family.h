@@ -20,15 +20,20 @@ enum {
 #undef X
 };
 
+enum { CUDA_FAMILIES = 2, CUDA_LIBRARIES_MAX = 5 };
+
 struct cuda_family {
-    const char *name;             /* "cuda": of the spec and of the device */
-    const char *const *libraries; /* ended by NULL */
-    const char *const *symbols;   /* in the order of the call list */
-    int attributes[CUDA_ATTRIBUTE_COUNT]; /* -1: no such attribute */
+    const char *name; /* "cuda": of the spec and of the device */
+    const char *libraries[CUDA_LIBRARIES_MAX]; /* ended by NULL */
+    int column; /* in the lists of cuda_driver.h, from CUDA's on */
 };
 
 extern const struct cuda_family larder__cuda_family;
 extern const struct cuda_family larder__hip_family;
+
+/* Its driver's number; -1: it has no such attribute. */
+int larder__cuda_attribute(const struct cuda_family *family,
+                           enum cuda_attribute which);
 
 /* Load the driver and find its calls.  The library is never unloaded: drivers
  * do not support that.  ERR_UNSUPPORTED says what could not be loaded, or which

@@ -7,52 +7,40 @@
 #include <string.h>
 
 #include "base/fail.h"
-#include "device/hip_driver.h"
 
-static const char *const cuda_libraries[] = {"libcuda.so.1", NULL};
-static const char *const hip_libraries[] = {
-#define X(name) name,
-    HIP_LIBRARY_MAP(X)
-#undef X
-        NULL};
+const struct cuda_family larder__cuda_family = {
+    .name = "cuda", .libraries = {"libcuda.so.1"}, .column = 0};
 
-static const char *const cuda_symbols[] = {
-#define X(need, name, cuda, hip, arguments) #cuda,
-    CUD_CALL_MAP(X)
-#undef X
-};
-static const char *const hip_symbols[] = {
-#define X(need, name, cuda, hip, arguments) #hip,
-    CUD_CALL_MAP(X)
+/* The first library that can be loaded is used. */
+const struct cuda_family larder__hip_family = {
+    .name = "hip",
+    .libraries = {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5",
+                  "libamdhip64.so"},
+    .column = 1};
+
+static const int attributes[CUDA_ATTRIBUTE_COUNT][CUDA_FAMILIES] = {
+#define X(name, cuda, hip, theirs) {cuda, hip},
+    CUD_ATTRIBUTE_MAP(X)
 #undef X
 };
 
-const struct cuda_family larder__cuda_family = {.name = "cuda",
-                                                .libraries = cuda_libraries,
-                                                .symbols = cuda_symbols,
-#define X(name, cuda, hip, theirs) .attributes[CUDA_ATTRIBUTE_##name] = (cuda),
-                                                CUD_ATTRIBUTE_MAP(X)
-#undef X
-};
-
-const struct cuda_family larder__hip_family = {.name = "hip",
-                                               .libraries = hip_libraries,
-                                               .symbols = hip_symbols,
-#define X(name, cuda, hip, theirs) .attributes[CUDA_ATTRIBUTE_##name] = (hip),
-                                               CUD_ATTRIBUTE_MAP(X)
-#undef X
-};
+int larder__cuda_attribute(const struct cuda_family *family,
+                           enum cuda_attribute which)
+{
+    return attributes[which][family->column];
+}
 
 enum call_need { NEEDED, WANTED, VIRTUAL };
 
 struct call_place {
     enum call_need need;
     size_t offset; /* in struct cud_calls */
+    const char *symbols[CUDA_FAMILIES];
 };
 
 static const struct call_place places[CUDA_CALL_COUNT] = {
 #define X(need, name, cuda, hip, arguments)                                    \
-    {need, offsetof(struct cud_calls, name)},
+    {need, offsetof(struct cud_calls, name), {#cuda, #hip}},
     CUD_CALL_MAP(X)
 #undef X
 };
@@ -122,13 +110,14 @@ larder_result larder__cuda_load(const struct cuda_family *family,
                             family->name, dlerror());
     source = source_of(library);
     for (int i = 0; i < CUDA_CALL_COUNT; i++) {
-        bool found = call_find(&source, family->symbols[i], &places[i], out);
+        const char *symbol = places[i].symbols[family->column];
+        bool found = call_find(&source, symbol, &places[i], out);
 
         if (!found && places[i].need == NEEDED)
             return larder__fail(LARDER_ERR_UNSUPPORTED,
                                 "device '%s': %s lacks '%s', which is "
                                 "required: a newer driver is needed",
-                                family->name, name, family->symbols[i]);
+                                family->name, name, symbol);
         has_virtual = has_virtual && (found || places[i].need != VIRTUAL);
     }
     if (!has_virtual)

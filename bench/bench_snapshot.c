@@ -7,6 +7,7 @@
 #include <time.h>
 
 #include "snapshot/snapshot.h"
+#include "trace/trace_source.h"
 
 static double now_seconds(void)
 {
@@ -19,6 +20,7 @@ static double now_seconds(void)
 int main(int argc, char **argv)
 {
     static struct tool_error error;
+    struct trace_source *source;
     struct snapshot *s;
     struct rusage use;
     double begin = now_seconds();
@@ -27,7 +29,8 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: bench_snapshot FILE\n");
         return 2;
     }
-    if (!snapshot_read(argv[1], NULL, &s, &error)) {
+    if (!trace_source_open(argv[1], &source, &error) ||
+        !snapshot_read_source(source, argv[1], NULL, &s, &error)) {
         fprintf(stderr, "%s\n", error.text);
         return 2;
     }

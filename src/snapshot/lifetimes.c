@@ -203,25 +203,15 @@ static uint8_t kind_of(const struct snapshot_segment *seg)
  * are known only from the final state. */
 static void correct_kinds(struct walk *w, const struct snapshot_segment *seg)
 {
-    const struct span_set *set = &w->spans;
-    struct segment_span *spans = w->out->spans;
-    size_t low = 0;
-    size_t high = set->live;
+    struct segment_span *span;
 
     if (seg->type == SNAPSHOT_TYPE_UNKNOWN || seg->expandable)
         return;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-
-        if (spans[set->order[middle]].address < seg->address)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == set->live || spans[set->order[low]].address != seg->address)
+    span = span_set_at(&w->spans, seg->address);
+    if (span == NULL)
         return;
-    spans[set->order[low]].kind = kind_of(seg);
-    spans[set->order[low]].pool = seg->pool;
+    span->kind = kind_of(seg);
+    span->pool = seg->pool;
 }
 
 static void add_final_segment(struct walk *w,

@@ -102,8 +102,8 @@ void snap_stack_grow(struct snap_builder *b)
 
 void snap_mark(struct snap_builder *b)
 {
-    if (b->mark_count >= b->max_depth)
-        snap_fail(b, "nested deeper than the limit of %" PRIu32, b->max_depth);
+    if (b->mark_count >= SNAPSHOT_DEPTH_MAX)
+        snap_fail(b, "nested deeper than the limit of %d", SNAPSHOT_DEPTH_MAX);
     SNAP_ADD(b, b->marks, b->mark_count, b->mark_capacity, b->depth);
 }
 
@@ -397,7 +397,7 @@ void snap_make_list(struct snap_builder *b, size_t base)
 void snap_make_dict(struct snap_builder *b, size_t base)
 {
     object_below(b, SNAP_DICT, base);
-    snap_set_items_from(b, base + 1);
+    snap_set_items_from(b, base + 1, true);
 }
 
 struct snap_object *snap_top_empty_list(struct snap_builder *b)
@@ -411,8 +411,7 @@ struct snap_object *snap_top_empty_list(struct snap_builder *b)
 
 /* ---- dicts ---------------------------------------------------------------- */
 
-/* If the pairs may be complete, they may be a record. */
-static void set_items(struct snap_builder *b, size_t base, bool whole)
+void snap_set_items_from(struct snap_builder *b, size_t base, bool whole)
 {
     size_t count = b->depth - base;
     struct snap_value now = {.kind = SNAP_UNSET};
@@ -434,16 +433,6 @@ static void set_items(struct snap_builder *b, size_t base, bool whole)
         memcpy(o->items + o->count, b->stack + base, count * sizeof *o->items);
     o->count += count;
     b->depth = base;
-}
-
-void snap_set_items_from(struct snap_builder *b, size_t base)
-{
-    set_items(b, base, true);
-}
-
-void snap_set_item_from(struct snap_builder *b, size_t base)
-{
-    set_items(b, base, false);
 }
 
 /* ---- converting finished objects ------------------------------------------ */

@@ -83,9 +83,8 @@ struct snap_builder {
     struct snapshot *s;
     struct tool_error *error;
     jmp_buf gave_up; /* where an error leads */
-    uint32_t max_depth;
-    uint32_t at;   /* where what is being read began: see snap_value */
-    uint64_t line; /* in JSON */
+    uint32_t at;     /* where what is being read began: see snap_value */
+    uint64_t line;   /* in JSON */
 
     struct snap_value *stack;
     size_t depth;
@@ -219,11 +218,9 @@ size_t snap_unmark(struct snap_builder *b);
 
 /* Add the values from base on to the list or dict below them. */
 void snap_append_from(struct snap_builder *b, size_t base);
-void snap_set_items_from(struct snap_builder *b, size_t base);
-
-/* The same for one pair of several, as in protocol 0, where the kind of dict
- * shows only when it is used. */
-void snap_set_item_from(struct snap_builder *b, size_t base);
+/* Pairs that may be whole may be a record; one of several, as in protocol 0, is
+ * none: there the kind of dict shows only when it is used. */
+void snap_set_items_from(struct snap_builder *b, size_t base, bool whole);
 
 /* Make a tuple or list, or a dict, of the values from base on. */
 void snap_make_list(struct snap_builder *b, size_t base);

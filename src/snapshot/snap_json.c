@@ -273,7 +273,7 @@ static void put_items(struct snap_builder *b, bool is_dict)
     size_t base = snap_unmark(b);
 
     if (is_dict)
-        snap_set_items_from(b, base);
+        snap_set_items_from(b, base, true);
     else
         snap_append_from(b, base);
 }

@@ -56,22 +56,8 @@ static uint64_t number(struct snap_builder *b, unsigned width)
 
 /* ---- strings and bytes ---------------------------------------------------- */
 
-static void op_string(struct snap_builder *b, unsigned width)
-{
-    struct snap_input *in = &b->in;
-    uint64_t length = le(argument(b, width), width);
-
-    if (length > SIZE_MAX / 4)
-        snap_fail(b, "a string of %" PRIu64 " bytes", length);
-    in->at += width;
-    if (!snap_utf8_valid(argument(b, (size_t)length), (size_t)length))
-        snap_fail(b, "the string here is not UTF-8");
-    snap_push_string(b, (const char *)in->at, (size_t)length);
-    in->at += length;
-}
-
-/* No snapshot data is in them. */
-static void op_bytes(struct snap_builder *b, unsigned width)
+/* The length of the bytes that follow it. */
+static size_t length_of(struct snap_builder *b, unsigned width)
 {
     uint64_t length = le(argument(b, width), width);
 
@@ -79,6 +65,24 @@ static void op_bytes(struct snap_builder *b, unsigned width)
         snap_fail(b, "a string of %" PRIu64 " bytes", length);
     b->in.at += width;
     argument(b, (size_t)length);
+    return (size_t)length;
+}
+
+static void op_string(struct snap_builder *b, unsigned width)
+{
+    size_t length = length_of(b, width);
+
+    if (!snap_utf8_valid(b->in.at, length))
+        snap_fail(b, "the string here is not UTF-8");
+    snap_push_string(b, (const char *)b->in.at, length);
+    b->in.at += length;
+}
+
+/* No snapshot data is in them. */
+static void op_bytes(struct snap_builder *b, unsigned width)
+{
+    size_t length = length_of(b, width);
+
     snap_push(b, SNAP_OPAQUE, 0);
     b->in.at += length;
 }
@@ -138,10 +142,10 @@ static void op_binint(struct snap_builder *b, unsigned width)
     snap_push(b, SNAP_INT, v);
 }
 
-static void op_none(struct snap_builder *b, unsigned unused)
+/* None, or an empty set. */
+static void op_plain(struct snap_builder *b, unsigned kind)
 {
-    (void)unused;
-    snap_push(b, SNAP_NULL, 0);
+    snap_push(b, (enum snap_kind)kind, 0);
 }
 
 static void op_bool(struct snap_builder *b, unsigned value)
@@ -183,16 +187,10 @@ static void op_append(struct snap_builder *b, unsigned count)
 
 static void op_setitems(struct snap_builder *b, unsigned count)
 {
-    if (count == 0)
-        snap_set_items_from(b, snap_unmark(b));
-    else
-        snap_set_item_from(b, last_values(b, count, count + 1));
-}
+    bool whole = count == 0;
 
-static void op_list(struct snap_builder *b, unsigned unused)
-{
-    (void)unused;
-    snap_make_list(b, snap_unmark(b));
+    snap_set_items_from(
+        b, whole ? snap_unmark(b) : last_values(b, count, count + 1), whole);
 }
 
 static void op_tuple(struct snap_builder *b, unsigned count)
@@ -200,16 +198,14 @@ static void op_tuple(struct snap_builder *b, unsigned count)
     snap_make_list(b, last_values(b, count, count));
 }
 
-static void op_dict(struct snap_builder *b, unsigned unused)
+static void op_marked(struct snap_builder *b, unsigned type)
 {
-    (void)unused;
-    snap_make_dict(b, snap_unmark(b));
-}
+    size_t base = snap_unmark(b);
 
-static void op_empty_set(struct snap_builder *b, unsigned unused)
-{
-    (void)unused;
-    snap_push(b, SNAP_OPAQUE, 0);
+    if (type == SNAP_DICT)
+        snap_make_dict(b, base);
+    else
+        snap_make_list(b, base);
 }
 
 /* Drop the items of a set: no snapshot data is in a set. */
@@ -311,7 +307,7 @@ static const struct opcode {
     [PICKLE_LONG1] = {op_long, 1},
     [PICKLE_LONG4] = {op_long, 4},
     [PICKLE_BINFLOAT] = {op_binfloat, 8},
-    [PICKLE_NONE] = {op_none, 0},
+    [PICKLE_NONE] = {op_plain, SNAP_NULL},
     [PICKLE_NEWTRUE] = {op_bool, true},
     [PICKLE_NEWFALSE] = {op_bool, false},
     [PICKLE_BINSTRING] = {op_string, 4},
@@ -324,19 +320,19 @@ static const struct opcode {
     [PICKLE_BINBYTES8] = {op_bytes, 8},
     [PICKLE_BYTEARRAY8] = {op_bytes, 8},
     [PICKLE_EMPTY_TUPLE] = {op_tuple, 0},
-    [PICKLE_TUPLE] = {op_list, 0},
+    [PICKLE_TUPLE] = {op_marked, SNAP_LIST},
     [PICKLE_TUPLE1] = {op_tuple, 1},
     [PICKLE_TUPLE2] = {op_tuple, 2},
     [PICKLE_TUPLE3] = {op_tuple, 3},
     [PICKLE_EMPTY_LIST] = {op_empty, SNAP_LIST},
-    [PICKLE_LIST] = {op_list, 0},
+    [PICKLE_LIST] = {op_marked, SNAP_LIST},
     [PICKLE_APPEND] = {op_append, 1},
     [PICKLE_APPENDS] = {op_append, 0},
     [PICKLE_EMPTY_DICT] = {op_empty, SNAP_DICT},
-    [PICKLE_DICT] = {op_dict, 0},
+    [PICKLE_DICT] = {op_marked, SNAP_DICT},
     [PICKLE_SETITEM] = {op_setitems, 2},
     [PICKLE_SETITEMS] = {op_setitems, 0},
-    [PICKLE_EMPTY_SET] = {op_empty_set, 0},
+    [PICKLE_EMPTY_SET] = {op_plain, SNAP_OPAQUE},
     [PICKLE_ADDITEMS] = {op_additems, 0},
     [PICKLE_FROZENSET] = {op_frozenset, 0},
     [PICKLE_BINGET] = {op_get, 1},

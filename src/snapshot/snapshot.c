@@ -145,7 +145,6 @@ bool snapshot_read_source(struct trace_source *source, const char *path,
         trace_source_close(source);
         return tool_fail(error, "%s: out of host memory", path);
     }
-    b.max_depth = o->max_depth ? o->max_depth : SNAPSHOT_DEPTH_DEFAULT;
     b.in = (struct snap_input){.path = path,
                                .source = source,
                                .memory = &b.memory,
@@ -163,20 +162,8 @@ bool snapshot_read_source(struct trace_source *source, const char *path,
         return false;
     }
     b.s->input_bytes = b.memory.input_bytes;
-    b.s->peak_memory_bytes = b.memory.peak;
     *out = b.s;
     return true;
-}
-
-bool snapshot_read(const char *path,
-                   const struct snapshot_read_options *options,
-                   struct snapshot **out, struct tool_error *error)
-{
-    struct trace_source *source;
-
-    *out = NULL;
-    return trace_source_open(path, &source, error) &&
-           snapshot_read_source(source, path, options, out, error);
 }
 
 void snapshot_free(struct snapshot *s)

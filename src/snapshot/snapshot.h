@@ -306,34 +306,25 @@ struct snapshot {
     size_t other_action_count;
     uint64_t clamped_count; /* integers beyond 64 bits, clamped */
 
-    uint64_t input_bytes;       /* decompressed */
-    uint64_t peak_memory_bytes; /* memory needed for reading */
+    uint64_t input_bytes; /* decompressed */
 };
 
 struct snapshot_read_options {
     uint64_t max_input_bytes;    /* decompressed; 0: SNAPSHOT_INPUT_DEFAULT */
-    uint32_t max_depth;          /* of nesting; 0: SNAPSHOT_DEPTH_DEFAULT */
     uint64_t *peak_memory_bytes; /* if not NULL: set, also on failure */
 };
 
 #define SNAPSHOT_INPUT_DEFAULT ((uint64_t)16 << 30)
-enum { SNAPSHOT_DEPTH_DEFAULT = 1000 };
+enum { SNAPSHOT_DEPTH_MAX = 1000 }; /* of nesting */
 
-/* Read a file ("-": the standard input) that is a pickle (protocols 0 to 5) or
- * JSON (first non-blank byte: `{`), plain or compressed with zstd. `options`
- * may be NULL.
+/* Read a source, which is closed, with a pickle (protocols 0 to 5) or JSON (first
+ * non-blank byte: `{`); `path` is for messages, and `options` may be NULL.
  *
  * A value of the wrong type, an opcode that would run code, and anything else
  * that no snapshot contains is an error: "FILE: byte N: ..."  ("FILE:LINE: byte
  * N: ..." for malformed JSON) and what was expected; *out is then NULL.
  * Memory: at most 4 bytes for each byte of input plus 64 MiB, otherwise an
  * error.  Cost: one pass. */
-bool snapshot_read(const char *path,
-                   const struct snapshot_read_options *options,
-                   struct snapshot **out, struct tool_error *error);
-
-/* The same for a source that is already open, which is closed; `path` is for
- * messages. */
 struct trace_source;
 bool snapshot_read_source(struct trace_source *source, const char *path,
                           const struct snapshot_read_options *options,

@@ -134,6 +134,15 @@ static bool is_sound(const struct segment_span *span)
     return span->size > 0 && span->address <= UINT64_MAX - span->size;
 }
 
+struct segment_span *span_set_at(const struct span_set *set, uint64_t address)
+{
+    size_t at = first_after(set, address);
+
+    return at < set->live && live_span(set, at)->address == address
+               ? live_span(set, at)
+               : NULL;
+}
+
 void span_set_add(struct span_set *set, const struct segment_span *span)
 {
     if (!is_sound(span))

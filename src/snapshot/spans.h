@@ -20,6 +20,9 @@ struct span_set {
 
 void span_set_free(struct span_set *set);
 
+/* The live span that begins at an address.  NULL: none. */
+struct segment_span *span_set_at(const struct span_set *set, uint64_t address);
+
 /* A span begins at event span->start.  Spans that were live there end at that
  * event. */
 void span_set_add(struct span_set *set, const struct segment_span *span);

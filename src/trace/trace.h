@@ -80,22 +80,17 @@ const char *trace_label(const struct trace *t, const struct trace_op *op);
  * memory. */
 bool trace_peak_requested(const struct trace *t, uint64_t *out);
 
-/* Read a trace from a text file, plain or compressed with zstd (recognised by
- * its first bytes); "-" is the standard input.  Blank lines, comments and CRLF
- * are accepted; an empty file is an empty trace.
+/* Read a trace from a source of text, which is closed; `path` is for messages.
+ * Blank lines, comments and CRLF are accepted; an empty file is an empty trace.
  *
  * On failure *out is empty, and the error begins with "FILE:LINE: " if a line
  * caused it, otherwise with "FILE: ", then says what was found and what was
  * expected.  Cost: one pass, 16 bytes for each operation. */
-bool trace_read(const char *path, struct trace *out, struct tool_error *error);
-
-/* The same for a source that is already open, which is closed. `path` is for
- * messages. */
 struct trace_source;
 bool trace_read_source(struct trace_source *source, const char *path,
                        struct trace *out, struct tool_error *error);
 
-/* Write the trace as text that trace_read() reads back as the same operations.
+/* Write the trace as text that trace_read_source() reads back as the same operations.
  * Labels must not contain `#` or a line end, nor begin or end with a blank or a
  * carriage return.  False: writing failed, and errno says why; a part may have
  * been written. */

@@ -15,16 +15,6 @@ void trace_lines_begin(struct trace_source *source, const char *path,
     l->end = 0;
 }
 
-bool trace_lines_open(const char *path, struct trace_lines *l,
-                      struct tool_error *error)
-{
-    struct trace_source *source = NULL;
-    bool ok = trace_source_open(path, &source, error);
-
-    trace_lines_begin(ok ? source : NULL, path, l);
-    return ok;
-}
-
 void trace_lines_close(struct trace_lines *l)
 {
     trace_source_close(l->source);

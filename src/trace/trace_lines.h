@@ -21,10 +21,8 @@ struct trace_lines {
     char buffer[2 * (TRACE_LINE_MAX + 1)];
 };
 
-/* `path` must outlive the lines. */
-bool trace_lines_open(const char *path, struct trace_lines *l,
-                      struct tool_error *error);
-/* Read from an open source, which now belongs to the lines. */
+/* Read from an open source, which now belongs to the lines; `path` must outlive
+ * them. */
 void trace_lines_begin(struct trace_source *source, const char *path,
                        struct trace_lines *l);
 void trace_lines_close(struct trace_lines *l);

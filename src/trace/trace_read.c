@@ -394,12 +394,3 @@ bool trace_read_source(struct trace_source *source, const char *path,
     free(r);
     return ok;
 }
-
-bool trace_read(const char *path, struct trace *out, struct tool_error *error)
-{
-    struct trace_source *source;
-
-    trace_init(out);
-    return trace_source_open(path, &source, error) &&
-           trace_read_source(source, path, out, error);
-}

@@ -1,6 +1,7 @@
 /* fuzz_pickle.c - any bytes as a pickled snapshot: read, or refused with a
  * message that says where. */
 #include "fuzz_snapshot.h"
+#include "support/read_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

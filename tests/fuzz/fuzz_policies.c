@@ -10,6 +10,7 @@
 
 #include "fuzz.h"
 #include "trace/trace.h"
+#include "support/read_file.h"
 
 enum { OPS_MAX = 1500, CHECK_EVERY = 16, TAGS = 3 };
 

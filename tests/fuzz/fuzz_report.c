@@ -3,6 +3,7 @@
 #include "fuzz.h"
 #include "report/report.h"
 #include "view/view.h"
+#include "support/read_file.h"
 
 enum { INPUT_MAX = 1 << 20 };
 

@@ -6,6 +6,7 @@
 #include "fuzz.h"
 #include "snapshot/snapshot.h"
 #include "snapshot/snapshot_write.h"
+#include "support/read_file.h"
 
 typedef bool fuzz_snapshot_writer(const struct snapshot *s, FILE *out,
                                   struct tool_error *error);

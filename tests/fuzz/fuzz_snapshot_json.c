@@ -1,6 +1,7 @@
 /* fuzz_snapshot_json.c - any bytes as a snapshot in JSON: read, or refused with
  * a message that says where.  The input is what follows the first `{`. */
 #include "fuzz_snapshot.h"
+#include "support/read_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {

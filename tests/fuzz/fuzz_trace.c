@@ -3,6 +3,7 @@
  * same. */
 #include "fuzz.h"
 #include "trace/trace.h"
+#include "support/read_file.h"
 
 static void require_same(const struct trace *x, const struct trace *y)
 {

@@ -17,6 +17,7 @@
 
 #include "replay/replay.h"
 #include "trace/trace_lines.h"
+#include "support/read_file.h"
 
 enum { NAME_MAX_BYTES = 256, PATH_MAX_BYTES = 4096 };
 

@@ -17,6 +17,7 @@
 #include "lab/lab_rig.h"
 #include "lab/models.h"
 #include "trace/trace.h"
+#include "support/read_file.h"
 
 enum {
     SMALL_BYTES = 512,

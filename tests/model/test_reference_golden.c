@@ -16,6 +16,7 @@
 #include "model/reference.h"
 #include "trace/trace.h"
 #include "trace/trace_lines.h"
+#include "support/read_file.h"
 
 enum { PATH_BYTES = 4096, NAME_BYTES = 256 };
 

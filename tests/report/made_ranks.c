@@ -11,6 +11,7 @@
 
 #include "snapshot/notes_as_stacks.h"
 #include "support/made_program.h"
+#include "support/read_file.h"
 
 static char *document_text(uint64_t seed)
 {

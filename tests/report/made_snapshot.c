@@ -1,5 +1,6 @@
 /* made_snapshot.c - builds snapshots for tests from short texts. */
 #include "made_snapshot.h"
+#include "support/read_file.h"
 
 #include <inttypes.h>
 #include <setjmp.h>

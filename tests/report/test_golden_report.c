@@ -21,6 +21,7 @@
 #include "report/report.h"
 #include "report/report_words.h"
 #include "support/guarded.h"
+#include "support/read_file.h"
 
 #define REPORTS "tests/data/reports/"
 

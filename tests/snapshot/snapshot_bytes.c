@@ -1,5 +1,6 @@
 /* snapshot_bytes.c - reads a snapshot that a test has in memory. */
 #include "snapshot/snapshot_bytes.h"
+#include "support/read_file.h"
 
 #include <assert.h>
 #include <stdio.h>

@@ -7,7 +7,7 @@
 
 #include "snapshot/snapshot.h"
 
-/* Like snapshot_read(); errors begin with "FILE: " or "FILE:". */
+/* Like snapshot_read_source(); errors begin with "FILE: " or "FILE:". */
 bool snapshot_read_bytes(const void *bytes, size_t count,
                          const struct snapshot_read_options *options,
                          struct snapshot **out, struct tool_error *error);

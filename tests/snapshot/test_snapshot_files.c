@@ -12,6 +12,7 @@
 
 #include "snapshot/snapshot.h"
 #include "snapshot/snapshot_totals.h"
+#include "support/read_file.h"
 
 static const char *const patterns[] = {
     "tests/data/snapshots/*.pickle",

@@ -17,6 +17,7 @@
 #include "snapshot/snapshot_bytes.h"
 #include "snapshot/snapshot_totals.h"
 #include "snapshot/snapshot_write.h"
+#include "support/read_file.h"
 
 static struct tool_error error;
 

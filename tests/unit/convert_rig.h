@@ -7,6 +7,7 @@
 
 #include "convert/recorded.h"
 #include "convert/snap_trace.h"
+#include "support/read_file.h"
 
 /* ACTION, address, size; on stream 0 or another; in a pool. */
 #define EVENT(action, addr, size)                                              \

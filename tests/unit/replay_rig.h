@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "replay/replay_session.h"
+#include "support/read_file.h"
 
 #define MIB(n) ((uint64_t)(n) << 20)
 

@@ -1,6 +1,7 @@
 /* test_replay_capacity.c - the search for the smallest device on which a trace
  * runs. */
 #include "unit/replay_rig.h"
+#include "support/read_file.h"
 
 static uint64_t min_capacity(const char *text, const char *device,
                              const char *conf)

@@ -3,6 +3,7 @@
 #include "snapshot_rig.h"
 
 #include "snapshot/snapshot.h"
+#include "support/read_file.h"
 
 static void json_has_segments_blocks_and_events(void **state)
 {

@@ -15,6 +15,7 @@
 #include "replay/replay_spec.h"
 #include "support/memory_sweep.h"
 #include "trace/trace_source.h"
+#include "support/read_file.h"
 
 #define DATA LARDER_SOURCE_DIR "/tests/data/"
 

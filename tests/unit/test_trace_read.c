@@ -14,6 +14,7 @@
 
 #include "support/put_file.h"
 #include "trace/trace.h"
+#include "support/read_file.h"
 
 /* ---- helpers ----------------------------------------------------------- */
 

@@ -15,6 +15,7 @@
 
 #include "support/put_file.h"
 #include "trace/trace.h"
+#include "support/read_file.h"
 
 enum { IDS = 20000, TEXT_MAX = IDS * 40, PACKED_MAX = 2 * TEXT_MAX };
 

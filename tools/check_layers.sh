@@ -6,7 +6,7 @@
 #   device  -> base                                device/device.h
 #   ledger  -> base                      trace  -> <larder/*>, zstd
 #   snapshot -> trace, base (pickles,    convert -> snapshot, trace
-#               the emitter)
+#               the emitter, UTF-8)
 #   json    -> snapshot, trace, jansson  replay  -> trace, snapshot, convert,
 #   tune    -> replay and those                     json
 #   report  -> snapshot, trace, json     view -> report, snapshot, trace, json
@@ -144,7 +144,7 @@ includes() {
         if (layer == "core" && name == "device/device.h")
             return 1
         if (layer == "snapshot" &&
-            has("base/pickle.h base/emit.h base/snapshot_words.h", name))
+            has("base/pickle.h base/emit.h base/snapshot_words.h base/utf8.h", name))
             return 1
         if (layer == "core" && folder == "core")
             return room_ok(FILENAME, name)

@@ -7,6 +7,7 @@
 #include "base/assert.h"
 #include "base/pickle.h"
 #include "base/text.h"
+#include "base/utf8.h"
 
 enum { NUMBER_TEXT = 32 };
 
@@ -175,52 +176,18 @@ void larder__emit_close(struct emit *e)
 
 /* ---- text ----------------------------------------------------------------- */
 
-/* The length of the UTF-8 character that begins here, or of a lone surrogate;
- * 0: it is invalid. */
-static size_t utf8_length(const unsigned char *s)
-{
-    static const uint32_t min[] = {0, 0, 0x80, 0x800, 0x10000};
-    uint32_t c = s[0];
-    size_t n = 1;
-
-    if (c < 0x80)
-        return 1;
-    if (c >= 0xC2 && c < 0xE0)
-        n = 2;
-    else if (c >= 0xE0 && c < 0xF0)
-        n = 3;
-    else if (c >= 0xF0 && c < 0xF5)
-        n = 4;
-    else
-        return 0;
-    c &= 0x7Fu >> n;
-    for (size_t i = 1; i < n; i++) {
-        if ((s[i] & 0xC0) != 0x80) /* true at the end of the text too */
-            return 0;
-        c = c << 6 | (s[i] & 0x3F);
-    }
-    return c < min[n] || c > 0x10FFFF ? 0 : n;
-}
-
-static bool is_surrogate(const unsigned char *s)
-{
-    return s[0] == 0xED && s[1] >= 0xA0;
-}
-
-static const char replacement[] = "\xEF\xBF\xBD"; /* U+FFFD */
-
 /* The next character of a text; a replacement for what is none.  Returns the
  * bytes of the text. */
 static size_t next_character(const char *text, const char **out, size_t *length)
 {
     const unsigned char *s = (const unsigned char *)text;
 
-    *length = utf8_length(s);
+    *length = utf8_length(s, SIZE_MAX);
     *out = text;
-    if (*length > 0 && !is_surrogate(s))
+    if (*length > 0 && !utf8_is_surrogate(s))
         return *length;
-    *out = replacement;
-    *length = sizeof replacement - 1;
+    *out = UTF8_REPLACEMENT;
+    *length = sizeof UTF8_REPLACEMENT - 1;
     return 1;
 }
 
@@ -258,7 +225,7 @@ static size_t put_json_character(struct emit *e, const char *text,
         put_json_escape(e, s[0]);
         return 1;
     }
-    if (may_be_surrogate && is_surrogate(s)) {
+    if (may_be_surrogate && utf8_is_surrogate(s)) {
         put_json_escape(e, 0xD000u | (s[1] & 0x3Fu) << 6 | (s[2] & 0x3Fu));
         return 3;
     }

@@ -3,36 +3,9 @@
 
 #include <string.h>
 
+#include "base/utf8.h"
+
 /* ---- UTF-8 ---------------------------------------------------------------- */
-
-/* The length of a sequence by its first byte; 0: not a first byte. */
-static size_t sequence_length(unsigned char c)
-{
-    if (c >= 0xc2 && c <= 0xdf)
-        return 2;
-    if (c >= 0xe0 && c <= 0xef)
-        return 3;
-    return c >= 0xf0 && c <= 0xf4 ? 4 : 0;
-}
-
-/* The second byte reveals overlong and too large codes. */
-static bool second_valid(unsigned char first, unsigned char second)
-{
-    if (first == 0xe0)
-        return second >= 0xa0;
-    if (first == 0xf0)
-        return second >= 0x90;
-    return first != 0xf4 || second <= 0x8f;
-}
-
-static bool sequence_valid(const unsigned char *p, size_t length)
-{
-    for (size_t i = 1; i < length; i++) {
-        if ((p[i] & 0xc0) != 0x80)
-            return false;
-    }
-    return second_valid(p[0], p[1]);
-}
 
 bool snap_utf8_valid(const unsigned char *p, size_t count)
 {
@@ -45,9 +18,9 @@ bool snap_utf8_valid(const unsigned char *p, size_t count)
             break;
     }
     while (i < count) {
-        size_t n = p[i] < 0x80 ? 1 : sequence_length(p[i]);
+        size_t n = utf8_length(p + i, count - i);
 
-        if (n == 0 || n > count - i || (n > 1 && !sequence_valid(p + i, n)))
+        if (n == 0)
             return false;
         i += n;
     }

@@ -4,22 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "snapshot/snap_text.h"
+#include "base/utf8.h"
 
-static const char replacement[] = "\xef\xbf\xbd"; /* U+FFFD */
-
-enum { REPLACEMENT_BYTES = sizeof replacement - 1 };
+enum { REPLACEMENT_BYTES = sizeof UTF8_REPLACEMENT - 1 };
 
 size_t utf8_character(const char *text)
 {
     const unsigned char *p = (const unsigned char *)text;
-    size_t n = p[0] < 0x80 ? 1 : p[0] < 0xe0 ? 2 : p[0] < 0xf0 ? 3 : 4;
 
-    /* A lone surrogate is encoded like a character, but is none. */
-    if (strnlen(text, n) < n || !snap_utf8_valid(p, n) ||
-        (p[0] == 0xed && p[1] >= 0xa0))
-        return 0;
-    return n;
+    return utf8_is_surrogate(p) ? 0 : utf8_length(p, SIZE_MAX);
 }
 
 char *utf8_clean(const char *text)
@@ -33,7 +26,7 @@ char *utf8_clean(const char *text)
         size_t length = utf8_character(text);
         size_t bytes = length > 0 ? length : REPLACEMENT_BYTES;
 
-        memcpy(clean + used, length > 0 ? text : replacement, bytes);
+        memcpy(clean + used, length > 0 ? text : UTF8_REPLACEMENT, bytes);
         used += bytes;
         text += length > 0 ? length : 1;
     }

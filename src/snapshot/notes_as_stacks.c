@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "trace/array_room.h"
+
 /* Number the texts that are in use, from 1, like the stacks made from them. */
 static uint32_t number_texts(const struct snapshot *s, uint32_t *stack_of)
 {
@@ -27,24 +29,11 @@ static uint32_t number_texts(const struct snapshot *s, uint32_t *stack_of)
 /* Make room for `count` more frames, and as many stacks of one frame. */
 static bool notes_as_stacks_make_room(struct snapshot *s, size_t count)
 {
-    struct snapshot_frame *frames =
-        realloc(s->frames, (s->frame_count + count) * sizeof(*frames));
-    uint64_t *begins;
-    uint32_t *of_stacks;
-
-    if (frames == NULL)
-        return false;
-    s->frames = frames;
-    begins = realloc(s->stack_begins,
-                     (s->stack_count + 1 + count) * sizeof(*begins));
-    if (begins == NULL)
-        return false;
-    s->stack_begins = begins;
-    of_stacks = realloc(s->stack_frames, count * sizeof(*of_stacks));
-    if (of_stacks == NULL)
-        return false;
-    s->stack_frames = of_stacks;
-    return true;
+    return array_resize(&s->frames, s->frame_count + count,
+                        sizeof *s->frames) &&
+           array_resize(&s->stack_begins, s->stack_count + 1 + count,
+                        sizeof *s->stack_begins) &&
+           array_resize(&s->stack_frames, count, sizeof *s->stack_frames);
 }
 
 static void add_stacks(struct snapshot *s, const uint32_t *stack_of,

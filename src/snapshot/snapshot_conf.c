@@ -9,9 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A setting as PyTorch writes it for all classes, some dozen bytes each. */
-enum { EFFECTIVE_MAX = 1024 };
-
 /* ---- the grammar --------------------------------------------------------- */
 
 /* The end of the pair that begins here: a comma outside of brackets. */
@@ -64,25 +61,17 @@ const char *snapshot_conf_value(const char *conf, const char *key,
 
 /* ---- the settings in force ----------------------------------------------- */
 
-static void add_text(char *conf, size_t room, const char *text, size_t length)
-{
-    size_t used = strlen(conf);
-
-    if (length > 0)
-        snprintf(conf + used, room - used, "%s%.*s", used > 0 ? "," : "",
-                 (int)length, text);
-}
-
+/* Append a setting, after a comma unless it is the first. */
 __attribute__((format(printf, 2, 3))) static void add_setting(
-    char *conf, const char *format, ...)
+    FILE *conf, const char *format, ...)
 {
-    char text[EFFECTIVE_MAX];
     va_list list;
 
+    if (ftell(conf) > 0)
+        fputc(',', conf);
     va_start(list, format);
-    vsnprintf(text, sizeof text, format, list);
+    vfprintf(conf, format, list);
     va_end(list);
-    add_text(conf, EFFECTIVE_MAX, text, strlen(text));
 }
 
 static bool all_alike(const struct snapshot_settings *set)
@@ -94,29 +83,25 @@ static bool all_alike(const struct snapshot_settings *set)
     return true;
 }
 
-static void add_roundup(char *conf, const struct snapshot_settings *set)
+static void add_roundup(FILE *conf, const struct snapshot_settings *set)
 {
-    char text[EFFECTIVE_MAX];
-    size_t at;
-
     if (set->roundup_count == 0 ||
         (all_alike(set) && set->roundup[0].divisions <= 1))
         return;
-    at = (size_t)snprintf(text, sizeof text, "roundup_power2_divisions:");
-    if (all_alike(set))
-        snprintf(text + at, sizeof text - at, "%" PRId64,
-                 set->roundup[0].divisions);
-    for (size_t i = 0; i < set->roundup_count && !all_alike(set); i++)
-        at += (size_t)snprintf(
-            text + at, sizeof text - at, "%c%" PRIu64 ":%" PRId64 "%s",
-            i > 0 ? ',' : '[', set->roundup[i].size_mib,
-            set->roundup[i].divisions, i + 1 == set->roundup_count ? "]" : "");
-    add_setting(conf, "%s", text);
+    add_setting(conf, "roundup_power2_divisions:");
+    if (all_alike(set)) {
+        fprintf(conf, "%" PRId64, set->roundup[0].divisions);
+        return;
+    }
+    for (size_t i = 0; i < set->roundup_count; i++)
+        fprintf(conf, "%c%" PRIu64 ":%" PRId64, i > 0 ? ',' : '[',
+                set->roundup[i].size_mib, set->roundup[i].divisions);
+    fputc(']', conf);
 }
 
 /* What PyTorch writes besides the text: the values that it used, whatever the
  * text says. */
-static void add_effective(char *conf, const struct snapshot_settings *set)
+static void add_effective(FILE *conf, const struct snapshot_settings *set)
 {
     if (set->has_expandable_segments && set->expandable_segments)
         add_setting(conf, "expandable_segments:True");
@@ -185,17 +170,17 @@ uint64_t snapshot_set_number(const struct snapshot *s, const char *key)
     return set != NULL ? strtoull(set, NULL, 10) & UINT32_MAX : 0;
 }
 
-/* Copy the pairs of `text` that are not told otherwise. */
-static void add_rest(char *conf, size_t room, const char *text,
+/* Append the pairs of `text` that are not told otherwise. */
+static void add_rest(FILE *conf, const char *text,
                      const struct snapshot_settings *effective)
 {
     for (const char *p = skip_blanks(text); *p != '\0';) {
         const char *end = pair_end(p);
         const char *value;
 
-        if (!pair_has(p, "pytorch", &value) &&
+        if (end > p && !pair_has(p, "pytorch", &value) &&
             (effective == NULL || !is_effective(effective, p)))
-            add_text(conf, room, p, (size_t)(end - p));
+            add_setting(conf, "%.*s", (int)(end - p), p);
         p = skip_blanks(end + (*end == ','));
     }
 }
@@ -204,24 +189,23 @@ char *snapshot_conf(const struct snapshot *s, const char *release)
 {
     const struct snapshot_settings *set = &s->settings;
     bool is_own = s->own.conf != 0;
-    const char *text = text_of(s);
-    size_t room = strlen(text) + 2 * EFFECTIVE_MAX;
-    char *conf = calloc(1, room);
+    char *text = NULL;
+    size_t length;
+    FILE *conf = open_memstream(&text, &length);
 
     if (conf == NULL)
         return NULL;
     if (release == NULL)
         release = snapshot_release(s);
     if (release != NULL)
-        snprintf(conf, room, "pytorch:%.15s", release);
-    if (!is_own) {
-        char effective[EFFECTIVE_MAX] = "";
-
-        add_effective(effective, set);
-        add_text(conf, room, effective, strlen(effective));
-    }
-    add_rest(conf, room, text, is_own ? NULL : set);
-    return conf;
+        add_setting(conf, "pytorch:%.15s", release);
+    if (!is_own)
+        add_effective(conf, set);
+    add_rest(conf, text_of(s), is_own ? NULL : set);
+    if (fclose(conf) == 0)
+        return text;
+    free(text);
+    return NULL;
 }
 
 larder_policy snapshot_policy(const struct snapshot *s)

@@ -5,6 +5,7 @@
 #include <elf.h>
 #include <link.h>
 #include <stddef.h>
+#include <string.h>
 
 bool larder__symbol_find(uint64_t address, struct symbol *out)
 {
@@ -21,4 +22,16 @@ bool larder__symbol_find(uint64_t address, struct symbol *out)
     out->offset =
         address - (map != NULL ? map->l_addr : (uintptr_t)info.dli_fbase);
     return true;
+}
+
+void larder__symbol_add(struct text *t, const struct symbol *symbol)
+{
+    const char *slash = strrchr(symbol->object, '/');
+
+    if (symbol->name != NULL)
+        larder__text_add(t, "%s", symbol->name);
+    else
+        larder__text_add(t, "%s+0x%llx",
+                         slash != NULL ? slash + 1 : symbol->object,
+                         (unsigned long long)symbol->offset);
 }

@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/text.h"
+
 struct symbol {
     const char *object; /* file name; valid while it is loaded */
     const char *name;   /* NULL: unknown to the dynamic linker */
@@ -13,5 +15,9 @@ struct symbol {
 
 /* False: it is in no object. */
 bool larder__symbol_find(uint64_t address, struct symbol *out);
+
+/* Add its name; if that is unknown the object's, without folders, and the
+ * offset. */
+void larder__symbol_add(struct text *t, const struct symbol *symbol);
 
 #endif

@@ -10,13 +10,6 @@
 
 enum { PLACES = 6 /* how many callers are named */ };
 
-static const char *file_of(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash != NULL ? slash + 1 : path;
-}
-
 /* A return address points behind the call, possibly into the next function. */
 static void add_place(struct text *t, uint64_t address)
 {
@@ -24,11 +17,8 @@ static void add_place(struct text *t, uint64_t address)
 
     if (!larder__symbol_find(address - 1, &symbol))
         larder__text_add(t, "0x%llx", (unsigned long long)address);
-    else if (symbol.name != NULL)
-        larder__text_add(t, "%s", symbol.name);
     else
-        larder__text_add(t, "%s+0x%llx", file_of(symbol.object),
-                         (unsigned long long)symbol.offset);
+        larder__symbol_add(t, &symbol);
 }
 
 /* Add where the block was allocated, innermost caller first. */

@@ -42,41 +42,23 @@ void larder__frames_free(struct frames *f)
 
 /* ---- names ---------------------------------------------------------------- */
 
-static void set_text(char *out, size_t capacity, const char *format,
-                     const char *text, unsigned long long number)
-{
-    struct text t;
-
-    larder__text_init(&t, out, capacity);
-    larder__text_add(&t, format, text, number);
-}
-
-static const char *last_part(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-
-    return slash != NULL ? slash + 1 : path;
-}
-
 /* A return address points behind the call, possibly into the next function. */
 static void look_up(struct known_frame *k)
 {
     uint64_t call = k->address - 1;
-    larder_frame *f = &k->frame;
     struct symbol symbol;
+    struct text file, name;
 
-    if (!larder__symbol_find(call, &symbol)) {
-        set_text(f->filename, sizeof f->filename, "%s", "??", 0);
-        set_text(f->name, sizeof f->name, "%s0x%llx", "", call);
+    larder__text_init(&file, k->frame.filename, sizeof k->frame.filename);
+    larder__text_init(&name, k->frame.name, sizeof k->frame.name);
+    k->has_offset = larder__symbol_find(call, &symbol);
+    if (!k->has_offset) {
+        larder__text_add(&file, "??");
+        larder__text_add(&name, "0x%llx", (unsigned long long)call);
         return;
     }
-    set_text(f->filename, sizeof f->filename, "%s", symbol.object, 0);
-    if (symbol.name != NULL)
-        set_text(f->name, sizeof f->name, "%s", symbol.name, 0);
-    else
-        set_text(f->name, sizeof f->name, "%s+0x%llx", last_part(symbol.object),
-                 symbol.offset);
-    k->has_offset = true;
+    larder__text_add(&file, "%s", symbol.object);
+    larder__symbol_add(&name, &symbol);
     k->offset = symbol.offset;
 }
 

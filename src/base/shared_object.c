@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
@@ -27,8 +28,8 @@ static larder_result shared_object_refused(const struct shared_object *o,
                         o->name, strerror(errno));
 }
 
-larder_result larder__shared_foreign(const struct shared_object *o,
-                                     const char *what)
+static larder_result shared_object_foreign(const struct shared_object *o,
+                                           const char *what)
 {
     return larder__fail(LARDER_ERR_SYSTEM,
                         "the shared memory object '%s' %s %s: %s", o->name,
@@ -219,6 +220,7 @@ static bool reserve(const struct shared_object *o)
 static larder_result map(struct shared_object *o)
 {
     struct stat st;
+    uint64_t magic;
     void *p;
 
     if (fstat(o->file.fd, &st) != 0)
@@ -230,7 +232,7 @@ static larder_result map(struct shared_object *o)
         return r;
     }
     if (st.st_size != 0 && (size_t)st.st_size != o->bytes)
-        return larder__shared_foreign(o, "has another size than that of");
+        return shared_object_foreign(o, "has another size than that of");
     p = mmap(NULL, o->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, o->file.fd, 0);
     if (p == MAP_FAILED)
         return shared_object_refused(o, "mapping");
@@ -238,7 +240,11 @@ static larder_result map(struct shared_object *o)
      * tokens. */
     madvise(p, o->bytes, MADV_DONTFORK);
     o->memory = p;
-    return LARDER_OK;
+    magic =
+        atomic_load_explicit((const _Atomic uint64_t *)p, memory_order_acquire);
+    return magic == 0 || magic == o->magic
+               ? LARDER_OK
+               : shared_object_foreign(o, "does not contain");
 }
 
 larder_result larder__shared_join(struct shared_object *o)

@@ -28,6 +28,7 @@ enum { SHARED_NAME_MAX = 127 };
 struct shared_object {
     char name[SHARED_NAME_MAX + 1]; /* begins with a slash */
     size_t bytes;
+    uint64_t magic;     /* its first word, set when it is complete; before: 0 */
     const char *kind;   /* what it is for, in messages: "a device" */
     const char *advice; /* what to do if the name is taken */
     bool is_of_group;
@@ -40,10 +41,6 @@ struct shared_object {
 /* Open the object, or create it, and map it.  On LARDER_OK the file lock is
  * held.  ERR_SYSTEM, with a message: it is unavailable or cannot be trusted. */
 larder_result larder__shared_join(struct shared_object *o);
-
-/* The name is used by something else: ERR_SYSTEM, with a message. */
-larder_result larder__shared_foreign(const struct shared_object *o,
-                                     const char *what);
 
 /* Wait for the file lock.  False: the system reports an error. */
 bool larder__shared_lock(struct shared_object *o);

@@ -46,21 +46,6 @@ struct sim_share {
     pid_t pid;
 };
 
-/* ---- tokens --------------------------------------------------------------- */
-
-static size_t sim_share_number_of(const struct sim_share *share,
-                                  const struct share_slot *s)
-{
-    return (size_t)(s - share->object->slots);
-}
-
-static bool slot_lives(const struct sim_share *share,
-                       const struct share_slot *s)
-{
-    return s == share->self ||
-           larder__token_is_held(&share->shared, sim_share_number_of(share, s));
-}
-
 /* ---- slots; the lock is held ---------------------------------------------- */
 
 static void share_lock(struct share_object *o)
@@ -88,7 +73,8 @@ static void share_sweep(const struct sim_share *share)
     for (int i = 0; i < SHARE_SLOTS; i++) {
         struct share_slot *s = &share->object->slots[i];
 
-        if (s->pid != 0 && !slot_lives(share, s))
+        if (s->pid != 0 && s != share->self &&
+            !larder__token_is_held(&share->shared, (size_t)i))
             *s = (struct share_slot){0};
     }
 }
@@ -166,7 +152,7 @@ static void slot_leave(struct sim_share *share)
     if (heir != NULL && s->context_bytes != 0)
         heir->context_bytes = s->context_bytes;
     *s = (struct share_slot){0};
-    larder__token_leave(&share->shared, sim_share_number_of(share, s));
+    larder__token_leave(&share->shared, (size_t)(s - share->object->slots));
     share->self = NULL;
 }
 
@@ -231,9 +217,7 @@ static larder_result share_join(struct sim_share *share,
     if (r != LARDER_OK)
         return r;
     share->object = share->shared.memory;
-    if (share->object->magic != share_magic && share->object->magic != 0)
-        r = larder__shared_foreign(&share->shared, "does not contain");
-    else if (share->object->magic == 0)
+    if (share->object->magic == 0)
         r = object_init(share->object, capacity_bytes);
     if (r == LARDER_OK)
         r = object_join(share, capacity_bytes);
@@ -255,6 +239,7 @@ larder_result larder__sim_share_open(const char *name, int ordinal,
     share->pid = getpid();
     share->shared = (struct shared_object){
         .bytes = sizeof *share->object,
+        .magic = share_magic,
         .kind = "a device",
         .advice = "remove it, or use another name",
         .file = {.fd = -1},

@@ -48,18 +48,6 @@ void larder__ledger_unlock(struct ledger *l)
 
 /* ---- slots; with the lock --------------------------------------------------- */
 
-static size_t ledger_number_of(const struct ledger *l,
-                               const struct ledger_slot *s)
-{
-    return (size_t)(s - l->page->slots);
-}
-
-static bool slot_lives(const struct ledger *l, const struct ledger_slot *s)
-{
-    return s == l->self ||
-           larder__token_is_held(&l->shared, ledger_number_of(l, s));
-}
-
 static void slot_clear(struct ledger_slot *s)
 {
     s->pid = 0;
@@ -85,7 +73,7 @@ void larder__ledger_sweep(struct ledger *l)
     for (size_t i = 0; i < LEDGER_SLOTS; i++) {
         struct ledger_slot *s = &l->page->slots[i];
 
-        if (s->pid == 0 || slot_lives(l, s))
+        if (s->pid == 0 || s == l->self || larder__token_is_held(&l->shared, i))
             continue;
         slot_clear(s);
         atomic_fetch_add(&l->page->moves, 1);
@@ -153,14 +141,8 @@ static larder_result page_join(struct ledger *l)
 {
     larder_result r = larder__shared_join(&l->shared);
 
-    if (r != LARDER_OK)
-        return r;
     l->page = l->shared.memory;
-    if (word_get(&l->page->magic) == LEDGER_MAGIC ||
-        word_get(&l->page->magic) == 0)
-        return LARDER_OK;
-    larder__shared_unlock(&l->shared);
-    return larder__shared_foreign(&l->shared, "does not contain");
+    return r;
 }
 
 static larder_result slot_join(struct ledger *l, const struct ledger_spec *spec)
@@ -200,6 +182,7 @@ static struct ledger *ledger_new(void)
     }
     l->shared = (struct shared_object){
         .bytes = sizeof *l->page,
+        .magic = LEDGER_MAGIC,
         .kind = "a ledger",
         .advice = "remove it, or run without a ledger (ledger:off)",
         .file = {.fd = -1},

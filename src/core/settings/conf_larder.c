@@ -11,7 +11,7 @@ static larder_result parse_trim_age(struct conf *conf, struct reader *r)
         "a number of seconds up to 1000000, 0 for never";
     const double ns = 1e9;
     double seconds;
-    larder_result result = larder__read_real(r, accepted, &seconds);
+    larder_result result = larder__read_real(r, true, accepted, &seconds);
 
     if (result != LARDER_OK)
         return result;

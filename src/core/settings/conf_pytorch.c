@@ -157,7 +157,7 @@ static larder_result parse_gc_threshold(struct conf *conf, struct reader *r)
 {
     double value;
     larder_result result =
-        larder__read_double(r, "a number between 0.0 and 1.0", &value);
+        larder__read_real(r, false, "a number between 0.0 and 1.0", &value);
 
     if (result != LARDER_OK)
         return result;
@@ -174,7 +174,7 @@ static larder_result parse_fraction(struct conf *conf, struct reader *r)
 {
     double value;
     larder_result result =
-        larder__read_double(r, "a number in [0.0, 1.0]", &value);
+        larder__read_real(r, false, "a number in [0.0, 1.0]", &value);
 
     if (result != LARDER_OK)
         return result;

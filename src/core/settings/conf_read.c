@@ -110,8 +110,8 @@ bool larder__word_real(const struct reader *r, double *out)
     return rest != NULL && *rest == '\0';
 }
 
-static larder_result read_real(struct reader *r, bool is_whole,
-                               const char *accepted, double *out)
+larder_result larder__read_real(struct reader *r, bool is_whole,
+                                const char *accepted, double *out)
 {
     larder_result result = larder__reader_word(r);
     const char *rest;
@@ -122,18 +122,6 @@ static larder_result read_real(struct reader *r, bool is_whole,
     return rest != NULL && (!is_whole || *rest == '\0')
                ? LARDER_OK
                : larder__reader_fail(r, accepted);
-}
-
-larder_result larder__read_real(struct reader *r, const char *accepted,
-                                double *out)
-{
-    return read_real(r, true, accepted, out);
-}
-
-larder_result larder__read_double(struct reader *r, const char *accepted,
-                                  double *out)
-{
-    return read_real(r, false, accepted, out);
 }
 
 larder_result larder__read_bool(struct reader *r, bool *out)

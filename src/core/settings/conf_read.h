@@ -41,12 +41,10 @@ larder_result larder__reader_fail(const struct reader *r, const char *accepted);
 larder_result larder__read_size_t(struct reader *r, bool is_int,
                                   const char *accepted, uint64_t *out);
 
-/* The second is for PyTorch's keys: as std::stod(), what follows the number is
- * left out. */
-larder_result larder__read_real(struct reader *r, const char *accepted,
-                                double *out);
-larder_result larder__read_double(struct reader *r, const char *accepted,
-                                  double *out);
+/* A number; unless `is_whole` what follows it is left out, as by std::stod() for
+ * PyTorch's keys. */
+larder_result larder__read_real(struct reader *r, bool is_whole,
+                                const char *accepted, double *out);
 larder_result larder__read_bool(struct reader *r, bool *out);
 
 /* Whether r->word is a number as a whole. */

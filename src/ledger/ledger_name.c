@@ -2,15 +2,14 @@
  * device. */
 #include "ledger/ledger_name.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { UUID_BYTES = 16, HEX = 16 };
-
-static const char digits[] = "0123456789abcdef";
+enum { UUID_BYTES = 16 };
 
 void larder__ledger_name(const struct ledger_spec *spec,
                          char out[SHARED_NAME_MAX + 1])
@@ -20,11 +19,8 @@ void larder__ledger_name(const struct ledger_spec *spec,
                  spec->is_of_group ? 'g' : 'u',
                  (unsigned long)(spec->is_of_group ? spec->group : geteuid()));
 
-    for (int i = 0; i < UUID_BYTES; i++) {
-        out[n++] = digits[spec->uuid[i] / HEX];
-        out[n++] = digits[spec->uuid[i] % HEX];
-    }
-    out[n] = '\0';
+    for (int i = 0; i < UUID_BYTES; i++)
+        n += sprintf(out + n, "%02x", spec->uuid[i]);
 }
 
 /* After the prefix come u or g, a number, a dash, and the device. */
@@ -47,7 +43,7 @@ bool larder__ledger_id_is_good(const char *id)
     const char *uuid = id == NULL ? NULL : uuid_text(id);
 
     return uuid != NULL && strlen(uuid) == 2 * UUID_BYTES &&
-           strspn(uuid, digits) == 2 * UUID_BYTES;
+           strspn(uuid, "0123456789abcdef") == 2 * UUID_BYTES;
 }
 
 void larder__ledger_name_of_id(const char *id, struct shared_object *out)
@@ -63,12 +59,8 @@ void larder__ledger_uuid_of_id(const char *id, unsigned char out[16])
 {
     const char *uuid = uuid_text(id);
 
-    for (int i = 0; i < UUID_BYTES; i++) {
-        long high = strchr(digits, uuid[2 * i]) - digits;
-        long low = strchr(digits, uuid[2 * i + 1]) - digits;
-
-        out[i] = (unsigned char)(high * HEX + low);
-    }
+    for (int i = 0; i < UUID_BYTES; i++)
+        (void)sscanf(uuid + (ptrdiff_t)2 * i, "%2hhx", &out[i]);
 }
 
 bool larder__ledger_exists(const struct shared_object *o)

@@ -107,54 +107,38 @@ static void explain(struct allocator *a, const struct request *q,
 
 /* ---- callbacks ------------------------------------------------------------ */
 
-/* Copy the callbacks, to call them without the lock.  NULL: there are none, or
- * no host memory. */
-static struct callback *callbacks_copy(const struct callbacks *c)
+/* Call them without the lock: observers, if there is information for them, else
+ * those that reclaim.  Returns whether one of these freed something. */
+static bool callbacks_run(struct allocator *a, const struct callbacks *c,
+                          const larder_oom_info *info)
 {
-    struct callback *copy;
-
-    if (c->count == 0)
-        return NULL;
-    copy = larder__host_alloc(c->count, sizeof *copy);
-    if (copy != NULL)
-        memcpy(copy, c->list, c->count * sizeof *copy);
-    return copy;
-}
-
-bool larder__run_reclaims(struct allocator *a)
-{
-    size_t count = a->reclaims.count;
-    struct callback *copy = callbacks_copy(&a->reclaims);
+    size_t count = c->count;
+    struct callback *copy =
+        count > 0 ? larder__host_alloc(count, sizeof *copy) : NULL;
     struct history_call call = a->call;
     bool freed = false;
 
     if (copy == NULL)
         return false;
+    memcpy(copy, c->list, count * sizeof *copy);
     larder__assert(allocator_is_locked(a));
     allocator_unlock(a);
     larder__assert(!allocator_is_locked(a) || LARDER_ASSERT_LEVEL == 0);
-    for (size_t i = 0; i < count; i++)
-        freed |= ((larder_reclaim_fn *)copy[i].fn)(copy[i].ctx) != 0;
+    for (size_t i = 0; i < count; i++) {
+        if (info != NULL)
+            ((larder_oom_fn *)copy[i].fn)(copy[i].ctx, info);
+        else
+            freed |= ((larder_reclaim_fn *)copy[i].fn)(copy[i].ctx) != 0;
+    }
     allocator_lock(a);
     history_reenter(a, call);
     larder__host_free(copy);
     return freed;
 }
 
-/* The message is saved first: an observer's calls may fail and replace it. */
-static void call_observers(struct allocator *a, const larder_oom_info *info)
+bool larder__run_reclaims(struct allocator *a)
 {
-    size_t count = a->oom_observers.count;
-    struct callback *copy = callbacks_copy(&a->oom_observers);
-
-    larder__assert(allocator_is_locked(a));
-    if (copy == NULL)
-        return;
-    allocator_unlock(a);
-    for (size_t i = 0; i < count; i++)
-        ((larder_oom_fn *)copy[i].fn)(copy[i].ctx, info);
-    allocator_lock(a);
-    larder__host_free(copy);
+    return callbacks_run(a, &a->reclaims, NULL);
 }
 
 /* The message is complete: call the observers. */
@@ -182,9 +166,10 @@ static larder_result report(struct allocator *a, const struct request *q,
                                q->heap != NULL ? q->heap->pool->owner : NULL);
     if (a->oom_observers.count == 0 && a->conf.dump_path[0] == '\0')
         return LARDER_ERR_OUT_OF_MEMORY;
+    /* Saved, as an observer's calls may fail and replace it. */
     larder__copy_error(message, sizeof message);
     larder__dump_on_oom(a);
-    call_observers(a, &info);
+    (void)callbacks_run(a, &a->oom_observers, &info);
     return larder__fail(LARDER_ERR_OUT_OF_MEMORY, "%s", message);
 }
 

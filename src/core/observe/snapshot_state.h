@@ -35,7 +35,6 @@ struct snapshot {
     struct history *history; /* keeps a reference; NULL: it is off */
     struct history_event *events;
     uint64_t event_count;
-    uint64_t recorded;
     struct history_mark *marks;
     uint64_t mark_count;
     larder_pool_id *pool_ids;

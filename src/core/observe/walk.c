@@ -55,9 +55,7 @@ struct stretches {
 
 struct visitor {
     struct allocator *a;
-    larder_segment_fn *segment_fn;
-    larder_block_fn *block_fn;
-    larder__header_fn *header_fn; /* replaces the other two */
+    larder__header_fn *fn;
     void *ctx;
 };
 
@@ -179,17 +177,12 @@ static int visit_blocks(const struct visitor *v, const struct stretch *at)
     larder_addr next = at->addr;
     int end = 0;
 
-    if (v->segment_fn != NULL)
-        end = v->segment_fn(v->ctx, &info);
     for (struct block *b = at->first; !end && b != NULL && b->addr == next;
          b = mapped_after(v->a, b)) {
         larder_block_info block = block_info(b);
 
         next += b->bytes;
-        if (v->header_fn != NULL)
-            end = v->header_fn(v->ctx, &info, &block, b);
-        if (v->block_fn != NULL)
-            end = v->block_fn(v->ctx, &info, &block);
+        end = v->fn(v->ctx, &info, &block, b);
     }
     return end;
 }
@@ -205,25 +198,20 @@ static int visit_gap(const struct visitor *v, const struct stretch *gap)
         .block_count = 1,
     };
     larder_block_info block = {.addr = gap->addr, .bytes = gap->bytes};
-    int end = 0;
 
-    if (v->segment_fn != NULL)
-        end = v->segment_fn(v->ctx, &info);
-    if (v->header_fn != NULL)
-        end = v->header_fn(v->ctx, &info, &block, NULL);
-    if (!end && v->block_fn != NULL)
-        end = v->block_fn(v->ctx, &info, &block);
-    return end;
+    return v->fn(v->ctx, &info, &block, NULL);
 }
 
-static larder_result walk(const struct visitor *v)
+larder_result larder__walk_headers(struct allocator *a, larder__header_fn *fn,
+                                   void *ctx)
 {
+    const struct visitor v = {.a = a, .fn = fn, .ctx = ctx};
     struct stretches all = {0};
     size_t count;
     int end = 0;
 
-    larder__assert(allocator_is_locked(v->a));
-    walk_add_all(v->a, &all); /* counting pass */
+    larder__assert(allocator_is_locked(a));
+    walk_add_all(a, &all); /* counting pass */
     count = all.count;
     if (count == 0)
         return LARDER_OK;
@@ -231,35 +219,48 @@ static larder_result walk(const struct visitor *v)
     if (all.list == NULL)
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
     all.count = 0;
-    walk_add_all(v->a, &all);
+    walk_add_all(a, &all);
     larder__assert(all.count == count);
     qsort(all.list, all.count, sizeof *all.list, stretch_compare);
     for (size_t i = 0; !end && i < all.count; i++)
-        end = all.list[i].first != NULL ? visit_blocks(v, &all.list[i])
-                                        : visit_gap(v, &all.list[i]);
+        end = all.list[i].first != NULL ? visit_blocks(&v, &all.list[i])
+                                        : visit_gap(&v, &all.list[i]);
     larder__host_free(all.list);
     return LARDER_OK;
 }
 
-larder_result larder__walk_headers(struct allocator *a, larder__header_fn *fn,
-                                   void *ctx)
-{
-    struct visitor v = {.a = a, .header_fn = fn, .ctx = ctx};
+/* The functions of a program that looks. */
+struct looker {
+    larder_segment_fn *segment_fn;
+    larder_block_fn *block_fn;
+    void *ctx;
+};
 
-    return walk(&v);
+static int look(void *ctx, const larder_segment_info *segment,
+                const larder_block_info *block, const struct block *header)
+{
+    const struct looker *l = ctx;
+    int end = 0;
+
+    (void)header;
+    if (l->segment_fn != NULL && block->addr == segment->addr)
+        end = l->segment_fn(l->ctx, segment);
+    if (!end && l->block_fn != NULL)
+        end = l->block_fn(l->ctx, segment, block);
+    return end;
 }
 
 larder_result larder_walk(larder_allocator *handle,
                           larder_segment_fn *segment_fn,
                           larder_block_fn *block_fn, void *ctx)
 {
-    struct visitor v = {
-        .segment_fn = segment_fn, .block_fn = block_fn, .ctx = ctx};
-    larder_result r = larder__handle_lock(handle, &v.a);
+    struct looker l = {segment_fn, block_fn, ctx};
+    struct allocator *a;
+    larder_result r = larder__handle_lock(handle, &a);
 
     if (r != LARDER_OK)
         return r;
-    r = walk(&v);
-    larder__handle_unlock(v.a);
+    r = larder__walk_headers(a, look, &l);
+    larder__handle_unlock(a);
     return r;
 }

@@ -51,7 +51,7 @@ int fake_shared_bytes(void)
 
 int fake_processors(const struct fake_device *d)
 {
-    return d->sim->card != NULL ? d->sim->card->processors : 108;
+    return d->sim->spec.card != NULL ? d->sim->spec.card->processors : 108;
 }
 
 #ifdef FAKE_IS_HIP
@@ -148,7 +148,7 @@ static int attribute_of(const struct fake_device *d, int which)
     case ATTRIBUTE_integrated:
         return fake_trait_integrated;
     case ATTRIBUTE_virtual_memory:
-        return d->sim->has_vmm;
+        return d->sim->spec.has_vmm;
 #ifndef FAKE_IS_HIP
     case ATTRIBUTE_export_fd:
         return 1;

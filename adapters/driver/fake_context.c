@@ -71,7 +71,8 @@ cud_result cuDeviceGetName(char *out, int capacity, cud_device device)
     if (answer != CUD_SUCCESS)
         return answer;
     snprintf(out, (size_t)capacity, "%s",
-             d->sim->card != NULL ? d->sim->card->name : "simulated GPU");
+             d->sim->spec.card != NULL ? d->sim->spec.card->name
+                                       : "simulated GPU");
     return fake_end(CUD_SUCCESS);
 }
 

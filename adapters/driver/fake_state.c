@@ -135,8 +135,8 @@ cud_result fake_init(void)
             return CUD_NO_DEVICE;
     }
     if (capability == NULL && fake_devices[0].dev != NULL &&
-        fake_devices[0].sim->card != NULL)
-        fake_capability = fake_devices[0].sim->card->capability;
+        fake_devices[0].sim->spec.card != NULL)
+        fake_capability = fake_devices[0].sim->spec.card->capability;
     is_initialized = true;
     fake_owner = getpid();
     atexit(fake_report);

@@ -75,7 +75,7 @@ static cud_result check_prop(const char *symbol, const struct fake_device *d,
 {
     int known = CUD_HANDLE_FD | (fake_trait_fabric ? CUD_HANDLE_FABRIC : 0);
 
-    if (!d->sim->has_vmm)
+    if (!d->sim->spec.has_vmm)
         return CUD_NOT_SUPPORTED;
     if (prop->type != CUD_PAGE_PINNED || prop->location.type != CUD_ON_DEVICE)
         return fake_broken(symbol, CUD_INVALID_VALUE,
@@ -95,7 +95,7 @@ static cud_result check_range(const char *symbol, const struct fake_device *d,
 {
     cud_result answer = CUD_SUCCESS;
 
-    if (!d->sim->has_vmm)
+    if (!d->sim->spec.has_vmm)
         return CUD_NOT_SUPPORTED;
     answer = check_multiple(symbol, "address", addr);
     return answer != CUD_SUCCESS ? answer

@@ -27,7 +27,8 @@ static int capability_of(larder_device *dev)
 
     if (set != NULL && sscanf(set, "%2d.%2d", &major, &minor) == 2)
         return 100 * major + minor;
-    return sim != NULL && sim->card != NULL ? sim->card->capability : 800;
+    return sim != NULL && sim->spec.card != NULL ? sim->spec.card->capability
+                                                 : 800;
 }
 
 static bool open_one(struct nvml_device *d, const char *spec, unsigned index)

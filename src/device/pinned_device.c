@@ -92,7 +92,7 @@ static larder_result op_props(void *self, larder_device_props *out)
     static larder_result op_##name parameters                                  \
     {                                                                          \
         return larder_device_##name(((struct pinned *)self)->over,             \
-                                     __VA_ARGS__);                             \
+                                    __VA_ARGS__);                              \
     }
 
 OVER(event_create, (void *self, uint64_t *out), out)

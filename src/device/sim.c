@@ -11,7 +11,6 @@
 #include "device/device.h"
 #include "device/sim_fail.h"
 #include "device/open.h"
-#include "device/sim_spec.h"
 
 /* A simulated device is recognised by this address. */
 static const char sim_name[] = "sim";
@@ -45,14 +44,14 @@ static larder_result op_props(void *self, larder_device_props *out)
     const struct sim *sim = self;
 
     out->total_bytes = sim->budget.capacity_bytes;
-    out->granularity_bytes = sim->has_vmm ? SIM_GRANULE : 0;
+    out->granularity_bytes = sim->spec.has_vmm ? SIM_GRANULE : 0;
     out->context_bytes = sim->budget.context_bytes;
     out->ordinal = sim->ordinal;
-    out->export_kind = sim->export_kind;
+    out->export_kind = sim->spec.export_kind;
     out->is_exclusive = sim->budget.share == NULL;
     memcpy(out->uuid, sim->uuid, sizeof out->uuid);
     snprintf(out->name, sizeof out->name, "%s",
-             sim->card != NULL ? sim->card->name : "simulated GPU");
+             sim->spec.card != NULL ? sim->spec.card->name : "simulated GPU");
     return LARDER_OK;
 }
 
@@ -126,7 +125,7 @@ static larder_result op_page_export(void *self, uint64_t page,
     if (r != LARDER_OK)
         return r;
     return larder__sim_leave(
-        sim, larder__sim_page_export(sim, page, sim->export_kind, out));
+        sim, larder__sim_page_export(sim, page, sim->spec.export_kind, out));
 }
 
 static larder_result op_page_import(void *self,
@@ -284,15 +283,10 @@ static const larder_device_ops sim_ops = {
 /* Set everything that needs no undoing. */
 static void sim_init(struct sim *sim, const struct sim_spec *spec, int ordinal)
 {
-    struct sim_backing *b = &sim->backing;
+    const struct sim_backing *b = &sim->backing;
 
-    sim->card = spec->card;
-    b->most_bytes = spec->most_bytes;
+    sim->spec = *spec;
     sim->ordinal = ordinal;
-    sim->has_vmm = spec->has_vmm;
-    sim->is_manual = spec->is_manual;
-    sim->frees_wait = spec->frees_wait;
-    sim->export_kind = spec->export_kind;
     sim->exported.fd = -1;
     larder__sim_identify(sim, spec->shared);
     sim->budget.capacity_bytes = spec->capacity_bytes;
@@ -345,7 +339,7 @@ static larder_result sim_wrap(struct sim *sim, const larder_prices *prices,
     larder_device_ops ops = sim_ops;
     larder_result r;
 
-    if (!sim->has_vmm)
+    if (!sim->spec.has_vmm)
         larder__device_without_vmm(&ops);
     r = larder_device_create(&ops, sim, out);
     if (r == LARDER_OK)

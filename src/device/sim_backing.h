@@ -24,8 +24,7 @@ struct sim_backing {
     larder_addr first;
     uint64_t region_bytes; /* of each; the second follows the first */
     uint64_t host_page_bytes;
-    uint64_t most_bytes; /* that one copy or fill writes */
-    bool is_shared;      /* the first region lies in the file, too */
+    bool is_shared; /* the first region lies in the file, too */
 };
 
 larder_result larder__sim_backing_open(struct sim_backing *b, bool is_real,

@@ -17,6 +17,7 @@
 #include "device/sim_share.h"
 #include "device/sim_slots.h"
 #include "device/sim_space.h"
+#include "device/sim_spec.h"
 
 /* Pages and reservations are multiples of this. */
 #define SIM_GRANULE (UINT64_C(2) << 20)
@@ -89,12 +90,9 @@ struct sim_pinned {
 };
 
 struct sim {
-    const struct sim_card *card; /* NULL: none that was named */
+    struct sim_spec spec;
     pthread_mutex_t lock;
     int ordinal;
-    bool has_vmm;
-    bool is_manual;
-    bool frees_wait; /* manual, but calls that wait in a driver complete work */
     struct sim_budget budget;
     struct sim_backing backing;
 
@@ -103,7 +101,6 @@ struct sim {
     struct sim_space file;      /* offsets of pages in the file */
     struct sim_slots pages;
     struct sim_slots events;
-    larder_handle_kind export_kind;
     unsigned char uuid[LARDER_UUID_BYTES];
     struct sim_lent *lent;       /* released, but still in use */
     struct own_fd exported;      /* locks on what this process exported */

@@ -58,7 +58,7 @@ larder_result larder__sim_event_record(struct sim *sim, uint64_t handle,
         return r;
     event->stream = stream;
     event->ticket = ++s->queued;
-    if (!sim->is_manual)
+    if (!sim->spec.is_manual)
         s->done = s->queued;
     return LARDER_OK;
 }

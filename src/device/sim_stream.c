@@ -87,7 +87,7 @@ larder_result larder__sim_stream_queue(struct sim *sim, larder_stream stream,
     if ((r = larder__sim_stream_get(sim, stream, &s)) != LARDER_OK ||
         (r = larder__sim_work_check(sim, work)) != LARDER_OK)
         return r;
-    if (sim->is_manual)
+    if (sim->spec.is_manual)
         return stream_append(sim, s, work);
     return larder__sim_work_do(sim, work);
 }
@@ -153,7 +153,7 @@ larder_result larder__sim_stream_sync(struct sim *sim, larder_stream stream)
 
     if (r == LARDER_OK)
         r = larder__sim_stream_check(stream);
-    if (r != LARDER_OK || !sim->frees_wait)
+    if (r != LARDER_OK || !sim->spec.frees_wait)
         return r;
     s = larder__sim_stream_find(sim, stream);
     return s == NULL ? LARDER_OK : larder__sim_stream_run(sim, s, s->queued);
@@ -181,7 +181,7 @@ larder_result larder__sim_streams_wait(struct sim *sim)
     larder_stream at = 0;
     struct sim_stream *s;
 
-    if (!sim->frees_wait)
+    if (!sim->spec.frees_wait)
         return LARDER_OK;
     while ((s = stream_next(sim, &at)) != NULL)
         fail_keep_first(&r, larder__sim_stream_run(sim, s, s->queued));

@@ -125,7 +125,7 @@ static larder_result pages_check(const struct sim *sim,
 static bool is_written(const struct sim *sim, const struct sim_work *work)
 {
     return work->as.copy.kind == LARDER_COPY_TO_HOST ||
-           work->as.copy.bytes <= sim->backing.most_bytes;
+           work->as.copy.bytes <= sim->spec.most_bytes;
 }
 
 static void copy_do(const struct sim *sim, const struct sim_work *work)
@@ -137,8 +137,7 @@ static void copy_do(const struct sim *sim, const struct sim_work *work)
 
 static void fill_do(const struct sim *sim, const struct sim_work *work)
 {
-    if (work->as.fill.bytes != 0 &&
-        work->as.fill.bytes <= sim->backing.most_bytes)
+    if (work->as.fill.bytes != 0 && work->as.fill.bytes <= sim->spec.most_bytes)
         memset(sim_work_as_pointer(work->as.fill.dst), work->as.fill.value,
                work->as.fill.bytes);
 }

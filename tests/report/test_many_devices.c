@@ -13,6 +13,7 @@
 #include "report/report_words.h"
 #include "snapshot/device_list.h"
 #include "support/guarded.h"
+#include "support/read_file.h"
 
 /* A segment on each of the devices. */
 static struct snapshot *with_devices(unsigned count)

@@ -66,8 +66,8 @@ static const struct cli_option exec_table[] = {
     {"minimum", "SIZE", "the memory kept for each such process",
      CLI_TAKE(take_size, struct exec_settings, minimum)},
     {"report", "FILE",
-     "write the report to this file instead of the\n"
-     "standard error",
+     "write the report to this file ('-': the standard\n"
+     "output) instead of the standard error",
      CLI_INTO(struct exec_settings, report)},
     {"json", NULL, "report as JSON, one line for each GPU used",
      CLI_INTO(struct exec_settings, is_json)},
@@ -252,24 +252,14 @@ static bool set_environment(const struct exec_settings *s, const char *spec,
 
 static bool write_report(const struct exec_settings *s, const char *path)
 {
-    struct new_file f = {.why = ""};
+    struct output o;
     bool ok;
 
-    if (s->report == NULL) {
-        ok = exec_report(path, s->is_json, stderr);
-        snprintf(f.why, sizeof f.why, "%s", strerror(errno));
-    } else if (!new_file_open(&f, s->report)) {
-        ok = false;
-    } else {
-        ok = exec_report(path, s->is_json, f.out);
-        if (!ok)
-            snprintf(f.why, sizeof f.why, "%s", strerror(errno));
-        ok = new_file_close(&f, ok) && ok;
-    }
-    if (!ok)
-        cli_complain("exec", "%s: cannot be written: %s",
-                     s->report == NULL ? "the report" : s->report, f.why);
-    return ok;
+    if (!output_open(&o, "exec", s->report))
+        return false;
+    ok = exec_report(path, s->is_json, o.out != NULL ? o.out : stderr) ||
+         cli_complain("exec", "the report cannot be read: %s", strerror(errno));
+    return output_close(&o, ok) && ok;
 }
 
 /* Create the file that the driver appends its lines to; its path is stored in

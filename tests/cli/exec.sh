@@ -59,6 +59,8 @@ for way in linked by_name; do
     is 'peak' "$(field peak_bytes)" 4194304
     is 'capacity' "$(field capacity_bytes)" 25769803776
     is 'rules' "$(field broken_rules)" 0
+    run 0 --json --report - "$subject"
+    is 'the peak on the standard output' "$(field peak_bytes)" 4194304
 done
 
 # Only the GPU in use is reported, out of two.  A violated rule changes the

@@ -288,6 +288,42 @@ static void a_row_ends_where_its_length_says(void **state)
     lab_unref(last);
 }
 
+static void triangle_check(lab_tensor *t, const int64_t values[12],
+                           int64_t diagonal, bool upper)
+{
+    int64_t found[12];
+    lab_tensor *out;
+
+    lab_assert_ok(lab_raw_triangle(t, diagonal, upper, &out));
+    lab_assert_ok(lab_read(out, found, sizeof found));
+    lab_unref(out);
+    for (int i = 0; i < 12; i++) {
+        int over = i % 3 - i / 3 % 2;
+        bool stays = upper ? over >= diagonal : over <= diagonal;
+
+        assert_int_equal(found[i], stays ? values[i] : 0);
+    }
+}
+
+/* Two matrices of 2 × 3, of numbers that a double does not hold. */
+static void a_triangle_keeps_numbers_exactly(void **state)
+{
+    const int64_t diagonals[] = {INT64_MIN, -2, -1, 0, 1, 2, 3, INT64_MAX};
+    const int64_t sizes[] = {2, 2, 3};
+    int64_t values[12];
+    lab_tensor *t;
+
+    for (int i = 0; i < 12; i++)
+        values[i] = (INT64_C(1) << 60) + 1 + i;
+    lab_assert_ok(lab_zeros(*state, LAB_INT64, LAB_DEVICE, 3, sizes, &t));
+    lab_assert_ok(lab_write(t, values, sizeof values));
+    for (size_t i = 0; i < sizeof diagonals / sizeof diagonals[0]; i++) {
+        triangle_check(t, values, diagonals[i], true);
+        triangle_check(t, values, diagonals[i], false);
+    }
+    lab_unref(t);
+}
+
 /* ---- errors -------------------------------------------------------------- */
 
 /* Its elements beyond the end were read. */
@@ -539,6 +575,7 @@ int main(void)
         cmocka_unit_test(the_device_may_have_no_more),
         ON_SMALL_SESSION(mistakes_are_refused_in_words),
         ON_SMALL_SESSION(a_row_ends_where_its_length_says),
+        ON_SMALL_SESSION(a_triangle_keeps_numbers_exactly),
         cmocka_unit_test(backing_none_computes_shapes_alone),
         cmocka_unit_test(every_float_of_two_bytes_comes_back),
         cmocka_unit_test(floats_are_rounded_to_the_nearest),

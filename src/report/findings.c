@@ -332,7 +332,7 @@ struct grower {
     struct row best;
 };
 
-static void findings_time_grow(struct grower *g, uint64_t requested)
+static void grow(struct grower *g, uint64_t requested)
 {
     struct row *now = &g->now;
 
@@ -356,8 +356,7 @@ static uint32_t fastest_grower(const struct lifetimes *l,
     size_t i;
 
     for (i = l->before_count; i < l->alloc_count; i++)
-        findings_time_grow(&growers[l->allocs[i].stack],
-                           l->allocs[i].requested);
+        grow(&growers[l->allocs[i].stack], l->allocs[i].requested);
     for (stack = 1; stack < s->stack_count; stack++) {
         const struct row *row = &growers[stack].best;
 

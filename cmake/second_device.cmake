@@ -23,12 +23,13 @@ endforeach()
 target_link_options(test_support INTERFACE -Wl,-u,__wrap_larder_device_open)
 
 # Left out: programs about the simulated GPU itself (its calls and the time they
-# take are what test_decisions records), files or locks alone, and
-# forks, which no driver survives; and those that open no device, so that a second
-# run is the first again.
+# take are what test_decisions records), files or locks alone, and forks, which
+# no driver survives; those that open no device, so that a second run is the
+# first again; and pairs of failures in regions, of which the second meets the
+# core's undoing (test_fault_regions fails each call of the driver).
 string(CONCAT second_device_leaves_out
     "^test_(sim|trace)_|^test_(fork|api_storm|process_storm|peers|peer_limits|peer_storm)$"
-    "|^test_(decisions|replayed)$"
+    "|^test_(decisions|fault_region_undo|replayed)$"
     "|^test_(ledger_access|tune_output|two_trainers|witness)$"
     "|^test_(bins|bits|conf_values|emit|fit|history_tables|newfile|reference_golden)$"
     "|^test_(replay_json|replay_spec|settings|share_message|share_socket|size|spots)$")

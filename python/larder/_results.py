@@ -10,14 +10,10 @@ from larder._typed import read
 
 
 class Result:
-    """An answer of the command: str() of it is the command's own text.  Each kind is
-    a frozen dataclass."""
+    """An answer of the command: str() of it is the command's own text."""
 
     _asked = None  # the question, which can be asked again for the text
     _said = None
-
-    def __init_subclass__(cls):
-        dataclass(frozen=True, repr=False)(cls)
 
     @classmethod
     def _of(cls, said, asked):
@@ -94,14 +90,8 @@ class _Shown(Result):
 # ---- report -------------------------------------------------------------------
 
 
-class _Part:
-    """A part of an answer; each kind is a frozen dataclass."""
-
-    def __init_subclass__(cls):
-        dataclass(frozen=True)(cls)
-
-
-class Verdict(_Part):
+@dataclass(frozen=True)
+class Verdict:
     """The three lines."""
 
     what: str
@@ -111,25 +101,30 @@ class Verdict(_Part):
     saving: dict[str, Any]
 
 
-class _Held(_Part):
+@dataclass(frozen=True)
+class _Held:
     bytes: int
     requested_bytes: int
     count: int
 
 
+@dataclass(frozen=True)
 class Line(_Held):
     frame: str
 
 
+@dataclass(frozen=True)
 class CallPath(_Held):
     frames: tuple[str, ...]
 
 
+@dataclass(frozen=True)
 class Category(_Held):
     category: str
 
 
-class AtPeak(_Part):
+@dataclass(frozen=True)
+class AtPeak:
     reserved_bytes: int
     allocated_bytes: int
     pending_bytes: int
@@ -138,30 +133,35 @@ class AtPeak(_Part):
     free_pieces: int
 
 
-class OutOfMemory(_Part):
+@dataclass(frozen=True)
+class OutOfMemory:
     event: int
     asked_bytes: int
     device_free_bytes: int
     explanation: Optional[str]
 
 
-class Curves(_Part):
+@dataclass(frozen=True)
+class Curves:
     requested: tuple[int, ...]
     allocated: tuple[int, ...]
     reserved: tuple[int, ...]
 
 
-class Finding(_Part):
+@dataclass(frozen=True)
+class Finding:
     title: str
     text: str
 
 
-class IterationPeak(_Part):
+@dataclass(frozen=True)
+class IterationPeak:
     begin_event: int
     peak_allocated_bytes: int
 
 
-class Device(_Part):
+@dataclass(frozen=True)
+class Device:
     device: int
     events: int
     segments: int
@@ -192,6 +192,7 @@ class Device(_Part):
     categories_recorded_bytes: int
 
 
+@dataclass(frozen=True, repr=False)
 class Report(_Shown):
     """`larder report`: where memory went, and why it ran out."""
 
@@ -224,13 +225,15 @@ class Report(_Shown):
 # ---- report of several --------------------------------------------------------
 
 
-class HeldLine(_Part):
+@dataclass(frozen=True)
+class HeldLine:
     bytes: int
     count: int
     frame: str
 
 
-class Rank(_Part):
+@dataclass(frozen=True)
+class Rank:
     """A device of a snapshot.  `asked_bytes`: by the last request that failed,
     0 if none did."""
 
@@ -245,13 +248,15 @@ class Rank(_Part):
     top: tuple[HeldLine, ...]
 
 
-class Spread(_Part):
+@dataclass(frozen=True)
+class Spread:
     min: int
     median: int
     max: int
 
 
-class Outlier(_Part):
+@dataclass(frozen=True)
+class Outlier:
     """How a rank differs from the median one: `rank` is its place in the list,
     `over_bytes` is negative if it holds less."""
 
@@ -261,7 +266,8 @@ class Outlier(_Part):
     frame_bytes: int
 
 
-class Common(_Part):
+@dataclass(frozen=True)
+class Common:
     cause: Optional[str]
     requester: Optional[str]
     cause_ranks: int
@@ -269,6 +275,7 @@ class Common(_Part):
     frame_ranks: int
 
 
+@dataclass(frozen=True, repr=False)
 class Ranks(_Shown):
     """`larder report` of several snapshots: the ranks of one job.  The page has
     the worst and the median."""
@@ -288,7 +295,8 @@ class Ranks(_Shown):
 # ---- fit and tune -------------------------------------------------------------
 
 
-class _Replayed(_Part):
+@dataclass(frozen=True)
+class _Replayed:
     policy: str
     conf: Optional[str]
     verdict: str
@@ -301,12 +309,14 @@ class _Replayed(_Part):
     driver_time_ns: int
 
 
+@dataclass(frozen=True)
 class Candidate(_Replayed):
     """The recording under a setting.  `conf` None: no setting helps.
     `min_capacity_bytes` None: no device is large enough."""
 
 
-class Reach(_Part):
+@dataclass(frozen=True)
+class Reach:
     """How far a program was run."""
 
     steps: Optional[int]
@@ -314,13 +324,15 @@ class Reach(_Part):
     grows_bytes_per_step: int
 
 
+@dataclass(frozen=True)
 class Scope(Reach):
     """How far the recording goes."""
 
     next_step_bytes: int
 
 
-class Input(_Part):
+@dataclass(frozen=True)
+class Input:
     """A rank, or a device of it."""
 
     file: str
@@ -333,6 +345,7 @@ class Input(_Part):
     device: Optional[int] = None
 
 
+@dataclass(frozen=True, repr=False)
 class _Judged(Result):
     context_bytes: int
     scope: Scope
@@ -342,6 +355,7 @@ class _Judged(Result):
     inputs: tuple[Input, ...]
 
 
+@dataclass(frozen=True, repr=False)
 class Tune(_Judged):
     """`larder tune`: the settings under which it fits, or needs least."""
 
@@ -356,6 +370,7 @@ class Tune(_Judged):
         return self.best.conf or "no setting helps"
 
 
+@dataclass(frozen=True, repr=False)
 class Fit(_Judged, _Replayed):
     """`larder fit`: whether it fits on a card, and what makes it fit."""
 
@@ -366,12 +381,14 @@ class Fit(_Judged, _Replayed):
 # ---- diff ---------------------------------------------------------------------
 
 
-class LineDiff(_Part):
+@dataclass(frozen=True)
+class LineDiff:
     frame: str
     bytes: tuple[int, int]
 
 
-class DeviceDiff(_Part):
+@dataclass(frozen=True)
+class DeviceDiff:
     """Each pair: of the first snapshot, and of the second."""
 
     device: int
@@ -388,6 +405,7 @@ class DeviceDiff(_Part):
     iterations: tuple[int, int]
 
 
+@dataclass(frozen=True, repr=False)
 class Diff(_Shown):
     """`larder diff` of two snapshots."""
 
@@ -402,7 +420,8 @@ class Diff(_Shown):
 # ---- replay -------------------------------------------------------------------
 
 
-class RecordedOom(_Part):
+@dataclass(frozen=True)
+class RecordedOom:
     """The request that failed in the recording, made again."""
 
     bytes: int
@@ -416,7 +435,8 @@ class RecordedOom(_Part):
     larder_fits: bool
 
 
-class Run(_Part):
+@dataclass(frozen=True)
+class Run:
     """A replay of one device.  None: not asked for, or not known of a trace."""
 
     trace: str
@@ -464,6 +484,7 @@ class Run(_Part):
     recorded_not_compared: Optional[str] = None
 
 
+@dataclass(frozen=True, repr=False)
 class Replay(Result):
     """`larder replay`: a run for each device with a history."""
 
@@ -476,6 +497,7 @@ class Replay(Result):
 # ---- run ----------------------------------------------------------------------
 
 
+@dataclass(frozen=True, repr=False)
 class Estimate(Result):
     """`larder run`: whether a program would fit, run without a GPU.  `json` has
     more."""

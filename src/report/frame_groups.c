@@ -17,7 +17,7 @@ const char *report_by_name(enum report_by by)
         [BY_LIBRARY] = "library",
     };
 
-    return by < BY_COUNT ? names[by] : NULL;
+    return names[by];
 }
 
 /* ---- labels ------------------------------------------------------------- */

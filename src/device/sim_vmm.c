@@ -158,6 +158,7 @@ static bool span_is_mapped(const struct sim *sim, const struct span *s)
     return i >= s->end;
 }
 
+/* The first entry is 0, and each is as the next. */
 static bool span_is_empty(const struct span *s)
 {
     const uint32_t *first = &s->in->granules[s->begin];

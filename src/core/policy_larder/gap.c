@@ -51,10 +51,11 @@ static void gap_count_missing(struct allocator *a, struct gap *gap,
     gap->unmapped = 0;
     for (; b != NULL && b->addr < page_at(s, span.end);
          b = slab_get(&a->slab, b->next)) {
-        if (b->state != BLOCK_UNMAPPED)
-            continue;
-        gap->missing += pages_unmapped_of(b, span);
-        gap->unmapped += pages_unmapped_of(b, span) > 0;
+        size_t pages =
+            b->state == BLOCK_UNMAPPED ? pages_unmapped_of(b, span) : 0;
+
+        gap->missing += pages;
+        gap->unmapped += pages > 0;
     }
     larder__assert(gap->missing <= span.end - span.begin);
 }

@@ -104,9 +104,9 @@ static size_t find_in_block(struct allocator *a, struct block *b,
                                   (struct page_span){begin, end}))
             continue;
         lent -= end - begin;
+        larder__assert(count < a->larder->capacity);
         sizes |= append(spots, count++, b, begin, end - begin);
     }
-    larder__assert(count <= a->larder->capacity);
     count_appended(spots, count, sizes);
     return lent;
 }
@@ -161,6 +161,8 @@ void larder__spots_add_loose(struct allocator *a)
 {
     const struct loose *loose = &a->larder->loose;
 
+    larder__assert(a->larder->spots.count + loose->handles <=
+                   a->larder->capacity);
     for (size_t i = 0; i < loose->handles; i++)
         larder__spots_add(&a->larder->spots, NULL, 0, loose->list[i].pages);
 }

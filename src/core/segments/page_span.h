@@ -74,7 +74,9 @@ static inline void page_enter(struct segment *s, struct page_span at,
     larder__assert(at.begin < at.end && at.end <= s->bytes / s->page_bytes);
     for (size_t i = at.begin; i < at.end; i++)
         s->pages[i] = handle;
-    for (size_t i = handle == 0 ? at.end : at.begin; i < at.end; i++)
+    if (handle == 0)
+        return;
+    for (size_t i = at.begin; i < at.end; i++)
         s->extents[i] = extent;
 }
 

@@ -241,8 +241,11 @@ cud_result cuStreamGetDevice(cud_stream stream, cud_device *out)
 
 /* ---- waiting ------------------------------------------------------------ */
 
+/* Tests launch and complete work behind the driver's back, in other threads: what
+ * reads a stream has the simulated GPU's lock. */
+
 /* Work queued so far has been waited for, whether or not a manual stream has
- * run it. */
+ * run it.  Called with that lock. */
 static void waited_note(struct fake_device *d, larder_stream number)
 {
     const struct sim_stream *s = larder__sim_stream_find(d->sim, number);
@@ -253,12 +256,14 @@ static void waited_note(struct fake_device *d, larder_stream number)
 
 static void waited_all(struct fake_device *d)
 {
+    sim_lock(d->sim);
     for (larder_stream n = 0; n < LARDER_SIM_STREAMS; n++) {
         if (d->sim->streams[n / SIM_STREAM_CHUNK] == NULL)
             n += SIM_STREAM_CHUNK - 1;
         else
             waited_note(d, n);
     }
+    sim_unlock(d->sim);
 }
 
 cud_result cuStreamSynchronize(cud_stream stream)
@@ -277,13 +282,14 @@ cud_result cuStreamSynchronize(cud_stream stream)
     if (r == LARDER_OK && !d->has_loose_streams)
         r = larder_sim_complete(d->dev, number);
     if (r == LARDER_OK) {
+        sim_lock(d->sim);
         waited_note(d, number);
+        sim_unlock(d->sim);
         fake_pools_settle(d);
     }
     return fake_end_sim(__func__, d, r);
 }
 
-/* Tests complete streams behind the driver's back, in other threads. */
 static bool has_work(const struct fake_device *d, larder_stream number)
 {
     const struct sim_stream *s;
@@ -359,21 +365,32 @@ static bool work_uses(const struct sim_work *w, uint64_t addr, uint64_t bytes)
             overlaps(w->as.copy.src, w->as.copy.bytes, addr, bytes));
 }
 
-bool fake_is_in_use(const struct fake_device *d, cud_addr addr, size_t bytes)
+/* Whether work of the stream with this number, after its `waited`, uses it. */
+static bool stream_uses(const struct sim_stream *s, uint64_t waited,
+                        cud_addr addr, size_t bytes)
 {
-    for (larder_stream n = 0; n < LARDER_SIM_STREAMS; n++) {
-        const struct sim_stream *s = larder__sim_stream_find(d->sim, n);
-
-        if (s == NULL) {
-            n += SIM_STREAM_CHUNK - 1;
-            continue;
-        }
-        for (const struct sim_work *w = s->first; w != NULL; w = w->next) {
-            if (w->ticket > d->waited[n] && work_uses(w, addr, bytes))
-                return true;
-        }
+    for (const struct sim_work *w = s->first; w != NULL; w = w->next) {
+        if (w->ticket > waited && work_uses(w, addr, bytes))
+            return true;
     }
     return false;
+}
+
+bool fake_is_in_use(const struct fake_device *d, cud_addr addr, size_t bytes)
+{
+    bool is_so = false;
+
+    sim_lock(d->sim);
+    for (larder_stream n = 0; n < LARDER_SIM_STREAMS && !is_so; n++) {
+        const struct sim_stream *s = larder__sim_stream_find(d->sim, n);
+
+        if (s == NULL)
+            n += SIM_STREAM_CHUNK - 1;
+        else
+            is_so = stream_uses(s, d->waited[n], addr, bytes);
+    }
+    sim_unlock(d->sim);
+    return is_so;
 }
 
 /* ---- events ------------------------------------------------------------- */

@@ -192,6 +192,45 @@ static void nothing_is_unmapped_under_queued_work(void **state)
     assert_int_equal(fake()->broken(), 0);
 }
 
+static void do_nothing(void *ctx)
+{
+    (void)ctx;
+}
+
+/* Past the driver, as a test does it. */
+static void *work_many_times(void *is_over)
+{
+    larder_device *dev = fake()->device(0);
+    bool is_fine = true;
+
+    for (int round = 0; round < 300 && is_fine; round++) {
+        for (int i = 0; i < 2000; i++)
+            is_fine &= fake()->launch(dev, 7, do_nothing, NULL) == LARDER_OK;
+        is_fine &= fake()->complete(dev, 7) == LARDER_OK;
+    }
+    atomic_store((atomic_bool *)is_over, true);
+    return is_fine ? NULL : is_over;
+}
+
+static void pages_are_unmapped_while_other_work_runs(void **state)
+{
+    atomic_bool is_over = false;
+    pthread_t thread;
+    cud_page page;
+    cud_addr addr = map_one(&page);
+    void *failed;
+
+    (void)state;
+    assert_int_equal(pthread_create(&thread, NULL, work_many_times, &is_over),
+                     0);
+    while (!atomic_load(&is_over)) {
+        assert_int_equal(DRIVER(cuMemUnmap)(addr, MIB(2)), 0);
+        assert_int_equal(DRIVER(cuMemMap)(addr, MIB(2), 0, page, 0), 0);
+    }
+    assert_int_equal(pthread_join(thread, &failed), 0);
+    assert_null(failed);
+}
+
 static void destroyed_objects_are_refused(void **state)
 {
     cud_stream stream;
@@ -742,6 +781,7 @@ int main(void)
         RULE(pages_are_mapped_whole_where_nothing_is),
         RULE(access_is_set_before_use),
         RULE(nothing_is_unmapped_under_queued_work),
+        RULE(pages_are_unmapped_while_other_work_runs),
         RULE(destroyed_objects_are_refused),
         RULE(a_context_that_is_gone_is_refused),
         RULE(a_linker_is_destroyed_once),

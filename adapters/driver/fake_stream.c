@@ -351,26 +351,12 @@ cud_result cuCtxSynchronize(void)
     return fake_end_sim(__func__, d, fake_synchronize(d));
 }
 
-static bool overlaps(uint64_t a, uint64_t a_bytes, uint64_t b, uint64_t b_bytes)
-{
-    return a < b + b_bytes && b < a + a_bytes;
-}
-
-static bool work_uses(const struct sim_work *w, uint64_t addr, uint64_t bytes)
-{
-    if (w->kind == SIM_WORK_FILL)
-        return overlaps(w->as.fill.dst, w->as.fill.bytes, addr, bytes);
-    return w->kind == SIM_WORK_COPY &&
-           (overlaps(w->as.copy.dst, w->as.copy.bytes, addr, bytes) ||
-            overlaps(w->as.copy.src, w->as.copy.bytes, addr, bytes));
-}
-
 /* Whether work of the stream with this number, after its `waited`, uses it. */
 static bool stream_uses(const struct sim_stream *s, uint64_t waited,
                         cud_addr addr, size_t bytes)
 {
     for (const struct sim_work *w = s->first; w != NULL; w = w->next) {
-        if (w->ticket > waited && work_uses(w, addr, bytes))
+        if (w->ticket > waited && larder__sim_work_touches(w, addr, bytes))
             return true;
     }
     return false;

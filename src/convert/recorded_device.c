@@ -519,10 +519,8 @@ static void choose_addresses(struct recorded_device *d)
 /* Fail unless a call of the library worked. */
 static void call(struct arena *arena, larder_result result)
 {
-    if (result == LARDER_OK)
-        return;
-    tool_set_error(arena->error, "%s", larder_last_error());
-    arena_fail(arena);
+    arena_check(arena, result == LARDER_OK ||
+                           tool_fail(arena->error, "%s", larder_last_error()));
 }
 
 void recorded_device_open(struct recorded_device *d, struct arena *arena,

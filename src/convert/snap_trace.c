@@ -130,13 +130,12 @@ static void number_stream(struct making *m, uint32_t stream)
 {
     if (snapshot_stream(m->l->snapshot, stream) == 0 || m->streams[stream] != 0)
         return;
-    if (m->real_streams == TRACE_STREAMS) {
-        tool_set_error(m->arena.error,
-                       "device %zu has more than %d streams, the most a trace "
-                       "can have",
-                       m->l->device, TRACE_STREAMS);
-        arena_fail(&m->arena);
-    }
+    arena_check(&m->arena,
+                m->real_streams < TRACE_STREAMS ||
+                    tool_fail(m->arena.error,
+                              "device %zu has more than %d streams, the most a "
+                              "trace can have",
+                              m->l->device, TRACE_STREAMS));
     m->streams[stream] = (uint16_t)m->real_streams++;
 }
 

@@ -21,8 +21,8 @@ static bool fits_on(struct search *s, uint64_t capacity)
 {
     struct replay_figures f;
 
-    if (!replay_probe(s->trace, s->work, capacity, &f, s->arena.error))
-        arena_fail(&s->arena);
+    arena_check(&s->arena,
+                replay_probe(s->trace, s->work, capacity, &f, s->arena.error));
     return f.fits;
 }
 
@@ -79,9 +79,8 @@ static uint64_t find(struct search *s)
     uint64_t sufficient;
 
     arena_need(&s->arena, trace_peak_requested(s->trace, &low));
-    if (!replay_probe_roomy(s->trace, s->work, low, &f, &sufficient,
-                            s->arena.error))
-        arena_fail(&s->arena);
+    arena_check(&s->arena, replay_probe_roomy(s->trace, s->work, low, &f,
+                                              &sufficient, s->arena.error));
     if (!f.fits)
         return 0;
     low = round_up(low > 0 ? low : 1);

@@ -29,10 +29,9 @@ static bool is_wanted(const struct replay_options *o)
 /* Go on if a call of the library worked. */
 static void call(struct cold *c, const char *what, larder_result r)
 {
-    if (r == LARDER_OK)
-        return;
-    tool_set_error(c->arena.error, "%s%s", what, larder_last_error());
-    arena_fail(&c->arena);
+    arena_check(&c->arena,
+                r == LARDER_OK || tool_fail(c->arena.error, "%s%s", what,
+                                            larder_last_error()));
 }
 
 static void history_begin(struct cold *c)
@@ -120,11 +119,9 @@ bool replay_stats_write(FILE *out, uint64_t ops, const larder_stats *st)
 /* Go on if output was written. */
 static void written(struct cold *c, const char *what, bool ok)
 {
-    if (ok)
-        return;
-    tool_set_error(c->arena.error, "%s cannot be written: %s", what,
-                   strerror(errno));
-    arena_fail(&c->arena);
+    arena_check(&c->arena,
+                ok || tool_fail(c->arena.error, "%s cannot be written: %s",
+                                what, strerror(errno)));
 }
 
 static void write_placement(struct cold *c, const struct trace_op *op,
@@ -232,10 +229,10 @@ static void cold_step(struct cold *c, size_t index)
         return;
     }
     r = replay_step(c->session, op);
-    if (r != LARDER_OK && !(allocates && r == LARDER_ERR_OUT_OF_MEMORY)) {
-        (void)replay_op_fail(c->session, index, c->arena.error);
-        arena_fail(&c->arena);
-    }
+    arena_check(&c->arena,
+                r == LARDER_OK ||
+                    (allocates && r == LARDER_ERR_OUT_OF_MEMORY) ||
+                    replay_op_fail(c->session, index, c->arena.error));
     c->result->ops++;
     if (allocates)
         note_alloc(c, op, r);
@@ -255,8 +252,7 @@ static void take_figures(struct cold *c)
     struct replay_reading now;
     const larder_device_counters *n = &now.counters;
 
-    if (!replay_read(c->session, &now, c->arena.error))
-        arena_fail(&c->arena);
+    arena_check(&c->arena, replay_read(c->session, &now, c->arena.error));
     r->peak_allocated_bytes = (uint64_t)now.stats.allocated_bytes.all.peak;
     r->peak_reserved_bytes = (uint64_t)now.stats.reserved_bytes.all.peak;
     r->driver_allocs = n->calls[LARDER_CALL_mem_alloc];

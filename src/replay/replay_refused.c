@@ -22,8 +22,8 @@ static bool fits_under(struct judging *j, larder_policy policy,
 
     o.policy = policy;
     o.conf = conf;
-    if (!replay_probe(j->trace, &work, 0, &f, j->arena.error))
-        arena_fail(&j->arena);
+    arena_check(&j->arena,
+                replay_probe(j->trace, &work, 0, &f, j->arena.error));
     return f.fits;
 }
 
@@ -58,9 +58,10 @@ static void find_smallest(struct judging *j, const struct replay_result *result)
     struct replay_work work = {.options = j->options};
 
     r->min_bytes = result->min_capacity_bytes;
-    if (r->min_bytes == 0 &&
-        !replay_capacity_find(j->trace, &work, &r->min_bytes, j->arena.error))
-        arena_fail(&j->arena);
+    if (r->min_bytes == 0)
+        arena_check(&j->arena,
+                    replay_capacity_find(j->trace, &work, &r->min_bytes,
+                                         j->arena.error));
     if (!r->fits && r->min_bytes > r->device_bytes)
         r->short_bytes = r->min_bytes - r->device_bytes;
     else if (!r->fits)
@@ -75,12 +76,11 @@ static uint64_t device_bytes(struct judging *j)
     struct replay_reading now;
     bool ok;
 
-    if (!replay_session_open(j->trace, &work, 0, &s, j->arena.error))
-        arena_fail(&j->arena);
+    arena_check(&j->arena,
+                replay_session_open(j->trace, &work, 0, &s, j->arena.error));
     ok = replay_read(&s, &now, j->arena.error);
     replay_session_close(&s);
-    if (!ok)
-        arena_fail(&j->arena);
+    arena_check(&j->arena, ok);
     return now.props.total_bytes > now.props.context_bytes
                ? now.props.total_bytes - now.props.context_bytes
                : 0;

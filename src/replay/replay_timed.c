@@ -49,10 +49,8 @@ static void run_pass(struct timed *t)
             count - begin < REPLAY_CHUNK_OPS ? count : begin + REPLAY_CHUNK_OPS;
         size_t stopped = run_ops(s, begin, end);
 
-        if (stopped != end) {
-            (void)replay_op_fail(s, stopped, t->arena.error);
-            arena_fail(&t->arena);
-        }
+        arena_check(&t->arena, stopped == end ||
+                                   replay_op_fail(s, stopped, t->arena.error));
         replay_work_done(s->work, end - begin);
     }
 }
@@ -102,11 +100,9 @@ static void rewind_pass(struct timed *t)
         if (r == LARDER_OK && t->streams[i])
             r = larder_sim_complete(s->device, i);
     }
-    if (r != LARDER_OK) {
-        tool_set_error(t->arena.error, "between two passes: %s",
-                       larder_last_error());
-        arena_fail(&t->arena);
-    }
+    arena_check(&t->arena, r == LARDER_OK || tool_fail(t->arena.error,
+                                                       "between two passes: %s",
+                                                       larder_last_error()));
 }
 
 static int compare_times(const void *a, const void *b)
@@ -125,8 +121,7 @@ static double median(uint64_t *times, size_t count)
 
 static void read_now(struct timed *t, struct replay_reading *out)
 {
-    if (!replay_read(t->session, out, t->arena.error))
-        arena_fail(&t->arena);
+    arena_check(&t->arena, replay_read(t->session, out, t->arena.error));
 }
 
 /* `before`: at the beginning of the last pass. */

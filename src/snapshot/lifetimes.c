@@ -348,8 +348,7 @@ const struct lifetimes *lifetimes_take(struct arena *arena,
 {
     struct lifetimes *l = arena_take_with(arena, sizeof *l, end_lifetimes);
 
-    if (!lifetimes_make(s, device, l, arena->error))
-        arena_fail(arena);
+    arena_check(arena, lifetimes_make(s, device, l, arena->error));
     return l;
 }
 

@@ -11,18 +11,18 @@ struct arena_piece {
     max_align_t item[];
 };
 
-void arena_fail(struct arena *arena)
+void arena_check(struct arena *arena, bool ok)
 {
-    longjmp(arena->failed, 1);
+    if (!ok)
+        longjmp(arena->failed, 1);
 }
 
 void arena_need(struct arena *arena, bool enough)
 {
-    if (enough)
-        return;
-    tool_set_error(arena->error, "%s",
-                   arena->words != NULL ? arena->words : "out of host memory");
-    arena_fail(arena);
+    const char *words =
+        arena->words != NULL ? arena->words : "out of host memory";
+
+    arena_check(arena, enough || tool_fail(arena->error, "%s", words));
 }
 
 void *arena_take(struct arena *arena, size_t count, size_t size)

@@ -46,8 +46,8 @@ void *arena_room(struct arena *arena, void *items, size_t *capacity,
 /* Free what was taken since arena->last was `last`. */
 void arena_free_since(struct arena *arena, const struct arena_piece *last);
 
-/* Fail; *arena->error is set. */
-TOOL_NO_RETURN void arena_fail(struct arena *arena);
+/* Fail unless `ok`; if it is false, *arena->error is set. */
+void arena_check(struct arena *arena, bool ok);
 
 /* Fail for lack of memory unless there was enough. */
 void arena_need(struct arena *arena, bool enough);

@@ -1,7 +1,6 @@
 /* lifetimes.c - processes the events of one device. */
 #include "snapshot/lifetimes.h"
 
-#include <setjmp.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +10,7 @@
 
 struct walk {
     struct lifetimes *out;
-    jmp_buf no_memory;          /* where a lack of it leads */
+    struct arena arena;         /* to fail, and for what is temporary */
     size_t capacity;            /* of out->allocs */
     struct address_map alive;   /* address -> allocation */
     struct address_map waiting; /* freed, not yet reusable */
@@ -25,8 +24,8 @@ static struct lifetime *append(struct walk *w)
     struct lifetimes *l = w->out;
     struct lifetime *made;
 
-    if (!ARRAY_ROOM(l->allocs, w->capacity, l->alloc_count + 1))
-        longjmp(w->no_memory, 1);
+    arena_need(&w->arena,
+               ARRAY_ROOM(l->allocs, w->capacity, l->alloc_count + 1));
     made = &l->allocs[l->alloc_count++];
     memset(made, 0, sizeof(*made));
     made->end = l->event_count;
@@ -54,8 +53,8 @@ static struct lifetime *append_from(struct walk *w,
 static void put(struct walk *w, struct address_map *map,
                 const struct lifetime *a)
 {
-    if (!address_map_put(map, a->address, (uint32_t)(a - w->out->allocs)))
-        longjmp(w->no_memory, 1);
+    arena_need(&w->arena, address_map_put(map, a->address,
+                                          (uint32_t)(a - w->out->allocs)));
 }
 
 static void on_alloc(struct walk *w, const struct snapshot_event *e,
@@ -253,9 +252,7 @@ static void put_in_order(struct walk *w)
         l->before_count += l->allocs[i].start == LIFETIME_BEFORE;
     if (l->before_count == 0)
         return;
-    before = malloc(l->before_count * sizeof(*before));
-    if (before == NULL)
-        longjmp(w->no_memory, 1);
+    before = arena_take(&w->arena, l->before_count, sizeof(*before));
     left = l->before_count;
     for (i = l->alloc_count; i-- > 0;) {
         if (l->allocs[i].start == LIFETIME_BEFORE)
@@ -264,16 +261,14 @@ static void put_in_order(struct walk *w)
             l->allocs[--to] = l->allocs[i];
     }
     memcpy(l->allocs, before, l->before_count * sizeof(*before));
-    free(before);
 }
 
-/* False: no host memory. */
 static bool walk_all(struct walk *w)
 {
     const struct snapshot *s = w->out->snapshot;
 
-    if (setjmp(w->no_memory) != 0)
-        return false;
+    if (setjmp(w->arena.failed) != 0)
+        return arena_end(&w->arena, false);
     for (uint32_t i = 0; i < w->out->event_count; i++)
         on_event(w, &w->out->events[i], i);
     for (size_t i = 0; i < s->segment_count; i++) {
@@ -285,7 +280,7 @@ static bool walk_all(struct walk *w)
         if (s->segments[i].device == w->out->device)
             correct_kinds(w, &s->segments[i]);
     }
-    return true;
+    return arena_end(&w->arena, true);
 }
 
 /* ---- public functions ------------------------------------------------------ */
@@ -305,7 +300,12 @@ size_t lifetimes_device_count(const struct snapshot *s)
 bool lifetimes_make(const struct snapshot *s, size_t device,
                     struct lifetimes *out, struct tool_error *error)
 {
-    struct walk w = {0};
+    struct walk w = {
+        .out = out,
+        .arena = {.error = error,
+                  .words = "not enough host memory for the lifetimes"},
+        .spans = {.arena = &w.arena, .out = out},
+    };
     bool ok;
 
     memset(out, 0, sizeof(*out));
@@ -318,17 +318,13 @@ bool lifetimes_make(const struct snapshot *s, size_t device,
         out->events = s->events + s->devices[device].first;
         out->event_count = (uint32_t)s->devices[device].count;
     }
-    w.out = out;
-    w.spans.out = out;
-    w.spans.no_memory = &w.no_memory;
     ok = walk_all(&w);
     address_map_free(&w.alive);
     address_map_free(&w.waiting);
     span_set_free(&w.spans);
-    if (ok)
-        return true;
-    lifetimes_free(out);
-    return tool_fail(error, "not enough host memory for the lifetimes");
+    if (!ok)
+        lifetimes_free(out);
+    return ok;
 }
 
 void lifetimes_free(struct lifetimes *l)

@@ -49,9 +49,9 @@ static void insert(struct span_set *set, size_t at,
 {
     struct lifetimes *l = set->out;
 
-    if (!ARRAY_ROOM(l->spans, set->capacity, l->span_count + 1) ||
-        !ARRAY_ROOM(set->order, set->order_capacity, set->live + 1))
-        longjmp(*set->no_memory, 1);
+    arena_need(set->arena,
+               ARRAY_ROOM(l->spans, set->capacity, l->span_count + 1) &&
+                   ARRAY_ROOM(set->order, set->order_capacity, set->live + 1));
     memmove(set->order + at + 1, set->order + at,
             (set->live - at) * sizeof(*set->order));
     set->order[at] = (uint32_t)l->span_count;

@@ -4,13 +4,11 @@
 #ifndef LARDER_SNAPSHOT_SPANS_H
 #define LARDER_SNAPSHOT_SPANS_H
 
-#include <setjmp.h>
-
 #include "snapshot/lifetimes.h"
 
-/* All zero, except for `out` and where no memory leads, is empty. */
+/* All zero, except for `arena` and `out`, is empty. */
 struct span_set {
-    jmp_buf *no_memory;
+    struct arena *arena;   /* to fail */
     struct lifetimes *out; /* receives every span, live or ended */
     size_t capacity;       /* of out->spans */
     uint32_t *order;       /* live spans by address: numbers in out->spans */

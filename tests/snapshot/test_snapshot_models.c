@@ -136,8 +136,8 @@ static void model_step(struct page *pages, struct pieces *ended, unsigned what,
 
 static void run_spans(uint64_t seed, struct lifetimes *l, struct pieces *wanted)
 {
-    jmp_buf no_memory;
-    struct span_set set = {.no_memory = &no_memory, .out = l};
+    struct arena arena = {.error = NULL};
+    struct span_set set = {.arena = &arena, .out = l};
     struct page pages[PAGES] = {{false, {0}}};
 
     wanted->count = 0;
@@ -189,9 +189,9 @@ static void spans_are_what_each_page_went_through(void **state)
 /* No address is beyond the last one. */
 static void a_range_beyond_all_addresses_is_none(void **state)
 {
-    jmp_buf no_memory;
+    struct arena arena = {.error = NULL};
     struct lifetimes l = {.event_count = 1};
-    struct span_set set = {.no_memory = &no_memory, .out = &l};
+    struct span_set set = {.arena = &arena, .out = &l};
     struct segment_span span = {.address = UINT64_MAX - 9, .size = 10};
 
     (void)state;

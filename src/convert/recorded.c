@@ -388,7 +388,7 @@ bool recorded_compare(const struct story *story, const char *conf,
     struct recorded_device device = {0};
     struct playback t = {.arena = {.error = error},
                          .story = story,
-                         .l = &story->lifetimes,
+                         .l = story->lifetimes,
                          .device = &device,
                          .out = out};
     bool ok;

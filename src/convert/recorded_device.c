@@ -529,7 +529,7 @@ void recorded_device_open(struct recorded_device *d, struct arena *arena,
     uint64_t page_bytes;
 
     call(arena, larder_conf_segment(conf, LARGE_REQUEST, NULL, &page_bytes));
-    d->lifetimes = &story->lifetimes;
+    d->lifetimes = story->lifetimes;
     d->wait_count = story->deferred_count;
     d->waits = arena_take(arena, d->wait_count, sizeof *d->waits);
     take_sequence(d, arena);

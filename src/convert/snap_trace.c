@@ -355,9 +355,9 @@ static bool snap_trace_add_all(struct making *m)
 static void fill_notes(const struct story *story,
                        struct snap_trace_notes *notes)
 {
-    notes->rolled_back = story->lifetimes.before_count;
-    notes->unmatched_frees = story->lifetimes.unmatched;
-    notes->overwritten = story->lifetimes.overwritten;
+    notes->rolled_back = story->lifetimes->before_count;
+    notes->unmatched_frees = story->lifetimes->unmatched;
+    notes->overwritten = story->lifetimes->overwritten;
     notes->zero_sizes = story->zero_sizes;
     notes->deferred = story->deferred_count;
     notes->empty_caches = story->empty_count;
@@ -367,7 +367,7 @@ bool snap_trace_make(const struct story *story, struct trace *out,
                      struct snap_trace_notes *notes, struct tool_error *error)
 {
     struct making m = {.story = story,
-                       .l = &story->lifetimes,
+                       .l = story->lifetimes,
                        .out = out,
                        .notes = notes,
                        .arena = {.error = error}};

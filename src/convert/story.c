@@ -30,7 +30,7 @@ static bool is_segment_acquire(const struct snapshot_event *e)
 
 static void name_subjects(struct story *story)
 {
-    const struct lifetimes *l = &story->lifetimes;
+    const struct lifetimes *l = story->lifetimes;
 
     memset(story->subjects, 0xff, l->event_count * sizeof *story->subjects);
     memset(story->replaced, 0xff, l->event_count * sizeof *story->replaced);
@@ -149,7 +149,7 @@ static bool explained(const struct lifetimes *l, struct run run,
  * completes a free nor releases memory. */
 static void name_late(struct story *story, uint32_t end)
 {
-    const struct snapshot_event *events = story->lifetimes.events;
+    const struct snapshot_event *events = story->lifetimes->events;
 
     while (end-- > 0 && (is_segment_release(&events[end]) ||
                          events[end].action == SNAPSHOT_FREE_COMPLETED)) {
@@ -161,7 +161,7 @@ static void name_late(struct story *story, uint32_t end)
 
 static void name_empties(struct story *story)
 {
-    const struct lifetimes *l = &story->lifetimes;
+    const struct lifetimes *l = story->lifetimes;
     const struct arena_piece *last = story->arena.last;
     uint64_t *reserved =
         arena_take(&story->arena, (size_t)l->event_count + 1, sizeof *reserved);
@@ -219,7 +219,7 @@ static bool was_missed(const struct lifetimes *l, const struct lifetime *a)
 static bool has_waited(const struct story *story, const struct lifetime *a,
                        const uint32_t *counts)
 {
-    const struct lifetimes *l = &story->lifetimes;
+    const struct lifetimes *l = story->lifetimes;
 
     if (a->end == LIFETIME_BEFORE)
         return a->done == l->event_count || counts[a->done] != 0;
@@ -232,7 +232,7 @@ static bool has_waited(const struct story *story, const struct lifetime *a,
 
 static void name_deferred(struct story *story)
 {
-    const struct lifetimes *l = &story->lifetimes;
+    const struct lifetimes *l = story->lifetimes;
     const struct arena_piece *last = story->arena.last;
     uint32_t *counts =
         arena_take(&story->arena, (size_t)l->event_count + 1, sizeof *counts);
@@ -251,19 +251,19 @@ static void name_deferred(struct story *story)
 static void take_memory(struct story *story)
 {
     struct arena *arena = &story->arena;
-    size_t events = story->lifetimes.event_count;
+    size_t events = story->lifetimes->event_count;
 
-    arena_need(arena, story->lifetimes.alloc_count < UINT32_MAX);
+    arena_need(arena, story->lifetimes->alloc_count < UINT32_MAX);
     story->subjects = arena_take(arena, events, sizeof *story->subjects);
     story->replaced = arena_take(arena, events, sizeof *story->replaced);
     story->empties = arena_take(arena, events, 1);
     story->late = arena_take(arena, events, 1);
-    story->deferred = arena_take(arena, story->lifetimes.alloc_count, 1);
+    story->deferred = arena_take(arena, story->lifetimes->alloc_count, 1);
 }
 
 bool story_is_late(const struct story *story, uint32_t request, uint32_t *event)
 {
-    const struct snapshot_event *events = story->lifetimes.events;
+    const struct snapshot_event *events = story->lifetimes->events;
 
     while (*event > 0) {
         const struct snapshot_event *e = &events[--*event];
@@ -282,12 +282,11 @@ bool story_make(const struct snapshot *s, size_t device, struct story *out,
                 struct tool_error *error)
 {
     *out = (struct story){.arena = {.error = error}};
-    if (!lifetimes_make(s, device, &out->lifetimes, error))
-        return false;
     if (setjmp(out->arena.failed) != 0) {
         story_free(out);
         return false;
     }
+    out->lifetimes = lifetimes_take(&out->arena, s, device);
     take_memory(out);
     name_subjects(out);
     name_empties(out);
@@ -297,7 +296,6 @@ bool story_make(const struct snapshot *s, size_t device, struct story *out,
 
 void story_free(struct story *story)
 {
-    lifetimes_free(&story->lifetimes);
     arena_end(&story->arena, true);
     *story = (struct story){0};
 }

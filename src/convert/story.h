@@ -10,8 +10,8 @@
 #define STORY_NONE UINT32_MAX
 
 struct story {
-    struct arena arena; /* of all but the lifetimes */
-    struct lifetimes lifetimes;
+    struct arena arena; /* of all that follows */
+    const struct lifetimes *lifetimes;
     /* By event: the allocation that an alloc creates, a free_requested ends or
      * a free_completed makes reusable.  STORY_NONE: another kind of event, or a
      * free of an unknown allocation. */

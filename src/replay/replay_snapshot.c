@@ -113,8 +113,8 @@ static bool run_story(struct device_run *run, const struct story *story,
     extra->conf = replay_recorded_conf(run->snapshot, run->options->release,
                                        run->options->conf, run->error);
     if (extra->conf == NULL ||
-        !recorded_card_find(&story->lifetimes, extra->conf,
-                            &extra->refused.card, run->error) ||
+        !recorded_card_find(story->lifetimes, extra->conf, &extra->refused.card,
+                            run->error) ||
         !snap_trace_make(story, &t, &extra->notes, run->error))
         return false;
     extra->refused.on_card =

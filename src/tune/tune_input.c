@@ -102,9 +102,9 @@ static bool tune_input_add_device(struct adding *a, const struct snapshot *s,
         free(conf);
         return false;
     }
-    ok = recorded_card_find(&story.lifetimes, conf, &i->card, a->error) &&
+    ok = recorded_card_find(story.lifetimes, conf, &i->card, a->error) &&
          (a->base->look == NULL ||
-          a->base->look(&story.lifetimes, &i->scope, a->error)) &&
+          a->base->look(story.lifetimes, &i->scope, a->error)) &&
          snap_trace_make(&story, &i->trace, &notes, a->error);
     story_free(&story);
     return choose_settings(a, s, conf, i) && ok &&

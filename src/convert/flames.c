@@ -21,11 +21,10 @@ static void weigh(struct arena *arena, struct weights *w)
 {
     const struct lifetimes *l = lifetimes_take(arena, w->s, w->device);
     uint32_t peak;
-    uint64_t bytes;
 
     w->peak = arena_take(arena, w->s->stack_count, sizeof *w->peak);
     w->run = arena_take(arena, w->s->stack_count, sizeof *w->run);
-    arena_need(arena, lifetimes_peak(l, CURVE_ALLOCATED, &peak, &bytes));
+    (void)lifetimes_peak(arena, l, CURVE_ALLOCATED, &peak);
     for (size_t i = 0; i < l->alloc_count; i++) {
         const struct lifetime *a = &l->allocs[i];
 

@@ -100,10 +100,9 @@ static void make_slices(struct writing *w)
 {
     const struct lifetimes *l = w->l;
     uint32_t state;
-    uint64_t peak;
+    uint64_t peak = lifetimes_peak(&w->arena, l, CURVE_ALLOCATED, &state);
 
     w->slices = arena_take(&w->arena, l->alloc_count, sizeof *w->slices);
-    arena_need(&w->arena, lifetimes_peak(l, CURVE_ALLOCATED, &state, &peak));
     for (size_t i = 0; i < l->alloc_count; i++) {
         const struct lifetime *a = &l->allocs[i];
         struct lane *lane;

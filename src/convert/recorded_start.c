@@ -156,7 +156,7 @@ static void collect(struct start *s)
         s->blocks[s->block_count] = (uint32_t)s->block_count;
         s->block_count++;
     }
-    arena_need(arena, lifetimes_by_address(l, s->blocks, s->block_count));
+    lifetimes_by_address(arena, l, s->blocks, s->block_count);
 }
 
 static bool span_is_small(const struct start *s,

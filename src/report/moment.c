@@ -79,7 +79,7 @@ static void make_live(struct arena *arena, struct moment *m)
         ARENA_ROOM(arena, m->live, capacity, m->live_count + 1);
         m->live[m->live_count++] = (uint32_t)i;
     }
-    arena_need(arena, lifetimes_by_address(l, m->live, m->live_count));
+    lifetimes_by_address(arena, l, m->live, m->live_count);
 }
 
 const struct lifetime *moment_use(const struct moment *m, size_t *i)

@@ -417,20 +417,21 @@ void lifetimes_curve(const struct lifetimes *l, enum lifetime_curve which,
     }
 }
 
-bool lifetimes_peak(const struct lifetimes *l, enum lifetime_curve which,
-                    uint32_t *state, uint64_t *bytes)
+uint64_t lifetimes_peak(struct arena *arena, const struct lifetimes *l,
+                        enum lifetime_curve which, uint32_t *state)
 {
-    uint64_t *values = calloc((size_t)l->event_count + 1, sizeof *values);
+    const struct arena_piece *last = arena->last;
+    uint64_t *values =
+        arena_take(arena, (size_t)l->event_count + 1, sizeof *values);
+    uint64_t bytes;
 
-    if (values == NULL)
-        return false;
     lifetimes_curve(l, which, values);
     *state = 0;
     for (uint32_t i = 1; i <= l->event_count; i++)
         *state = values[i] > values[*state] ? i : *state;
-    *bytes = values[*state];
-    free(values);
-    return true;
+    bytes = values[*state];
+    arena_free_since(arena, last);
+    return bytes;
 }
 
 struct placed {
@@ -446,20 +447,18 @@ static int by_place(const void *a, const void *b)
     return (x->address > y->address) - (x->address < y->address);
 }
 
-bool lifetimes_by_address(const struct lifetimes *l, uint32_t *numbers,
-                          size_t count)
+void lifetimes_by_address(struct arena *arena, const struct lifetimes *l,
+                          uint32_t *numbers, size_t count)
 {
-    struct placed *placed = malloc((count + 1) * sizeof *placed);
+    const struct arena_piece *last = arena->last;
+    struct placed *placed = arena_take(arena, count, sizeof *placed);
 
-    if (placed == NULL)
-        return false;
     for (size_t i = 0; i < count; i++)
         placed[i] = (struct placed){l->allocs[numbers[i]].address, numbers[i]};
     qsort(placed, count, sizeof *placed, by_place);
     for (size_t i = 0; i < count; i++)
         numbers[i] = placed[i].number;
-    free(placed);
-    return true;
+    arena_free_since(arena, last);
 }
 
 uint32_t lifetimes_event_at(const struct lifetimes *l, int64_t time_us)

@@ -101,9 +101,9 @@ size_t lifetimes_device_count(const struct snapshot *s);
 uint64_t lifetimes_round(const struct snapshot_settings *settings,
                          uint64_t bytes);
 
-/* Order allocation numbers by address.  False: no host memory. */
-bool lifetimes_by_address(const struct lifetimes *l, uint32_t *numbers,
-                          size_t count);
+/* Order allocation numbers by address.  What the arena gave for it is freed. */
+void lifetimes_by_address(struct arena *arena, const struct lifetimes *l,
+                          uint32_t *numbers, size_t count);
 
 /* The first event not before a time, by binary search; event_count: none. */
 uint32_t lifetimes_event_at(const struct lifetimes *l, int64_t time_us);
@@ -117,8 +117,9 @@ enum lifetime_curve { CURVE_REQUESTED, CURVE_ALLOCATED, CURVE_RESERVED };
 void lifetimes_curve(const struct lifetimes *l, enum lifetime_curve which,
                      uint64_t *values);
 
-/* The first state with the most bytes, and how many.  False: no host memory. */
-bool lifetimes_peak(const struct lifetimes *l, enum lifetime_curve which,
-                    uint32_t *state, uint64_t *bytes);
+/* The most bytes, and the first state with them.  What the arena gave for it is
+ * freed. */
+uint64_t lifetimes_peak(struct arena *arena, const struct lifetimes *l,
+                        enum lifetime_curve which, uint32_t *state);
 
 #endif

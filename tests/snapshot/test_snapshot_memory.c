@@ -115,18 +115,18 @@ static bool write_json(const void *what, struct tool_error *e)
 static bool make_lifetimes(const void *what, struct tool_error *e)
 {
     const struct work *w = what;
+    struct arena arena = {.error = e};
     uint32_t numbers[2] = {1, 0};
-    struct lifetimes l;
+    const struct lifetimes *l;
     uint32_t state;
-    uint64_t bytes;
-    bool fine;
 
-    if (!lifetimes_make(w->s, 0, &l, e))
-        return false;
-    fine = lifetimes_peak(&l, CURVE_ALLOCATED, &state, &bytes) &&
-           (l.alloc_count < 2 || lifetimes_by_address(&l, numbers, 2));
-    lifetimes_free(&l);
-    return fine || no_memory(e);
+    if (setjmp(arena.failed) != 0)
+        return arena_end(&arena, false);
+    l = lifetimes_take(&arena, w->s, 0);
+    (void)lifetimes_peak(&arena, l, CURVE_ALLOCATED, &state);
+    if (l->alloc_count >= 2)
+        lifetimes_by_address(&arena, l, numbers, 2);
+    return arena_end(&arena, true);
 }
 
 static bool make_conf(const void *what, struct tool_error *e)

@@ -159,7 +159,7 @@ struct world {
 /* Below `end`.  At most once in an expression whose order is open. */
 static inline uint64_t draw(struct world *w, uint64_t end)
 {
-    return (random_next(&w->seed) * UINT64_C(0x2545f4914f6cdd1d) >> 16) % end;
+    return random_u64(&w->seed, end);
 }
 
 static inline bool chance(struct world *w, uint64_t in)

@@ -3,8 +3,7 @@
 
 static uint64_t below(struct plan *plan, uint64_t end)
 {
-    return (random_next(&plan->seed) * UINT64_C(0x2545f4914f6cdd1d) >> 16) %
-           end;
+    return random_u64(&plan->seed, end);
 }
 
 static void add_conf(struct plan *plan, const char *words)

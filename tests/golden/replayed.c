@@ -30,7 +30,7 @@ struct program {
 /* Below `end`.  At most once in an expression whose order is open. */
 static uint64_t draw(struct program *p, uint64_t end)
 {
-    return (random_next(&p->seed) * UINT64_C(0x2545f4914f6cdd1d) >> 16) % end;
+    return random_u64(&p->seed, end);
 }
 
 /* ---- traces ------------------------------------------------------------------ */

@@ -52,7 +52,7 @@ struct model {
 
 static uint64_t below(struct model *m, uint64_t n)
 {
-    return (random_next(&m->random) * UINT64_C(0x2545f4914f6cdd1d) >> 16) % n;
+    return random_u64(&m->random, n);
 }
 
 /* ---- kernels ----------------------------------------------------------------- */

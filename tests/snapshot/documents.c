@@ -12,11 +12,6 @@
 
 /* ---- spices ---------------------------------------------------------------- */
 
-static unsigned below(uint64_t *seed, unsigned end)
-{
-    return (unsigned)(random_next(seed) >> 20) % end;
-}
-
 static json_t *any_value(uint64_t *seed)
 {
     static const char *const values[] = {
@@ -42,7 +37,7 @@ static json_t *any_value(uint64_t *seed)
         "[\"lone\", \"segments\", \"\\u007f\\u0080\\u07ff\\u0800\\uffff\"]",
     };
     json_t *value =
-        json_loads(values[below(seed, sizeof values / sizeof *values)],
+        json_loads(values[random_u32(seed, sizeof values / sizeof *values)],
                    JSON_DECODE_ANY, NULL);
 
     assert(value != NULL);
@@ -56,7 +51,7 @@ static void lose_value(json_t *o, uint64_t *seed)
         "time_us",        "device_free",  "user_metadata", "compile_context",
         "requested_size", "segment_type", "stream",        "pool_id",
         "is_expandable",  "active_size",  "category"};
-    const char *key = keys[below(seed, sizeof keys / sizeof keys[0])];
+    const char *key = keys[random_u32(seed, sizeof keys / sizeof keys[0])];
 
     if (json_object_get(o, key) != NULL)
         json_object_set_new(o, key, json_null());
@@ -66,9 +61,9 @@ static void spice_one(json_t *o, uint64_t *seed)
 {
     static const char *const names[] = {"x", "x_other", "x\u00fcber", "x.y"};
 
-    if (below(seed, 12) == 0)
-        json_object_set_new(o, names[below(seed, 4)], any_value(seed));
-    if (below(seed, 12) == 0)
+    if (random_u32(seed, 12) == 0)
+        json_object_set_new(o, names[random_u32(seed, 4)], any_value(seed));
+    if (random_u32(seed, 12) == 0)
         lose_value(o, seed);
 }
 
@@ -94,10 +89,10 @@ static void add_lists(json_t *document, uint64_t *seed)
         json_array_get(json_object_get(document, "device_traces"), 0);
     json_t *segment = json_array_get(json_object_get(document, "segments"), 0);
 
-    if (below(seed, 3) == 0 && json_array_size(events) > 0)
+    if (random_u32(seed, 3) == 0 && json_array_size(events) > 0)
         json_object_set_new(document, "host_traces",
                             json_pack("[o]", json_deep_copy(events)));
-    if (below(seed, 3) == 0 && segment != NULL) {
+    if (random_u32(seed, 3) == 0 && segment != NULL) {
         json_t *copy = json_deep_copy(segment);
 
         json_object_set_new(copy, "device", json_integer(-1));
@@ -111,11 +106,11 @@ void document_spice(json_t *document, uint64_t seed)
 
     spice_below(document, &state);
     add_lists(document, &state);
-    if (below(&state, 2) == 0)
+    if (random_u32(&state, 2) == 0)
         json_object_set_new(document, "larder",
                             json_pack("{s:I, s:s, s:I, s:s}", "lost_events",
-                                      (json_int_t)below(&state, 9), "policy",
-                                      "larder", "total_bytes",
+                                      (json_int_t)random_u32(&state, 9),
+                                      "policy", "larder", "total_bytes",
                                       (json_int_t)1 << 33, "conf", "a:1"));
 }
 

@@ -20,11 +20,6 @@ struct array {
     size_t count;
 };
 
-static unsigned below(uint64_t *seed, unsigned end)
-{
-    return (unsigned)(random_next(seed) >> 20) % end;
-}
-
 static uint64_t bytes_of(const struct array *arrays)
 {
     uint64_t sum = 0;
@@ -49,14 +44,14 @@ static void what_is_used_adds_up(void **state)
 
     (void)state;
     for (unsigned step = 0; step < STEPS; step++) {
-        uint32_t which = below(&seed, ARRAYS);
+        uint32_t which = random_u32(&seed, ARRAYS);
         struct array *a = &arrays[which];
 
-        if (below(&seed, 5) == 0) {
-            a->count = below(&seed, (unsigned)a->count + 1);
+        if (random_u32(&seed, 5) == 0) {
+            a->count = random_u32(&seed, (unsigned)a->count + 1);
             snap_trim(&m, &a->at, &a->capacity, a->count, sizeof *a->at);
         } else {
-            size_t needed = a->count + below(&seed, 200);
+            size_t needed = a->count + random_u32(&seed, 200);
 
             assert_true(
                 snap_reserve(&m, &a->at, &a->capacity, needed, sizeof *a->at));

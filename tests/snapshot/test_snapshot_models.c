@@ -14,11 +14,6 @@
 #include "support/guarded.h"
 #include "support/random.h"
 
-static unsigned below(uint64_t *seed, unsigned end)
-{
-    return (unsigned)(random_next(seed) >> 20) % end;
-}
-
 /* ---- addresses ------------------------------------------------------------- */
 
 enum { ADDRESSES = 3000, STEPS = 20000 };
@@ -44,16 +39,16 @@ static void a_map_finds_what_was_put_last(void **state)
     assert_int_equal(address_map_take(&m, 0), ADDRESS_MAP_NONE);
     for (uint32_t step = 0; step < STEPS; step++) {
         /* At first few addresses, which are put and taken often. */
-        unsigned i = below(&seed, step < STEPS / 4 ? 20 : ADDRESSES);
+        unsigned i = random_u32(&seed, step < STEPS / 4 ? 20 : ADDRESSES);
 
-        if (below(&seed, 3) == 0) {
+        if (random_u32(&seed, 3) == 0) {
             assert_int_equal(address_map_take(&m, address_of(i)), wanted[i]);
             wanted[i] = ADDRESS_MAP_NONE;
         } else {
             assert_true(address_map_put(&m, address_of(i), step));
             wanted[i] = step;
         }
-        i = below(&seed, ADDRESSES);
+        i = random_u32(&seed, ADDRESSES);
         assert_int_equal(address_map_get(&m, address_of(i)), wanted[i]);
     }
     for (unsigned i = 0; i < ADDRESSES; i++)
@@ -142,11 +137,13 @@ static void run_spans(uint64_t seed, struct lifetimes *l, struct pieces *wanted)
 
     wanted->count = 0;
     for (uint32_t event = 0; event < EVENTS; event++) {
-        unsigned what = below(&seed, 3);
-        unsigned from = below(&seed, PAGES);
+        unsigned what = random_u32(&seed, 3);
+        unsigned from = random_u32(&seed, PAGES);
         struct segment_span span = {
             .address = from,
-            .size = below(&seed, 4) == 0 ? 0 : 1 + below(&seed, PAGES - from),
+            .size = random_u32(&seed, 4) == 0
+                        ? 0
+                        : 1 + random_u32(&seed, PAGES - from),
             .start = what == 0 ? event : LIFETIME_BEFORE,
             .end = EVENTS,
             .stack = event,

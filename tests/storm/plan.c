@@ -3,24 +3,19 @@
 
 #include "support/random.h"
 
-static uint64_t below(uint64_t *random, uint64_t end)
-{
-    return (random_next(random) * UINT64_C(0x2545f4914f6cdd1d) >> 16) % end;
-}
-
 /* Most runs use a few features, so that each is met without the others. */
 static unsigned draw_groups(uint64_t *random, unsigned allowed)
 {
     static const unsigned sparsely[] = {2, 3, 4, 5};
-    const unsigned in_8 = sparsely[below(random, 4)];
+    const unsigned in_8 = sparsely[random_u64(random, 4)];
     unsigned groups = 0;
 
     for (int g = 0; g < GROUP_COUNT; g++) {
-        if (below(random, 8) < in_8)
+        if (random_u64(random, 8) < in_8)
             groups |= BIT(g);
     }
     groups |= BIT(GROUP_ordering);
-    if (below(random, 3) != 0) /* one thread repeats exactly */
+    if (random_u64(random, 3) != 0) /* one thread repeats exactly */
         groups &= ~BIT(GROUP_threads);
     if (groups & BIT(GROUP_lend))
         groups |= BIT(GROUP_pool);
@@ -41,11 +36,11 @@ static void draw_spec(struct plan *plan, uint64_t *random)
                                          "immediate"};
     /* What debug:2 fills stays queued where a free completes nothing. */
     const char *how =
-        events[below(random, plan_has(plan, GROUP_debug) ? 3 : 5)];
+        events[random_u64(random, plan_has(plan, GROUP_debug) ? 3 : 5)];
     const bool has_pages =
-        below(random, plan_has(plan, GROUP_region) ? 8 : 3) != 0;
+        random_u64(random, plan_has(plan, GROUP_region) ? 8 : 3) != 0;
 
-    plan->device_bytes = MIB(mib[below(random, 4)]);
+    plan->device_bytes = MIB(mib[random_u64(random, 4)]);
     if (plan_has(plan, GROUP_region)) /* they hold some */
         plan->device_bytes += MIB(16);
     plan->is_manual = strcmp(how, "manual") == 0;
@@ -70,14 +65,15 @@ static void draw_pytorch_conf(struct plan *plan, uint64_t *random)
 
     while (larder_pytorch_release(releases) != NULL)
         releases++;
-    if (below(random, 2) == 0) {
+    if (random_u64(random, 2) == 0) {
         snprintf(words, sizeof words, "pytorch:%s",
-                 larder_pytorch_release(below(random, releases)));
+                 larder_pytorch_release(random_u64(random, releases)));
         add(plan->conf, sizeof plan->conf, words);
     }
     for (int i = 0; i < 2; i++) {
-        if (below(random, 2) == 0)
-            add(plan->conf, sizeof plan->conf, keys[3 * i + below(random, 3)]);
+        if (random_u64(random, 2) == 0)
+            add(plan->conf, sizeof plan->conf,
+                keys[3 * i + random_u64(random, 3)]);
     }
 }
 
@@ -87,11 +83,13 @@ static void draw_odd_conf(struct plan *plan, uint64_t *random)
     char words[64];
 
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
-        if (below(random, 3) != 0)
+        uint64_t bits;
+
+        if (random_u64(random, 3) != 0)
             continue;
-        snprintf(
-            words, sizeof words, "%s:%llu", keys[i],
-            (unsigned long long)(1 + below(random, 1u << below(random, 10))));
+        bits = random_u64(random, 10);
+        snprintf(words, sizeof words, "%s:%llu", keys[i],
+                 (unsigned long long)(1 + random_u64(random, 1u << bits)));
         add(plan->conf, sizeof plan->conf, words);
     }
 }
@@ -101,15 +99,15 @@ static void draw_larder_conf(struct plan *plan, uint64_t *random)
     static const char *const defrag[] = {"defrag:off", "defrag:eager",
                                          "defrag:limit"};
 
-    if (below(random, 3) == 0)
-        add(plan->conf, sizeof plan->conf, defrag[below(random, 3)]);
-    if (below(random, 4) == 0)
+    if (random_u64(random, 3) == 0)
+        add(plan->conf, sizeof plan->conf, defrag[random_u64(random, 3)]);
+    if (random_u64(random, 4) == 0)
         add(plan->conf, sizeof plan->conf, "expandable_segments:True");
-    if (below(random, 4) == 0)
+    if (random_u64(random, 4) == 0)
         add(plan->conf, sizeof plan->conf, "lifetimes:off");
     /* The program promises that one thread issues all work. */
     if (plan_has(plan, GROUP_migrate) && plan->threads == 1 &&
-        below(random, 2) == 0)
+        random_u64(random, 2) == 0)
         add(plan->conf, sizeof plan->conf, "migrate:on");
     if (plan_has(plan, GROUP_odd))
         draw_odd_conf(plan, random);
@@ -123,17 +121,18 @@ static void draw_conf(struct plan *plan, uint64_t *random)
         draw_larder_conf(plan, random);
     else
         draw_pytorch_conf(plan, random);
-    if (plan_has(plan, GROUP_reserve) && below(random, 2) == 0)
+    if (plan_has(plan, GROUP_reserve) && random_u64(random, 2) == 0)
         add(plan->conf, sizeof plan->conf, "preallocate:16MiB");
     if (plan_has(plan, GROUP_debug)) {
-        snprintf(words, sizeof words, "debug:%d", 1 + (int)below(random, 3));
+        snprintf(words, sizeof words, "debug:%d",
+                 1 + (int)random_u64(random, 3));
         add(plan->conf, sizeof plan->conf, words);
     }
-    if (plan_has(plan, GROUP_limit) && below(random, 2) == 0)
+    if (plan_has(plan, GROUP_limit) && random_u64(random, 2) == 0)
         add(plan->conf, sizeof plan->conf, "limit:20MiB");
-    if (below(random, 8) == 0)
+    if (random_u64(random, 8) == 0)
         add(plan->conf, sizeof plan->conf, "pending_limit:4MiB");
-    if (below(random, 6) == 0)
+    if (random_u64(random, 6) == 0)
         add(plan->conf, sizeof plan->conf, "reclaim_budget_ms:0");
 }
 
@@ -149,10 +148,10 @@ void plan_make(struct plan *plan, uint64_t seed, unsigned allowed,
     *plan = (struct plan){.seed = seed, .threads = 1, .steps = 800};
     plan->groups = draw_groups(&random, allowed) | forced;
     if (plan_has(plan, GROUP_threads))
-        plan->threads = 2 + (int)below(&random, THREADS_MAX - 1);
-    plan->policy = policies[below(&random, 6)];
+        plan->threads = 2 + (int)random_u64(&random, THREADS_MAX - 1);
+    plan->policy = policies[random_u64(&random, 6)];
     if (plan_has(plan, GROUP_region) || plan_has(plan, GROUP_migrate))
-        plan->policy = policies[below(&random, 4)]; /* most have them */
+        plan->policy = policies[random_u64(&random, 4)]; /* most have them */
     draw_spec(plan, &random);
     draw_conf(plan, &random);
 }

@@ -61,8 +61,7 @@ static const char *const group_names[] = {
 
 uint64_t draw(struct worker *me, uint64_t end)
 {
-    return (random_next(&me->random) * UINT64_C(0x2545f4914f6cdd1d) >> 16) %
-           end;
+    return random_u64(&me->random, end);
 }
 
 void storm_fail(const char *format, ...)

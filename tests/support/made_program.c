@@ -58,14 +58,9 @@ struct plan {
     bool zeroes_grads;
 };
 
-static unsigned below(uint64_t *seed, unsigned end)
-{
-    return (unsigned)(random_next(seed) >> 20) % end;
-}
-
 static bool one_in(uint64_t *seed, unsigned n)
 {
-    return below(seed, n) == 0;
+    return random_u32(seed, n) == 0;
 }
 
 static void plan_recording(struct plan *p, uint64_t *r)
@@ -73,18 +68,18 @@ static void plan_recording(struct plan *p, uint64_t *r)
     static const unsigned odd[] = {0, 0, 0, 100, 500, 511};
     static const unsigned cuts[] = {0, 0, 0, 10, 50, 97};
 
-    p->style.release = (enum made_release)below(r, MADE_RELEASES);
+    p->style.release = (enum made_release)random_u32(r, MADE_RELEASES);
     p->style.expandable = one_in(r, 4);
     p->style.category = one_in(r, 4);
     p->style.awaiting = one_in(r, 2);
     p->style.counted = one_in(r, 8);
-    p->style.tick_us = one_in(r, 6) ? 0 : 1 + below(r, 3) * 4321;
-    p->unwinding = (enum made_unwinding)below(r, MADE_UNWINDINGS);
-    p->marks = (enum made_marks)below(r, MARKS);
-    p->notes = (enum made_notes)below(r, NOTES);
-    p->missing = one_in(r, 4) ? 5 + below(r, 20) : 0;
-    p->cut = cuts[below(r, sizeof cuts / sizeof cuts[0])];
-    p->odd_bytes = odd[below(r, sizeof odd / sizeof odd[0])];
+    p->style.tick_us = one_in(r, 6) ? 0 : 1 + random_u32(r, 3) * 4321;
+    p->unwinding = (enum made_unwinding)random_u32(r, MADE_UNWINDINGS);
+    p->marks = (enum made_marks)random_u32(r, MARKS);
+    p->notes = (enum made_notes)random_u32(r, NOTES);
+    p->missing = one_in(r, 4) ? 5 + random_u32(r, 20) : 0;
+    p->cut = cuts[random_u32(r, sizeof cuts / sizeof cuts[0])];
+    p->odd_bytes = odd[random_u32(r, sizeof odd / sizeof odd[0])];
 }
 
 static struct plan plan_of(uint64_t seed)
@@ -99,18 +94,18 @@ static struct plan plan_of(uint64_t seed)
     for (int i = 0; i < 4; i++)
         random_next(r);
     plan_recording(&p, r);
-    p.kind = kinds[below(r, sizeof kinds / sizeof kinds[0])];
+    p.kind = kinds[random_u32(r, sizeof kinds / sizeof kinds[0])];
     p.failure =
-        one_in(r, 2) ? NO_FAILURE : (enum made_failure)below(r, FAILURES);
-    p.failures = 1 + (one_in(r, 3) ? below(r, 3) : 0);
-    p.devices = 1 + (one_in(r, 4) ? below(r, 3) : 0);
-    p.layers = 1 + below(r, LAYERS_MAX);
-    p.steps = below(r, STEPS_MAX);
-    p.streams = 1 + below(r, 3);
-    p.pools = 1 + (one_in(r, 3) ? below(r, 3) : 0);
-    p.library = below(r, 12);
-    p.unit = units[below(r, sizeof units / sizeof units[0])];
-    p.soup = 5 + below(r, 60);
+        one_in(r, 2) ? NO_FAILURE : (enum made_failure)random_u32(r, FAILURES);
+    p.failures = 1 + (one_in(r, 3) ? random_u32(r, 3) : 0);
+    p.devices = 1 + (one_in(r, 4) ? random_u32(r, 3) : 0);
+    p.layers = 1 + random_u32(r, LAYERS_MAX);
+    p.steps = random_u32(r, STEPS_MAX);
+    p.streams = 1 + random_u32(r, 3);
+    p.pools = 1 + (one_in(r, 3) ? random_u32(r, 3) : 0);
+    p.library = random_u32(r, 12);
+    p.unit = units[random_u32(r, sizeof units / sizeof units[0])];
+    p.soup = 5 + random_u32(r, 60);
     p.leaks = one_in(r, 3);
     p.grows = one_in(r, 4);
     p.frees_late = one_in(r, 4);
@@ -226,7 +221,7 @@ static void run_out(struct program *g)
 {
     const struct plan *p = g->plan;
     uint64_t large = p->unit * 40;
-    uint64_t left = p->unit * below(&g->random, 3);
+    uint64_t left = p->unit * random_u32(&g->random, 3);
     size_t made;
 
     switch (p->failure) {
@@ -413,13 +408,14 @@ static void stir(struct program *g)
     struct tensors live = {.count = 0};
 
     for (unsigned i = 0; i < p->soup; i++) {
-        unsigned what = below(r, 10);
-        unsigned which = live.count > 0 ? below(r, live.count) : 0;
-        enum made_role role = (enum made_role)below(r, MADE_ROLES);
+        unsigned what = random_u32(r, 10);
+        unsigned which = live.count > 0 ? random_u32(r, live.count) : 0;
+        enum made_role role = (enum made_role)random_u32(r, MADE_ROLES);
 
         if (what < 6 || live.count == 0) {
-            keep(&live, alloc_on(g, role, below(r, 3), below(r, 6),
-                                 below(r, p->streams), below(r, p->pools)));
+            keep(&live,
+                 alloc_on(g, role, random_u32(r, 3), random_u32(r, 6),
+                          random_u32(r, p->streams), random_u32(r, p->pools)));
             continue;
         }
         if (what == 9)

@@ -26,7 +26,7 @@ struct pickling {
 /* Below `end`; 0 without a seed. */
 static unsigned choose(struct pickling *p, unsigned end)
 {
-    return p->seed != 0 ? (unsigned)(random_next(&p->seed) >> 20) % end : 0;
+    return p->seed != 0 ? random_u32(&p->seed, end) : 0;
 }
 
 static void put_op(struct pickling *p, int op)

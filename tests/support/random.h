@@ -15,4 +15,16 @@ static inline uint64_t random_next(uint64_t *seed)
     return *seed;
 }
 
+/* A number below `end`.  What is recorded of random programs depends on how either
+ * is drawn. */
+static inline uint64_t random_u64(uint64_t *seed, uint64_t end)
+{
+    return (random_next(seed) * UINT64_C(0x2545f4914f6cdd1d) >> 16) % end;
+}
+
+static inline unsigned random_u32(uint64_t *seed, unsigned end)
+{
+    return (unsigned)(random_next(seed) >> 20) % end;
+}
+
 #endif

@@ -33,8 +33,7 @@ static long seconds;
 
 static inline uint64_t below(uint64_t n)
 {
-    return (random_next(&random_state) * UINT64_C(0x2545f4914f6cdd1d) >> 16) %
-           n;
+    return random_u64(&random_state, n);
 }
 
 static inline unsigned char *ends_of(const struct held *h, int which)

@@ -16,6 +16,7 @@
 #include <larder/share.h>
 
 #include "golden/record.h"
+#include "support/digest.h"
 #include "support/random.h"
 #include "support/rig.h"
 

@@ -7,24 +7,6 @@
 
 enum { SHOWN = 12 };
 
-/* ---- digests --------------------------------------------------------------- */
-
-void digest_byte(uint64_t *digest, unsigned char byte)
-{
-    *digest = (*digest ^ byte) * UINT64_C(0x100000001b3);
-}
-
-void digest_number(uint64_t *digest, uint64_t value)
-{
-    for (int i = 0; i < 8; i++)
-        digest_byte(digest, (unsigned char)(value >> 8 * i));
-}
-
-uint32_t digest_short(uint64_t digest)
-{
-    return (uint32_t)(digest ^ digest >> 32);
-}
-
 /* ---- files ----------------------------------------------------------------------- */
 
 static char *read_whole(const char *path)

@@ -7,7 +7,6 @@
 #ifndef LARDER_TESTS_GOLDEN_RECORD_H
 #define LARDER_TESTS_GOLDEN_RECORD_H
 
-#include <stdint.h>
 #include <stdio.h>
 
 /* The text of a program, "program NUMBER: ...", which the caller frees.  `log`
@@ -20,13 +19,5 @@ typedef char *record_fn(unsigned number, FILE *log);
 void record_compare(const char *name, unsigned count, record_fn *run);
 /* Some programs, run twice, whatever ran before. */
 void record_repeats(unsigned count, record_fn *run);
-
-/* ---- digests ------------------------------------------------------------------- */
-
-#define DIGEST_BEGIN UINT64_C(0xcbf29ce484222325)
-
-void digest_byte(uint64_t *digest, unsigned char byte);
-void digest_number(uint64_t *digest, uint64_t value);
-uint32_t digest_short(uint64_t digest);
 
 #endif

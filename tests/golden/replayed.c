@@ -6,6 +6,7 @@
 
 #include "golden/record.h"
 #include "replay/replay.h"
+#include "support/digest.h"
 #include "support/random.h"
 #include "support/rig.h"
 
@@ -180,8 +181,7 @@ static void put_digest(FILE *out, const char *name, const char *text)
 {
     uint64_t digest = DIGEST_BEGIN;
 
-    for (; text != NULL && *text != '\0'; text++)
-        digest_byte(&digest, (unsigned char)*text);
+    digest_bytes(&digest, text, text != NULL ? strlen(text) : 0);
     fprintf(out, " %s %08" PRIx32, name, digest_short(digest));
 }
 

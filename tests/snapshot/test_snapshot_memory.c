@@ -15,6 +15,7 @@
 #include "snapshot/snapshot_bytes.h"
 #include "snapshot/snapshot_conf.h"
 #include "snapshot/snapshot_write.h"
+#include "support/digest.h"
 #include "support/made_program.h"
 #include "support/memory_sweep.h"
 #include "support/pickled.h"
@@ -39,28 +40,33 @@ static bool no_memory(struct tool_error *e)
 
 /* ---- reading --------------------------------------------------------------- */
 
-static uint64_t mix(uint64_t sum, uint64_t value)
+static void add_event(uint64_t *sum, const struct snapshot_event *e)
 {
-    return (sum ^ value) * UINT64_C(0x100000001b3);
+    const uint64_t values[] = {
+        e->address, e->size, (uint64_t)e->time_us,
+        e->stack,   e->pool, e->user_metadata,
+    };
+
+    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++)
+        digest_number(sum, values[i]);
 }
 
 /* Of what was read; it takes no memory. */
 static uint64_t sum_of(const struct snapshot *s)
 {
-    uint64_t sum = mix(s->segment_count, s->block_count);
+    uint64_t sum = DIGEST_BEGIN;
 
-    for (size_t i = 0; i < s->event_end; i++) {
-        const struct snapshot_event *e = &s->events[i];
-
-        sum = mix(mix(mix(sum, e->address), e->size), (uint64_t)e->time_us);
-        sum = mix(mix(sum, e->stack), mix(e->pool, e->user_metadata));
-    }
+    digest_number(&sum, s->segment_count);
+    digest_number(&sum, s->block_count);
+    for (size_t i = 0; i < s->event_end; i++)
+        add_event(&sum, &s->events[i]);
     for (uint64_t i = 0; i < s->stack_begins[s->stack_count]; i++)
-        sum = mix(sum, s->stack_frames[i]);
-    for (size_t i = 0; i < s->frame_count; i++)
-        sum = mix(mix(sum, s->frames[i].name), s->frames[i].line);
-    for (uint64_t i = 0; i < s->string_begins[s->string_count]; i++)
-        sum = mix(sum, (unsigned char)s->string_bytes[i]);
+        digest_number(&sum, s->stack_frames[i]);
+    for (size_t i = 0; i < s->frame_count; i++) {
+        digest_number(&sum, s->frames[i].name);
+        digest_number(&sum, s->frames[i].line);
+    }
+    digest_bytes(&sum, s->string_bytes, s->string_begins[s->string_count]);
     return sum;
 }
 

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/digest.h"
+
 enum { LETTERS = 64, SHOWN = 5, PATH_BYTES = 256, LINE_BYTES = 256 };
 
 struct recorded {
@@ -141,16 +143,6 @@ void recorded_words(struct recorded *r, const char *text)
 
 /* ---- outputs --------------------------------------------------------------- */
 
-/* FNV-1a. */
-static uint64_t mix(uint64_t hash, const char *text, size_t length)
-{
-    for (size_t i = 0; i < length; i++)
-        hash = (hash ^ (unsigned char)text[i]) * UINT64_C(0x100000001b3);
-    return hash;
-}
-
-#define MIX_FIRST UINT64_C(0xcbf29ce484222325)
-
 static size_t line_length(const char *text)
 {
     size_t length = strcspn(text, "\n");
@@ -175,13 +167,13 @@ static void put_letters(char *out, const char *text, size_t lines, size_t step)
     size_t i = 0;
 
     while (i < lines) {
-        uint64_t hash = MIX_FIRST;
+        uint64_t digest = DIGEST_BEGIN;
 
         do {
-            hash = mix(hash, text, line_length(text));
+            digest_bytes(&digest, text, line_length(text));
             text += line_length(text);
         } while (++i < lines && i % step != 0);
-        *out++ = letters[(hash ^ hash >> 32) % (sizeof letters - 1)];
+        *out++ = letters[(digest ^ digest >> 32) % (sizeof letters - 1)];
     }
     *out = '\0';
 }
@@ -212,12 +204,15 @@ static void put_output(struct recorded *r, const char *name, size_t name_length,
 {
     size_t lines = count_lines(text, length);
     size_t step = lines / LETTERS + 1;
+    uint64_t digest = DIGEST_BEGIN;
     char line[LINE_BYTES];
     const char *old;
-    int used = snprintf(line, sizeof line - LETTERS,
-                        "- %.*s: %zu lines %08" PRIx32 " |", (int)name_length,
-                        name, lines, (uint32_t)mix(MIX_FIRST, text, length));
+    int used;
 
+    digest_bytes(&digest, text, length);
+    used = snprintf(line, sizeof line - LETTERS,
+                    "- %.*s: %zu lines %08" PRIx32 " |", (int)name_length, name,
+                    lines, (uint32_t)digest);
     assert(used > 0 && (size_t)used < sizeof line - LETTERS - 1);
     put_letters(line + used, text, lines, step);
     old = put_line(r, line);

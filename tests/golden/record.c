@@ -3,28 +3,12 @@
 
 #include <stdbool.h>
 
+#include "support/read_text.h"
 #include "support/rig.h"
 
 enum { SHOWN = 12 };
 
 /* ---- files ----------------------------------------------------------------------- */
-
-static char *read_whole(const char *path)
-{
-    FILE *f = fopen(path, "r");
-    char *text;
-    long size;
-
-    if (f == NULL)
-        fail_msg("%s cannot be read", path);
-    assert_int_equal(fseek(f, 0, SEEK_END), 0);
-    size = ftell(f);
-    rewind(f);
-    text = test_calloc((size_t)size + 1, 1);
-    assert_int_equal(fread(text, 1, (size_t)size, f), size);
-    fclose(f);
-    return text;
-}
 
 static void write_anew(const char *path, unsigned count, record_fn *run)
 {
@@ -163,7 +147,9 @@ void record_compare(const char *name, unsigned count, record_fn *run)
         write_anew(path, count, run);
     }
     snprintf(path, sizeof path, "tests/data/golden/%s", name);
-    whole = read_whole(path);
+    whole = read_text(path);
+    if (whole == NULL)
+        fail_msg("%s cannot be read", path);
     at = whole;
     for (unsigned i = 0; i < count; i++) {
         char *was = next_program(&at);
@@ -174,7 +160,7 @@ void record_compare(const char *name, unsigned count, record_fn *run)
         free(was);
     }
     assert_string_equal(at, "");
-    test_free(whole);
+    free(whole);
     if (changed > 0)
         fail_msg("%u of %u programs decide otherwise than recorded in %s: "
                  "docs/TESTING.md, A decision changed",

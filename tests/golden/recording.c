@@ -6,21 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static char *read_file(const char *path, struct tool_error *error)
-{
-    FILE *in = fopen(path, "r");
-    char *text = NULL;
-    size_t room = 0;
-
-    if (in == NULL || getdelim(&text, &room, '\0', in) < 0) {
-        tool_set_error(error, "%s: %s", path, strerror(errno));
-        free(text);
-        text = NULL;
-    }
-    if (in != NULL)
-        fclose(in);
-    return text;
-}
+#include "support/read_text.h"
 
 /* The line at *rest, which advances; NULL at the end. */
 static char *next_line(char **rest)
@@ -79,9 +65,11 @@ bool recording_read(const char *path, struct recording *out,
     char *line;
 
     *out = (struct recording){.script.fraction = 1};
-    out->text = read_file(path, error);
-    if (out->text == NULL)
+    out->text = read_text(path);
+    if (out->text == NULL) {
+        tool_set_error(error, "%s: %s", path, strerror(errno));
         return false;
+    }
     rest = out->text;
     while ((line = next_line(&rest)) != NULL && strcmp(line, "script:") != 0)
         read_head(&out->script, line);

@@ -22,23 +22,9 @@
 #include "report/report_words.h"
 #include "support/guarded.h"
 #include "support/read_file.h"
+#include "support/read_text.h"
 
 #define REPORTS "tests/data/reports/"
-
-static char *read_whole(const char *path)
-{
-    FILE *in = fopen(path, "r");
-    struct report_text t;
-    int c;
-
-    if (in == NULL)
-        return NULL;
-    assert_true(report_text_begin(&t));
-    while ((c = getc(in)) != EOF)
-        putc(c, t.out);
-    fclose(in);
-    return report_text_take(&t);
-}
 
 static struct snapshot *read_scene(const char *name)
 {
@@ -49,7 +35,7 @@ static struct snapshot *read_scene(const char *name)
     struct snapshot *s;
 
     snprintf(path, sizeof path, REPORTS "%s.scene", name);
-    text = read_whole(path);
+    text = read_text(path);
     if (text == NULL)
         fail_msg("%s cannot be read", path);
     lines = strchr(text, '\n');
@@ -99,7 +85,7 @@ static void is_golden(const char *name, char *text)
     if (folder != NULL)
         write_anew(folder, name, text);
     snprintf(path, sizeof path, REPORTS "%s.txt", name);
-    wanted = read_whole(path);
+    wanted = read_text(path);
     if (wanted == NULL)
         fail_msg("%s cannot be read", path);
     is_line_by_line(name, text, wanted);

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "support/digest.h"
+#include "support/read_text.h"
 
 enum { LETTERS = 64, SHOWN = 5, PATH_BYTES = 256, LINE_BYTES = 256 };
 
@@ -26,23 +27,6 @@ struct recorded {
     size_t different;
     bool entry_differs;
 };
-
-static char *read_whole(const char *path)
-{
-    FILE *in = fopen(path, "r");
-    char *text = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&text, &size);
-    int c;
-
-    assert(out != NULL);
-    while (in != NULL && (c = getc(in)) != EOF)
-        putc(c, out);
-    if (in != NULL)
-        fclose(in);
-    fclose(out);
-    return text;
-}
 
 static FILE *open_whole(const char *name)
 {
@@ -66,7 +50,10 @@ struct recorded *recorded_begin(const char *name)
 
     assert(r != NULL);
     snprintf(r->path, sizeof r->path, LARDER_SOURCE_DIR "/tests/data/%s", name);
-    r->old = read_whole(r->path);
+    r->old = read_text(r->path);
+    if (r->old == NULL) /* not yet written */
+        r->old = strdup("");
+    assert(r->old != NULL);
     r->old_at = r->old;
     r->now = open_memstream(&r->text, &r->size);
     assert(r->now != NULL);

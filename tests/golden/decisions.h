@@ -15,7 +15,6 @@
 #include <larder/region.h>
 #include <larder/share.h>
 
-#include "golden/record.h"
 #include "support/digest.h"
 #include "support/random.h"
 #include "support/rig.h"

@@ -10,13 +10,13 @@ enum { SHOWN = 12 };
 
 /* ---- files ----------------------------------------------------------------------- */
 
-static void write_anew(const char *path, unsigned count, record_fn *run)
+static void write_anew(const struct record *r, const char *path)
 {
     FILE *f = fopen(path, "w");
 
     assert_non_null(f);
-    for (unsigned i = 0; i < count; i++) {
-        char *text = run(i, NULL);
+    for (unsigned i = 0; i < r->count; i++) {
+        char *text = r->run(i, NULL);
 
         fputs(text, f);
         free(text);
@@ -135,25 +135,32 @@ static char *next_program(char **text)
     return strndup(begin, (size_t)(*text - begin));
 }
 
-void record_compare(const char *name, unsigned count, record_fn *run)
+/* ---- the test ------------------------------------------------------------------------ */
+
+static const struct record *tested;
+static unsigned logged; /* program */
+
+static void programs_do_as_recorded(void **state)
 {
+    const struct record *r = tested;
     const char *folder = getenv("LARDER_DECISIONS");
     char path[256];
     char *whole, *at;
     unsigned changed = 0;
 
+    (void)state;
     if (folder != NULL) {
-        snprintf(path, sizeof path, "%s/%s", folder, name);
-        write_anew(path, count, run);
+        snprintf(path, sizeof path, "%s/%s", folder, r->name);
+        write_anew(r, path);
     }
-    snprintf(path, sizeof path, "tests/data/golden/%s", name);
+    snprintf(path, sizeof path, "tests/data/golden/%s", r->name);
     whole = read_text(path);
     if (whole == NULL)
         fail_msg("%s cannot be read", path);
     at = whole;
-    for (unsigned i = 0; i < count; i++) {
+    for (unsigned i = 0; i < r->count; i++) {
         char *was = next_program(&at);
-        char *is = run(i, NULL);
+        char *is = r->run(i, NULL);
 
         changed += !is_same(was, is, changed < SHOWN);
         free(is);
@@ -164,17 +171,40 @@ void record_compare(const char *name, unsigned count, record_fn *run)
     if (changed > 0)
         fail_msg("%u of %u programs decide otherwise than recorded in %s: "
                  "docs/TESTING.md, A decision changed",
-                 changed, count, path);
+                 changed, r->count, path);
 }
 
-void record_repeats(unsigned count, record_fn *run)
+static void a_program_repeats_exactly(void **state)
 {
-    for (unsigned i = 0; i < count; i += 20) {
-        char *first = run(i, NULL);
-        char *second = run(i, NULL);
+    (void)state;
+    for (unsigned i = 0; i < tested->count; i += 20) {
+        char *first = tested->run(i, NULL);
+        char *second = tested->run(i, NULL);
 
         assert_string_equal(first, second);
         free(first);
         free(second);
     }
+}
+
+static void log_program(void **state)
+{
+    (void)state;
+    free(tested->run(logged, stdout));
+}
+
+int record_main(int argc, char **argv, const struct record *r)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(programs_do_as_recorded),
+        cmocka_unit_test(a_program_repeats_exactly),
+    };
+    const struct CMUnitTest log[] = {cmocka_unit_test(log_program)};
+
+    unsetenv("LARDER_CONF");
+    tested = r;
+    if (argc != 3 || strcmp(argv[1], "--log") != 0)
+        return cmocka_run_group_tests(tests, NULL, NULL);
+    logged = (unsigned)strtoul(argv[2], NULL, 10);
+    return cmocka_run_group_tests(log, NULL, NULL);
 }

@@ -13,11 +13,16 @@
  * receives its steps; NULL: nobody does. */
 typedef char *record_fn(unsigned number, FILE *log);
 
-/* Fail unless the texts are those in tests/data/golden/NAME, and print which
- * figures of which programs changed.  With LARDER_DECISIONS=FOLDER the file is
- * first written anew there. */
-void record_compare(const char *name, unsigned count, record_fn *run);
-/* Some programs, run twice, whatever ran before. */
-void record_repeats(unsigned count, record_fn *run);
+struct record {
+    const char *name; /* of the file in tests/data/golden */
+    unsigned count;   /* programs */
+    record_fn *run;
+};
+
+/* A test's main(): it fails unless the texts are those in the file, and prints which
+ * figures of which programs changed; and unless some programs, run twice, do the
+ * same whatever ran before.  With LARDER_DECISIONS=FOLDER the file is first written
+ * anew there.  "--log PROGRAM" prints the steps of one instead. */
+int record_main(int argc, char **argv, const struct record *r);
 
 #endif

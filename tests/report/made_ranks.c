@@ -6,40 +6,26 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <unistd.h>
+#include <string.h>
 #include <cmocka.h>
 
 #include "snapshot/notes_as_stacks.h"
 #include "support/made_program.h"
-#include "support/read_file.h"
-
-static char *document_text(uint64_t seed)
-{
-    json_t *document = made_document(seed);
-    char *text = json_dumps(document, JSON_COMPACT);
-
-    json_decref(document);
-    assert_non_null(text);
-    return text;
-}
+#include "support/snapshot_bytes.h"
 
 struct snapshot *made_program_snapshot(uint64_t seed)
 {
-    char path[] = "/tmp/larder_program_XXXXXX";
-    char *text = document_text(seed);
+    json_t *document = made_document(seed);
+    char *text = json_dumps(document, JSON_COMPACT);
     struct snapshot *s = NULL;
     struct tool_error error;
-    FILE *out = fdopen(mkstemp(path), "w");
 
-    assert_non_null(out);
-    fputs(text, out);
-    assert_int_equal(fclose(out), 0);
-    if (!snapshot_read(path, NULL, &s, &error))
+    assert_non_null(text);
+    if (!snapshot_read_bytes(text, strlen(text), NULL, &s, &error) ||
+        !snapshot_notes_as_stacks(s, &error))
         fail_msg("%s", error.text);
-    remove(path);
     free(text);
-    if (!snapshot_notes_as_stacks(s, &error))
-        fail_msg("%s", error.text);
+    json_decref(document);
     return s;
 }
 

@@ -1,6 +1,5 @@
 /* made_snapshot.c - builds snapshots for tests from short texts. */
 #include "made_snapshot.h"
-#include "support/read_file.h"
 
 #include <inttypes.h>
 #include <setjmp.h>
@@ -8,10 +7,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <cmocka.h>
 
 #include <larder/larder.h>
+
+#include "support/snapshot_bytes.h"
 
 enum { FRESH_MIB = 1 << 16, FRESH_STEP = 4 };
 enum { WORDS_MAX = 6, LINE_MAX_BYTES = 512, TEXT_MAX = 1 << 20 };
@@ -213,22 +213,6 @@ static char *add_lines(struct making *m, char *text)
     return text;
 }
 
-static struct snapshot *read_text(const char *text)
-{
-    char path[] = "/tmp/larder_made_XXXXXX";
-    struct snapshot *s = NULL;
-    struct tool_error error;
-    int fd = mkstemp(path);
-
-    assert_true(fd >= 0);
-    assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
-    close(fd);
-    if (!snapshot_read(path, NULL, &s, &error))
-        fail_msg("%s", error.text);
-    unlink(path);
-    return s;
-}
-
 struct snapshot *made_snapshot(const char *lines, const char *settings)
 {
     struct making m = {.events = calloc(1, TEXT_MAX),
@@ -238,6 +222,7 @@ struct snapshot *made_snapshot(const char *lines, const char *settings)
     char *copy = strdup(lines);
     const size_t room = 4 * (size_t)TEXT_MAX;
     char *text = malloc(room);
+    struct tool_error error;
     struct snapshot *s;
 
     assert_true(m.events != NULL && m.segments != NULL && m.marks != NULL &&
@@ -248,7 +233,8 @@ struct snapshot *made_snapshot(const char *lines, const char *settings)
              "{\"segments\": [%s], \"device_traces\": [[%s]], "
              "\"external_annotations\": [%s], \"allocator_settings\": {%s}}",
              m.segments, m.events, m.marks, settings != NULL ? settings : "");
-    s = read_text(text);
+    if (!snapshot_read_bytes(text, strlen(text), NULL, &s, &error))
+        fail_msg("%s", error.text);
     free(text);
     free(copy);
     free(m.events);

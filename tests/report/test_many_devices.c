@@ -13,28 +13,28 @@
 #include "report/report_words.h"
 #include "snapshot/device_list.h"
 #include "support/guarded.h"
-#include "support/read_file.h"
+#include "support/snapshot_bytes.h"
 
 /* A segment on each of the devices. */
 static struct snapshot *with_devices(unsigned count)
 {
-    char path[] = "/tmp/larder_devices_XXXXXX";
-    FILE *out = fdopen(mkstemp(path), "w");
+    struct report_text t;
     struct tool_error error;
     struct snapshot *s;
+    char *text;
 
-    assert_non_null(out);
-    fputs("{\"segments\": [", out);
+    assert_true(report_text_begin(&t));
+    fputs("{\"segments\": [", t.out);
     for (unsigned i = 0; i < count; i++)
-        fprintf(out,
+        fprintf(t.out,
                 "%s{\"device\": %u, \"address\": %u, \"total_size\": 2097152, "
                 "\"blocks\": []}",
                 i > 0 ? ", " : "", i, (i + 1) << 21);
-    fputs("]}", out);
-    assert_int_equal(fclose(out), 0);
-    if (!snapshot_read(path, NULL, &s, &error))
+    fputs("]}", t.out);
+    text = report_text_take(&t);
+    if (!snapshot_read_bytes(text, strlen(text), NULL, &s, &error))
         fail_msg("%s", error.text);
-    remove(path);
+    free(text);
     return s;
 }
 

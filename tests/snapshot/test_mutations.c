@@ -17,7 +17,7 @@
 
 #include "snapshot/host_peak.h"
 #include "snapshot/snapshot.h"
-#include "snapshot/snapshot_bytes.h"
+#include "support/snapshot_bytes.h"
 #include "support/random.h"
 
 enum { FILES_MAX = 64, BYTES_MAX = 1 << 17 };

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "snapshot/snapshot_bytes.h"
+#include "support/snapshot_bytes.h"
 #include "snapshot/snapshot_conf.h"
 #include "support/guarded.h"
 #include "support/recorded.h"

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <cmocka.h>
 
-#include "snapshot/snapshot_bytes.h"
+#include "support/snapshot_bytes.h"
 #include "snapshot/snapshot_write.h"
 #include "support/damaged.h"
 #include "support/guarded.h"

@@ -11,7 +11,7 @@
 #include <cmocka.h>
 
 #include "snapshot/documents.h"
-#include "snapshot/snapshot_bytes.h"
+#include "support/snapshot_bytes.h"
 #include "snapshot/snapshot_write.h"
 #include "support/guarded.h"
 #include "support/made_program.h"

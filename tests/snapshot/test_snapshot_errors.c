@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "snapshot/snapshot.h"
-#include "snapshot/snapshot_bytes.h"
+#include "support/snapshot_bytes.h"
 
 #define BYTES(text) text, sizeof(text) - 1
 

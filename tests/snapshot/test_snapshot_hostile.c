@@ -14,7 +14,7 @@
 
 #include "snapshot/host_peak.h"
 #include "snapshot/snapshot.h"
-#include "snapshot/snapshot_bytes.h"
+#include "support/snapshot_bytes.h"
 
 static char *bytes;
 static size_t count, capacity;

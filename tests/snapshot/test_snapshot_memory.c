@@ -12,7 +12,7 @@
 
 #include "snapshot/lifetimes.h"
 #include "snapshot/notes_as_stacks.h"
-#include "snapshot/snapshot_bytes.h"
+#include "support/snapshot_bytes.h"
 #include "snapshot/snapshot_conf.h"
 #include "snapshot/snapshot_write.h"
 #include "support/digest.h"

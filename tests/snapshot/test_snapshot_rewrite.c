@@ -14,7 +14,7 @@
 #include <cmocka.h>
 
 #include "snapshot/snapshot.h"
-#include "snapshot/snapshot_bytes.h"
+#include "support/snapshot_bytes.h"
 #include "snapshot/snapshot_totals.h"
 #include "snapshot/snapshot_write.h"
 #include "support/read_file.h"

@@ -1,5 +1,5 @@
 /* snapshot_bytes.c - reads a snapshot that a test has in memory. */
-#include "snapshot/snapshot_bytes.h"
+#include "support/snapshot_bytes.h"
 #include "support/read_file.h"
 
 #include <assert.h>

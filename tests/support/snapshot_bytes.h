@@ -1,6 +1,6 @@
 /* snapshot_bytes.h - reads a snapshot that a test has in memory. */
-#ifndef LARDER_TESTS_SNAPSHOT_SNAPSHOT_BYTES_H
-#define LARDER_TESTS_SNAPSHOT_SNAPSHOT_BYTES_H
+#ifndef LARDER_TESTS_SUPPORT_SNAPSHOT_BYTES_H
+#define LARDER_TESTS_SUPPORT_SNAPSHOT_BYTES_H
 
 #include <stdbool.h>
 #include <stddef.h>

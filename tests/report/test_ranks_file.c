@@ -18,15 +18,7 @@
 #include "report/report_words.h"
 #include "support/damaged.h"
 #include "support/guarded.h"
-
-static void write_text(const char *path, const char *text)
-{
-    FILE *out = fopen(path, "w");
-
-    assert_non_null(out);
-    fputs(text, out);
-    assert_int_equal(fclose(out), 0);
-}
+#include "support/put_file.h"
 
 static void what_is_written_is_read_back(void **state)
 {
@@ -44,7 +36,7 @@ static void what_is_written_is_read_back(void **state)
 
         made_ranks(group * 10, 2 + group * 3, &ranks);
         json = ranks_json(&ranks);
-        write_text(name, json);
+        put_file(name, json, strlen(json));
         if (!report_ranks_read(&again, name, &are_ranks, &error))
             fail_msg("%s", error.text);
         assert_true(are_ranks);
@@ -75,7 +67,7 @@ static char *outcome_of(const json_t *document, void *unused)
     bool are_ranks;
 
     (void)unused;
-    write_text(path, text);
+    put_file(path, text, strlen(text));
     assert_true(report_text_begin(&out));
     if (!report_ranks_read(&ranks, path, &are_ranks, &error)) {
         assert_memory_equal(error.text, path, strlen(path));

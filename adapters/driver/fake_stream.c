@@ -245,24 +245,26 @@ cud_result cuStreamGetDevice(cud_stream stream, cud_device *out)
  * reads a stream has the simulated GPU's lock. */
 
 /* Work queued so far has been waited for, whether or not a manual stream has
- * run it.  Called with that lock. */
+ * run it. */
 static void waited_note(struct fake_device *d, larder_stream number)
 {
-    const struct sim_stream *s = larder__sim_stream_find(d->sim, number);
+    const struct sim_stream *s;
 
+    sim_lock(d->sim);
+    s = larder__sim_stream_find(d->sim, number);
     if (s != NULL)
         d->waited[number] = s->queued;
+    sim_unlock(d->sim);
 }
 
 static void waited_all(struct fake_device *d)
 {
+    const struct sim_stream *s;
+    larder_stream at = 0;
+
     sim_lock(d->sim);
-    for (larder_stream n = 0; n < LARDER_SIM_STREAMS; n++) {
-        if (d->sim->streams[n / SIM_STREAM_CHUNK] == NULL)
-            n += SIM_STREAM_CHUNK - 1;
-        else
-            waited_note(d, n);
-    }
+    while ((s = larder__sim_stream_next(d->sim, &at)) != NULL)
+        d->waited[at - 1] = s->queued;
     sim_unlock(d->sim);
 }
 
@@ -282,9 +284,7 @@ cud_result cuStreamSynchronize(cud_stream stream)
     if (r == LARDER_OK && !d->has_loose_streams)
         r = larder_sim_complete(d->dev, number);
     if (r == LARDER_OK) {
-        sim_lock(d->sim);
         waited_note(d, number);
-        sim_unlock(d->sim);
         fake_pools_settle(d);
     }
     return fake_end_sim(__func__, d, r);
@@ -316,14 +316,27 @@ cud_result cuStreamQuery(cud_stream stream)
     return fake_end(has_work(d, number) ? CUD_NOT_READY : CUD_SUCCESS);
 }
 
+/* The next stream with work from number *at on; *at becomes the number after
+ * it.  False: there are no more. */
+static bool next_with_work(const struct fake_device *d, larder_stream *at)
+{
+    const struct sim_stream *s;
+
+    sim_lock(d->sim);
+    do
+        s = larder__sim_stream_next(d->sim, at);
+    while (s != NULL && s->done >= s->queued);
+    sim_unlock(d->sim);
+    return s != NULL;
+}
+
 larder_result fake_complete_all(struct fake_device *d)
 {
     larder_result r = larder_device_stream_sync(d->dev, 0);
+    larder_stream at = 0;
 
-    for (larder_stream n = 0; r == LARDER_OK && n < LARDER_SIM_STREAMS; n++) {
-        if (!d->has_loose_streams && has_work(d, n))
-            r = larder_sim_complete(d->dev, n);
-    }
+    while (r == LARDER_OK && !d->has_loose_streams && next_with_work(d, &at))
+        r = larder_sim_complete(d->dev, at - 1);
     return r;
 }
 
@@ -351,7 +364,7 @@ cud_result cuCtxSynchronize(void)
     return fake_end_sim(__func__, d, fake_synchronize(d));
 }
 
-/* Whether work of the stream with this number, after its `waited`, uses it. */
+/* Whether work of the stream beyond the ticket uses the range. */
 static bool stream_uses(const struct sim_stream *s, uint64_t waited,
                         cud_addr addr, size_t bytes)
 {
@@ -364,17 +377,13 @@ static bool stream_uses(const struct sim_stream *s, uint64_t waited,
 
 bool fake_is_in_use(const struct fake_device *d, cud_addr addr, size_t bytes)
 {
+    const struct sim_stream *s;
+    larder_stream at = 0;
     bool is_so = false;
 
     sim_lock(d->sim);
-    for (larder_stream n = 0; n < LARDER_SIM_STREAMS && !is_so; n++) {
-        const struct sim_stream *s = larder__sim_stream_find(d->sim, n);
-
-        if (s == NULL)
-            n += SIM_STREAM_CHUNK - 1;
-        else
-            is_so = stream_uses(s, d->waited[n], addr, bytes);
-    }
+    while (!is_so && (s = larder__sim_stream_next(d->sim, &at)) != NULL)
+        is_so = stream_uses(s, d->waited[at - 1], addr, bytes);
     sim_unlock(d->sim);
     return is_so;
 }

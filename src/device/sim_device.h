@@ -289,6 +289,10 @@ larder_result larder__sim_stream_get(struct sim *sim, larder_stream stream,
 /* The stream's record.  NULL: it was never used. */
 struct sim_stream *larder__sim_stream_find(const struct sim *sim,
                                            larder_stream stream);
+/* The next record from number *at on; *at becomes the number after it.  NULL:
+ * there are no more. */
+struct sim_stream *larder__sim_stream_next(const struct sim *sim,
+                                           larder_stream *at);
 /* Run the work, or queue a copy of it. */
 larder_result larder__sim_stream_queue(struct sim *sim, larder_stream stream,
                                        const struct sim_work *work);

@@ -159,9 +159,8 @@ larder_result larder__sim_stream_sync(struct sim *sim, larder_stream stream)
     return s == NULL ? LARDER_OK : larder__sim_stream_run(sim, s, s->queued);
 }
 
-/* The next existing stream from number *at on; *at becomes the number after it.
- * NULL: there are no more. */
-static struct sim_stream *stream_next(const struct sim *sim, larder_stream *at)
+struct sim_stream *larder__sim_stream_next(const struct sim *sim,
+                                           larder_stream *at)
 {
     while (*at < LARDER_SIM_STREAMS) {
         struct sim_stream *s = larder__sim_stream_find(sim, *at);
@@ -183,7 +182,7 @@ larder_result larder__sim_streams_wait(struct sim *sim)
 
     if (!sim->spec.frees_wait)
         return LARDER_OK;
-    while ((s = stream_next(sim, &at)) != NULL)
+    while ((s = larder__sim_stream_next(sim, &at)) != NULL)
         fail_keep_first(&r, larder__sim_stream_run(sim, s, s->queued));
     return r;
 }

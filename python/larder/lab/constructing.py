@@ -38,7 +38,7 @@ def constructor(needed="", *, passed="", by_name=None, first=None, **defaults):
     set: `passed`, device and dtype."""
     options = {**dict.fromkeys(needed.split(), _NONE), **defaults}
     by_name = by_name or {}
-    passed = {**options, **by_name} if passed is ALL else {*passed.split(), *PLACE}
+    passed = {*options, *by_name} if passed is ALL else {*passed.split(), *PLACE}
 
     def __init__(self, *arguments, **named):
         given = _read(type(self).__name__, options, by_name, arguments, named)

@@ -41,8 +41,11 @@ class NotTakenError(NotCoveredError, TypeError):
     function that is called with an unknown argument."""
 
 
-# The public name of each.
-for _class in (LabError, *LabError.__subclasses__(), NotCoveredError, NotTakenError):
+# Programs import them from there, and tracebacks say so.
+for _class in (
+    LabError, OutOfMemoryError, HostMemoryError, InvalidError, UnsupportedError,
+    NotCoveredError, NotTakenError,
+):
     _class.__module__ = "larder.lab"
 
 _CLASSES = {

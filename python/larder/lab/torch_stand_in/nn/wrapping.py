@@ -6,6 +6,10 @@ from larder.lab.torch_stand_in.nn import functional
 from larder.lab.torch_stand_in.nn.module import Module, layer
 
 
+# Options that are tensors, and move with the module.
+_BUFFERS = ("weight", "pos_weight")
+
+
 class Wrapping(Module):
     """A call of `_function` with `_options`, by name."""
 
@@ -28,7 +32,7 @@ class Wrapping(Module):
 def classes(base, module, table, inputs=None, **more):
     """Subclasses of `base` for a table of names and the names of functions.  Their
     parameters after so many inputs are the options; None: those with defaults.
-    `more`: other defaults."""
+    `more`: further defaults, passed to _made_from()."""
     words = table.split()
     for name, function in zip(words[::2], words[1::2]):
         function = getattr(functional, function)
@@ -41,9 +45,7 @@ def classes(base, module, table, inputs=None, **more):
         body = {
             "_function": staticmethod(function),
             "_options": tuple(options),
-            "__init__": layer(
-                passed=" ".join(("weight pos_weight", *more)), **{**options, **more}
-            ),
+            "__init__": layer(passed=" ".join([*_BUFFERS, *more]), **options, **more),
             "__doc__": f"functional.{function.__name__} as a module.",
             "__module__": module,
         }

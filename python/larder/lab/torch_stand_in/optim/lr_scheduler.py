@@ -14,8 +14,8 @@ def for_each_group(optimizer, value):
     return [value] * len(optimizer.param_groups)
 
 
-def schedule(needed="optimizer", passed="", **defaults):
-    """The constructor of a scheduler, whose last argument is the last epoch."""
+def schedule(needed="optimizer", *, passed="", **defaults):
+    """The constructor of a scheduler, whose last argument, last_epoch, is passed on."""
     passed = f"{passed} last_epoch"
     return constructor(needed, passed=passed, **defaults, last_epoch=-1)
 
@@ -190,7 +190,7 @@ class OneCycleLR(LRScheduler):
 
     __init__ = schedule(
         "optimizer max_lr",
-        "max_lr total_steps epochs steps_per_epoch div_factor final_div_factor",
+        passed="max_lr total_steps epochs steps_per_epoch div_factor final_div_factor",
         total_steps=None, epochs=None, steps_per_epoch=None, pct_start=0.3,
         anneal_strategy="cos", cycle_momentum=True, base_momentum=0.85,
         max_momentum=0.95, div_factor=25.0, final_div_factor=1e4,

@@ -105,8 +105,8 @@ class SWALR(LRScheduler):
     there."""
 
     __init__ = schedule(
-        "optimizer swa_lr", "swa_lr anneal_epochs anneal_strategy", anneal_epochs=10,
-        anneal_strategy="cos",
+        "optimizer swa_lr", passed="swa_lr anneal_epochs anneal_strategy",
+        anneal_epochs=10, anneal_strategy="cos",
     )
 
     def _made_from(self, swa_lr, anneal_epochs, anneal_strategy, last_epoch):

@@ -347,6 +347,8 @@ class Input:
 
 @dataclass(frozen=True, repr=False)
 class _Judged(Result):
+    """What `larder tune` and `larder fit` say of the card and the recording."""
+
     context_bytes: int
     scope: Scope
     by_beginning: bool

@@ -10,13 +10,16 @@ import torch
 from torch.cuda._utils import _get_device_index
 
 from larder import _calls
-from larder._calls import initialized
 from larder.torch._plugin import Stats, allocator, library, must
+
+
+def _allocator(device):
+    return allocator(_get_device_index(device, optional=True))
 
 
 def _ask(function, device, *arguments):
     """Call a function of the allocator of a device."""
-    must(function(allocator(_get_device_index(device, optional=True)), *arguments))
+    must(function(_allocator(device), *arguments))
 
 
 def _nested(value):
@@ -29,7 +32,7 @@ def _nested(value):
 def memory_stats_as_nested_dict(device=None):
     if not torch.cuda.is_initialized():
         return {}
-    stats = initialized(Stats, library.larder_stats_init_sized)
+    stats = _calls.initialized(Stats, library.larder_stats_init_sized)
     _ask(library.larder_stats_get, device, ctypes.byref(stats))
     nested = _nested(stats)
     del nested["size"]
@@ -47,8 +50,7 @@ def reset_accumulated_memory_stats(device=None):
 
 
 def memory_summary(device=None, abbreviated=False):
-    of = allocator(_get_device_index(device, optional=True))
-    return _calls.memory_summary(library, of, bool(abbreviated), must)
+    return _calls.memory_summary(library, _allocator(device), bool(abbreviated), must)
 
 
 def empty_cache():

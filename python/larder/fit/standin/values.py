@@ -65,7 +65,7 @@ def _counts(numbers, weights=None, minlength=0):
     return torch.empty(max(count, minlength), dtype=dtype, device=numbers.device)
 
 
-# Operators the size of whose result depends on values: all that there may be.
+# Operators whose result's size depends on values, and the most that each may find.
 _FOUND = {
     **assumptions.ALL_CHOSEN, "nonzero": _positions, "bincount": _counts,
     "repeat_interleave": _repeated_once,

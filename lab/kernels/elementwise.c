@@ -7,7 +7,6 @@
 #include "tensor/element.h"
 #include "tensor/float_math.h"
 #include "tensor/odometer.h"
-#include "tensor/tensor.h"
 #include "tensor/wide.h"
 
 /* Operand 0 of a row is the result.  The context is a float, the factor of operations

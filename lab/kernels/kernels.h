@@ -69,7 +69,7 @@ void lab__sum_dims(lab_tensor *out, const lab_tensor *a, unsigned dims,
 larder_result lab__matmul(lab_tensor *out, const lab_tensor *a,
                           const lab_tensor *b);
 
-/* ---- functions of an element (map_kernels.c): slower, but for operands of any kinds ---- */
+/* ---- functions of one element (map_kernels.c): slower, for operands of any kind ---- */
 
 /* The type of a result: that of the operands, at least float32, bool, or that of
  * the operands but the first, a condition. */
@@ -91,7 +91,7 @@ struct lab__map_op {
 const struct lab__map_op *lab__map_op_get(int op);
 int lab__map_op_find(const char *name);
 
-/* As in kernels.h: operands are broadcast to out. */
+/* Operands are broadcast to out. */
 void lab__map(const struct lab__map_op *op, lab_tensor *out,
               lab_tensor *const *operands, double p, double q);
 

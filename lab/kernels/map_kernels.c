@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "tensor/element.h"
-#include "tensor/tensor.h"
 #include "tensor/odometer.h"
 
 /* Whole numbers are converted to double, exact below 2^53; bitwise operations

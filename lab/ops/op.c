@@ -1,8 +1,6 @@
 /* op.c - functions that operations share. */
 #include "ops/op.h"
 
-#include "tensor/tensor.h"
-
 larder_result lab__done(lab_tensor **made, lab_tensor **out)
 {
     lab__round(*made);

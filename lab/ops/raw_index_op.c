@@ -3,7 +3,6 @@
 
 #include "kernels/nn_kernels.h"
 #include "ops/op.h"
-#include "tensor/tensor.h"
 #include "tensor/rng.h"
 
 /* ---- gather and scatter ------------------------------------------------- */

@@ -169,6 +169,9 @@ void fake_events_forget(struct fake_device *d);
 /* Whether the default stream waits for it, and it for the default stream. */
 bool fake_stream_is_blocking(cud_stream stream);
 void fake_streams_forget(const struct fake_device *d);
+
+/* ---- fake_wait.c -------------------------------------------------------- */
+
 /* Complete all queued work, unless a test completes it itself. */
 larder_result fake_complete_all(struct fake_device *d);
 /* The same; it counts as waited for, and pools release free pieces. */

@@ -19,6 +19,7 @@ from larder.lab.kinds import (
 from larder.lab.sessions import active, opened
 from larder.lab.tensors import Tensor, array_of, handle, tensor_from
 
+
 def _maker(call, what):
     """A function that creates a tensor of given sizes.  Listings call it
     millions of times, so it does little besides the call."""

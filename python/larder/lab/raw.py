@@ -10,6 +10,7 @@ from larder.lab.tensors import array_of, handle, optional, pair_from, tensor_fro
 
 SUM, PROD, AMAX, AMIN, ANY, ALL, VAR, STD, NORM, LOGSUMEXP, COUNT = range(11)
 
+
 @functools.lru_cache(maxsize=None)
 def _number(name):
     found = library.lab_raw_find(name.encode())

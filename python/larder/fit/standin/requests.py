@@ -2,6 +2,7 @@
 
 from larder.fit import ledger
 
+
 class Builder:
     """Builds the ledger of one device. Events and notes can come in parts."""
 

@@ -29,17 +29,24 @@ struct snapshot *made_program_snapshot(uint64_t seed)
     return s;
 }
 
+void made_ranks_add(struct report_ranks *ranks, size_t number,
+                    const struct snapshot *s)
+{
+    struct tool_error error;
+    char name[32];
+
+    snprintf(name, sizeof name, "rank%zu.pickle", number);
+    if (!report_ranks_add(ranks, name, s, &error))
+        fail_msg("%s", error.text);
+}
+
 void made_ranks(uint64_t seed, size_t count, struct report_ranks *out)
 {
     *out = (struct report_ranks){0};
     for (size_t i = 0; i < count; i++) {
         struct snapshot *s = made_program_snapshot(seed + i);
-        struct tool_error error;
-        char name[32];
 
-        snprintf(name, sizeof name, "rank%zu.pickle", i);
-        if (!report_ranks_add(out, name, s, &error))
-            fail_msg("%s", error.text);
+        made_ranks_add(out, i, s);
         snapshot_free(s);
     }
 }

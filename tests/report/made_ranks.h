@@ -8,6 +8,10 @@
  * in their place. */
 struct snapshot *made_program_snapshot(uint64_t seed);
 
+/* Add those of a snapshot, of which the file has this number. */
+void made_ranks_add(struct report_ranks *ranks, size_t number,
+                    const struct snapshot *s);
+
 /* Those of the programs of `count` seeds. */
 void made_ranks(uint64_t seed, size_t count, struct report_ranks *out);
 

@@ -7,7 +7,7 @@
 
 #include "convert/recorded.h"
 #include "convert/snap_trace.h"
-#include "support/read_file.h"
+#include "support/snapshot_bytes.h"
 
 /* ACTION, address, size; on stream 0 or another; in a pool. */
 #define EVENT(action, addr, size)                                              \
@@ -38,21 +38,10 @@
 
 static inline struct snapshot *read_json(const char *json)
 {
-    char path[] = "/tmp/larder_convert_XXXXXX";
     struct tool_error error;
     struct snapshot *s;
-    int fd = mkstemp(path);
-    FILE *f;
-    bool ok;
 
-    assert_true(fd >= 0);
-    f = fdopen(fd, "w");
-    assert_non_null(f);
-    fputs(json, f);
-    assert_int_equal(fclose(f), 0);
-    ok = snapshot_read(path, NULL, &s, &error);
-    unlink(path);
-    if (!ok)
+    if (!snapshot_read_bytes(json, strlen(json), NULL, &s, &error))
         fail_msg("not read: %s", error.text);
     return s;
 }

@@ -21,6 +21,7 @@
 #include "report/report.h"
 #include "report/report_words.h"
 #include "support/guarded.h"
+#include "support/put_file.h"
 #include "support/read_file.h"
 #include "support/read_text.h"
 
@@ -50,13 +51,9 @@ static struct snapshot *read_scene(const char *name)
 static void write_anew(const char *folder, const char *name, const char *text)
 {
     char path[256];
-    FILE *out;
 
     snprintf(path, sizeof path, "%s/%s.txt", folder, name);
-    out = fopen(path, "w");
-    assert_non_null(out);
-    fputs(text, out);
-    assert_int_equal(fclose(out), 0);
+    put_file(path, text, strlen(text));
 }
 
 /* Reports the first line that differs. */

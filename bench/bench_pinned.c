@@ -21,8 +21,8 @@
 #include <larder/device.h>
 #include <larder/pinned.h>
 
+#include "support/read_file.h"
 #include "trace/trace.h"
-#include "trace/trace_source.h"
 
 #include "measure.h"
 
@@ -173,12 +173,10 @@ int main(int argc, char **argv)
            "asked", "held", "waste", "pins", "held", "waste", "pins", "held",
            "waste", "pins", "ns/op");
     for (int i = 1; i < argc; i++) {
-        struct trace_source *source;
         struct tool_error error;
         struct trace t;
 
-        if (!trace_source_open(argv[i], &source, &error) ||
-            !trace_read_source(source, argv[i], &t, &error)) {
+        if (!trace_read(argv[i], &t, &error)) {
             fprintf(stderr, "bench_pinned: %s\n", error.text);
             return 2;
         }

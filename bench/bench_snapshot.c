@@ -7,7 +7,7 @@
 #include <time.h>
 
 #include "snapshot/snapshot.h"
-#include "trace/trace_source.h"
+#include "support/read_file.h"
 
 static double now_seconds(void)
 {
@@ -20,7 +20,6 @@ static double now_seconds(void)
 int main(int argc, char **argv)
 {
     static struct tool_error error;
-    struct trace_source *source;
     struct snapshot *s;
     struct rusage use;
     double begin = now_seconds();
@@ -29,8 +28,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: bench_snapshot FILE\n");
         return 2;
     }
-    if (!trace_source_open(argv[1], &source, &error) ||
-        !snapshot_read_source(source, argv[1], NULL, &s, &error)) {
+    if (!snapshot_read(argv[1], NULL, &s, &error)) {
         fprintf(stderr, "%s\n", error.text);
         return 2;
     }

@@ -30,7 +30,7 @@ target_link_options(test_support INTERFACE -Wl,-u,__wrap_larder_device_open)
 string(CONCAT second_device_leaves_out
     "^test_(sim|trace)_|^test_(fork|api_storm|process_storm|peers|peer_limits|peer_storm)$"
     "|^test_(decisions|fault_region_undo|replayed)$"
-    "|^test_(ledger_access|tune_output|two_trainers|witness)$"
+    "|^test_(ledger_access|two_trainers|witness)$"
     "|^test_(bins|bits|conf_values|emit|fit|history_tables|newfile|reference_golden)$"
     "|^test_(replay_json|replay_spec|settings|share_message|share_socket|size|spots)$")
 # What one test of a program says of the simulated GPU alone:

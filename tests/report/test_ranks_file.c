@@ -58,7 +58,7 @@ static char path[] = "/tmp/larder_ranks_XXXXXX";
 
 /* Whether it is refused, read as something else, or as how many ranks with how
  * many holders. */
-static char *outcome_of(const json_t *document, void *unused)
+static char *outcome_of(const json_t *document)
 {
     char *text = json_dumps(document, 0);
     struct report_ranks ranks = {0};
@@ -66,7 +66,6 @@ static char *outcome_of(const json_t *document, void *unused)
     struct tool_error error;
     bool are_ranks;
 
-    (void)unused;
     put_file(path, text, strlen(text));
     assert_true(report_text_begin(&out));
     if (!report_ranks_read(&ranks, path, &are_ranks, &error)) {
@@ -87,7 +86,6 @@ static char *outcome_of(const json_t *document, void *unused)
 static void what_is_said_of_damaged_files_is_as_recorded(void **state)
 {
     struct recorded *recorded = recorded_begin("reports/ranks_damaged.txt");
-    struct report_text out;
     struct report_ranks ranks;
     json_t *document;
     char *text;
@@ -99,15 +97,11 @@ static void what_is_said_of_damaged_files_is_as_recorded(void **state)
     document = json_loads(text, 0, NULL);
     assert_non_null(document);
     free(text);
-    assert_true(report_text_begin(&out));
-    damaged_each(document, outcome_of, NULL, out.out);
-    text = report_text_take(&out);
     recorded_entry(recorded, "of %zu ranks, each with its holders",
                    ranks.count);
-    recorded_words(recorded, text);
+    damaged_each(document, outcome_of, recorded);
     assert_int_equal(recorded_end(recorded), 0);
     json_decref(document);
-    free(text);
     report_ranks_free(&ranks);
     remove(path);
 }

@@ -110,23 +110,21 @@ static char *outcome_of_bytes(const void *bytes, size_t count)
     return text;
 }
 
-static char *outcome_of_json(const json_t *document, void *unused)
+static char *outcome_of_json(const json_t *document)
 {
     char *text = json_dumps(document, JSON_COMPACT);
     char *outcome = outcome_of_bytes(text, strlen(text));
 
-    (void)unused;
     free(text);
     return outcome;
 }
 
-static char *outcome_of_pickle(const json_t *document, void *unused)
+static char *outcome_of_pickle(const json_t *document)
 {
     size_t count;
     unsigned char *bytes = pickled(document, 0, &count);
     char *outcome = outcome_of_bytes(bytes, count);
 
-    (void)unused;
     free(bytes);
     return outcome;
 }
@@ -137,16 +135,9 @@ static void put_damaged(struct recorded *r, const char *name, const char *text,
                         damaged_outcome *outcome)
 {
     json_t *document = document_of(text);
-    char *words = NULL;
-    size_t size = 0;
-    FILE *out = open_memstream(&words, &size);
 
-    assert_non_null(out);
-    damaged_each(document, outcome, NULL, out);
-    fclose(out);
     recorded_entry(r, "%s", name);
-    recorded_words(r, words);
-    free(words);
+    damaged_each(document, outcome, r);
     json_decref(document);
 }
 

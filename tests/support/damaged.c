@@ -19,7 +19,6 @@ struct damaged_result {
 struct damaging {
     json_t *document;
     damaged_outcome *outcome;
-    void *ctx;
     FILE *out;
     struct damaged_result results[32];
     size_t count;
@@ -42,7 +41,7 @@ static json_t *parsed(const char *text)
 
 static void visit(struct damaging *d, const char *value)
 {
-    char *outcome = d->outcome(d->document, d->ctx);
+    char *outcome = d->outcome(d->document);
     char *more = strchr(outcome, '\t');
     size_t i = 0;
 
@@ -178,11 +177,17 @@ static void damage_below(struct damaging *d, json_t *value, const char *place)
         damage_item(d, value, count - 1, place);
 }
 
-void damaged_each(json_t *document, damaged_outcome *outcome, void *ctx,
-                  FILE *out)
+void damaged_each(json_t *document, damaged_outcome *outcome,
+                  struct recorded *r)
 {
-    struct damaging d = {
-        .document = document, .outcome = outcome, .ctx = ctx, .out = out};
+    struct damaging d = {.document = document, .outcome = outcome};
+    char *lines = NULL;
+    size_t size = 0;
 
+    d.out = open_memstream(&lines, &size);
+    assert(d.out != NULL);
     damage_below(&d, document, "");
+    fclose(d.out);
+    recorded_words(r, lines);
+    free(lines);
 }

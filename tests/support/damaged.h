@@ -3,18 +3,18 @@
 #ifndef LARDER_TESTS_SUPPORT_DAMAGED_H
 #define LARDER_TESTS_SUPPORT_DAMAGED_H
 
-#include <stdio.h>
-
 #include <jansson.h>
+
+#include "support/recorded.h"
 
 /* What comes of it, in one line; malloc'd.  What is behind a tab may differ from
  * value to value: of that there is a digest, at the end of the line. */
-typedef char *damaged_outcome(const json_t *document, void *ctx);
+typedef char *damaged_outcome(const json_t *document);
 
-/* Write what comes of each damage, of which the document has one at a time, in a
+/* Record what comes of each damage, of which the document has one at a time, in a
  * line for each place and outcome: "segments[0].size = -1 "x": not a size".  Of a
  * list the first and the last item are damaged. */
-void damaged_each(json_t *document, damaged_outcome *outcome, void *ctx,
-                  FILE *out);
+void damaged_each(json_t *document, damaged_outcome *outcome,
+                  struct recorded *r);
 
 #endif

@@ -160,7 +160,7 @@ void plan_make(struct plan *plan, unsigned number)
     *plan = (struct plan){
         .number = number,
         .steps = 1200,
-        .seed = (number + 1) * UINT64_C(0x9e3779b97f4a7c15) | 1,
+        .seed = random_begin(number + 1),
     };
     random_next(&plan->seed);
     plan->features = draw_features(plan);

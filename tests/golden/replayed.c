@@ -164,7 +164,7 @@ static void program_begin(struct program *p, unsigned number, FILE *log)
 
     *p = (struct program){
         .number = number,
-        .seed = (number + 1) * UINT64_C(0x9e3779b97f4a7c15) | 1,
+        .seed = random_begin(number + 1),
         .log = log,
     };
     random_next(&p->seed);

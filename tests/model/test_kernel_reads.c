@@ -313,7 +313,7 @@ static void run(const struct subject *s)
 {
     static struct model m;
 
-    m = (struct model){.random = seed * UINT64_C(0x9e3779b97f4a7c15) | 1,
+    m = (struct model){.random = random_begin(seed),
                        .is_pytorch = s->policy == LARDER_POLICY_PYTORCH,
                        .is_late = strstr(s->conf, "pytorch:2.10") != NULL};
     for (int i = 0; i < READS; i++) {

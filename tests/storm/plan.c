@@ -142,7 +142,7 @@ void plan_make(struct plan *plan, uint64_t seed, unsigned allowed,
     static const larder_policy policies[] = {
         LARDER_POLICY_LARDER,  LARDER_POLICY_LARDER,  LARDER_POLICY_LARDER,
         LARDER_POLICY_PYTORCH, LARDER_POLICY_PYTORCH, LARDER_POLICY_DIRECT};
-    uint64_t random = seed * UINT64_C(0x9e3779b97f4a7c15) | 1;
+    uint64_t random = random_begin(seed);
 
     random_next(&random);
     *plan = (struct plan){.seed = seed, .threads = 1, .steps = 800};

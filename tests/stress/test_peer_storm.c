@@ -131,7 +131,7 @@ static void worker_main(int number, uint64_t seed)
     char conf[128];
 
     MUST(prctl(PR_SET_PDEATHSIG, SIGKILL) == 0); /* if the storm fails */
-    random_state = seed * UINT64_C(0x9e3779b97f4a7c15) | 1;
+    random_state = random_begin(seed);
     snprintf(conf, sizeof conf,
              "handle_mib:2,ask_budget_ms:60000,minimum:%llu,ledger_thread:%s",
              (unsigned long long)w.minimum, number % 2 ? "True" : "False");

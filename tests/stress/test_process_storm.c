@@ -143,7 +143,7 @@ static void round_of(larder_policy policy)
 
 static void worker_main(uint64_t seed)
 {
-    random_state = seed * UINT64_C(0x9e3779b97f4a7c15) | 1;
+    random_state = random_begin(seed);
     begin_signals();
     for (;;)
         round_of(policies[below(POLICIES)]);

@@ -6,6 +6,12 @@
 
 #include <stdint.h>
 
+/* A seed for random_next(), of any number. */
+static inline uint64_t random_begin(uint64_t number)
+{
+    return number * UINT64_C(0x9e3779b97f4a7c15) | 1;
+}
+
 /* Replaces the seed by the next one; it is never 0. */
 static inline uint64_t random_next(uint64_t *seed)
 {

@@ -18,6 +18,11 @@ def program(name):
     return os.path.join(HERE, "programs", name + ".py")
 
 
+def needs(package):
+    lacking = importlib.util.find_spec(package) is None
+    return unittest.skipIf(lacking, f"no {package}")
+
+
 class Case(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -55,6 +60,7 @@ class Verdicts(Case):
         )
         self.assertTrue(told["scope"]["ended"])
 
+    @needs("triton")
     def test_a_compiled_model_stays_one_graph(self):
         self.plain(program("compiled"))  # a cold cache tries kernels out
         told = self.told("--steps", "all", program("compiled"))
@@ -98,7 +104,6 @@ class Verdicts(Case):
         )
         self.assertGreater(advised[0]["saves"], 0)
 
-
     def test_peaks_that_are_set_back_are_counted(self):
         told = self.told("--advise", "never", program("resets"))
         self.assertEqual(told["peak_allocated_bytes"], 1 << 26)
@@ -136,12 +141,12 @@ class Values(Case):
         self.assertIn(counted, assumed)
         self.assertEqual(told["bound"], "about")
 
+    @needs("triton")
     def test_what_a_compiled_function_writes_is_forgotten(self):
         self.told(program("compiled_values"))
 
+    @needs("transformers")
     def test_generation_ends_at_its_length(self):
-        if importlib.util.find_spec("transformers") is None:
-            self.skipTest("no transformers")
         self.assertEqual(self.told(program("generate"))["bound"], "at most")
 
 
@@ -150,11 +155,11 @@ def main():
         print("no PyTorch in this Python: LARDER_STACK_PYTHON names another")
         sys.exit(77)
     suite = unittest.defaultTestLoader.loadTestsFromModule(sys.modules[__name__])
-    count = suite.countTestCases()
     done = unittest.TextTestRunner(verbosity=2).run(suite)
+    count = done.testsRun - len(done.skipped)
     bad = len(done.failures) + len(done.errors)
     sys.stderr.flush()
-    print(f"{count - bad} of {count}")
+    print(f"{count - bad} of {count}, {len(done.skipped)} skipped")
     sys.exit(bad != 0)
 
 

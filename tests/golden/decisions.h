@@ -261,6 +261,10 @@ void slot_gone(struct world *w, larder_addr addr);
 const char *tag_name(uint64_t number);
 /* End what the program has begun, so that all can be freed. */
 void owners_end(struct world *w);
+/* Parts of it. */
+void capture_end(struct world *w);
+void pools_end(struct world *w);
+void regions_end(struct world *w);
 void faults_end(struct world *w);
 
 /* Pinned memory of the device is where it is in every run. */

@@ -1,12 +1,10 @@
-/* decisions_memory.c - operations of random programs on memory and settings. */
-#include <larder/account.h>
+/* decisions_memory.c - operations of random programs on memory. */
 #include <larder/hint.h>
 #include <larder/migrate.h>
 
-#include "base/host.h"
 #include "golden/decisions.h"
 
-/* ---- slots ------------------------------------------------------------------ */
+/* ---- slots --------------------------------------------------------------- */
 
 larder_stream draw_stream(struct world *w)
 {
@@ -89,7 +87,7 @@ static uint64_t draw_bytes(struct world *w)
     }
 }
 
-/* ---- allocating and freeing --------------------------------------------------- */
+/* ---- allocating and freeing ---------------------------------------------- */
 
 static void allocate(struct world *w, larder_hint hint)
 {
@@ -172,7 +170,7 @@ void op_record(struct world *w)
     CALL(w, larder_record_stream(w->rig.a, slot->addr, stream));
 }
 
-/* ---- asking -------------------------------------------------------------------- */
+/* ---- asking -------------------------------------------------------------- */
 
 void op_ask(struct world *w)
 {
@@ -237,7 +235,7 @@ void op_misuse(struct world *w)
     CALL(w, larder_free(w->rig.a, addr));
 }
 
-/* ---- releasing ------------------------------------------------------------------- */
+/* ---- releasing ----------------------------------------------------------- */
 
 void op_empty_cache(struct world *w)
 {
@@ -296,161 +294,7 @@ void op_guard(struct world *w)
                                  w));
 }
 
-/* ---- bounds ------------------------------------------------------------------------- */
-
-static uint64_t draw_bound(struct world *w)
-{
-    return chance(w, 3) ? 0
-                        : MIB(1) * draw(w, 2 + w->plan.device_bytes / MIB(2));
-}
-
-static void limit_all(struct world *w)
-{
-    static const double fractions[] = {0.25, 0.5, 0.8, 1, 1};
-    double fraction = fractions[draw(w, 5)];
-
-    step_says(w, "fraction %g", fraction);
-    CALL(w, larder_set_memory_fraction(w->rig.a, fraction));
-}
-
-void op_limit(struct world *w)
-{
-    uint64_t bytes = draw_bound(w);
-    uint64_t which = draw(w, 8);
-
-    step_says(w, "limit %llu of %llu", (unsigned long long)bytes,
-              (unsigned long long)which);
-    if (which == 0)
-        limit_all(w);
-    else if (which <= 2)
-        CALL(w, larder_cache_set_limit(w->rig.a, bytes));
-    else if (which <= 4)
-        CALL(w, larder_tag_limit(w->rig.a, tag_name(draw(w, TAGS)), bytes));
-    else if (which <= 6)
-        CALL(w, larder_pool_set_limit(w->rig.a, w->pools[draw(w, POOLS)].id,
-                                      bytes));
-    else if (w->regions[0] != NULL)
-        CALL(w, larder_region_set_limit(w->regions[0], bytes & ~(MIB(2) - 1)));
-}
-
-void op_minimum(struct world *w)
-{
-    uint64_t bytes = draw_bound(w) / 2;
-    uint64_t which = draw(w, 8);
-
-    step_says(w, "minimum %llu of %llu", (unsigned long long)bytes,
-              (unsigned long long)which);
-    if (which <= 2)
-        CALL(w, larder_cache_set_minimum(w->rig.a, bytes));
-    else if (which <= 4)
-        CALL(w,
-             larder_tag_set_minimum(w->rig.a, tag_name(draw(w, TAGS)), bytes));
-    else if (which <= 6)
-        CALL(w, larder_pool_set_minimum(w->rig.a, w->pools[draw(w, POOLS)].id,
-                                        bytes));
-    else if (w->regions[0] != NULL)
-        CALL(w,
-             larder_region_set_minimum(w->regions[0], bytes & ~(MIB(2) - 1)));
-}
-
-void op_configure(struct world *w)
-{
-    static const char *const settings[] = {
-        "",
-        "limit:16MiB",
-        "limit:1024g",
-        "max_split_size_mb:21",
-        "roundup_power2_divisions:8",
-        "garbage_collection_threshold:0.5",
-        "per_process_memory_fraction:0.7",
-        "per_process_memory_fraction:1",
-        "expandable_segments:True",
-        "expandable_segments:False",
-        "pending_limit:2MiB",
-        "pending_limit:0",
-        "reclaim_budget_ms:0",
-        "reclaim_budget_ms:unlimited",
-        "defrag:off",
-        "defrag:limit",
-        "defrag:eager",
-        "migrate:on",
-        "migrate:off",
-        "lifetimes:off",
-        "lifetimes:hints",
-        "handle_mib:4",
-        "handle_mib:0",
-        "limit:16MiB,nonsense:1",
-    };
-    const char *conf = settings[draw(w, sizeof settings / sizeof settings[0])];
-
-    step_says(w, "configure %s", conf);
-    CALL(w, larder_configure(w->rig.a, conf));
-}
-
-/* ---- failures ------------------------------------------------------------------------- */
-
-/* Those that memory moves with come more often. */
-static larder_call draw_call(struct world *w)
-{
-    static const larder_call calls[] = {
-        LARDER_CALL_mem_alloc,       LARDER_CALL_mem_free,
-        LARDER_CALL_address_reserve, LARDER_CALL_address_free,
-        LARDER_CALL_event_create,    LARDER_CALL_event_record,
-        LARDER_CALL_event_query,     LARDER_CALL_event_sync,
-        LARDER_CALL_stream_sync,     LARDER_CALL_fill,
-        LARDER_CALL_host_alloc,      LARDER_CALL_mem_info,
-    };
-    static const larder_call moving[] = {
-        LARDER_CALL_page_create, LARDER_CALL_page_release, LARDER_CALL_map,
-        LARDER_CALL_unmap,       LARDER_CALL_set_access,   LARDER_CALL_copy,
-    };
-
-    if (chance(w, 3))
-        return calls[draw(w, sizeof calls / sizeof calls[0])];
-    return moving[draw(w, sizeof moving / sizeof moving[0])];
-}
-
-static void fail_calls(struct world *w)
-{
-    const larder_call call = draw_call(w);
-    const bool is_full =
-        call == LARDER_CALL_mem_alloc || call == LARDER_CALL_page_create;
-    const uint64_t nth = 1 + draw(w, 4);
-    const uint64_t times = draw(w, 4);
-
-    step_says(w, "fail %s %llu %llu", larder_call_name(call),
-              (unsigned long long)nth, (unsigned long long)times);
-    assert_ok(larder_device_fail(w->rig.dev, call, nth, times,
-                                 is_full && chance(w, 2)
-                                     ? LARDER_ERR_OUT_OF_MEMORY
-                                     : LARDER_ERR_DEVICE));
-}
-
-void faults_end(struct world *w)
-{
-    larder__host_fail(0, 0);
-    for (int c = 0; c < LARDER_CALL_COUNT; c++)
-        assert_ok(
-            larder_device_fail(w->rig.dev, (larder_call)c, 0, 1, LARDER_OK));
-}
-
-/* One kind of call or two. */
-void op_fault(struct world *w)
-{
-    faults_end(w);
-    for (uint64_t i = draw(w, 3); i > 0; i--)
-        fail_calls(w);
-}
-
-void op_host_fault(struct world *w)
-{
-    unsigned long nth = chance(w, 2) ? 0 : 1 + (unsigned long)draw(w, 4);
-
-    step_says(w, "fail host memory %lu", nth);
-    larder__host_fail(nth, 1);
-}
-
-/* ---- another allocator ------------------------------------------------------------------ */
+/* ---- another allocator --------------------------------------------------- */
 
 void op_company(struct world *w)
 {

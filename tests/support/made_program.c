@@ -1,125 +1,17 @@
 /* made_program.c - memory snapshots of made-up programs, from a seed. */
 #include "support/made_program.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 
-#include "support/made_device.h"
-#include "support/made_frames.h"
+#include "support/made_plan.h"
 #include "support/random.h"
 
-enum { LAYERS_MAX = 8, STEPS_MAX = 9, LIVE_MAX = 64, NOTE_MAX = 32 };
-
-enum made_kind { TRAINING, INFERENCE, LAYERS, SOUP, STATE, KINDS };
-
-enum made_marks { NO_MARKS, PROFILER, ITER, OTHER_MARKS, MARKS };
-
-/* What the program writes into allocations. */
-enum made_notes { NO_NOTES, STEP_NOTES, CATEGORIES, NOTES };
-
-/* Why memory runs out, as far as the program can arrange it. */
-enum made_failure {
-    NO_FAILURE,
-    TOO_MUCH,
-    OTHER_STREAM,
-    OTHER_POOL,
-    WHILE_PENDING,
-    OF_A_LIMIT,
-    WITHOUT_A_FIGURE,
-    FAILURES
-};
-
-struct plan {
-    uint64_t seed;
-    struct made_style style;
-    enum made_kind kind;
-    enum made_unwinding unwinding;
-    enum made_marks marks;
-    enum made_notes notes;
-    enum made_failure failure;
-    unsigned failures; /* how many */
-    unsigned devices;
-    unsigned layers;
-    unsigned steps;
-    unsigned streams;
-    unsigned pools;
-    unsigned library;
-    uint64_t unit;
-    unsigned odd_bytes; /* by which a request is smaller than its block */
-    unsigned soup;      /* operations */
-    unsigned cut;       /* events lost at the beginning, in percent */
-    unsigned missing;   /* each so-manieth event has no stack; 0: none */
-    bool leaks;
-    bool grows;
-    bool frees_late;
-    bool defers; /* other streams use what is freed */
-    bool empties_cache;
-    bool goes_on; /* after the last failure */
-    bool zeroes_grads;
-};
-
-static bool one_in(uint64_t *seed, unsigned n)
-{
-    return random_u32(seed, n) == 0;
-}
-
-static void plan_recording(struct plan *p, uint64_t *r)
-{
-    static const unsigned odd[] = {0, 0, 0, 100, 500, 511};
-    static const unsigned cuts[] = {0, 0, 0, 10, 50, 97};
-
-    p->style.release = (enum made_release)random_u32(r, MADE_RELEASES);
-    p->style.expandable = one_in(r, 4);
-    p->style.category = one_in(r, 4);
-    p->style.awaiting = one_in(r, 2);
-    p->style.counted = one_in(r, 8);
-    p->style.tick_us = one_in(r, 6) ? 0 : 1 + random_u32(r, 3) * 4321;
-    p->unwinding = (enum made_unwinding)random_u32(r, MADE_UNWINDINGS);
-    p->marks = (enum made_marks)random_u32(r, MARKS);
-    p->notes = (enum made_notes)random_u32(r, NOTES);
-    p->missing = one_in(r, 4) ? 5 + random_u32(r, 20) : 0;
-    p->cut = cuts[random_u32(r, sizeof cuts / sizeof cuts[0])];
-    p->odd_bytes = odd[random_u32(r, sizeof odd / sizeof odd[0])];
-}
-
-static struct plan plan_of(uint64_t seed)
-{
-    static const uint64_t units[] = {512, 64 << 10, 1 << 20, 3 << 20};
-    static const enum made_kind kinds[] = {
-        TRAINING, TRAINING, TRAINING, INFERENCE, LAYERS, SOUP, SOUP, STATE};
-    uint64_t state = (seed + 1) * UINT64_C(0x9e3779b97f4a7c15);
-    uint64_t *r = &state;
-    struct plan p = {.seed = seed};
-
-    for (int i = 0; i < 4; i++)
-        random_next(r);
-    plan_recording(&p, r);
-    p.kind = kinds[random_u32(r, sizeof kinds / sizeof kinds[0])];
-    p.failure =
-        one_in(r, 2) ? NO_FAILURE : (enum made_failure)random_u32(r, FAILURES);
-    p.failures = 1 + (one_in(r, 3) ? random_u32(r, 3) : 0);
-    p.devices = 1 + (one_in(r, 4) ? random_u32(r, 3) : 0);
-    p.layers = 1 + random_u32(r, LAYERS_MAX);
-    p.steps = random_u32(r, STEPS_MAX);
-    p.streams = 1 + random_u32(r, 3);
-    p.pools = 1 + (one_in(r, 3) ? random_u32(r, 3) : 0);
-    p.library = random_u32(r, 12);
-    p.unit = units[random_u32(r, sizeof units / sizeof units[0])];
-    p.soup = 5 + random_u32(r, 60);
-    p.leaks = one_in(r, 3);
-    p.grows = one_in(r, 4);
-    p.frees_late = one_in(r, 4);
-    p.defers = one_in(r, 4);
-    p.empties_cache = one_in(r, 4);
-    p.goes_on = one_in(r, 2);
-    p.zeroes_grads = !one_in(r, 3);
-    return p;
-}
+enum { LIVE_MAX = 64, NOTE_MAX = 32 };
 
 /* ---- a running program ----------------------------------------------------- */
 
 struct program {
-    const struct plan *plan;
+    const struct made_plan *plan;
     struct made_device *device;
     unsigned number; /* of the device */
     uint64_t random;
@@ -132,7 +24,7 @@ struct program {
 /* The stack of what the program does now; the caller releases it. */
 static json_t *stack_of(struct program *g, enum made_role role, unsigned layer)
 {
-    const struct plan *p = g->plan;
+    const struct made_plan *p = g->plan;
 
     g->asked++;
     if (p->missing > 0 && g->asked % p->missing == 0)
@@ -157,7 +49,7 @@ static const char *note_of(const struct program *g, enum made_role role)
 static size_t alloc_on(struct program *g, enum made_role role, unsigned layer,
                        unsigned units, unsigned stream, unsigned pool)
 {
-    const struct plan *p = g->plan;
+    const struct made_plan *p = g->plan;
     uint64_t bytes = p->unit * (units > 0 ? units : 1);
     json_t *frames = stack_of(g, role, layer);
     size_t made = made_alloc(
@@ -219,7 +111,7 @@ static void fail(struct program *g, uint64_t bytes, uint64_t left,
 /* Memory runs out once; what was arranged for it stays. */
 static void run_out(struct program *g)
 {
-    const struct plan *p = g->plan;
+    const struct made_plan *p = g->plan;
     uint64_t large = p->unit * 40;
     uint64_t left = p->unit * random_u32(&g->random, 3);
     size_t made;
@@ -338,7 +230,7 @@ static void optimize(struct program *g, struct tensors *grads)
 /* What a step leaves to others. */
 static void leave(struct program *g, struct tensors *late)
 {
-    const struct plan *p = g->plan;
+    const struct made_plan *p = g->plan;
 
     if (p->leaks)
         alloc(g, MADE_LOG, 1, 1);
@@ -357,7 +249,7 @@ static void leave(struct program *g, struct tensors *late)
 
 static void train(struct program *g)
 {
-    const struct plan *p = g->plan;
+    const struct made_plan *p = g->plan;
     struct tensors kept = {.count = 0};
     struct tensors grads = {.count = 0};
     struct tensors late = {.count = 0};
@@ -403,7 +295,7 @@ static void run_layers(struct program *g)
 
 static void stir(struct program *g)
 {
-    const struct plan *p = g->plan;
+    const struct made_plan *p = g->plan;
     uint64_t *r = &g->random;
     struct tensors live = {.count = 0};
 
@@ -430,7 +322,7 @@ static void stir(struct program *g)
 
 /* ---- the document ---------------------------------------------------------- */
 
-static void run(struct program *g, const struct plan *p, unsigned number,
+static void run(struct program *g, const struct made_plan *p, unsigned number,
                 unsigned extra)
 {
     *g = (struct program){.plan = p,
@@ -459,7 +351,7 @@ static void end(struct program *g)
 }
 
 /* How many units the peak lacks to a multiple of twenty. */
-static unsigned lacking(const struct plan *p, unsigned number)
+static unsigned lacking(const struct made_plan *p, unsigned number)
 {
     struct program g;
     uint64_t units;
@@ -470,7 +362,7 @@ static unsigned lacking(const struct plan *p, unsigned number)
     return (unsigned)((20 - units % 20) % 20);
 }
 
-static json_t *settings_of(const struct plan *p)
+static json_t *settings_of(const struct made_plan *p)
 {
     static const char *const texts[] = {
         "", "expandable_segments:True", "max_split_size_mb:64",
@@ -494,11 +386,11 @@ static json_t *settings_of(const struct plan *p)
 }
 
 /* Each device has its own number of layers. */
-static void add_devices(const struct plan *plan, json_t *segments,
+static void add_devices(const struct made_plan *plan, json_t *segments,
                         json_t *traces, json_t *marks)
 {
     for (unsigned i = 0; i < plan->devices; i++) {
-        struct plan p = *plan;
+        struct made_plan p = *plan;
         struct program g;
         json_t *part;
         size_t first;
@@ -518,7 +410,7 @@ static void add_devices(const struct plan *plan, json_t *segments,
 
 json_t *made_document(uint64_t seed)
 {
-    const struct plan p = plan_of(seed);
+    const struct made_plan p = made_plan_of(seed);
     json_t *segments = json_array();
     json_t *traces = json_array();
     json_t *marks = json_array();
@@ -536,24 +428,7 @@ json_t *made_document(uint64_t seed)
 
 const char *made_words(uint64_t seed)
 {
-    static const char *const kinds[KINDS] = {
-        [TRAINING] = "training", [INFERENCE] = "inference", [LAYERS] = "layers",
-        [SOUP] = "no plan",      [STATE] = "state only",
-    };
-    static const char *const releases[MADE_RELEASES] = {
-        "2.0", "2.1", "2.2", "2.4", "2.5", "2.6", "2.10", "2.11", "2.15"};
-    static const char *const stacks[MADE_UNWINDINGS] = {
-        "no stacks", "Python", "Python and C++", "C++", "notebook"};
-    static const char *const failures[FAILURES] = {
-        "",          ", too much", ", other stream", ", other pool",
-        ", pending", ", limit",    ", untold"};
-    static char words[160];
-    const struct plan p = plan_of(seed);
+    const struct made_plan p = made_plan_of(seed);
 
-    snprintf(words, sizeof words, "%s, %s, %s%s%s%s%s%s%s", kinds[p.kind],
-             releases[p.style.release], stacks[p.unwinding],
-             failures[p.failure], p.style.expandable ? ", expandable" : "",
-             p.devices > 1 ? ", devices" : "", p.streams > 1 ? ", streams" : "",
-             p.pools > 1 ? ", pools" : "", p.cut > 0 ? ", cut" : "");
-    return words;
+    return made_plan_words(&p);
 }

@@ -1,7 +1,7 @@
 # Tests and benchmarks.
 #
 #   tests/KIND/test_*.c   a program each: unit, golden, model, fault, stress,
-#                         storm, snapshot
+#                         storm, snapshot, report
 #   tests/abi/test_*.c    a program each, on the shared library alone
 #   tests/fuzz/fuzz_*.c   a program each, run over tests/fuzz/corpus/*
 #   tests/KIND/*.c        anything else: linked into each program of its kind

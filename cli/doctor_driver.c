@@ -12,7 +12,7 @@
 #include <larder/device.h>
 
 #include "environment.h"
-#include "units.h"
+#include "snapshot/units.h"
 
 enum { GPUS_MAX = 16 };
 

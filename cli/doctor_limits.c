@@ -11,7 +11,7 @@
 #include <sys/resource.h>
 #include <sys/statvfs.h>
 
-#include "units.h"
+#include "snapshot/units.h"
 
 #define GIB (UINT64_C(1) << 30)
 

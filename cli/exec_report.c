@@ -6,7 +6,7 @@
 
 #include <jansson.h>
 
-#include "units.h"
+#include "snapshot/units.h"
 
 static uint64_t exec_report_number(const json_t *line, const char *name)
 {

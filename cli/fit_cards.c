@@ -9,7 +9,7 @@
 
 #include "cards.h"
 #include "tune_report.h"
-#include "units.h"
+#include "snapshot/units.h"
 
 /* ---- cards -------------------------------------------------------------- */
 

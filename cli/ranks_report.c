@@ -9,7 +9,7 @@
 #include "snapshot/plain_text.h"
 #include "snapshot_input.h"
 #include "table.h"
-#include "units.h"
+#include "snapshot/units.h"
 
 enum { COLUMNS = 5, NAME_MAX_BYTES = 4096, OUTLIERS_SHOWN = 5, INDENT = 15 };
 

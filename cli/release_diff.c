@@ -9,7 +9,7 @@
 
 #include "json/json_memory.h"
 #include "replay/replay.h"
-#include "units.h"
+#include "snapshot/units.h"
 
 enum { SIDES = 2, RELEASES_MAX = 64 };
 

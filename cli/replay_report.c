@@ -8,7 +8,7 @@
 
 #include "recorded_report.h"
 #include "table.h"
-#include "units.h"
+#include "snapshot/units.h"
 #include "snapshot/plain_text.h"
 #include "trace/ends_with.h"
 

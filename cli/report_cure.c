@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "tune/tune.h"
-#include "units.h"
+#include "snapshot/units.h"
 
 /* Events of all devices of a snapshot.  Nine recorded jobs of 200 000 to 300
  * 000 events took 1.2 to 4.5 seconds under all settings, on two cores. */

@@ -13,7 +13,7 @@
 #include "clock.h"
 #include "option.h"
 #include "terminal.h"
-#include "units.h"
+#include "snapshot/units.h"
 
 enum {
     SAMPLES = 60,

@@ -8,7 +8,7 @@
 #include "json_line.h"
 #include "table.h"
 #include "json/json_memory.h"
-#include "units.h"
+#include "snapshot/units.h"
 
 /* ---- text ------------------------------------------------------------------- */
 

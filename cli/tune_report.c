@@ -9,7 +9,7 @@
 #include "report/ranks.h"
 #include "snapshot_input.h"
 #include "table.h"
-#include "units.h"
+#include "snapshot/units.h"
 
 enum { COLUMNS = 6, SHOWN = 12, HOLDERS = 3 };
 

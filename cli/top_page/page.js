@@ -36,11 +36,11 @@ function shape(tag, attributes) {
 function bytes(n) {
   if (n === null) return "–";
   let unit = 0;
-  while (n >= 1024 && unit < 5) {
+  while (n >= (unit === 0 ? 1024 : 1023.5) && unit < 5) {
     n /= 1024;
     unit++;
   }
-  const digits = unit === 0 || n >= 100 ? 0 : n >= 10 ? 1 : 2;
+  const digits = unit === 0 || n >= 99.95 ? 0 : n >= 9.995 ? 1 : 2;
   return `${n.toFixed(digits)} ${["B", "KiB", "MiB", "GiB", "TiB", "PiB"][unit]}`;
 }
 

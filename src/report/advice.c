@@ -69,12 +69,12 @@ static bool advise_call(const struct run_summary *r, const struct shortage *s,
         fprintf(out,
                 "  Fused attention (scaled_dot_product_attention) is enough: a "
                 "softmax takes %s of it.",
-                report_bytes(softmax));
+                units_bytes(softmax));
     else if (loss >= missing)
         fprintf(out,
                 "  Computing the loss in pieces is enough: with eight pieces "
                 "it takes %s less.",
-                report_bytes(loss));
+                units_bytes(loss));
     return softmax >= missing || loss >= missing;
 }
 
@@ -90,7 +90,7 @@ static void advise_less(const struct run_summary *r, const struct shortage *s,
                                                   NULL);
 
     fprintf(out, "Reduce the memory in use at that moment by %s%s.",
-            report_bytes(missing),
+            units_bytes(missing),
             shortage_of_all(s) ? "; no setting does that" : "");
     if (advise_call(r, s, missing, out))
         return;
@@ -99,7 +99,7 @@ static void advise_less(const struct run_summary *r, const struct shortage *s,
             out,
             "  Make the batch or sequence %" PRIu64
             " %% smaller (activations, temporaries and the request take %s)",
-            rounded_up(missing, passing), report_bytes(passing));
+            rounded_up(missing, passing), units_bytes(passing));
     else
         fputs("  Quantise, shard or offload what stays allocated", out);
     if (missing < passing && activations != UINT32_MAX)
@@ -127,7 +127,7 @@ static uint64_t advise_cause(const struct run_summary *r,
                              const struct shortage *s, uint32_t activations,
                              bool replayed, FILE *out)
 {
-    const char *figure = report_bytes(shortage_figure(s));
+    const char *figure = units_bytes(shortage_figure(s));
 
     if (s->cause == SHORTAGE_TOO_MUCH)
         advise_less(r, s, activations, out);
@@ -172,7 +172,7 @@ static void write_limits(const struct run_summary *r, const struct shortage *s,
                          uint64_t saves, uint64_t worst, FILE *out)
 {
     if (worst > saves)
-        fprintf(out, "  An earlier failure was %s short.", report_bytes(worst));
+        fprintf(out, "  An earlier failure was %s short.", units_bytes(worst));
     if (report_allocations_after(r, s->event) == 0)
         fputs("  Nothing after that request was recorded.", out);
     else
@@ -248,9 +248,9 @@ static void advise_leak(const struct run_summary *r,
     fprintf(out,
             "Free what each iteration leaves behind (%s each time, from %s): "
             "that saves about %s.",
-            report_bytes(finding_leak(r, &largest)),
+            units_bytes(finding_leak(r, &largest)),
             report_frame(r->lifetimes->snapshot, line_of(r, w), false),
-            report_bytes(w->bytes));
+            units_bytes(w->bytes));
 }
 
 #define NO_PATHS "  No call path shows the origin."
@@ -266,8 +266,8 @@ static bool has_path(const struct run_summary *r, uint32_t line)
 static void advise_temporaries(const struct run_summary *r,
                                const struct remedy_worth *w, FILE *out)
 {
-    const char *a = report_bytes(w->at_peak);
-    const char *b = report_bytes(w->bytes);
+    const char *a = units_bytes(w->at_peak);
+    const char *b = units_bytes(w->bytes);
     const char *frame =
         report_frame(r->lifetimes->snapshot, r->main_temporaries, false);
 
@@ -293,7 +293,7 @@ static void advise_temporaries(const struct run_summary *r,
 static void advise_activations(const struct run_summary *r,
                                const struct remedy_worth *w, FILE *out)
 {
-    const char *a = report_bytes(w->bytes);
+    const char *a = units_bytes(w->bytes);
     const char *frame =
         report_frame(r->lifetimes->snapshot, r->main_activations, false);
 
@@ -339,7 +339,7 @@ static bool are_older(const struct run_summary *r)
 static void advise_remedy(const struct run_summary *r, enum remedy remedy,
                           const struct remedy_worth *w, FILE *out)
 {
-    const char *a = report_bytes(w->bytes);
+    const char *a = units_bytes(w->bytes);
     const char *frame =
         report_frame(r->lifetimes->snapshot, line_of(r, w), false);
 

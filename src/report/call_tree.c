@@ -140,7 +140,7 @@ static void write_node(const struct writing *w, const struct call_node *node,
     if (is_same)
         fprintf(w->out, "  %10s  %5s  %*s%s\n", "", "", 2 * depth, "", frame);
     else
-        fprintf(w->out, "  %10s  %3.0f %%  %*s%s\n", report_bytes(node->bytes),
+        fprintf(w->out, "  %10s  %3.0f %%  %*s%s\n", units_bytes(node->bytes),
                 report_percent(node->bytes, w->t->nodes[0].bytes), 2 * depth,
                 "", frame);
 }
@@ -165,7 +165,7 @@ static void write_below(const struct writing *w, const struct call_node *parent,
         write_below(w, &nodes[n], is_same && depth > 0 ? depth : depth + 1);
     }
     if (left > 0 && shown > 0)
-        fprintf(w->out, "  %10s         %*sin others\n", report_bytes(left),
+        fprintf(w->out, "  %10s         %*sin others\n", units_bytes(left),
                 2 * depth, "");
 }
 

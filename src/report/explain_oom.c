@@ -35,28 +35,28 @@ static void write_figures(const struct explanation *t)
     const struct moment *m = &s->moment;
 
     fprintf(t->out, "%s was requested on stream %" PRIu64 ".",
-            report_bytes(s->asked),
+            units_bytes(s->asked),
             snapshot_stream(m->lifetimes->snapshot, s->stream));
     if (s->driver_known)
         fprintf(t->out, "  The driver had %s left.",
-                report_bytes(s->driver_free));
+                units_bytes(s->driver_free));
     fputs("\n", t->out);
     write_requester(t);
     fprintf(t->out,
             "Reserved: %s in %zu segment%s: %s in use, %s free in %zu block%s",
-            report_bytes(m->reserved), m->area_count,
-            report_plural(m->area_count), report_bytes(m->allocated),
-            report_bytes(s->free_bytes), m->gap_count,
+            units_bytes(m->reserved), m->area_count,
+            report_plural(m->area_count), units_bytes(m->allocated),
+            units_bytes(s->free_bytes), m->gap_count,
             report_plural(m->gap_count));
     if (m->pending > 0)
         fprintf(t->out, ", %s freed but still in use by other streams",
-                report_bytes(m->pending));
+                units_bytes(m->pending));
     if (m->outside > 0)
         fprintf(t->out, ".\n%s is in segments that the recording does not show",
-                report_bytes(m->outside));
+                units_bytes(m->outside));
     fprintf(t->out,
             ".\nThe largest free block that this request could use: %s.\n",
-            report_bytes(s->own_largest));
+            units_bytes(s->own_largest));
 }
 
 /* ---- the cause ---------------------------------------------------------------------- */
@@ -70,8 +70,8 @@ static void write_too_much(const struct explanation *t)
         t->out,
         "Why: not enough memory.  In use or requested: %s, available to this "
         "process: %s; %s is missing.",
-        report_bytes(needed), report_bytes(s->attainable),
-        report_bytes(needed > s->attainable ? needed - s->attainable : 0));
+        units_bytes(needed), units_bytes(s->attainable),
+        units_bytes(needed > s->attainable ? needed - s->attainable : 0));
     fputs(shortage_of_all(t->s) ? "  No setting changes that.\n" : "\n",
           t->out);
 }
@@ -83,14 +83,14 @@ static void write_fragments(const struct explanation *t)
     fprintf(t->out,
             "Why: fragmentation.  %s was free%s, which is enough, but not in "
             "one block: %s is in segments that are partly in use",
-            report_bytes(s->free_bytes + s->driver_free),
+            units_bytes(s->free_bytes + s->driver_free),
             s->driver_free > 0 ? ", including the driver's free memory" : "",
-            report_bytes(s->free_bytes - s->whole_free));
+            units_bytes(s->free_bytes - s->whole_free));
     if (s->whole_free > 0)
         fprintf(t->out,
                 ", and %s in segments that are entirely free but were not "
                 "released",
-                report_bytes(s->whole_free));
+                units_bytes(s->whole_free));
     fputs(".\n", t->out);
 }
 
@@ -104,7 +104,7 @@ static void write_cause(const struct explanation *t)
         write_fragments(t);
     } else {
         fputs("Why: ", t->out);
-        fprintf(t->out, why, report_bytes(shortage_figure(t->s)));
+        fprintf(t->out, why, units_bytes(shortage_figure(t->s)));
         fputs("\n", t->out);
     }
 }
@@ -178,8 +178,8 @@ static void write_pin(const struct explanation *t,
     const struct lifetime *pin = oldest(m, area);
 
     fprintf(t->out, "  %10s of %10s free, the largest block %s",
-            report_bytes(moment_area_free(area)), report_bytes(area->size),
-            report_bytes(area->largest_gap));
+            units_bytes(moment_area_free(area)), units_bytes(area->size),
+            units_bytes(area->largest_gap));
     if (!shortage_may_use(t->s, area))
         fprintf(t->out, " (of stream %" PRIu64 ", another pool or both)",
                 snapshot_stream(snapshot, area->stream));
@@ -190,7 +190,7 @@ static void write_pin(const struct explanation *t,
     fprintf(
         t->out, ";\n%6s pinned by %" PRIu32 "%s: %s%s %s, ", "", area->count,
         area->count == 1 ? " allocation" : ", the oldest",
-        report_bytes(pin->rounded), pin->stack != 0 ? " from" : ",",
+        units_bytes(pin->rounded), pin->stack != 0 ? " from" : ",",
         report_frame(snapshot, report_own_frame(snapshot, pin->stack), false));
     write_age(t->out, t->s, pin);
     fputs("\n", t->out);
@@ -225,7 +225,7 @@ static void write_holders(const struct explanation *t)
     fputs("Who held the most:\n", t->out);
     for (i = 0; i < count && i < HOLDERS_SHOWN; i++) {
         fprintf(t->out, "  %10s  %3.0f %%  in %5" PRIu64 "  %s\n",
-                report_bytes(groups[i].bytes),
+                units_bytes(groups[i].bytes),
                 report_percent(groups[i].bytes, t->s->moment.allocated),
                 groups[i].count,
                 report_group_label(snapshot, &groups[i], BY_LINE, false));
@@ -245,7 +245,7 @@ static void suggest_less(const struct explanation *t)
                         NULL);
 
     fprintf(t->out, "  - %s less in use at that moment.\n",
-            report_bytes(missing));
+            units_bytes(missing));
     if (missing < activations)
         fprintf(
             t->out,
@@ -253,7 +253,7 @@ static void suggest_less(const struct explanation *t)
             "batch or sequence smaller by a little more than %.0f %% would be "
             "enough if they scale with it; so would recomputing them "
             "(activation checkpointing).\n",
-            report_bytes(activations), report_percent(missing, activations));
+            units_bytes(activations), report_percent(missing, activations));
 }
 
 static void suggest_for_fragments(const struct explanation *t)
@@ -264,12 +264,12 @@ static void suggest_for_fragments(const struct explanation *t)
         fprintf(t->out,
                 "  - Releasing entirely free segments (empty_cache) before "
                 "this request: %s.\n",
-                report_bytes(s->whole_free));
+                units_bytes(s->whole_free));
     if (!s->expandable)
         fprintf(t->out,
                 "  - expandable_segments:True: free pages could have been used "
                 "wherever they are; %s of %s would have been needed.\n",
-                report_bytes(shortage_needed(s)), report_bytes(s->attainable));
+                units_bytes(shortage_needed(s)), units_bytes(s->attainable));
     else
         fputs("  - Segments were expandable already "
               "(expandable_segments:True), but "
@@ -280,7 +280,7 @@ static void suggest_for_fragments(const struct explanation *t)
     fprintf(t->out,
             "  - A request of at most %s, or several of that size instead of "
             "one.\n",
-            report_bytes(s->would_fit));
+            units_bytes(s->would_fit));
 }
 
 static void write_remedies(const struct explanation *t)
@@ -289,7 +289,7 @@ static void write_remedies(const struct explanation *t)
 
     fprintf(t->out,
             "What would have fitted: up to %s.\nWhat would have helped:\n",
-            report_bytes(t->s->would_fit));
+            units_bytes(t->s->would_fit));
     if (shortage_words[cause].remedy != NULL)
         fprintf(t->out, "  - %s\n", shortage_words[cause].remedy);
     if (cause == SHORTAGE_TOO_MUCH)

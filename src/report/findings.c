@@ -70,23 +70,23 @@ static void find_unused(const struct run_summary *f, struct finding_list *list)
         return;
     finding_begin(list);
     fprintf(list->title->out, "%s reserved but not in use at the peak",
-            report_bytes(unused));
+            units_bytes(unused));
     fprintf(list->text->out,
             "Of %s held from the driver, %.0f %% was unused at the peak, in "
             "%zu block%s.\n",
-            report_bytes(m->reserved), report_percent(unused, m->reserved),
+            units_bytes(m->reserved), report_percent(unused, m->reserved),
             m->gap_count, report_plural(m->gap_count));
     if (whole > 0)
         fprintf(list->text->out,
                 "%s of it is in entirely free segments, which are released "
                 "before memory runs out.\n",
-                report_bytes(whole < unused ? whole : unused));
+                units_bytes(whole < unused ? whole : unused));
     if (unused > whole && worth(f->savable, m->reserved) &&
         !f->lifetimes->snapshot->settings.expandable_segments)
         fprintf(list->text->out,
                 "%s is in segments that are partly in use; `larder tune` "
                 "replays the settings that might use it.\n",
-                report_bytes(unused - whole));
+                units_bytes(unused - whole));
     finding_end(list);
 }
 
@@ -101,14 +101,14 @@ static void find_rounding(const struct run_summary *f,
         return;
     finding_begin(list);
     fprintf(list->title->out, "%s lost to rounding at the peak",
-            report_bytes(lost));
+            units_bytes(lost));
     fprintf(
         list->text->out,
         "Requests are rounded up to 512 bytes or more, and a cached block may "
         "be a little larger: %zu allocation%s in use, on "
         "average %s each.  Fewer and larger tensors waste less.\n",
         m->live_count, m->live_count == 1 ? " was" : "s were",
-        report_bytes(m->requested / m->live_count));
+        units_bytes(m->requested / m->live_count));
     finding_end(list);
 }
 
@@ -126,9 +126,9 @@ static void find_temporaries(const struct run_summary *f,
     finding_begin(list);
     a = &f->lifetimes->allocs[largest];
     fprintf(list->title->out, "Temporaries take %s of the peak",
-            report_bytes(bytes));
+            units_bytes(bytes));
     fprintf(list->text->out, "The largest is %s from %s",
-            report_bytes(a->requested),
+            units_bytes(a->requested),
             report_frame(s, report_own_frame(s, a->stack), false));
     if (a->end < f->lifetimes->event_count && a->start != LIFETIME_BEFORE)
         fprintf(list->text->out, ", freed after %" PRIu32 " event%s",
@@ -175,13 +175,13 @@ static void add_stranded(const struct run_summary *f, uint32_t stream,
         return;
     finding_begin(list);
     fprintf(list->title->out, "%s stranded on stream %" PRIu64,
-            report_bytes(unused),
+            units_bytes(unused),
             snapshot_stream(f->lifetimes->snapshot, stream));
     fprintf(list->text->out,
             "%s is reserved for that stream, and most of it was free when "
             "the other streams needed the most: freed memory is reused only "
             "on its own stream.\n",
-            report_bytes(share->reserved));
+            units_bytes(share->reserved));
     finding_end(list);
 }
 
@@ -204,7 +204,7 @@ static void find_pending(const struct run_summary *f, struct finding_list *list)
         return;
     finding_begin(list);
     fprintf(list->title->out, "%s freed but waiting at the peak",
-            report_bytes(m->pending));
+            units_bytes(m->pending));
     fputs("record_stream delays the reuse of freed memory until the other "
           "stream has finished with it.  Let that stream catch up earlier.\n",
           list->text->out);
@@ -298,13 +298,13 @@ static void find_leaks(const struct run_summary *f, struct finding_list *list)
         return;
     finding_begin(list);
     fprintf(list->title->out, "Each iteration leaves %s behind",
-            report_bytes(min));
+            units_bytes(min));
     fprintf(
         list->text->out,
         "In each of %zu iterations at least that much is never freed; the "
         "largest such allocation of the last one: %s from %s.  %s\n",
         f->iterations.count - 3,
-        report_bytes(f->lifetimes->allocs[largest].requested),
+        units_bytes(f->lifetimes->allocs[largest].requested),
         report_frame(
             s, report_own_frame(s, f->lifetimes->allocs[largest].stack), false),
         f->are_iterations
@@ -378,8 +378,8 @@ static void find_growth(const struct run_summary *f, struct finding_list *list)
     if (stack != 0) {
         finding_begin(list);
         fprintf(list->title->out, "Requests that grow: from %s to %s",
-                report_bytes(rows[stack].best.first),
-                report_bytes(rows[stack].best.last));
+                units_bytes(rows[stack].best.first),
+                units_bytes(rows[stack].best.last));
         fprintf(list->text->out,
                 "%s requested %" PRIu32 " times a little more than before: "
                 "the block that each frees is too small for the next.  "
@@ -448,12 +448,12 @@ static void find_late_frees(const struct run_summary *f,
     fprintf(
         list->title->out,
         "%s at the peak was freed more than an iteration after its allocation",
-        report_bytes(bytes));
+        units_bytes(bytes));
     fprintf(
         list->text->out,
         "The largest is %s from %s: if it is not needed in the next "
         "iteration, deleting it at the end of its own lowers the peak.\n",
-        report_bytes(l->allocs[largest].requested),
+        units_bytes(l->allocs[largest].requested),
         report_frame(l->snapshot,
                      report_own_frame(l->snapshot, l->allocs[largest].stack),
                      false));

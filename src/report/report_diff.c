@@ -157,15 +157,6 @@ static bool report_diff_is_same(const struct difference *d)
 
 /* ---- text --------------------------------------------------------------------------- */
 
-static const char *value_text_in(bool bytes, uint64_t value,
-                                 char buf[REPORT_WORD])
-{
-    if (bytes)
-        return report_bytes_in(value, buf);
-    snprintf(buf, REPORT_WORD, "%" PRIu64, value);
-    return buf;
-}
-
 static void write_change(FILE *out, uint64_t a, uint64_t b)
 {
     if (a == b)
@@ -179,24 +170,22 @@ static void write_change(FILE *out, uint64_t a, uint64_t b)
 
 static void write_text(FILE *out, const struct difference *d, size_t top)
 {
-    char a[REPORT_WORD];
-    char b[REPORT_WORD];
     size_t i;
 
     for (i = 0; i < FIGURES; i++) {
         const uint64_t *v = d->values[i];
 
         fprintf(out, "  %-20s %14s %14s", figures[i].name,
-                value_text_in(figures[i].bytes, v[0], a),
-                value_text_in(figures[i].bytes, v[1], b));
+                figures[i].bytes ? units_bytes(v[0]) : units_count(v[0]),
+                figures[i].bytes ? units_bytes(v[1]) : units_count(v[1]));
         write_change(out, v[0], v[1]);
     }
     if (d->held_count == 0 || apart(&d->held[0]) == 0)
         return;
     fputs("\n  held at the peak, by line, the most different first\n", out);
     for (i = 0; i < d->held_count && i < top && apart(&d->held[i]) > 0; i++) {
-        fprintf(out, "  %10s -> %10s  %s\n", report_bytes(d->held[i].bytes[0]),
-                report_bytes(d->held[i].bytes[1]), d->held[i].frame);
+        fprintf(out, "  %10s -> %10s  %s\n", units_bytes(d->held[i].bytes[0]),
+                units_bytes(d->held[i].bytes[1]), d->held[i].frame);
     }
 }
 

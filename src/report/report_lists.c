@@ -12,7 +12,7 @@
 static void write_share(const struct report_writing *w,
                         const struct report_group *g)
 {
-    fprintf(w->out, "  %10s  %3.0f %%  %6" PRIu64 "  ", report_bytes(g->bytes),
+    fprintf(w->out, "  %10s  %3.0f %%  %6" PRIu64 "  ", units_bytes(g->bytes),
             report_percent(g->bytes, w->r->peak.allocated), g->count);
 }
 
@@ -96,7 +96,7 @@ static void write_path(const struct report_writing *w,
     size_t i;
 
     write_share(w, g);
-    fprintf(w->out, "largest %s\n", report_bytes(a->requested));
+    fprintf(w->out, "largest %s\n", units_bytes(a->requested));
     for (i = 0; i < count; i++)
         fprintf(w->out, "                              %s\n",
                 report_frame(w->s, frames[i], true));
@@ -188,8 +188,8 @@ static void write_rows(const struct report_writing *w,
             fprintf(w->out, "  and %zu more of that size, equally free\n",
                     alike);
         alike = 0;
-        fprintf(w->out, "  %10s, %10s free  ", report_bytes(order[i]->size),
-                report_bytes(moment_area_free(order[i])));
+        fprintf(w->out, "  %10s, %10s free  ", units_bytes(order[i]->size),
+                units_bytes(moment_area_free(order[i])));
         write_cells(w, order[i]);
         fputs("\n", w->out);
         shown++;
@@ -225,8 +225,8 @@ static void write_fragmentation(const struct report_writing *w)
     fprintf(w->out,
             "  %s of the reserved memory was free (%.1f %%), in %zu piece%s, "
             "the largest %s\n",
-            report_bytes(unused), report_percent(unused, m->reserved),
-            m->gap_count, report_plural(m->gap_count), report_bytes(largest));
+            units_bytes(unused), report_percent(unused, m->reserved),
+            m->gap_count, report_plural(m->gap_count), units_bytes(largest));
 }
 
 void report_write_lists(const struct report_writing *w)

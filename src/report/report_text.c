@@ -42,8 +42,8 @@ static void write_peak(const struct report_writing *w)
     const struct run_summary *r = w->r;
 
     fprintf(w->out, "  peak     allocated %s, requested %s, reserved %s\n",
-            report_bytes(r->peak_allocated), report_bytes(r->peak_requested),
-            report_bytes(r->peak_reserved));
+            units_bytes(r->peak_allocated), units_bytes(r->peak_requested),
+            units_bytes(r->peak_reserved));
     if (!report_has_history(r))
         return;
     write_when(w, "  when     ", r->peak_state, r->peak_us);
@@ -136,7 +136,7 @@ static void write_iteration_peaks(const struct report_writing *w)
             fprintf(w->out, "  and the same for %zu more\n", alike);
         alike = 0;
         fprintf(w->out, "  %5zu  from event %9" PRIu32 "  %10s\n", i,
-                it->begin[i], report_bytes(peaks[i]));
+                it->begin[i], units_bytes(peaks[i]));
         shown++;
     }
     if (alike + (it->count - i) > 0)
@@ -202,7 +202,7 @@ static void write_curves(const struct report_writing *w)
         max = r->peak_allocated;
     if (max < r->peak_requested)
         max = r->peak_requested;
-    fprintf(w->out, "\nOver the run (full height is %s)\n", report_bytes(max));
+    fprintf(w->out, "\nOver the run (full height is %s)\n", units_bytes(max));
     write_row(w, "reserved", r->reserved, max);
     write_row(w, "allocated", r->allocated, max);
     write_row(w, "requested", r->requested, max);
@@ -396,7 +396,7 @@ static void write_balance(FILE *out, const struct share *shares, size_t count)
             "\nAcross devices\n  * Device %zu held up to %s, and no other more "
             "than %s (device %zu).\n    If they share one job, it is not "
             "divided evenly.\n",
-            first.device, report_bytes(first.peak), report_bytes(second.peak),
+            first.device, units_bytes(first.peak), units_bytes(second.peak),
             second.device);
 }
 

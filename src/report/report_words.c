@@ -8,28 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *report_bytes_in(uint64_t bytes, char buf[REPORT_WORD])
-{
-    static const char *const units[] = {"KiB", "MiB", "GiB", "TiB", "PiB"};
-    double scaled = (double)bytes / 1024;
-    size_t unit = 0;
-
-    if (bytes < 1024) {
-        snprintf(buf, REPORT_WORD, "%" PRIu64 " B", bytes);
-        return buf;
-    }
-    while (scaled >= 1024 && unit + 1 < sizeof(units) / sizeof(units[0])) {
-        scaled /= 1024;
-        unit++;
-    }
-    snprintf(buf, REPORT_WORD, "%.*f %s",
-             scaled < 9.995   ? 2
-             : scaled < 99.95 ? 1
-                              : 0,
-             scaled, units[unit]);
-    return buf;
-}
-
 double report_percent(uint64_t part, uint64_t whole)
 {
     return whole > 0 ? 100.0 * (double)part / (double)whole : 0;

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "snapshot/lifetimes.h"
+#include "snapshot/units.h"
 #include "trace/arena.h"
 
 /* Texts of these sizes. */
@@ -16,10 +17,6 @@ enum {
 
 /* Each text lives to the end of the block that it is made in; the function of
  * the same name with _in writes it to a buffer, which it returns. */
-
-/* "1.25 GiB", "512 B". */
-#define report_bytes(bytes) report_bytes_in((bytes), (char[REPORT_WORD]){0})
-const char *report_bytes_in(uint64_t bytes, char buf[REPORT_WORD]);
 
 /* Of a whole that may be 0. */
 double report_percent(uint64_t part, uint64_t whole);

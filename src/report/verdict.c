@@ -38,25 +38,25 @@ static void write_failure(const struct run_summary *r, const struct shortage *s,
     uint64_t after = report_allocations_after(r, s->event);
 
     fprintf(out, "It ran out of memory on a request for %s",
-            report_bytes(s->asked));
+            units_bytes(s->asked));
     if (stack != 0)
         fprintf(out, " %s", report_requester(l->snapshot, stack));
     if (r->counts[SNAPSHOT_OOM] > 1)
         fprintf(out, " (the last of %" PRIu64 " failures)",
                 r->counts[SNAPSHOT_OOM]);
     if (s->cause == SHORTAGE_LIMIT)
-        fprintf(out, ": %s was in use", report_bytes(s->moment.allocated));
+        fprintf(out, ": %s was in use", units_bytes(s->moment.allocated));
     else
         fprintf(out, ": %s of the %s available to it was in use",
-                report_bytes(s->moment.allocated), report_bytes(s->attainable));
+                units_bytes(s->moment.allocated), units_bytes(s->attainable));
     if (s->cause == SHORTAGE_PIECES)
         fprintf(out, ", and the rest was in fragments of at most %s",
-                report_bytes(s->would_fit));
+                units_bytes(s->would_fit));
     else if (s->cause == SHORTAGE_LIMIT)
         fprintf(out,
                 ", and the driver had %s left: most likely a limit of the "
                 "process refused it",
-                report_bytes(s->driver_free));
+                units_bytes(s->driver_free));
     fputs(".", out);
     if (after > 0)
         fprintf(out,
@@ -79,19 +79,19 @@ static void write_peak(const struct run_summary *r, FILE *out)
     fprintf(out,
             "It did not run out of memory during the recording: at most %s was "
             "in use",
-            report_bytes(r->peak_allocated));
+            units_bytes(r->peak_allocated));
     if (two_times)
         write_time(r, r->peak_us, out);
     if (r->peak_reserved > 0)
         fprintf(out, ", and %s reserved from the driver",
-                report_bytes(r->peak_reserved));
+                units_bytes(r->peak_reserved));
     write_time(r, two_times ? r->reserved_us : r->peak_us, out);
     fputs(".", out);
     if (next > 0)
         fprintf(out,
                 "  Only the first step was recorded: the next one starts with "
                 "another %s of optimizer state.",
-                report_bytes(next));
+                units_bytes(next));
 }
 
 static void write_state(const struct run_summary *r, FILE *out)
@@ -99,7 +99,7 @@ static void write_state(const struct run_summary *r, FILE *out)
     fprintf(out,
             "No history was recorded, only the state when the snapshot was "
             "taken: %s in use, %s reserved.",
-            report_bytes(r->peak_allocated), report_bytes(r->peak_reserved));
+            units_bytes(r->peak_allocated), units_bytes(r->peak_reserved));
 }
 
 /* ---- the holders -------------------------------------------------------- */
@@ -117,7 +117,7 @@ static void write_main_holders(const struct run_summary *r,
     for (size_t i = 0; i < count && i < HOLDERS; i++) {
         fprintf(out, "%s%s %s (%.0f %%)", i > 0 ? "; " : "",
                 report_group_label(s, &lines[i], BY_LINE, false),
-                report_bytes(lines[i].bytes),
+                units_bytes(lines[i].bytes),
                 report_percent(lines[i].bytes, allocated));
     }
     fputs(".", out);

@@ -9,8 +9,8 @@ check="$source/tools/check_openings.sh"
 . "$source/tests/lint/lib/planted.sh"
 
 plant
-sed -i 1d "$planted_copy/cli/units.c"
-must_find 'cli/units.c: begins with' "$check" "$planted_copy"
+sed -i 1d "$planted_copy/src/snapshot/units.c"
+must_find 'src/snapshot/units.c: begins with' "$check" "$planted_copy"
 
 plant
 mv "$planted_copy/src/core/heap/bins.c" "$planted_copy/src/core/heap/shelves.c"

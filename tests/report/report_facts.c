@@ -372,9 +372,9 @@ static void put_figures(struct telling *t)
                 r->lifetimes->event_count, r->lifetimes->alloc_count);
         fprintf(t->out,
                 " %s %s %s at %" PRIu32 ", %zu iterations, %zu layers\n",
-                report_bytes(r->peak_requested),
-                report_bytes(r->peak_allocated), report_bytes(r->peak_reserved),
-                r->peak_state, r->iterations.count, r->iterations.layers);
+                units_bytes(r->peak_requested), units_bytes(r->peak_allocated),
+                units_bytes(r->peak_reserved), r->peak_state,
+                r->iterations.count, r->iterations.layers);
     }
 }
 

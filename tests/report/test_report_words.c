@@ -32,11 +32,13 @@ static void bytes_have_three_digits(void **state)
         {10235, "10.0 KiB"},
         {102348, "99.9 KiB"},
         {102349, "100 KiB"},
-        {1024 * 1024 - 1, "1024 KiB"},
+        {1023 * 1024 + 511, "1023 KiB"},
+        {1023 * 1024 + 512, "1.00 MiB"},
+        {1024 * 1024 - 1, "1.00 MiB"},
         {1024 * 1024, "1.00 MiB"},
         {UINT64_C(5) << 30, "5.00 GiB"},
         {UINT64_C(5) << 40, "5.00 TiB"},
-        {UINT64_C(2000) << 50, "2000 PiB"},
+        {UINT64_C(2000) << 50, "1.95 EiB"},
         /* 9.995 and 99.95, as close as a double can be. */
         {(uint64_t)(9.995 * (UINT64_C(1) << 50)), "10.0 PiB"},
         {(uint64_t)(99.95 * (UINT64_C(1) << 50)), "100 PiB"},
@@ -44,24 +46,45 @@ static void bytes_have_three_digits(void **state)
 
     (void)state;
     for (size_t i = 0; i < COUNT(figures); i++) {
-        char word[REPORT_WORD];
+        char word[UNITS_MAX];
 
-        assert_ptr_equal(report_bytes_in(figures[i].bytes, word), word);
+        assert_ptr_equal(units_bytes_in(figures[i].bytes, word), word);
+        assert_string_equal(word, figures[i].words);
+    }
+}
+
+static void a_size_that_is_enough_is_rounded_up(void **state)
+{
+    static const struct {
+        uint64_t bytes;
+        const char *words;
+    } figures[] = {
+        {1023, "1023 B"},          {1025, "1.01 KiB"},
+        {10230, "10.0 KiB"},       {102300, "100 KiB"},
+        {1023 * 1024, "1023 KiB"}, {1023 * 1024 + 1, "1.00 MiB"},
+        {1024 * 1024, "1.00 MiB"}, {1024 * 1024 + 1, "1.01 MiB"},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < COUNT(figures); i++) {
+        char word[UNITS_MAX];
+
+        assert_ptr_equal(units_bytes_up_in(figures[i].bytes, word), word);
         assert_string_equal(word, figures[i].words);
     }
 }
 
 static void sizes_are_told_in_words(void **state)
 {
-    char buf[REPORT_WORD];
+    char buf[UNITS_MAX];
 
     (void)state;
-    assert_string_equal(report_bytes_in(0, buf), "0 B");
-    assert_string_equal(report_bytes_in(1023, buf), "1023 B");
-    assert_string_equal(report_bytes_in(1536, buf), "1.50 KiB");
-    assert_string_equal(report_bytes_in(MIB(20), buf), "20.0 MiB");
-    assert_string_equal(report_bytes_in((uint64_t)200 << 30, buf), "200 GiB");
-    assert_string_equal(report_bytes_in(UINT64_MAX, buf), "16384 PiB");
+    assert_string_equal(units_bytes_in(0, buf), "0 B");
+    assert_string_equal(units_bytes_in(1023, buf), "1023 B");
+    assert_string_equal(units_bytes_in(1536, buf), "1.50 KiB");
+    assert_string_equal(units_bytes_in(MIB(20), buf), "20.0 MiB");
+    assert_string_equal(units_bytes_in((uint64_t)200 << 30, buf), "200 GiB");
+    assert_string_equal(units_bytes_in(UINT64_MAX, buf), "16.0 EiB");
     assert_string_equal(report_time_in(40, buf), "40 µs");
     assert_string_equal(report_time_in(1500, buf), "1.5 ms");
 }
@@ -238,6 +261,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bytes_have_three_digits),
+        cmocka_unit_test(a_size_that_is_enough_is_rounded_up),
         cmocka_unit_test(sizes_are_told_in_words),
         cmocka_unit_test(times_have_the_unit_that_fits),
         cmocka_unit_test(times_too_far_apart_differ_by_the_largest_number),

@@ -63,6 +63,12 @@ class LivePage(page_case.PageCase):
         label = page.run('document.querySelector("svg").ariaLabel')
         self.assertRegex(label, r'The last \d+ seconds')
 
+    def test_sizes_are_written_as_the_table_writes_them(self):
+        page = self.open_file(self.address)
+        self.assertEqual(
+            page.run('[1023, 10234, 10235, 102349, 1048063, 1048064].map(bytes)'),
+            ['1023 B', '9.99 KiB', '10.0 KiB', '100 KiB', '1023 KiB', '1.00 MiB'])
+
     def test_a_narrow_window_has_it_all(self):
         page = self.open_file(self.address, width=390, height=800)
         page.wait('document.querySelector("table") !== null')

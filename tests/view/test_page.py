@@ -105,6 +105,12 @@ class Page(page_case.PageCase):
             [e['action'], e['size'], 0 if e['action'] == 'oom' else e['addr']]
             for e in events])
 
+    def test_sizes_are_written_as_the_report_writes_them(self):
+        page = self.open(SNAPSHOTS[0])
+        self.assertEqual(
+            page.run('[1023, 1048063, 1048064, -1048064, 2 ** 64].map(bytesText)'),
+            ['1023 B', '1023 KiB', '1.00 MiB', '−1.00 MiB', '16.0 EiB'])
+
     def test_levels_of_detail_lose_nothing(self):
         self.assertEqual(self.run_out().run(LEVELS), 0)
 

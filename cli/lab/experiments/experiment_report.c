@@ -9,7 +9,7 @@
 #include "json_line.h"
 #include "json/json_memory.h"
 #include "terminal.h"
-#include "units.h"
+#include "snapshot/units.h"
 
 enum {
     FIGURE_WIDTH = 11, /* including the mark behind it */

@@ -7,7 +7,7 @@ function plain(text) {
     /[\0-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g, "?");
 }
 
-const UNITS = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
+const UNITS = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
 
 // As C prints it: of two that are as near the even one.
 function fixedText(n, digits) {
@@ -16,9 +16,10 @@ function fixedText(n, digits) {
     ? (low / 10 ** digits).toFixed(digits) : n.toFixed(digits);
 }
 
+// As units.c: more than the limit would be rounded to 1024.
 function bytesText(bytes) {
   let unit = 0, n = Math.abs(bytes);
-  while (n >= 1024 && unit + 1 < UNITS.length) {
+  while (n >= (unit === 0 ? 1024 : 1023.5) && unit + 1 < UNITS.length) {
     n /= 1024;
     unit++;
   }

@@ -1,6 +1,6 @@
 /* units.h - formats quantities for people. */
-#ifndef LARDER_CLI_UNITS_H
-#define LARDER_CLI_UNITS_H
+#ifndef LARDER_SNAPSHOT_UNITS_H
+#define LARDER_SNAPSHOT_UNITS_H
 
 #include <stdint.h>
 
@@ -10,7 +10,8 @@ enum { UNITS_MAX = 32 };
 /* Each text lives until the end of the block that calls it; the function of the
  * same name with _in writes it to a buffer, which it returns. */
 
-/* "512 B", "1.50 KiB", "21.86 GiB": three digits or more. */
+/* "512 B", "1.50 KiB", "21.9 GiB", "1023 MiB": three digits, or all those before
+ * the point. */
 #define units_bytes(bytes) units_bytes_in((bytes), (char[UNITS_MAX]){0})
 const char *units_bytes_in(uint64_t bytes, char out[UNITS_MAX]);
 

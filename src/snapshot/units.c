@@ -1,5 +1,5 @@
 /* units.c - formats quantities for people. */
-#include "units.h"
+#include "snapshot/units.h"
 
 #include <inttypes.h>
 #include <stdbool.h>
@@ -33,8 +33,9 @@ static const char *write_bytes(uint64_t bytes, bool up, char out[UNITS_MAX])
         snprintf(out, UNITS_MAX, "%" PRIu64 " B", bytes);
         return out;
     }
-    /* 1023.5 and above would be rounded to 1024. */
-    while (x >= 1023.5 && unit + 1 < sizeof names / sizeof names[0]) {
+    /* More would be rounded to 1024. */
+    while ((up ? x > 1023 : x >= 1023.5) &&
+           unit + 1 < sizeof names / sizeof names[0]) {
         x /= 1024;
         unit++;
     }

@@ -193,13 +193,13 @@ static void write_text(FILE *out, const struct difference *d, size_t top)
 
 static json_t *pair(uint64_t a, uint64_t b)
 {
-    return json_pack("[II]", (json_int_t)a, (json_int_t)b);
+    return json_pack("[II]", json_whole(a), json_whole(b));
 }
 
 static json_t *difference_json(const struct difference *d, size_t top)
 {
     json_t *made =
-        json_pack("{s:I, s:[]}", "device", (json_int_t)d->device, "lines");
+        json_pack("{s:I, s:[]}", "device", json_whole(d->device), "lines");
     size_t i;
 
     for (i = 0; i < FIGURES; i++)

@@ -123,6 +123,18 @@ static void unused_memory_is_what_is_left_of_the_reserved(void **state)
         RUN, true, 0, "\"unused_bytes\":[0,11534336]");
 }
 
+/* As in a report: JSON's readers know signed numbers only. */
+static void figures_too_large_for_json_are_its_largest(void **state)
+{
+    static const char a[] = "alloc 0 9223372036854775808 0 a.py:1:f\n";
+
+    (void)state;
+    has(a, RUN, true, 0,
+        "\"peak_requested_bytes\":[9223372036854775807,9437184]");
+    has(a, RUN, true, 0,
+        "{\"frame\":\"a.py:1 f\",\"bytes\":[9223372036854775807,0]}");
+}
+
 /* ---- lines ----------------------------------------------------------------- */
 
 static void lines_are_listed_by_how_much_they_differ(void **state)
@@ -197,6 +209,7 @@ int main(void)
         cmocka_unit_test(peaks_allocations_and_failures_make_runs_differ),
         cmocka_unit_test(figures_have_both_values_and_the_change),
         cmocka_unit_test(unused_memory_is_what_is_left_of_the_reserved),
+        cmocka_unit_test(figures_too_large_for_json_are_its_largest),
         cmocka_unit_test(lines_are_listed_by_how_much_they_differ),
         cmocka_unit_test(ten_lines_are_listed_if_none_are_asked_for),
         cmocka_unit_test(a_device_of_either_run_is_compared),

@@ -396,30 +396,26 @@ static void find_growth(const struct run_summary *f, struct finding_list *list)
 /* Allocated in one iteration and freed in a later one, though of a category
  * that is not kept on purpose: the variable that refers to it was overwritten
  * late. */
-static bool is_late(const struct run_summary *f, uint32_t number,
-                    uint32_t period)
+static bool is_late(const struct run_summary *f, uint32_t number)
 {
     const struct lifetime *a = &f->lifetimes->allocs[number];
     uint8_t category = f->categories[number];
 
     return (category == REPORT_ACTIVATIONS || category == REPORT_OTHER) &&
            a->start != LIFETIME_BEFORE && a->end < f->lifetimes->event_count &&
-           a->end - a->start > period;
+           a->end - a->start > f->iterations.events_each;
 }
 
 /* Late bytes that were in use at the peak. */
 static uint64_t late_bytes(const struct run_summary *f, uint32_t *largest)
 {
     const struct moment *m = &f->peak;
-    const struct iterations *it = &f->iterations;
     const struct lifetime *a;
-    uint32_t period =
-        (it->begin[it->count - 1] - it->begin[0]) / (uint32_t)(it->count - 1);
     uint64_t max = 0;
     uint64_t bytes = 0;
 
     for (size_t i = 0; (a = moment_use(m, &i)) != NULL; i++) {
-        if (!is_late(f, m->live[i], period))
+        if (!is_late(f, m->live[i]))
             continue;
         bytes += a->rounded;
         if (a->rounded > max) {

@@ -345,16 +345,8 @@ static bool is_one_pass(struct arena *arena, const struct lifetimes *l,
 static void set_layers_apart(struct arena *arena, const struct lifetimes *l,
                              struct iterations *it)
 {
-    uint32_t first;
-    uint32_t last;
-
-    if (it->count < REPEATS_MIN)
-        return;
-    first = it->begin[0];
-    last = it->begin[it->count - 1];
-    if (is_one_pass(arena, l, first, last)) {
+    if (is_one_pass(arena, l, it->begin[0], it->begin[it->count - 1])) {
         it->layers = it->count;
-        it->events_per_layer = (last - first) / (uint32_t)(it->count - 1);
         it->count = 0;
     }
 }
@@ -398,8 +390,12 @@ void iterations_find(struct arena *arena, const struct lifetimes *l,
     if (l->event_count == 0)
         return;
     find_marks(arena, l, out);
-    if (out->marked)
+    if (!out->marked)
+        find_repeats(arena, l, out);
+    if (out->count == 0)
         return;
-    find_repeats(arena, l, out);
-    set_layers_apart(arena, l, out);
+    out->events_each = (out->begin[out->count - 1] - out->begin[0]) /
+                       (uint32_t)(out->count - 1);
+    if (!out->marked)
+        set_layers_apart(arena, l, out);
 }

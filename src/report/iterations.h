@@ -15,7 +15,7 @@ struct iterations {
     size_t count;    /* 0: none found */
     bool marked;     /* by the program's own annotations */
     size_t layers;   /* of a single pass, in place of iterations; 0: none */
-    uint32_t events_per_layer;
+    uint32_t events_each; /* of an iteration or layer, on average */
 };
 
 void iterations_find(struct arena *arena, const struct lifetimes *l,

@@ -81,26 +81,24 @@ static bool is_regular(const struct run_summary *r)
 static void write_iterations(const struct report_writing *w)
 {
     const struct iterations *it = &w->r->iterations;
-    uint32_t each;
 
     if (it->layers > 0)
         fprintf(w->out,
                 "  pattern  %zu times about %" PRIu32
                 " events within one pass, most likely its layers\n",
-                it->layers, it->events_per_layer);
+                it->layers, it->events_each);
     if (it->count == 0 || (!is_regular(w->r) && !w->opt->all))
         return;
-    each =
-        (it->begin[it->count - 1] - it->begin[0]) / (uint32_t)(it->count - 1);
     if (w->r->are_iterations)
         fprintf(w->out,
                 "  repeats  %zu %siterations of about %" PRIu32 " events\n",
-                it->count, it->marked ? "marked " : "", each);
+                it->count, it->marked ? "marked " : "", it->events_each);
     else
         fprintf(w->out,
                 "  %s  %zu times about %" PRIu32
                 " similar events: layers or iterations\n",
-                w->r->steady ? "repeats" : "pattern", it->count, each);
+                w->r->steady ? "repeats" : "pattern", it->count,
+                it->events_each);
 }
 
 static bool all_alike(const uint64_t *peaks, size_t count)

@@ -171,7 +171,7 @@ static void put_summary(const struct telling *t)
     }
     fprintf(t->out, "marked %d layers %zu of %" PRIu32 "\n",
             r->iterations.marked, r->iterations.layers,
-            r->iterations.events_per_layer);
+            r->iterations.layers > 0 ? r->iterations.events_each : 0);
     for (size_t i = 0; i < r->iterations.count; i++)
         fprintf(t->out, "iteration from %" PRIu32 " peak %" PRIu64 "\n",
                 r->iterations.begin[i], r->iteration_peaks[i]);

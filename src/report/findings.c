@@ -61,9 +61,7 @@ static uint64_t wholly_free(const struct moment *m)
 static void find_unused(const struct run_summary *f, struct finding_list *list)
 {
     const struct moment *m = &f->peak;
-    uint64_t unused = m->reserved > m->allocated + m->pending
-                          ? m->reserved - m->allocated - m->pending
-                          : 0;
+    uint64_t unused = moment_unused(m);
     uint64_t whole = wholly_free(m);
 
     if (!worth(unused, m->reserved))

@@ -196,11 +196,19 @@ uint64_t moment_bytes_of(const struct moment *m, const uint8_t *categories,
     return sum;
 }
 
+static uint64_t left_of(uint64_t bytes, uint64_t used)
+{
+    return used < bytes ? bytes - used : 0;
+}
+
 uint64_t moment_area_free(const struct moment_area *a)
 {
-    uint64_t used = a->allocated + a->pending;
+    return left_of(a->size, a->allocated + a->pending);
+}
 
-    return used < a->size ? a->size - used : 0;
+uint64_t moment_unused(const struct moment *m)
+{
+    return left_of(m->reserved, m->allocated + m->pending);
 }
 
 uint64_t moment_gap_bytes(const struct moment *m, uint64_t *largest)

@@ -60,6 +60,9 @@ uint64_t moment_bytes_of(const struct moment *m, const uint8_t *categories,
 
 uint64_t moment_area_free(const struct moment_area *a);
 
+/* What is reserved, and neither in use nor pending. */
+uint64_t moment_unused(const struct moment *m);
+
 /* The bytes in all gaps, and in the largest. */
 uint64_t moment_gap_bytes(const struct moment *m, uint64_t *largest);
 

@@ -49,13 +49,6 @@ struct difference {
 
 /* ---- figures --------------------------------------------------------------------- */
 
-static uint64_t unused(const struct run_summary *r)
-{
-    uint64_t used = r->peak.allocated + r->peak.pending;
-
-    return r->peak.reserved > used ? r->peak.reserved - used : 0;
-}
-
 static uint64_t segment_calls(const struct run_summary *r)
 {
     return r->counts[SNAPSHOT_SEGMENT_ALLOC] +
@@ -70,7 +63,7 @@ static void gather_figures(struct difference *d, const struct run_summary *r,
         r->peak_allocated,
         r->peak_requested,
         r->peak_reserved,
-        unused(r),
+        moment_unused(&r->peak),
         r->lifetimes->event_count,
         r->counts[SNAPSHOT_ALLOC],
         r->counts[SNAPSHOT_OOM],

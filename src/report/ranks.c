@@ -12,7 +12,7 @@
 
 /* ---- the largest holders at a device's peak ------------------------------ */
 
-size_t report_holders_of(const struct run_summary *r, size_t max,
+static size_t holders_of(const struct run_summary *r, size_t max,
                          struct report_holder *out)
 {
     size_t count = r->line_count < max ? r->line_count : max;
@@ -34,7 +34,7 @@ bool report_holders(const struct snapshot *s, size_t device, size_t max,
 
     if (setjmp(arena.failed) != 0)
         return arena_end(&arena, false);
-    *count = report_holders_of(run_summary_of(&arena, s, device), max, out);
+    *count = holders_of(run_summary_of(&arena, s, device), max, out);
     return arena_end(&arena, true);
 }
 
@@ -78,7 +78,7 @@ static bool make_rank(const struct snapshot *s, struct report_rank *rank,
     rank->events = r->lifetimes->event_count;
     rank->peak_allocated = r->peak_allocated;
     rank->peak_reserved = r->peak_reserved;
-    rank->holder_count = report_holders_of(r, RANK_HOLDERS, rank->holders);
+    rank->holder_count = holders_of(r, RANK_HOLDERS, rank->holders);
     find_failure(&arena, r->lifetimes, rank);
     return arena_end(&arena, true);
 }

@@ -9,7 +9,6 @@
 #include <stdio.h>
 
 #include "report/report_words.h"
-#include "report/summary_of_run.h"
 
 enum { RANK_HOLDERS = 8 };
 
@@ -19,11 +18,8 @@ struct report_holder {
     char frame[REPORT_FRAME];
 };
 
-/* Up to `max` holders, largest first.  Returns their number. */
-size_t report_holders_of(const struct run_summary *r, size_t max,
-                         struct report_holder *out);
-
-/* The same of a device; *count is their number.  False: no host memory. */
+/* Up to `max` holders at the peak of a device, largest first; *count is their
+ * number.  False: no host memory. */
 bool report_holders(const struct snapshot *s, size_t device, size_t max,
                     struct report_holder *out, size_t *count,
                     struct tool_error *error);

@@ -49,7 +49,7 @@ static void heed_signals(void)
     }
 }
 
-bool new_file_open(struct new_file *f, const char *path)
+static bool new_file_open(struct new_file *f, const char *path)
 {
     int fd;
 
@@ -69,7 +69,7 @@ bool new_file_open(struct new_file *f, const char *path)
     return false;
 }
 
-bool new_file_close(struct new_file *f, bool ok)
+static bool new_file_close(struct new_file *f, bool ok)
 {
     bool written = ferror(f->out) == 0;
 

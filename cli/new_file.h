@@ -14,13 +14,6 @@ struct new_file {
     char why[256]; /* after a failure: the reason, without the path */
 };
 
-/* False: it cannot be created. */
-bool new_file_open(struct new_file *f, const char *path);
-
-/* Close the file, and rename it to its place if `ok`.  Otherwise, or if that
- * fails (false), it is removed. */
-bool new_file_close(struct new_file *f, bool ok);
-
 /* What a command writes to a path that it was given; failures are reported as
  * the command's. */
 struct output {
@@ -31,8 +24,11 @@ struct output {
 };
 
 /* `-` is the standard output, which main() closes and checks; without a path
- * there is nothing to write. */
+ * there is nothing to write.  False: it cannot be created. */
 bool output_open(struct output *o, const char *command, const char *path);
+
+/* Close the file, and rename it to its place if `ok`.  Otherwise, or if that
+ * fails (false), it is removed. */
 bool output_close(struct output *o, bool ok);
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "commands.h"
 #include "doctor.h"
+#include "json/json_memory.h"
 #include "json_line.h"
 
 struct settings {
@@ -96,22 +97,14 @@ static void print_text(const struct doctor *d)
 
 /* ---- JSON --------------------------------------------------------------------- */
 
-/* The system's texts may be in any encoding: those that are not UTF-8 are left
- * out. */
-static json_t *text_of(const char *text)
-{
-    json_t *s = json_string(text);
-
-    return s != NULL ? s : json_string("");
-}
-
+/* The system's texts may be in any encoding. */
 static json_t *object_of(const struct doctor_finding *f)
 {
-    json_t *advice = f->advice[0] != '\0' ? text_of(f->advice) : json_null();
+    json_t *advice = f->advice[0] != '\0' ? utf8_json(f->advice) : json_null();
 
     return json_pack("{s:s, s:s, s:s, s:o, s:o}", "part", f->part, "name",
                      f->name, "grade", grade_names[f->grade], "said",
-                     text_of(f->said), "advice", advice);
+                     utf8_json(f->said), "advice", advice);
 }
 
 static bool cmd_doctor_print_json(const struct doctor *d)

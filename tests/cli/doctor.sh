@@ -94,6 +94,8 @@ finding PyTorch ok 2.12.0+cu128
 
 doctor 1 LARDER_CONF=nonesuch:1
 finding LARDER_CONF problem nonesuch
+doctor 1 LARDER_CONF="$(printf 'nonesuch\377:1')"
+finding LARDER_CONF problem nonesuch
 doctor 0 PYTORCH_CUDA_ALLOC_CONF=expandable_segments:True
 finding PYTORCH_CUDA_ALLOC_CONF ok expandable_segments:True
 

@@ -72,7 +72,7 @@ static uint64_t measure_others(struct ledger *l, const struct sums *sums)
     struct sums after;
 
     if (sums->pending != 0 || l->pending_bytes != 0 || l->free_fn == NULL ||
-        !l->free_fn(l->free_ctx, &free_bytes))
+        !l->free_fn(l->device, &free_bytes))
         return word_get(&l->page->others_bytes);
     after = sum_others(l);
     if (after.pending == 0 && after.held == sums->held)

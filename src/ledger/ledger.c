@@ -194,8 +194,7 @@ static struct ledger *ledger_new(void)
 }
 
 larder_result larder__ledger_open(const struct ledger_spec *spec,
-                                  ledger_free_fn *free_fn, void *ctx,
-                                  struct ledger **out)
+                                  ledger_free_fn *free_fn, struct ledger **out)
 {
     struct ledger *l = ledger_new();
     larder_result r;
@@ -205,7 +204,6 @@ larder_result larder__ledger_open(const struct ledger_spec *spec,
     l->total_bytes = spec->total_bytes;
     l->context_bytes = spec->context_bytes;
     l->free_fn = free_fn;
-    l->free_ctx = ctx;
     larder__ledger_name(spec, l->shared.name);
     l->shared.is_of_group = spec->is_of_group;
     l->shared.group = spec->group;
@@ -219,6 +217,13 @@ larder_result larder__ledger_open(const struct ledger_spec *spec,
     else
         *out = l;
     return r;
+}
+
+void larder__ledger_set_device(struct ledger *l, void *device)
+{
+    mutex_take(&l->lock, RANK_LEDGER);
+    l->device = device;
+    mutex_leave(&l->lock);
 }
 
 /* The slot is freed even without the lock: its token goes with the file. */

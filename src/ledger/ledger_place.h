@@ -35,8 +35,8 @@ struct ledger_spec {
     uint64_t context_bytes; /* driver's memory for each process; 0: unknown */
 };
 
-/* The device's free bytes.  False: unknown. */
-typedef bool ledger_free_fn(void *ctx, uint64_t *out);
+/* The free bytes of the device that was set, or of none: NULL.  False: unknown. */
+typedef bool ledger_free_fn(void *device, uint64_t *out);
 
 struct ledger {
     struct shared_object shared;
@@ -45,9 +45,9 @@ struct ledger {
     uint64_t total_bytes;
     uint64_t context_bytes;  /* counted from joining on */
     ledger_free_fn *free_fn; /* NULL: free bytes are unknown */
-    void *free_ctx;
 
     pthread_mutex_t lock; /* guards the rest; taken before the page's lock */
+    void *device;         /* for free_fn */
     uint64_t reserved_bytes;
     uint64_t pending_bytes;
     uint64_t in_use_bytes;
@@ -65,8 +65,10 @@ struct ledger {
  * it is unavailable or cannot be trusted; ERR_BUSY: it is full;
  * ERR_NO_HOST_MEMORY. */
 larder_result larder__ledger_open(const struct ledger_spec *spec,
-                                  ledger_free_fn *free_fn, void *ctx,
-                                  struct ledger **out);
+                                  ledger_free_fn *free_fn, struct ledger **out);
+
+/* Once it returns no call of free_fn uses another device. */
+void larder__ledger_set_device(struct ledger *l, void *device);
 
 /* Leave, or end the inspection; the last process removes the ledger. */
 void larder__ledger_close(struct ledger *l);

@@ -176,6 +176,39 @@ static void each_device_has_an_entry_of_its_own(void **state)
     }
 }
 
+static uint64_t asked_for_free_bytes(const struct rig *rig)
+{
+    larder_device_counters n = {.size = sizeof n};
+
+    assert_ok(larder_device_get_counters(rig->dev, &n));
+    return n.calls[LARDER_CALL_mem_info];
+}
+
+/* How much is free is asked of a device that is still open, whoever came first. */
+static void a_device_that_was_closed_is_not_asked(void **state)
+{
+    (void)state;
+    for (int o = 0; o < ORDERS; o++) {
+        struct rig rigs[MEMBERS] = {up(""), up(""), up("")};
+
+        for (int k = 0; k + 1 < MEMBERS; k++) {
+            const struct rig *left = &rigs[orders[o][k + 1]];
+            uint64_t asked = 0;
+            char conf[64];
+
+            down(&rigs[orders[o][k]]);
+            (void)snprintf(conf, sizeof conf, "minimum:%dMiB", k + 1);
+            for (int i = k + 1; i < MEMBERS; i++)
+                asked -= asked_for_free_bytes(&rigs[orders[o][i]]);
+            assert_ok(larder_configure(left->a, conf));
+            for (int i = k + 1; i < MEMBERS; i++)
+                asked += asked_for_free_bytes(&rigs[orders[o][i]]);
+            assert_int_equal(asked, 1);
+        }
+        down(&rigs[orders[o][MEMBERS - 1]]);
+    }
+}
+
 /* A group's ledger is another than the user's. */
 static void a_group_has_an_entry_of_its_own(void **state)
 {
@@ -348,6 +381,7 @@ int main(void)
         cmocka_unit_test(an_idle_process_is_told_of_as_it_is),
         cmocka_unit_test(the_allocators_of_a_device_share_an_entry),
         cmocka_unit_test(each_device_has_an_entry_of_its_own),
+        cmocka_unit_test(a_device_that_was_closed_is_not_asked),
         cmocka_unit_test(a_group_has_an_entry_of_its_own),
         cmocka_unit_test(a_group_is_a_number_or_a_name),
         cmocka_unit_test(only_settings_that_need_a_ledger_fail_without),

@@ -12,7 +12,6 @@ struct peers {
     struct ledger *ledger;
     unsigned process; /* the process that created it (base/process.h) */
     struct ledger_spec spec;
-    larder_device *device; /* of any allocator here: they are equivalent */
     long users;
     peers_give_fn *give;
 

@@ -106,12 +106,13 @@ static bool peers_is_same(const struct ledger_spec *a,
 
 /* ---- creating --------------------------------------------------------------- */
 
-static bool device_free(void *ctx, uint64_t *out)
+/* Of an allocator's device: they are equivalent.  NULL: none is open. */
+static bool device_free(void *device, uint64_t *out)
 {
-    struct peers *p = ctx;
     uint64_t total;
 
-    return larder_device_mem_info(p->device, out, &total) == LARDER_OK;
+    return device != NULL &&
+           larder_device_mem_info(device, out, &total) == LARDER_OK;
 }
 
 static void peers_free(struct peers *p)
@@ -122,8 +123,7 @@ static void peers_free(struct peers *p)
     larder__host_free(p);
 }
 
-static larder_result peers_make(struct allocator *a,
-                                const struct ledger_spec *spec,
+static larder_result peers_make(const struct ledger_spec *spec,
                                 peers_give_fn *give, struct peers **out)
 {
     struct peers *p = larder__host_alloc(1, sizeof *p);
@@ -137,9 +137,8 @@ static larder_result peers_make(struct allocator *a,
     }
     p->process = process_number();
     p->spec = *spec;
-    p->device = a->device;
     p->give = give;
-    r = larder__ledger_open(spec, device_free, p, &p->ledger);
+    r = larder__ledger_open(spec, device_free, &p->ledger);
     if (r != LARDER_OK)
         peers_free(p);
     else
@@ -149,8 +148,7 @@ static larder_result peers_make(struct allocator *a,
 
 /* Find the process's entry, or make it, and add a user.  The list's lock is
  * held. */
-static larder_result peers_of(struct allocator *a,
-                              const struct ledger_spec *spec,
+static larder_result peers_of(const struct ledger_spec *spec,
                               peers_give_fn *give, struct peers **out)
 {
     struct peers *p = list;
@@ -159,7 +157,7 @@ static larder_result peers_of(struct allocator *a,
     while (p != NULL && !peers_is_same(&p->spec, spec))
         p = p->next;
     if (p == NULL) {
-        r = peers_make(a, spec, give, &p);
+        r = peers_make(spec, give, &p);
         if (r != LARDER_OK)
             return r;
         p->next = list;
@@ -188,18 +186,26 @@ static void peers_drop(struct peers *p)
 
 /* ---- the allocators --------------------------------------------------------- */
 
+/* How much is free is asked of the device of the first in the list, which has not
+ * been closed.  With the list's lock. */
+static void use_first(struct peers *p)
+{
+    larder__ledger_set_device(p->ledger,
+                              p->first == NULL ? NULL : p->first->device);
+}
+
 static void link_in(struct peers *p, struct allocator *a)
 {
     mutex_take(&p->lock, RANK_PEERS);
     larder__assert(a->peers == NULL);
     a->peers_next = p->first;
     p->first = a;
+    use_first(p);
     mutex_leave(&p->lock);
     a->peers = p;
     larder__shards_set_bell(a, ledger_bell(p->ledger));
 }
 
-/* From now on another allocator's device is used. */
 static void link_out(struct peers *p, struct allocator *a)
 {
     struct allocator **link;
@@ -211,6 +217,7 @@ static void link_out(struct peers *p, struct allocator *a)
         link = &(*link)->peers_next;
     }
     *link = a->peers_next;
+    use_first(p);
     mutex_leave(&p->lock);
     larder__shards_set_bell(a, NULL);
     a->peers = NULL;
@@ -295,7 +302,7 @@ static larder_result join(struct allocator *a, peers_give_fn *give)
     if (!peers_watch_forks())
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
     mutex_take(&lock, RANK_PEERS_LIST);
-    r = peers_of(a, &spec, give, &p);
+    r = peers_of(&spec, give, &p);
     mutex_leave(&lock);
     if (r != LARDER_OK)
         return r;

@@ -253,6 +253,45 @@ static void a_group_is_a_number_or_a_name(void **state)
     }
 }
 
+struct answering {
+    struct peers *peers;
+    atomic_bool is_over;
+};
+
+static void *answer(void *ctx)
+{
+    struct answering *all = ctx;
+
+    while (!atomic_load(&all->is_over))
+        larder__peers_answer(all->peers);
+    return NULL;
+}
+
+/* Over its limit, the process gives back whatever it can, at any time. */
+static void what_is_destroyed_does_not_give(void **state)
+{
+    struct rig stays = up("");
+    struct answering all = {.peers = entry_of(&stays)};
+    pthread_t thread;
+
+    (void)state;
+    assert_int_equal(pthread_create(&thread, NULL, answer, &all), 0);
+    for (int round = 0; round < 200; round++) {
+        struct rig rig = up("process_limit:64MiB");
+        larder_addr at[8];
+
+        for (int i = 0; i < 8; i++)
+            at[i] = rig_alloc(&rig, MIB(3));
+        for (int i = 0; i < 8; i += 2)
+            rig_free(&rig, at[i]);
+        assert_ok(larder_configure(rig.a, "process_limit:1MiB"));
+        down(&rig);
+    }
+    atomic_store(&all.is_over, true);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    down(&stays);
+}
+
 /* ---- failures ---------------------------------------------------------------------- */
 
 /* A file that others could have made stands where the ledger would be. */
@@ -382,6 +421,7 @@ int main(void)
         cmocka_unit_test(the_allocators_of_a_device_share_an_entry),
         cmocka_unit_test(each_device_has_an_entry_of_its_own),
         cmocka_unit_test(a_device_that_was_closed_is_not_asked),
+        cmocka_unit_test(what_is_destroyed_does_not_give),
         cmocka_unit_test(a_group_has_an_entry_of_its_own),
         cmocka_unit_test(a_group_is_a_number_or_a_name),
         cmocka_unit_test(only_settings_that_need_a_ledger_fail_without),

@@ -379,6 +379,7 @@ larder_result larder_destroy(larder_allocator *handle)
     dev = a->device;
     owns_device = a->owns_device;
     larder__trimmer_end(a);
+    larder__peers_withdraw(a);
     found = check_at_end(a);
     r = release_everything(a);
     larder__peers_leave(a);

@@ -194,33 +194,33 @@ static void use_first(struct peers *p)
                               p->first == NULL ? NULL : p->first->device);
 }
 
+/* Complete, as others may have it give at once. */
 static void link_in(struct peers *p, struct allocator *a)
 {
-    mutex_take(&p->lock, RANK_PEERS);
     larder__assert(a->peers == NULL);
+    a->peers = p;
+    larder__shards_set_bell(a, ledger_bell(p->ledger));
+    mutex_take(&p->lock, RANK_PEERS);
     a->peers_next = p->first;
     p->first = a;
     use_first(p);
     mutex_leave(&p->lock);
-    a->peers = p;
-    larder__shards_set_bell(a, ledger_bell(p->ledger));
 }
 
-static void link_out(struct peers *p, struct allocator *a)
+void larder__peers_withdraw(struct allocator *a)
 {
+    struct peers *p = a->peers;
     struct allocator **link;
 
+    if (p == NULL)
+        return;
     mutex_take(&p->lock, RANK_PEERS);
-    larder__assert(a->peers == p);
-    for (link = &p->first; *link != a;) {
-        larder__assert(*link != NULL);
+    for (link = &p->first; *link != NULL && *link != a;)
         link = &(*link)->peers_next;
-    }
-    *link = a->peers_next;
+    if (*link == a)
+        *link = a->peers_next;
     use_first(p);
     mutex_leave(&p->lock);
-    larder__shards_set_bell(a, NULL);
-    a->peers = NULL;
 }
 
 void larder__peers_report_use(struct allocator *a)
@@ -333,8 +333,10 @@ void larder__peers_leave(struct allocator *a)
 
     if (p == NULL)
         return;
+    larder__peers_withdraw(a);
     larder__ledger_use(p->ledger, -a->told_use);
-    link_out(p, a);
+    larder__shards_set_bell(a, NULL);
+    a->peers = NULL;
     mutex_take(&lock, RANK_PEERS_LIST);
     peers_drop(p);
     mutex_leave(&lock);

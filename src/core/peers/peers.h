@@ -25,6 +25,10 @@ typedef uint64_t peers_give_fn(struct allocator *a, uint64_t bytes);
  * ERR_CONF: there is no ledger. */
 larder_result larder__peers_join(struct allocator *a, peers_give_fn *give);
 
+/* Once it returns no other thread has the allocator give, nor asks its device.
+ * Call it before the allocator's memory is returned, without its locks. */
+void larder__peers_withdraw(struct allocator *a);
+
 /* Leave, after all drawn memory was returned.  Called without the allocator's
  * locks. */
 void larder__peers_leave(struct allocator *a);

@@ -1,6 +1,7 @@
 /* raw_reduce.c - reductions, extremes, scans and sorting over dimensions. */
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "tensor/element.h"
 #include "kernels/nn_kernels.h"
@@ -130,17 +131,38 @@ static double result_of(const struct reduction *r, const void *data,
     }
 }
 
+/* Of int64, whose numbers need not be exact as a double. */
+static int64_t extreme_of(const struct reduction *r, const int64_t *data,
+                          int64_t base)
+{
+    int64_t best = data[base];
+
+    for (int64_t i = 1; i < r->count; i++) {
+        int64_t x = data[base + lab__offset_of(i, r->gone, r->gone_sizes,
+                                               r->gone_strides)];
+
+        if (r->op == LAB_AMAX ? x > best : x < best)
+            best = x;
+    }
+    return best;
+}
+
 static void reduce_part(void *context, int64_t begin, int64_t end)
 {
     const struct reduction *r = context;
     const void *data = lab__data(r->t);
     void *to = lab__data(r->out);
+    bool is_exact =
+        r->t->kind == LAB_INT64 && (r->op == LAB_AMAX || r->op == LAB_AMIN);
 
     for (int64_t i = begin; i < end; i++) {
         int64_t base =
             lab__offset_of(i, r->kept, r->kept_sizes, r->kept_strides);
 
-        lab__element_set(to, r->out->kind, i, result_of(r, data, base));
+        if (is_exact)
+            ((int64_t *)to)[i] = extreme_of(r, data, base);
+        else
+            lab__element_set(to, r->out->kind, i, result_of(r, data, base));
     }
 }
 
@@ -231,7 +253,7 @@ static void line_extreme(void *context, int64_t line)
                : best_whole(lab__data(t), t->kind, at, n, step, a->flag);
     lab__put(a->indices, line, (double)best);
     if (a->values != NULL)
-        lab__put(a->values, line, lab__get(t, at + best * step));
+        lab__move(a->values, line, t, at + best * step);
 }
 
 void lab__extreme(lab_tensor *values, lab_tensor *indices, const lab_tensor *t,
@@ -268,21 +290,36 @@ void lab__scan(bool product, lab_tensor *out, const lab_tensor *t, int dim)
 /* ---- sorting ------------------------------------------------------------ */
 
 struct entry {
-    double value; /* negated to sort the largest first */
+    int64_t key;
     int64_t index;
 };
 
-/* NaN sorts as the largest number. */
+/* A number in the order of the elements: exact for whole numbers, and of a
+ * float its bits, whose sign and magnitude become a number.  NaN comes last. */
+static int64_t key_of(const lab_tensor *t, int64_t at, bool descending)
+{
+    int64_t key;
+
+    if (t->kind != LAB_FLOAT32) {
+        key = lab__whole(lab__data(t), t->kind, at);
+    } else {
+        const float *x = lab__floats(t) + at;
+        int32_t bits;
+
+        if (isnan(*x))
+            return INT64_MAX;
+        memcpy(&bits, x, sizeof bits);
+        key = bits >= 0 ? bits : (int64_t)INT32_MIN - bits;
+    }
+    return descending ? ~key : key;
+}
+
 static int entry_compare(const void *a, const void *b)
 {
     const struct entry *x = a, *y = b;
 
-    if (isnan(x->value) || isnan(y->value)) {
-        if (isnan(x->value) != isnan(y->value))
-            return isnan(x->value) ? 1 : -1;
-    } else if (x->value != y->value) {
-        return x->value < y->value ? -1 : 1;
-    }
+    if (x->key != y->key)
+        return x->key < y->key ? -1 : 1;
     return (x->index > y->index) - (x->index < y->index);
 }
 
@@ -290,24 +327,19 @@ static void line_sort(const struct along *a, int64_t line,
                       struct entry *entries)
 {
     struct lab__lines to = a->lines;
-    const void *data = lab__data(a->t);
-    int64_t at = lab__line_begin(&a->lines, line);
+    int64_t from = lab__line_begin(&a->lines, line), at;
     int64_t *indices = lab__data(a->indices);
 
-    for (int64_t i = 0; i < a->lines.length; i++) {
-        double x = lab__element(data, a->t->kind, at + i * a->lines.inner);
-
-        entries[i] = (struct entry){a->flag ? -x : x, i};
-    }
+    for (int64_t i = 0; i < a->lines.length; i++)
+        entries[i] =
+            (struct entry){key_of(a->t, from + i * a->lines.inner, a->flag), i};
     qsort(entries, (size_t)a->lines.length, sizeof *entries, entry_compare);
     to.length = lab_numel(a->indices) / a->lines.count;
     at = lab__line_begin(&to, line);
     for (int64_t i = 0; i < to.length; i++, at += to.inner) {
-        double x = entries[i].value;
-
         indices[at] = entries[i].index;
-        lab__element_set(lab__data(a->values), a->values->kind, at,
-                         a->flag ? -x : x);
+        lab__move(a->values, at, a->t,
+                  from + entries[i].index * a->lines.inner);
     }
 }
 

@@ -3,6 +3,8 @@
 #ifndef LARDER_LAB_TENSOR_ELEMENT_H
 #define LARDER_LAB_TENSOR_ELEMENT_H
 
+#include <string.h>
+
 #include "tensor/tensor.h"
 
 /* Rounds towards 0, clamps values that are too large, and converts NaN to 0. */
@@ -55,6 +57,16 @@ static inline double lab__get(const lab_tensor *t, int64_t i)
 static inline void lab__put(lab_tensor *t, int64_t i, double x)
 {
     lab__element_set(lab__data(t), t->kind, i, x);
+}
+
+/* Copy one to a tensor of the same kind, exactly; both are offsets. */
+static inline void lab__move(lab_tensor *to, int64_t at, const lab_tensor *from,
+                             int64_t i)
+{
+    size_t bytes = lab__dtype_bytes(from->kind);
+
+    memcpy((char *)lab__data(to) + (size_t)at * bytes,
+           (const char *)lab__data(from) + (size_t)i * bytes, bytes);
 }
 
 /* The offset of element number i of a tensor with these sizes and strides. */

@@ -108,6 +108,28 @@ class Values(LabCase):
         self.assertEqual(lab.tensor([n]).item(), n)
         self.assertEqual(int(lab.tensor(-n)), -n)
 
+    def test_whole_numbers_are_chosen_and_sorted_exactly(self):
+        n = 2**53
+        x = lab.tensor([[n, n + 1, -n - 1], [-n, n - 1, 2**63 - 1]])
+        self.assertEqual((x.max().item(), x.min().item()), (2**63 - 1, -n - 1))
+        self.assertEqual(x.amax(1).tolist(), [n + 1, 2**63 - 1])
+        self.assertEqual(x.amin(0).tolist(), [-n, n - 1, -n - 1])
+        self.assertEqual(x.max(1).values.tolist(), [n + 1, 2**63 - 1])
+        self.assertEqual(x.min(1).values.tolist(), [-n - 1, -n])
+        self.assertEqual(x.sort(1).values.tolist(),
+                         [[-n - 1, n, n + 1], [-n, n - 1, 2**63 - 1]])
+        self.assertEqual(x.sort(1, descending=True).indices.tolist(),
+                         [[1, 0, 2], [2, 1, 0]])
+        self.assertEqual(x.topk(2).values.tolist(),
+                         [[n + 1, n], [2**63 - 1, n - 1]])
+
+    def test_floats_are_sorted_with_equal_ones_in_place(self):
+        nan, inf = float("nan"), float("inf")
+        x = lab.tensor([0.0, nan, -1.5, -0.0, inf, 1e-45, -inf, -1e-45])
+        self.assertEqual(x.sort().indices.tolist(), [6, 2, 7, 0, 3, 5, 4, 1])
+        self.assertEqual(x.sort(descending=True).indices.tolist(),
+                         [4, 5, 0, 3, 7, 2, 6, 1])
+
     def test_makers(self):
         self.assertEqual(lab.full((2,), 7).tolist(), [7, 7])
         self.assertEqual(lab.full([2], 0.5).tolist(), [0.5, 0.5])

@@ -23,6 +23,7 @@ enum lock_rank {
     RANK_SHARD, /* plus its number, from 1 */
     RANK_SHARDS_COMMON = RANK_SHARD + 256,
     RANK_TRIMMER,
+    RANK_HELPER,       /* while the thread that answers is begun */
     RANK_LEDGER,       /* this process's place; then the page's lock */
     RANK_DEVICE,       /* a simulated GPU's, or a driver's context's */
     RANK_DEVICE_PLAN,  /* of faults */

@@ -1,12 +1,14 @@
 /* test_peers_within.c - what the allocators of one process share on a device
  * that others use too: an entry in its ledger, which comes with the first and
  * goes with the last of them, and answers for all. */
+#include <dirent.h>
 #include <fcntl.h>
 #include <grp.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "core/trim/trim.h"
@@ -414,6 +416,70 @@ static void one_thread_answers_for_all_allocators(void **state)
     down(&rigs[1]);
 }
 
+static size_t count_threads(void)
+{
+    DIR *tasks = opendir("/proc/self/task");
+    size_t count = 0;
+
+    assert_non_null(tasks);
+    while (readdir(tasks) != NULL)
+        count++;
+    closedir(tasks);
+    return count;
+}
+
+/* A thread that was joined is counted for a moment. */
+static void assert_threads(size_t count)
+{
+    const struct timespec nap = {.tv_nsec = 1000000};
+
+    for (int i = 0; i < 2000 && count_threads() != count; i++)
+        nanosleep(&nap, NULL);
+    assert_int_equal(count_threads(), count);
+}
+
+enum { MAKERS = 4 };
+
+static pthread_barrier_t start;
+
+static void *make(void *ctx)
+{
+    struct rig *rig = ctx;
+
+    pthread_barrier_wait(&start);
+    return allocator_on(rig->dev, "ledger_thread:True", &rig->a) == LARDER_OK
+               ? NULL
+               : rig;
+}
+
+static void allocators_made_at_once_have_one_thread(void **state)
+{
+    (void)state;
+    assert_int_equal(pthread_barrier_init(&start, NULL, MAKERS), 0);
+    for (int round = 0; round < 50; round++) {
+        size_t before = count_threads();
+        struct rig rigs[MAKERS] = {0};
+        pthread_t threads[MAKERS];
+
+        for (int i = 0; i < MAKERS; i++) {
+            rigs[i].dev = device_numbered(0);
+            assert_int_equal(pthread_create(&threads[i], NULL, make, &rigs[i]),
+                             0);
+        }
+        for (int i = 0; i < MAKERS; i++) {
+            void *failed;
+
+            assert_int_equal(pthread_join(threads[i], &failed), 0);
+            assert_null(failed);
+        }
+        assert_threads(before + 1);
+        for (int i = 0; i < MAKERS; i++)
+            down(&rigs[i]);
+        assert_threads(before);
+    }
+    assert_int_equal(pthread_barrier_destroy(&start), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -430,6 +496,7 @@ int main(void)
             an_allocator_without_host_memory_leaves_no_trace, end_host_faults),
         cmocka_unit_test(the_ledger_shows_what_all_allocators_use),
         cmocka_unit_test(one_thread_answers_for_all_allocators),
+        cmocka_unit_test(allocators_made_at_once_have_one_thread),
     };
 
     unsetenv("LARDER_CONF");

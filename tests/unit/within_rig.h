@@ -14,21 +14,35 @@
 /* ---- devices and allocators ---------------------------------------------------- */
 
 /* A device for each number; the names are unique to this run. */
-static inline struct rig on_device(int number, const char *conf,
-                                   larder_result want)
+static inline larder_device *device_numbered(int number)
 {
-    struct rig rig = {0};
-    larder_options opt;
+    larder_device *dev;
     char spec[128];
 
     (void)snprintf(spec, sizeof spec,
                    "sim:64MiB,backing=none,events=manual,shared=%s-%d",
                    unique_name("within"), number);
+    assert_ok(larder_device_open(spec, 0, &dev));
+    return dev;
+}
+
+static inline larder_result allocator_on(larder_device *dev, const char *conf,
+                                         larder_allocator **out)
+{
+    larder_options opt;
+
     larder_options_init(&opt);
     opt.policy = LARDER_POLICY_LARDER;
     opt.conf = conf;
-    assert_ok(larder_device_open(spec, 0, &rig.dev));
-    assert_result(want, larder_create(rig.dev, &opt, &rig.a));
+    return larder_create(dev, &opt, out);
+}
+
+static inline struct rig on_device(int number, const char *conf,
+                                   larder_result want)
+{
+    struct rig rig = {.dev = device_numbered(number)};
+
+    assert_result(want, allocator_on(rig.dev, conf, &rig.a));
     return rig;
 }
 

@@ -18,6 +18,7 @@ struct peers {
     pthread_mutex_t lock; /* guards the list */
     struct allocator *first;
 
+    pthread_mutex_t thread_lock; /* guards its beginning */
     bool has_thread;
     atomic_bool is_ending;
     pthread_t thread;

@@ -1,6 +1,7 @@
 /* helper.c - the thread that answers other processes while the program makes no
  * calls. */
 #include "base/fail.h"
+#include "base/witness.h"
 #include "base/worker.h"
 #include "core/peers/company.h"
 #include "core/peers/peers.h"
@@ -22,13 +23,16 @@ static void *helper_run(void *ctx)
 
 larder_result larder__helper_begin(struct peers *p)
 {
-    if (p->has_thread)
-        return LARDER_OK;
-    if (!larder__worker_begin(&p->thread, helper_run, p))
-        return larder__fail(LARDER_ERR_SYSTEM,
-                            "ledger_thread: cannot create a thread");
-    p->has_thread = true;
-    return LARDER_OK;
+    bool has_thread;
+
+    mutex_take(&p->thread_lock, RANK_HELPER);
+    if (!p->has_thread)
+        p->has_thread = larder__worker_begin(&p->thread, helper_run, p);
+    has_thread = p->has_thread;
+    mutex_leave(&p->thread_lock);
+    return has_thread ? LARDER_OK
+                      : larder__fail(LARDER_ERR_SYSTEM,
+                                     "ledger_thread: cannot create a thread");
 }
 
 void larder__helper_end(struct peers *p)

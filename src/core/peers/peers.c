@@ -120,6 +120,7 @@ static void peers_free(struct peers *p)
     larder__helper_end(p);
     larder__ledger_close(p->ledger);
     pthread_mutex_destroy(&p->lock);
+    pthread_mutex_destroy(&p->thread_lock);
     larder__host_free(p);
 }
 
@@ -131,7 +132,8 @@ static larder_result peers_make(const struct ledger_spec *spec,
 
     if (p == NULL)
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
-    if (pthread_mutex_init(&p->lock, NULL) != 0) {
+    if (pthread_mutex_init(&p->lock, NULL) != 0 ||
+        pthread_mutex_init(&p->thread_lock, NULL) != 0) {
         larder__host_free(p);
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
     }

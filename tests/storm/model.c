@@ -1,9 +1,8 @@
 /* model.c - what is allocated, what kernels do to it, and what must be found. */
 #include "storm/storm.h"
+#include "support/readable.h"
 
 #include <sched.h>
-#include <sys/uio.h>
-#include <unistd.h>
 
 /* ---- contents -------------------------------------------------------------- */
 
@@ -308,22 +307,13 @@ void block_give(struct worker *me, struct block *b, int owner)
 
 /* ---- memory that is away --------------------------------------------------------- */
 
-static bool can_be_read(larder_addr addr)
-{
-    unsigned char byte;
-    struct iovec here = {&byte, 1};
-    struct iovec there = {(void *)(uintptr_t)addr, 1};
-
-    return process_vm_readv(getpid(), &here, 1, &there, 1, 0) == 1;
-}
-
 bool world_is_lost(const struct world *w, larder_addr addr, uint64_t bytes)
 {
     for (int i = 0; i < LOST; i++) {
         const struct place *p = &w->lost[i];
 
         if (p->bytes != 0 && p->addr < addr + bytes &&
-            addr < p->addr + p->bytes && !can_be_read(p->addr))
+            addr < p->addr + p->bytes && !memory_is_readable(p->addr))
             return true;
     }
     return false;

@@ -36,12 +36,16 @@ static inline void holes_write(const struct holes *h)
     }
 }
 
+static inline void holes_verify_one(const struct holes *h, int n)
+{
+    for (size_t i = 0; h->live[n] != 0 && i < PAGE_WORDS; i += PAGE_STEP)
+        assert_int_equal(*holes_word(h->live[n], i), h->live[n] + i);
+}
+
 static inline void holes_verify(const struct holes *h)
 {
-    for (int n = 0; n < HANDLES; n++) {
-        for (size_t i = 0; h->live[n] != 0 && i < PAGE_WORDS; i += PAGE_STEP)
-            assert_int_equal(*holes_word(h->live[n], i), h->live[n] + i);
-    }
+    for (int n = 0; n < HANDLES; n++)
+        holes_verify_one(h, n);
 }
 
 /* Limit the allocator to what it holds and `more`. */

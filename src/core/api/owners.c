@@ -147,6 +147,8 @@ static void report_rest(const struct account_report *t, uint64_t held_there,
     uint64_t other = held_there - bits_lesser(held_there, own);
     uint64_t context;
 
+    /* Free, but a move that failed has to take it again. */
+    free_bytes -= bits_lesser(free_bytes, own - bits_lesser(own, rest));
     rest -= bits_lesser(rest, own);
     other = bits_lesser(rest, other);
     rest -= other;

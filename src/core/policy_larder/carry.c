@@ -64,12 +64,12 @@ size_t larder__carry_used(struct allocator *a, const struct block *first,
 
 static larder_result remap_by_device(struct allocator *a)
 {
-    larder_result r = larder__scratch_ensure(a);
+    larder_result r = larder__scratch_ensure(a, a->larder->carry.used);
 
     if (r == LARDER_OK)
         r = larder__carry_new_create(a);
     if (r == LARDER_OK)
-        r = larder__scratch_copy(a);
+        r = larder__scratch_copy(a, false);
     if (r == LARDER_OK)
         r = larder__carry_old_unmap(a);
     return r == LARDER_OK ? larder__carry_new_map(a) : r;
@@ -83,7 +83,9 @@ static larder_result remap_by_host(struct allocator *a)
     c->host = larder__host_alloc_aligned(HOST_ALIGN, pages_bytes(c->used));
     if (c->host == NULL)
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
-    r = larder__carry_host_copy(a, LARDER_COPY_TO_HOST);
+    r = larder__scratch_ensure(a, c->used);
+    if (r == LARDER_OK)
+        r = larder__carry_to_host(a);
     if (r == LARDER_OK)
         r = larder__carry_old_unmap(a);
     if (r == LARDER_OK)
@@ -91,9 +93,8 @@ static larder_result remap_by_host(struct allocator *a)
     if (r == LARDER_OK)
         r = larder__carry_new_create(a);
     if (r == LARDER_OK)
-        r = larder__carry_new_map(a);
-    return r == LARDER_OK ? larder__carry_host_copy(a, LARDER_COPY_TO_DEVICE)
-                          : r;
+        r = larder__scratch_copy(a, true);
+    return r == LARDER_OK ? larder__carry_new_map(a) : r;
 }
 
 /* The device may have less room than expected.  New handles that were created
@@ -161,7 +162,7 @@ static void carry_finish(struct allocator *a)
 {
     struct carry *c = &a->larder->carry;
 
-    a->has_withheld = false;
+    a->has_withheld = c->is_at_scratch = false;
     c->made = c->mapped = 0;
     if (c->is_in_flight)
         return;
@@ -180,6 +181,8 @@ static larder_result go_back(struct allocator *a)
         return r;
     larder__carry_new_release(a);
     r = larder__carry_old_remake(a);
+    if (r == LARDER_OK && c->is_blank)
+        r = larder__carry_old_refill(a);
     if (r == LARDER_OK)
         r = larder__carry_old_map(a);
     if (r != LARDER_OK)
@@ -324,6 +327,8 @@ static void carry_release_all(struct allocator *a)
     }
     if (c->is_mapped)
         handle.mapped_at = page_at(c->segment, c->begin);
+    else if (c->is_at_scratch)
+        handle.mapped_at = c->scratch;
     if (c->handle != 0)
         larder__orphan_try_release(a, handle);
 }
@@ -333,8 +338,7 @@ void larder__carry_leave(struct allocator *a, struct segment *s)
     struct carry *c = &a->larder->carry;
     struct page_span handle = {c->begin, c->end};
 
-    if (!a->has_withheld || c->segment != s ||
-        larder__carry_back(a) == LARDER_OK)
+    if (!a->has_withheld || c->segment != s)
         return;
     carry_release_all(a);
     page_enter(s, handle, 0);
@@ -346,7 +350,9 @@ void larder__carry_leave(struct allocator *a, struct segment *s)
 /* A page that could not be unmapped may still occupy the scratch addresses. */
 void larder__carry_tidy(struct allocator *a)
 {
-    if (a->larder->carry.scratch == 0)
+    const struct carry *c = &a->larder->carry;
+
+    if (c->scratch == 0 || c->is_at_scratch)
         return;
     if (a->orphans.count > 0)
         (void)larder__orphans_release(a);

@@ -10,7 +10,8 @@
  *
  * The contents are copied on the device if it has room for both copies, else
  * through host memory.  Meanwhile the pages are not mapped, so no queued work
- * may touch them.
+ * may touch them.  A handle is mapped at other addresses (`scratch`) until it has
+ * its contents.
  *
  * A failure on the way is undone.  If undoing fails too (the device maps
  * nothing any more), the handle or its contents are kept, and undoing is tried
@@ -60,8 +61,7 @@ static inline bool carry_withholds(const struct allocator *a,
                                  pages_touched(b->segment, b->addr, b->bytes));
 }
 
-/* The segment is being destroyed: undo its failed move, or release what belongs
- * to it. */
+/* The segment is being destroyed: release what belongs to its failed move. */
 void larder__carry_leave(struct allocator *a, struct segment *s);
 
 /* Release the scratch addresses and what was mapped there. */

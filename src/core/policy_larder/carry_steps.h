@@ -13,9 +13,8 @@ static inline larder_addr carry_place(const struct carry *c, size_t i)
     return page_at(c->segment, c->runs[i].begin);
 }
 
-/* Copy all used pages to host memory or back, and wait. */
-larder_result larder__carry_host_copy(struct allocator *a,
-                                      larder_copy_kind kind);
+/* Copy all used pages to host memory, and wait. */
+larder_result larder__carry_to_host(struct allocator *a);
 
 /* ---- the new handles ------------------------------------------------------ */
 
@@ -27,22 +26,25 @@ void larder__carry_new_release(struct allocator *a);
 larder_result larder__carry_new_map(struct allocator *a);
 larder_result larder__carry_new_unmap(struct allocator *a);
 
+/* ---- scratch addresses ---------------------------------------------------- */
+
+/* Reserve addresses at which handles of so many pages can be mapped. */
+larder_result larder__scratch_ensure(struct allocator *a, size_t pages);
+larder_result larder__scratch_free(struct allocator *a);
+/* Copy all used pages, from their place or from host memory, to the new handles,
+ * which are mapped at the scratch addresses only during the call. */
+larder_result larder__scratch_copy(struct allocator *a, bool from_host);
+
 /* ---- the old handle ------------------------------------------------------- */
 
 larder_result larder__carry_old_unmap(struct allocator *a);
 larder_result larder__carry_old_release(struct allocator *a);
-/* Create the handle again if it was released. */
+/* Create the handle again if it was released; it is blank then. */
 larder_result larder__carry_old_remake(struct allocator *a);
-/* Map the handle where it was, with access and contents. */
+/* Copy the contents from host memory to the blank handle, which is mapped at the
+ * scratch addresses until that has succeeded. */
+larder_result larder__carry_old_refill(struct allocator *a);
+/* Map the handle where it was, with access. */
 larder_result larder__carry_old_map(struct allocator *a);
-
-/* ---- scratch addresses ---------------------------------------------------- */
-
-/* Reserve addresses at which the new handles can be mapped for copying. */
-larder_result larder__scratch_ensure(struct allocator *a);
-larder_result larder__scratch_free(struct allocator *a);
-/* Copy all used pages to the new handles, which are mapped at the scratch
- * addresses only during the call. */
-larder_result larder__scratch_copy(struct allocator *a);
 
 #endif

@@ -72,8 +72,9 @@ struct carry {
     size_t end;
     uint64_t handle; /* 0: it was released, and `host` has the contents */
     bool is_mapped;
-    bool is_usable; /* access is set and the contents are valid */
+    bool is_usable; /* access is set */
     bool is_blank;  /* the handle was created anew; `host` has the contents */
+    bool is_at_scratch; /* the blank handle is mapped there */
     struct carry_run *runs;
     size_t count; /* of them */
     size_t capacity;

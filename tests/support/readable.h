@@ -1,0 +1,19 @@
+/* readable.h - whether memory of the process can be read, without a fault if not. */
+#ifndef LARDER_TESTS_SUPPORT_READABLE_H
+#define LARDER_TESTS_SUPPORT_READABLE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+static inline bool memory_is_readable(uint64_t addr)
+{
+    unsigned char byte;
+    struct iovec here = {&byte, 1};
+    struct iovec there = {(void *)(uintptr_t)addr, 1};
+
+    return process_vm_readv(getpid(), &here, 1, &there, 1, 0) == 1;
+}
+
+#endif

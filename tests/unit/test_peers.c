@@ -2,6 +2,8 @@
  * request, a region or a tag. */
 #include "peers_rig.h"
 
+#include <pthread.h>
+
 #include <larder/region.h>
 #include <larder/tag.h>
 
@@ -99,6 +101,43 @@ static void no_process_is_asked_for_more_than_the_device_has(void **state)
     assert_result(LARDER_ERR_OUT_OF_MEMORY,
                   larder_alloc(rig.a, MIB(65), 0, &addr));
     assert_true(now_ms() - begin < 5000);
+    other_leave(&o);
+    rig_end(&rig);
+}
+
+static void *allocate_too_much(void *ctx)
+{
+    struct rig *rig = ctx;
+    larder_addr addr;
+
+    return larder_alloc(rig->a, MIB(48), 0, &addr) == LARDER_ERR_OUT_OF_MEMORY
+               ? NULL
+               : rig;
+}
+
+/* The locks are dropped meanwhile. */
+static void the_pool_of_a_request_may_go_while_others_are_asked(void **state)
+{
+    const larder_pool_id id = {7, 7};
+    struct rig rig =
+        rig_on("64MiB", LARDER_POLICY_LARDER, "ask_budget_ms:1000");
+    struct other o = other_start("64MiB", "");
+    larder_pool_info info = {.size = sizeof info};
+    pthread_t thread;
+    void *failed;
+
+    (void)state;
+    assert_int_equal(other_do(&o, "aaaaaf"), 'y');
+    assert_ok(larder_pool_begin(rig.a, id, NULL, NULL));
+    assert_int_equal(pthread_create(&thread, NULL, allocate_too_much, &rig), 0);
+    nap_ms(300);
+    assert_ok(larder_pool_end(rig.a, id));
+    assert_ok(larder_pool_release(rig.a, id));
+    assert_ok(larder_empty_cache(rig.a));
+    assert_result(LARDER_ERR_UNKNOWN_POOL,
+                  larder_pool_info_get(rig.a, id, &info));
+    assert_int_equal(pthread_join(thread, &failed), 0);
+    assert_null(failed);
     other_leave(&o);
     rig_end(&rig);
 }
@@ -205,6 +244,7 @@ int main(void)
         cmocka_unit_test(a_process_that_only_hits_gives_at_its_next_request),
         cmocka_unit_test(a_process_that_does_not_answer_is_waited_for_once),
         cmocka_unit_test(no_process_is_asked_for_more_than_the_device_has),
+        cmocka_unit_test(the_pool_of_a_request_may_go_while_others_are_asked),
         cmocka_unit_test(a_region_commits_memory_that_others_cache),
         cmocka_unit_test(a_region_wakes_with_memory_that_others_cache),
         cmocka_unit_test(a_tag_resumes_with_memory_that_others_cache),

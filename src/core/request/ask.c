@@ -23,6 +23,7 @@ larder_result larder__request_ask(struct allocator *a, struct request *q,
 {
     struct peers_search search = larder__peers_search(a);
     larder_result r = LARDER_ERR_OUT_OF_MEMORY;
+    larder_result routed;
 
     search.moves = moves;
     while (r == LARDER_ERR_OUT_OF_MEMORY && !is_hopeless(a, q) &&
@@ -30,5 +31,9 @@ larder_result larder__request_ask(struct allocator *a, struct request *q,
         a->ledger_refusal = NULL;
         r = larder__find_again(a, q);
     }
-    return r;
+    if (r != LARDER_ERR_OUT_OF_MEMORY)
+        return r;
+    /* The heap may be gone: locks were dropped, and a pool may have ended. */
+    routed = larder__request_route(a, q);
+    return routed == LARDER_OK ? r : routed;
 }

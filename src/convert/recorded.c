@@ -317,8 +317,7 @@ static bool play_all(struct playback *t, const char *conf)
     return true;
 }
 
-static bool make_allocator(struct playback *t, const char *conf,
-                           struct tool_error *error)
+static void make_allocator(struct playback *t, const char *conf)
 {
     larder_options opt;
     char release[32];
@@ -331,8 +330,10 @@ static bool make_allocator(struct playback *t, const char *conf,
     larder_options_init(&opt);
     opt.policy = LARDER_POLICY_PYTORCH;
     opt.conf = release;
-    return larder_create(t->device->device, &opt, &t->allocator) == LARDER_OK ||
-           tool_fail(error, "%s", larder_last_error());
+    arena_check(&t->arena,
+                larder_create(t->device->device, &opt, &t->allocator) ==
+                        LARDER_OK ||
+                    tool_fail(t->arena.error, "%s", larder_last_error()));
 }
 
 /* Whether the recorded decisions depend on what a recording does not have: the
@@ -373,8 +374,7 @@ static bool compare(struct playback *t, const char *conf)
         return true;
     t->got = arena_take(&t->arena, t->l->alloc_count, sizeof *t->got);
     t->waits = arena_take(&t->arena, t->l->alloc_count, sizeof *t->waits);
-    if (!make_allocator(t, conf, t->arena.error))
-        return false;
+    make_allocator(t, conf);
     t->out->compared = play_all(t, conf);
     take_segments(t);
     if (t->out->compared)

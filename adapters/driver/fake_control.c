@@ -89,6 +89,18 @@ static larder_result control_capture_end(larder_device *dev,
     return r;
 }
 
+/* It releases allocations that other processes have closed. */
+static larder_result control_get_usage(larder_device *dev,
+                                       larder_sim_usage *out)
+{
+    larder_result r;
+
+    fake_lock();
+    r = larder_sim_get_usage(dev, out);
+    fake_unlock();
+    return r;
+}
+
 static larder_result control_wait_event(int number, larder_stream stream,
                                         uint64_t event)
 {
@@ -125,7 +137,7 @@ const struct fakecuda_control *fakecuda_control(void)
         .capture_begin = control_capture_begin,
         .capture_end = control_capture_end,
         .regions = larder_sim_regions,
-        .get_usage = larder_sim_get_usage,
+        .get_usage = control_get_usage,
         .wait_event = control_wait_event,
         .plan = fake_plan,
         .traits = control_traits,

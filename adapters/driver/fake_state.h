@@ -1,7 +1,9 @@
 /* fake_state.h - the stand-in's internal state.
  *
  * One lock guards all of it: each driver call runs between fake_begin() and
- * fake_end(). */
+ * fake_end().  What a simulated GPU has allocated, mapped and recorded changes
+ * only with that lock too, and is read without the GPU's own.  Streams are the
+ * exception: tests launch and complete work past the driver. */
 #ifndef LARDER_ADAPTERS_DRIVER_FAKE_STATE_H
 #define LARDER_ADAPTERS_DRIVER_FAKE_STATE_H
 

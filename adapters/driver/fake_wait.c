@@ -1,7 +1,5 @@
-/* fake_wait.c - waiting for work, and what was not waited for.
- *
- * Tests launch and complete work behind the driver's back, in other threads: what
- * reads a stream has the simulated GPU's lock. */
+/* fake_wait.c - waiting for work, and what was not waited for.  What reads a stream
+ * has the simulated GPU's lock (fake_state.h). */
 #include "driver/fake_state.h"
 
 /* Work queued so far has been waited for, whether or not a manual stream has

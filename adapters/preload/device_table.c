@@ -75,10 +75,9 @@ static const char *op_error_text(void *self)
 
 /* ---- contexts ---------------------------------------------------------------- */
 
-cud_result preload_context_enter(const struct preload_calls *real,
-                                 const struct preload_slot *slot, bool *pushed)
+cud_result preload_context_push(const struct preload_calls *real,
+                                cud_context own, bool *pushed)
 {
-    cud_context own = atomic_load(&slot->primary);
     cud_context current = NULL;
     cud_result answer = real->cuCtxGetCurrent(&current);
 
@@ -88,6 +87,12 @@ cud_result preload_context_enter(const struct preload_calls *real,
     answer = real->cuCtxPushCurrent_v2(own);
     *pushed = answer == CUD_SUCCESS;
     return answer;
+}
+
+cud_result preload_context_enter(const struct preload_calls *real,
+                                 const struct preload_slot *slot, bool *pushed)
+{
+    return preload_context_push(real, atomic_load(&slot->primary), pushed);
 }
 
 void preload_context_leave(const struct preload_calls *real, bool pushed)
@@ -240,12 +245,8 @@ static cud_result release_memory(const struct preload_calls *real,
                                  struct preload_slot *slot, struct segment *s)
 {
     bool pushed = false;
-    cud_result answer;
+    cud_result answer = preload_context_enter(real, slot, &pushed);
 
-    /* Virtual memory belongs to no context, so it still exists. */
-    if (slot->is_forgotten && !s->is_virtual)
-        return CUD_SUCCESS;
-    answer = preload_context_enter(real, slot, &pushed);
     if (answer == CUD_SUCCESS)
         answer = s->is_virtual ? preload_segment_release(real, s)
                                : real->cuMemFree_v2(s->range.addr);
@@ -262,6 +263,11 @@ static larder_result op_mem_free(void *self, larder_addr addr)
 
     if (s == NULL)
         return LARDER_ERR_DEVICE;
+    /* Virtual memory belongs to no context, so it still exists. */
+    if (slot->is_forgotten && !s->is_virtual) {
+        segment_forget(slot, s);
+        return LARDER_OK;
+    }
     if (!preload_wait_begin(real))
         return LARDER_ERR_CAPTURING;
     answer = release_memory(real, slot, s);

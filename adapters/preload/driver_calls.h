@@ -84,6 +84,10 @@ enum {
       false, (cud_stream, cud_capture_mode, void *, void *, void *))           \
     X(cuStreamBeginRecaptureToGraph_ptsz, "cuStreamBeginRecaptureToGraph",     \
       13030, true, (cud_stream, cud_capture_mode, void *, void *, void *))     \
+    X(cuStreamEndCapture, "cuStreamEndCapture", 10000, false,                  \
+      (cud_stream, void **))                                                   \
+    X(cuStreamEndCapture_ptsz, "cuStreamEndCapture", 10000, true,              \
+      (cud_stream, void **))                                                   \
     X(cuCtxSetFlags, "cuCtxSetFlags", 12010, false, (unsigned))                \
     X(cuDevicePrimaryCtxSetFlags, "cuDevicePrimaryCtxSetFlags", 7000, false,   \
       (cud_device, unsigned))                                                  \

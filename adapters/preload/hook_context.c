@@ -11,10 +11,15 @@ cud_result cuDevicePrimaryCtxReset_v2(cud_device device)
 
     if (real == NULL)
         return CUD_NOT_INITIALIZED;
+    if (slot == NULL || preload_is_child())
+        return PRELOAD_REAL(real, cuDevicePrimaryCtxReset_v2, device);
+    preload_primary_learn(real, slot);
     answer = PRELOAD_REAL(real, cuDevicePrimaryCtxReset_v2, device);
-    if (answer == CUD_SUCCESS && slot != NULL && !preload_is_child())
-        preload_slot_close(real, slot);
-    return answer;
+    if (answer != CUD_SUCCESS)
+        return answer;
+    preload_captures_forget(atomic_load(&slot->primary));
+    preload_slot_close(real, slot);
+    return CUD_SUCCESS;
 }
 
 cud_result cuCtxDestroy_v2(cud_context context)
@@ -25,9 +30,11 @@ cud_result cuCtxDestroy_v2(cud_context context)
     if (real == NULL)
         return CUD_NOT_INITIALIZED;
     answer = PRELOAD_REAL(real, cuCtxDestroy_v2, context);
-    if (answer == CUD_SUCCESS && !preload_is_child())
-        preload_allocations_forget(NULL, context);
-    return answer;
+    if (answer != CUD_SUCCESS || preload_is_child())
+        return answer;
+    preload_captures_forget(context);
+    preload_allocations_forget(NULL, context);
+    return CUD_SUCCESS;
 }
 
 /* ---- flags -------------------------------------------------------------- */

@@ -187,10 +187,11 @@ void preload_stream_close(const struct preload_calls *real, cud_stream stream);
 /* Whether stream-ordered memory can be served again. */
 bool preload_order_is_sure(const struct preload_calls *real,
                            struct preload_slot *slot);
-/* Captures: one was begun on a stream; the stream was destroyed; whether any is
- * in progress. */
-void preload_capture_note(cud_stream stream);
+/* Captures: one was begun on a stream of this context; the stream was destroyed,
+ * or the context with its streams; whether any is in progress. */
+void preload_capture_note(cud_stream stream, cud_context context);
 void preload_capture_forget(cud_stream stream);
+void preload_captures_forget(cud_context context);
 bool preload_is_capturing(const struct preload_calls *real);
 /* Around whatever waits, frees or unmaps (P4): no capture begins meanwhile.
  * False: one is in progress; then there is nothing to end.  May be nested. */
@@ -204,6 +205,9 @@ void preload_capture_unlock(void);
 extern const larder_device_ops preload_device_ops;
 /* The driver's result of this thread's last failed call. */
 extern _Thread_local cud_result preload_last_answer;
+/* Make a context current, or the slot's primary one; and undo that. */
+cud_result preload_context_push(const struct preload_calls *real,
+                                cud_context own, bool *pushed);
 cud_result preload_context_enter(const struct preload_calls *real,
                                  const struct preload_slot *slot, bool *pushed);
 void preload_context_leave(const struct preload_calls *real, bool pushed);

@@ -6,10 +6,12 @@
 /* ---- captures ----------------------------------------------------------- */
 
 /* Streams on which a capture was begun; each is queried before anything waits.
- * If it is a thread's own default stream only that thread can query it. */
+ * If it is a thread's own default stream only that thread can query it, which it
+ * does when it ends a capture. */
 struct capture {
     struct capture *next;
     cud_stream stream;
+    cud_context context; /* that it belongs to */
     pthread_t thread;
 };
 
@@ -48,16 +50,31 @@ void preload_capture_forget(cud_stream stream)
     pthread_mutex_unlock(&captures_lock);
 }
 
+void preload_captures_forget(cud_context context)
+{
+    struct capture **at = &captures;
+
+    pthread_mutex_lock(&captures_lock);
+    while (*at != NULL) {
+        if ((*at)->context == context)
+            capture_drop(at);
+        else
+            at = &(*at)->next;
+    }
+    pthread_mutex_unlock(&captures_lock);
+}
+
 /* Without host memory to record it, a wait may invalidate the capture; the
  * driver then reports it. */
-void preload_capture_note(cud_stream stream)
+void preload_capture_note(cud_stream stream, cud_context context)
 {
     struct capture *c = larder__host_alloc(1, sizeof *c);
 
     if (c == NULL)
         return;
     preload_capture_forget(stream);
-    *c = (struct capture){.stream = stream, .thread = pthread_self()};
+    *c = (struct capture){
+        .stream = stream, .context = context, .thread = pthread_self()};
     pthread_mutex_lock(&captures_lock);
     c->next = captures;
     captures = c;
@@ -68,13 +85,17 @@ void preload_capture_note(cud_stream stream)
 static bool has_ended(const struct preload_calls *real, const struct capture *c)
 {
     cud_capture_status status = CUD_CAPTURE_NONE;
+    bool pushed = false;
+    cud_result answer;
 
     if ((uintptr_t)c->stream == CUD_STREAM_PER_THREAD &&
         !pthread_equal(c->thread, pthread_self()))
         return false;
-    return PRELOAD_REAL(real, cuStreamIsCapturing, c->stream, &status) ==
-               CUD_SUCCESS &&
-           status == CUD_CAPTURE_NONE;
+    answer = preload_context_push(real, c->context, &pushed);
+    if (answer == CUD_SUCCESS)
+        answer = PRELOAD_REAL(real, cuStreamIsCapturing, c->stream, &status);
+    preload_context_leave(real, pushed);
+    return answer == CUD_SUCCESS && status == CUD_CAPTURE_NONE;
 }
 
 bool preload_is_capturing(const struct preload_calls *real)

@@ -25,22 +25,31 @@ enum { KINDS = sizeof kinds / sizeof kinds[0] };
 
 /* The limit beyond held memory: nothing, so that the first handle is copied
  * through the host; or one page. */
-static const uint64_t ways[] = {0, MIB(2)};
+static const struct way {
+    uint64_t more;
+    bool has_two_runs; /* a handle has pages in use in two places */
+} ways[] = {{0, false}, {MIB(2), false}}, two_runs = {0, true};
 
 enum { WAYS = sizeof ways / sizeof ways[0] };
 
 /* ---- one run ------------------------------------------------------------------ */
 
-static void describe(const struct faults *f, uint64_t more)
+static void describe(const struct faults *f, const struct way *way)
 {
-    print_error("%llu MiB more\n", (unsigned long long)(more >> 20));
+    print_error("%llu MiB more, %s\n", (unsigned long long)(way->more >> 20),
+                way->has_two_runs ? "two runs" : "one run");
     faults_describe(f, "migrate:on");
 }
 
-/* The memory is usable, and no one else's. */
-static void pages_touch(larder_addr got)
+static uint64_t free_bytes(const struct holes *h)
 {
-    for (uint64_t at = 0; at < HOLES_FREE; at += MIB(2))
+    return HOLES_FREE - (h->live[HANDLES] != 0 ? MIB(2) : 0);
+}
+
+/* The memory is usable, and no one else's. */
+static void pages_touch(larder_addr got, uint64_t bytes)
+{
+    for (uint64_t at = 0; at < bytes; at += MIB(2))
         memset((void *)(uintptr_t)(got + at), 0x77, KIB(64));
 }
 
@@ -52,15 +61,18 @@ static void add_line(void *ctx, const larder_account_line *line)
         *sum += line->held_bytes;
 }
 
-/* What an undo left, while the device still fails: what can be read has its
- * contents, and the device is accounted for. */
+/* What an undo left, while the device still fails: what can be accessed has its
+ * contents, and keeps what is written; and the device is accounted for. */
 static void look(struct holes *h)
 {
     uint64_t sum = 0;
 
-    for (int n = 0; n < HANDLES; n++) {
-        if (memory_is_readable(h->live[n]))
-            holes_verify_one(h, n);
+    for (int n = 0; n < LIVES; n++) {
+        if (h->live[n] == 0 || !memory_is_readable(h->live[n]))
+            continue;
+        holes_verify_one(h, n);
+        h->salt[n] = 1;
+        holes_write_one(h, n);
     }
     assert_ok(larder_account(h->rig.a, add_line, &sum));
     assert_int_equal(sum, GIB(40));
@@ -68,18 +80,18 @@ static void look(struct holes *h)
 
 /* A failed undo is completed by the first call that can; the second releases
  * addresses that were blocked until then. */
-static void judge(struct holes *h, const struct faults *f, uint64_t more,
-                  larder_addr got)
+static void judge(struct holes *h, const struct faults *f,
+                  const struct way *way, larder_addr got)
 {
     if (larder_check(h->rig.a) != LARDER_OK)
-        describe(f, more);
+        describe(f, way);
     assert_ok(larder_check(h->rig.a));
     (void)larder_empty_cache(h->rig.a);
     assert_ok(larder_empty_cache(h->rig.a));
     assert_ok(larder_check(h->rig.a));
     assert_int_equal(rig_usage(h->rig.dev).self_bytes, rig_reserved(&h->rig));
     if (got != 0)
-        pages_touch(got);
+        pages_touch(got, free_bytes(h));
     holes_verify(h);
 }
 
@@ -87,11 +99,11 @@ static void judge(struct holes *h, const struct faults *f, uint64_t more,
 static void have_all(struct holes *h, larder_addr got)
 {
     if (got == 0)
-        assert_ok(holes_ask(h, HOLES_FREE, &got));
-    pages_touch(got);
+        assert_ok(holes_ask(h, free_bytes(h), &got));
+    pages_touch(got, free_bytes(h));
     holes_verify(h);
     rig_free(&h->rig, got);
-    for (int i = 0; i < HANDLES; i++) {
+    for (int i = 0; i < LIVES; i++) {
         if (h->live[i] != 0)
             rig_free(&h->rig, h->live[i]);
     }
@@ -122,19 +134,21 @@ static void ask_for_more(struct holes *h)
         rig_free(&h->rig, got[i]);
 }
 
-static struct struck run_once(const struct faults *f, const void *way)
+static struct struck run_once(const struct faults *f, const void *of)
 {
-    const uint64_t more = *(const uint64_t *)way;
-    struct holes h = holes_up(MIGRATE_SPEC, "migrate:on", more);
+    const struct way *way = of;
+    struct holes h = holes_up(MIGRATE_SPEC, "migrate:on", way->more);
     struct struck struck;
     larder_addr got = 0;
     larder_result r;
     bool is_told;
 
+    if (way->has_two_runs)
+        holes_beside(&h);
     holes_write(&h);
     assert_ok(larder_device_reset_counters(h.rig.dev));
     faults_plan(f, h.rig.dev);
-    r = holes_ask(&h, HOLES_FREE, &got);
+    r = holes_ask(&h, free_bytes(&h), &got);
     is_told = r == LARDER_ERR_DEVICE &&
               strstr(larder_last_error(), "whose contents are kept") != NULL;
     look(&h);
@@ -143,10 +157,10 @@ static struct struck run_once(const struct faults *f, const void *way)
     struck = faults_struck(f, h.rig.dev);
     faults_off(f, h.rig.dev);
     if (!is_told && !faults_explain(f, struck, r)) {
-        describe(f, more);
+        describe(f, way);
         fail_msg("%s: %s", larder_result_name(r), larder_last_error());
     }
-    judge(&h, f, more, got);
+    judge(&h, f, way, got);
     have_all(&h, got);
     return struck;
 }
@@ -154,16 +168,16 @@ static struct struck run_once(const struct faults *f, const void *way)
 /* ---- sweeps ------------------------------------------------------------------- */
 
 /* Once, twice in a row, and from then on. */
-static unsigned long sweep(struct fault f, uint64_t more)
+static unsigned long sweep(struct fault f, const struct way *way)
 {
     for (f.nth = 1;; f.nth++) {
         f.times = 1;
-        if (!run_once(&(struct faults){.one = f}, &more).one)
+        if (!run_once(&(struct faults){.one = f}, way).one)
             return f.nth - 1;
         f.times = 2;
-        (void)run_once(&(struct faults){.one = f}, &more);
+        (void)run_once(&(struct faults){.one = f}, way);
         f.times = 0;
-        (void)run_once(&(struct faults){.one = f}, &more);
+        (void)run_once(&(struct faults){.one = f}, way);
     }
 }
 
@@ -173,14 +187,14 @@ static void each_call_may_fail(void **state)
     for (int w = 0; w < WAYS; w++) {
         for (int k = 0; k < KINDS; k++) {
             struct fault f = {.call = kinds[k], .with = LARDER_ERR_DEVICE};
-            unsigned long places = sweep(f, ways[w]);
+            unsigned long places = sweep(f, &ways[w]);
 
             if (kinds[k] != LARDER_CALL_event_create)
                 assert_true(places > 0);
             f.with = LARDER_ERR_OUT_OF_MEMORY;
             if (kinds[k] == LARDER_CALL_page_create ||
                 kinds[k] == LARDER_CALL_map)
-                (void)sweep(f, ways[w]);
+                (void)sweep(f, &ways[w]);
             print_message("%-16s %lu places\n", larder_call_name(kinds[k]),
                           places);
         }
@@ -193,7 +207,7 @@ static void the_host_may_have_no_memory(void **state)
 
     (void)state;
     for (int w = 0; w < WAYS; w++)
-        assert_true(sweep(f, ways[w]) > 2);
+        assert_true(sweep(f, &ways[w]) > 2);
 }
 
 static void two_calls_may_fail(void **state)
@@ -210,6 +224,18 @@ static void two_calls_may_fail(void **state)
     }
     print_message("%lu pairs\n", pairs);
     assert_true(pairs > 20);
+}
+
+/* A part of what moved is accessible at its place and cannot be unmapped again. */
+static void what_stays_accessible_keeps_its_contents(void **state)
+{
+    unsigned long stride = sweep_stride(1);
+
+    (void)state;
+    assert_true(faults_sweep(LARDER_CALL_set_access, stride, LARDER_CALL_unmap,
+                             stride, run_once, &two_runs) > 20);
+    assert_true(faults_sweep(LARDER_CALL_map, stride, LARDER_CALL_unmap, stride,
+                             run_once, &two_runs) > 20);
 }
 
 /* ---- single guarantees --------------------------------------------------------- */
@@ -293,7 +319,7 @@ static void nothing_is_allocated_where_an_undo_failed(void **state)
     assert_ok(larder_check(h.rig.a));
     assert_ok(larder_device_fail(h.rig.dev, LARDER_CALL_map, 0, 0, LARDER_OK));
     assert_ok(holes_ask(&h, HOLES_FREE, &got[0]));
-    pages_touch(got[0]);
+    pages_touch(got[0], HOLES_FREE);
     rig_free(&h.rig, got[0]);
     assert_ok(larder_empty_cache(h.rig.a));
     assert_int_equal(rig_usage(h.rig.dev).pages, 0);
@@ -391,6 +417,7 @@ int main(void)
         cmocka_unit_test(each_call_may_fail),
         cmocka_unit_test(the_host_may_have_no_memory),
         cmocka_unit_test(two_calls_may_fail),
+        cmocka_unit_test(what_stays_accessible_keeps_its_contents),
         cmocka_unit_test(a_failed_undo_is_completed_later),
         cmocka_unit_test(a_failed_undo_for_lack_of_memory_is_told),
         cmocka_unit_test(nothing_is_allocated_where_an_undo_failed),

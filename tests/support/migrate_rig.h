@@ -10,14 +10,17 @@
 
 enum { HANDLES = 4, HANDLE_PAGES = 8, LIVE_STREAM = 0, OTHER_STREAM = 1 };
 
+/* One page in use in each handle, and holes_beside(). */
+enum { LIVES = HANDLES + 1 };
+
 /* Handles of eight pages each. */
 #define MIGRATE_CONF "handle_mib:16"
 #define MIGRATE_SPEC "sim:40GiB,context=0"
 
 struct holes {
     struct rig rig;
-    larder_addr
-        live[HANDLES]; /* one page each, with known contents; 0: freed */
+    larder_addr live[LIVES]; /* a page each; 0: none, or freed */
+    uint64_t salt[LIVES];    /* of their contents */
 };
 
 static inline uint64_t *holes_word(larder_addr addr, size_t i)
@@ -28,23 +31,28 @@ static inline uint64_t *holes_word(larder_addr addr, size_t i)
 enum { PAGE_WORDS = (2 << 20) / sizeof(uint64_t), PAGE_STEP = 4096 };
 
 /* A unique word every 32 KiB. */
+static inline void holes_write_one(const struct holes *h, int n)
+{
+    for (size_t i = 0; h->live[n] != 0 && i < PAGE_WORDS; i += PAGE_STEP)
+        *holes_word(h->live[n], i) = h->live[n] + h->salt[n] + i;
+}
+
 static inline void holes_write(const struct holes *h)
 {
-    for (int n = 0; n < HANDLES; n++) {
-        for (size_t i = 0; i < PAGE_WORDS; i += PAGE_STEP)
-            *holes_word(h->live[n], i) = h->live[n] + i;
-    }
+    for (int n = 0; n < LIVES; n++)
+        holes_write_one(h, n);
 }
 
 static inline void holes_verify_one(const struct holes *h, int n)
 {
     for (size_t i = 0; h->live[n] != 0 && i < PAGE_WORDS; i += PAGE_STEP)
-        assert_int_equal(*holes_word(h->live[n], i), h->live[n] + i);
+        assert_int_equal(*holes_word(h->live[n], i),
+                         h->live[n] + h->salt[n] + i);
 }
 
 static inline void holes_verify(const struct holes *h)
 {
-    for (int n = 0; n < HANDLES; n++)
+    for (int n = 0; n < LIVES; n++)
         holes_verify_one(h, n);
 }
 
@@ -79,6 +87,13 @@ static inline struct holes holes_up(const char *spec, const char *conf,
     holes_limit(&h, more);
     assert_ok(larder_configure(h.rig.a, conf));
     return h;
+}
+
+/* A second page in use in the first handle, apart from the other. */
+static inline void holes_beside(struct holes *h)
+{
+    h->live[HANDLES] = rig_alloc_on(&h->rig, MIB(2), LIVE_STREAM);
+    assert_int_equal(h->live[HANDLES] + MIB(6), h->live[0]);
 }
 
 /* All free memory together. */

@@ -156,7 +156,7 @@ static void carry_publish(struct allocator *a, struct block *first)
     }
 }
 
-/* ---- undoing --------------------------------------------------------------- */
+/* ---- completing and undoing --------------------------------------------------------------- */
 
 static void carry_finish(struct allocator *a)
 {
@@ -168,6 +168,19 @@ static void carry_finish(struct allocator *a)
         return;
     larder__host_free(c->host);
     c->host = NULL;
+}
+
+/* The new handles are mapped: they take the old one's place. */
+static void carry_complete(struct allocator *a, struct block *first)
+{
+    const struct carry *c = &a->larder->carry;
+
+    carry_publish(a, first);
+    if (c->handle != 0)
+        larder__orphan_try_release(
+            a, (struct orphan){.handle = c->handle,
+                               .bytes = pages_bytes(c->end - c->begin)});
+    carry_finish(a);
 }
 
 /* If a step fails the function can be called again and continues there. */
@@ -211,13 +224,46 @@ static larder_result withhold(struct allocator *a, larder_result r)
     return r == LARDER_ERR_OUT_OF_MEMORY ? LARDER_ERR_DEVICE : r;
 }
 
+/* Allocate all host memory that the move needs, except for the contents. */
+static bool prepare(struct allocator *a, size_t used, size_t unused)
+{
+    struct carry *c = &a->larder->carry;
+    size_t runs = bits_lesser(used, unused + 1);
+    size_t gaps = bits_lesser(used + 1, unused);
+    uint32_t headers = (uint32_t)gaps * PAGES_HEADERS + SLAB_SPARE;
+
+    if (runs > c->capacity) {
+        if (!larder__host_grow(&c->runs, runs, sizeof *c->runs))
+            return false;
+        c->capacity = runs;
+    }
+    return larder__handles_make_room(a, used) &&
+           larder__slab_ensure(&a->slab, headers);
+}
+
+/* The program may have written to new handles that could not be unmapped, so
+ * their contents are the ones to keep: the move is completed. */
+static larder_result go_on(struct allocator *a)
+{
+    struct carry *c = &a->larder->carry;
+    larder_result r;
+
+    if (!prepare(a, c->used, c->end - c->begin - c->used))
+        return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+    r = larder__carry_new_map(a);
+    if (r == LARDER_OK)
+        carry_complete(
+            a, block_over(a, c->segment->head, page_at(c->segment, c->begin)));
+    return r;
+}
+
 larder_result larder__carry_back(struct allocator *a)
 {
     larder_result r;
 
     if (!a->has_withheld)
         return LARDER_OK;
-    r = go_back(a);
+    r = a->larder->carry.mapped > 0 ? go_on(a) : go_back(a);
     return r == LARDER_OK ? r : withhold(a, r);
 }
 
@@ -236,23 +282,6 @@ static larder_result carry_undo(struct allocator *a, larder_result r)
 }
 
 /* ---- migrating one handle -------------------------------------------------- */
-
-/* Allocate all host memory that the move needs, except for the contents. */
-static bool prepare(struct allocator *a, size_t used, size_t unused)
-{
-    struct carry *c = &a->larder->carry;
-    size_t runs = bits_lesser(used, unused + 1);
-    size_t gaps = bits_lesser(used + 1, unused);
-    uint32_t headers = (uint32_t)gaps * PAGES_HEADERS + SLAB_SPARE;
-
-    if (runs > c->capacity) {
-        if (!larder__host_grow(&c->runs, runs, sizeof *c->runs))
-            return false;
-        c->capacity = runs;
-    }
-    return larder__handles_make_room(a, used) &&
-           larder__slab_ensure(&a->slab, headers);
-}
 
 /* No work is queued, so an earlier copy to the host has finished. */
 static void carry_begin(struct allocator *a, struct segment *s,
@@ -299,12 +328,7 @@ larder_result larder__carry(struct allocator *a, struct segment *s,
     r = remap(a);
     if (r != LARDER_OK)
         return carry_undo(a, r);
-    carry_publish(a, first);
-    if (c->handle != 0)
-        larder__orphan_try_release(
-            a, (struct orphan){.handle = c->handle,
-                               .bytes = pages_bytes(c->end - c->begin)});
-    carry_finish(a);
+    carry_complete(a, first);
     return LARDER_OK;
 }
 

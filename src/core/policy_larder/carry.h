@@ -15,8 +15,9 @@
  *
  * A failure on the way is undone.  If undoing fails too (the device maps
  * nothing any more), the handle or its contents are kept, and undoing is tried
- * again at every request that misses, and before memory is supplied, released,
- * exported or destroyed.  Until then the bookkeeping looks as before, but the
+ * again at every request that misses, and before memory is supplied, released or
+ * exported; where new handles could not be unmapped the move is completed
+ * instead, for they hold the contents now.  Until then the bookkeeping looks as before, but the
  * handle is withheld: it does not move, free blocks that touch it are not handed
  * out, and the fast path is closed (allocator.has_withheld).  Its live memory
  * cannot be accessed. */
@@ -38,7 +39,7 @@ size_t larder__carry_used(struct allocator *a, const struct block *first,
 larder_result larder__carry(struct allocator *a, struct segment *s,
                             struct page_span handle);
 
-/* Finish undoing a failed move; OK if there is none.  The error names the
+/* Finish undoing a failed move, or the move; OK if there is none.  The error names the
  * addresses that stay withheld. */
 larder_result larder__carry_back(struct allocator *a);
 

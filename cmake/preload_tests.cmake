@@ -12,6 +12,8 @@ foreach(program ${programs})
         LD_LIBRARY_PATH=${PROJECT_BINARY_DIR}/fakecuda)
     if(program MATCHES "_limit$")
         list(APPEND environment LARDER_PRELOAD=limit LARDER_CONF=limit:64MiB)
+    elseif(program MATCHES "_gate$")
+        list(APPEND environment LARDER_PRELOAD=gate)
     elseif(program MATCHES "_pause$")
         list(APPEND environment LARDER_PRELOAD=cache,pause
              LARDER_CONF=limit:200MiB)

@@ -43,10 +43,14 @@ static _Thread_local struct {
 static pthread_key_t leaving;
 static bool has_key;
 
+/* A thread may have ended in a call. */
 static void seat_give(void *seat)
 {
+    struct seat *s = seat;
+
     own.seat = NULL;
-    atomic_store(&((struct seat *)seat)->is_used, false);
+    atomic_store(&s->inside, 0);
+    atomic_store(&s->is_used, false);
 }
 
 static void key_make(void)
@@ -94,14 +98,19 @@ static struct seat *seat_take(void)
 
 /* ---- entering ----------------------------------------------------------- */
 
-static struct timespec patience_ends(void)
+uint64_t preload_gate_patience_ends_ns(void)
 {
     uint64_t ms = atomic_load(&patience_ms);
 
-    return ticks_timespec(larder__ticks_system_ns() + ms * NS_PER_MS);
+    return larder__ticks_system_ns() + ms * NS_PER_MS;
 }
 
-/* The devices may be waiting for what this thread is about to queue. */
+static struct timespec patience_ends(void)
+{
+    return ticks_timespec(preload_gate_patience_ends_ns());
+}
+
+/* The devices, or a call, may be waiting for what this thread is about to queue. */
 static void break_open(void)
 {
     enum state closed = CLOSED;
@@ -156,27 +165,34 @@ void preload_gate_leave(void)
 
 /* ---- closing ------------------------------------------------------------ */
 
-/* A driver call may block while its queue is full. */
-static void seat_pass(struct seat *s)
+/* A driver call may block while its queue is full, or until work has completed. */
+static void seat_pass(struct seat *s, uint64_t end_ns)
 {
     static const struct timespec nap = {.tv_nsec = NAP_NS};
 
     for (int i = 0; atomic_load(&s->inside) != 0 && atomic_load(&state) != OPEN;
          i++) {
-        if (i > SPINS)
-            (void)nanosleep(&nap, NULL);
+        if (i <= SPINS)
+            continue;
+        if (larder__ticks_system_ns() >= end_ns)
+            break_open();
+        (void)nanosleep(&nap, NULL);
     }
 }
 
-void preload_gate_close(void)
+bool preload_gate_close(void)
 {
+    uint64_t end_ns;
+
     pthread_mutex_lock(&closing);
+    end_ns = preload_gate_patience_ends_ns();
     atomic_fetch_add(&closings, 1);
     atomic_store(&state, CLOSED);
     own.is_closer = true;
     for (struct seat *s = atomic_load(&seats); s != NULL; s = s->next)
-        seat_pass(s);
-    seat_pass(&shared);
+        seat_pass(s, end_ns);
+    seat_pass(&shared, end_ns);
+    return atomic_load(&state) == CLOSED;
 }
 
 bool preload_gate_seal(void)

@@ -184,28 +184,13 @@ static void *serve_signals(void *ctx)
     return NULL;
 }
 
-static bool start_thread(void)
-{
-    pthread_t thread;
-    sigset_t all;
-    sigset_t old;
-    int error;
-
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &old);
-    error = pthread_create(&thread, NULL, serve_signals, NULL);
-    pthread_sigmask(SIG_SETMASK, &old, NULL);
-    if (error == 0)
-        pthread_detach(thread);
-    return error == 0;
-}
-
 static void watch_signal(int number)
 {
     struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
 
     sigemptyset(&action.sa_mask);
-    if (sem_init(&asked, 0, 0) != 0 || !start_thread() ||
+    if (sem_init(&asked, 0, 0) != 0 ||
+        !preload_thread_start(serve_signals, NULL) ||
         sigaction(number, &action, NULL) != 0)
         dprintf(STDERR_FILENO,
                 "liblarder_preload: signals cannot be handled: %s\n",

@@ -283,6 +283,10 @@ void preload_uncount(struct allocation *a);
 /* The settings are known: write snapshots at this signal, unless it is 0. */
 void preload_report_start(int number);
 
+/* thread.c */
+/* Start a detached thread.  False: there are too many. */
+bool preload_thread_start(void *(*fn)(void *), void *ctx);
+
 /* control.c */
 larder_result preload_fail(larder_result r, const char *text);
 

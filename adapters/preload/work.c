@@ -44,25 +44,6 @@ const char *preload_work_shared_by(void)
     return atomic_load(&shared_by);
 }
 
-/* Work of other devices may use this device's memory. */
-static bool devices_pass(const struct preload_calls *real)
-{
-    int count = 0;
-
-    if (PRELOAD_REAL(real, cuDeviceGetCount, &count) != CUD_SUCCESS ||
-        count > PRELOAD_DEVICES)
-        return false;
-    for (int i = 0; i < count; i++) {
-        struct preload_slot *slot = preload_slot_at(i);
-
-        preload_primary_learn(real, slot);
-        if (atomic_load(&slot->primary) != NULL &&
-            preload_wait_for_device(real, slot) != CUD_SUCCESS)
-            return false;
-    }
-    return true;
-}
-
 /* ---- Larder's own moves ------------------------------------------------- */
 
 /* For example ranks as threads of one process, whose collectives wait for each
@@ -84,21 +65,34 @@ static larder_result fail_shared(const char *call)
     return preload_fail(LARDER_ERR_UNSUPPORTED, text);
 }
 
+static larder_result fail_stuck(void)
+{
+    preload_work_shared(stuck);
+    return fail_shared(stuck);
+}
+
+/* With the gate closed. */
+static larder_result wait_and_seal(const struct preload_calls *real)
+{
+    enum preload_pass pass;
+
+    if (preload_work_shared_by() != NULL)
+        return fail_shared(preload_work_shared_by());
+    if (preload_is_capturing(real))
+        return preload_fail(LARDER_ERR_CAPTURING, "a stream is captured");
+    pass = preload_devices_pass(real);
+    if (pass == PRELOAD_PASS_FAILED)
+        return preload_fail(LARDER_ERR_DEVICE,
+                            "a device cannot be synchronized");
+    if (pass == PRELOAD_PASS_LATE || !preload_gate_seal())
+        return fail_stuck();
+    return LARDER_OK;
+}
+
 static larder_result hold(const struct preload_calls *real)
 {
-    larder_result r = LARDER_OK;
+    larder_result r = preload_gate_close() ? wait_and_seal(real) : fail_stuck();
 
-    preload_gate_close();
-    if (preload_work_shared_by() != NULL)
-        r = fail_shared(preload_work_shared_by());
-    else if (preload_is_capturing(real))
-        r = preload_fail(LARDER_ERR_CAPTURING, "a stream is captured");
-    else if (!devices_pass(real))
-        r = preload_fail(LARDER_ERR_DEVICE, "a device cannot be synchronized");
-    if (r == LARDER_OK && !preload_gate_seal()) {
-        preload_work_shared(stuck);
-        r = fail_shared(stuck);
-    }
     if (r != LARDER_OK)
         preload_gate_open();
     return r;

@@ -42,6 +42,13 @@ const char *preload_work_shared_by(void);
         return answer;                                                         \
     }
 
+/* devices_pass.c */
+enum preload_pass { PRELOAD_PASSED, PRELOAD_PASS_FAILED, PRELOAD_PASS_LATE };
+
+/* Wait until all work of all devices is complete.  LATE: it is not, after a
+ * gate's patience. */
+enum preload_pass preload_devices_pass(const struct preload_calls *real);
+
 /* Live memory of the slot's allocator may move, with all of the program's work
  * complete and new work held back. */
 larder_result preload_work_guard(struct preload_slot *slot);

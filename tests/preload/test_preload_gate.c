@@ -3,6 +3,7 @@
 #include "preload_rig.h"
 
 #include "gate.h"
+#include "support/clock.h"
 
 #include <pthread.h>
 #include <sched.h>
@@ -50,8 +51,7 @@ static void a_closed_gate_holds_back_other_threads(void **state)
 
 static void *close_once(void *closed)
 {
-    preload_gate_close();
-    atomic_store((atomic_int *)closed, 1);
+    atomic_store((atomic_int *)closed, preload_gate_close() ? 1 : -1);
     preload_gate_open();
     return NULL;
 }
@@ -90,6 +90,39 @@ static void a_thread_held_back_for_too_long_opens_it(void **state)
     assert_false(preload_gate_seal());
     preload_gate_open();
     preload_gate_set_patience(30000);
+}
+
+/* As a copy to the host does: it may wait for what the closer is about to queue. */
+static void a_call_that_takes_too_long_opens_it(void **state)
+{
+    atomic_int closed = 0;
+    pthread_t thread;
+
+    (void)state;
+    preload_gate_set_patience(50);
+    preload_gate_enter();
+    assert_int_equal(pthread_create(&thread, NULL, close_once, &closed), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_int_equal(atomic_load(&closed), -1);
+    preload_gate_leave();
+    preload_gate_set_patience(30000);
+}
+
+static void *end_inside(void *unused)
+{
+    preload_gate_enter();
+    return unused;
+}
+
+static void a_thread_that_ends_in_a_call_holds_nobody_up(void **state)
+{
+    pthread_t thread;
+
+    (void)state;
+    assert_int_equal(pthread_create(&thread, NULL, end_inside, NULL), 0);
+    assert_int_equal(pthread_join(thread, NULL), 0);
+    assert_true(preload_gate_close());
+    preload_gate_open();
 }
 
 static void nothing_but_its_closer_opens_a_sealed_one(void **state)
@@ -133,6 +166,41 @@ static void threads_come_and_go(void **state)
     }
     preload_gate_close();
     preload_gate_open();
+}
+
+/* ---- an allocator above ------------------------------------------------------- */
+
+enum { HANGS_MS = 5000 };
+
+static atomic_int is_launched;
+
+/* As a collective that waits for another rank, but not for ever. */
+static void wait_for_peer(void *gave_up)
+{
+    uint64_t begin_ms = now_ms();
+
+    while (!atomic_load(&is_launched) && now_ms() - begin_ms < HANGS_MS)
+        nap();
+    atomic_store((atomic_int *)gave_up, atomic_load(&is_launched) ? -1 : 1);
+}
+
+/* The rank that it waits for is the one that wants to move memory. */
+static void work_that_waits_for_the_closer_ends_its_wait(void **state)
+{
+    static atomic_int gave_up;
+
+    (void)state;
+    (void)rig_context(0);
+    preload_gate_set_patience(50);
+    assert_ok(fake()->launch(fake()->device(0), 0, wait_for_peer, &gave_up));
+    assert_int_equal(larder_preload_hold(), LARDER_ERR_UNSUPPORTED);
+    assert_non_null(
+        strstr(larder_preload_last_error(), "waited for work that was"));
+    atomic_store(&is_launched, 1);
+    while (atomic_load(&gave_up) == 0)
+        nap();
+    assert_int_equal(atomic_load(&gave_up), -1);
+    preload_gate_set_patience(30000);
 }
 
 /* ---- all at once -------------------------------------------------------------- */
@@ -215,6 +283,9 @@ int main(void)
         cmocka_unit_test(a_closed_gate_holds_back_other_threads),
         cmocka_unit_test(closing_waits_for_calls_in_progress),
         cmocka_unit_test(a_thread_held_back_for_too_long_opens_it),
+        cmocka_unit_test(a_call_that_takes_too_long_opens_it),
+        cmocka_unit_test(a_thread_that_ends_in_a_call_holds_nobody_up),
+        cmocka_unit_test(work_that_waits_for_the_closer_ends_its_wait),
         cmocka_unit_test(nothing_but_its_closer_opens_a_sealed_one),
         cmocka_unit_test(who_closed_it_passes),
         cmocka_unit_test(threads_come_and_go),

@@ -36,6 +36,16 @@ static void process_in_child(void)
     mutex_leave(&lock);
 }
 
+void larder__forks_bar(void)
+{
+    mutex_take(&lock, RANK_DESCRIPTORS);
+}
+
+void larder__forks_allow(void)
+{
+    mutex_leave(&lock);
+}
+
 static bool is_watched;
 
 static void watch(void)
@@ -54,12 +64,11 @@ bool larder__process_watch(void)
 
 void larder__own_fd_keep(struct own_fd *own, int fd)
 {
-    mutex_take(&lock, RANK_DESCRIPTORS);
+    larder__assert(larder__witness_holds(&lock));
     *own = (struct own_fd){.fd = fd, .next = list, .link = &list};
     if (list != NULL)
         list->link = &own->next;
     list = own;
-    mutex_leave(&lock);
 }
 
 void larder__own_fd_close(struct own_fd *own)

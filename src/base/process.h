@@ -24,6 +24,12 @@ static inline unsigned process_number(void)
     return atomic_load_explicit(&larder__process_forks, memory_order_relaxed);
 }
 
+/* Between these two no thread forks: in between, what a forked child must not
+ * have is opened and kept, or mapped and marked MADV_DONTFORK.  The thread takes
+ * no other lock meanwhile. */
+void larder__forks_bar(void);
+void larder__forks_allow(void);
+
 /* A descriptor that is closed in forked children, because a copy would keep
  * alive what must end with this process.  It must not move while it is open. */
 struct own_fd {
@@ -32,6 +38,7 @@ struct own_fd {
     struct own_fd **link; /* the pointer to this one */
 };
 
+/* While forks are barred, since before it was opened. */
 void larder__own_fd_keep(struct own_fd *own, int fd);
 /* Close it; a no-op if none is open. */
 void larder__own_fd_close(struct own_fd *own);

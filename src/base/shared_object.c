@@ -180,22 +180,33 @@ static larder_result check_owner(const struct shared_object *o)
     return LARDER_OK;
 }
 
+/* False: errno says why. */
+static bool open_and_keep(struct shared_object *o)
+{
+    bool is_made;
+    int fd;
+
+    larder__forks_bar();
+    fd = o->is_of_group ? open_for_group(o) : open_or_make(o, &is_made);
+    if (fd >= 0)
+        larder__own_fd_keep(&o->file, fd);
+    larder__forks_allow();
+    return fd >= 0;
+}
+
 /* Open the object and take its file lock. */
 static larder_result open_locked(struct shared_object *o)
 {
     for (;;) {
-        bool is_made;
-        int fd = o->is_of_group ? open_for_group(o) : open_or_make(o, &is_made);
         larder_result r;
         struct stat st;
 
-        if (fd < 0)
+        if (!open_and_keep(o))
             return shared_object_refused(o, "opening");
-        larder__own_fd_keep(&o->file, fd);
         r = check_owner(o);
         if (r != LARDER_OK)
             return r;
-        if (!larder__shared_lock(o) || fstat(fd, &st) != 0)
+        if (!larder__shared_lock(o) || fstat(o->file.fd, &st) != 0)
             return shared_object_refused(o, "locking");
         if (st.st_nlink > 0)
             return LARDER_OK;
@@ -217,6 +228,19 @@ static bool reserve(const struct shared_object *o)
     return failed == 0 && ftruncate(o->file.fd, (off_t)o->bytes) == 0;
 }
 
+/* A mapping refers to the file too, so a child's copy would keep the tokens. */
+static void *map_for_us(const struct shared_object *o)
+{
+    void *p;
+
+    larder__forks_bar();
+    p = mmap(NULL, o->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, o->file.fd, 0);
+    if (p != MAP_FAILED)
+        madvise(p, o->bytes, MADV_DONTFORK);
+    larder__forks_allow();
+    return p;
+}
+
 static larder_result map(struct shared_object *o)
 {
     struct stat st;
@@ -233,12 +257,9 @@ static larder_result map(struct shared_object *o)
     }
     if (st.st_size != 0 && (size_t)st.st_size != o->bytes)
         return shared_object_foreign(o, "has another size than that of");
-    p = mmap(NULL, o->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, o->file.fd, 0);
+    p = map_for_us(o);
     if (p == MAP_FAILED)
         return shared_object_refused(o, "mapping");
-    /* A mapping refers to the file too, so a child's copy would keep the
-     * tokens. */
-    madvise(p, o->bytes, MADV_DONTFORK);
     o->memory = p;
     magic =
         atomic_load_explicit((const _Atomic uint64_t *)p, memory_order_acquire);

@@ -90,10 +90,13 @@ static larder_result regions_open(struct sim_backing *b, int ordinal,
 /* Create a file with room for pages at any offset; holes use no memory. */
 static larder_result file_open(struct sim_backing *b)
 {
-    int fd = memfd_create(SIM_FILE_NAME, MFD_CLOEXEC);
+    int fd;
 
+    larder__forks_bar();
+    fd = memfd_create(SIM_FILE_NAME, MFD_CLOEXEC);
     if (fd >= 0)
         larder__own_fd_keep(&b->file, fd);
+    larder__forks_allow();
     if (fd >= 0 && ftruncate(fd, (off_t)region_bytes_max) == 0)
         return LARDER_OK;
     return larder__fail(LARDER_ERR_SYSTEM,
@@ -132,20 +135,30 @@ void larder__sim_backing_close(struct sim_backing *b)
     larder__own_fd_close(&b->file);
 }
 
-/* A forked child's writes would be visible to its parent, so it gets none of
- * it. */
+/* Map a part of a file.  A forked child's writes would be visible to its parent,
+ * so it gets none of it. */
+static bool file_map(larder_addr addr, uint64_t bytes, int file,
+                     uint64_t offset)
+{
+    bool is_mapped;
+
+    larder__forks_bar();
+    is_mapped = mmap(sim_backing_as_pointer(addr), bytes, PROT_NONE,
+                     MAP_SHARED | MAP_FIXED | MAP_NORESERVE, file,
+                     (off_t)offset) != MAP_FAILED;
+    if (is_mapped)
+        madvise(sim_backing_as_pointer(addr), bytes, MADV_DONTFORK);
+    larder__forks_allow();
+    return is_mapped;
+}
+
 larder_result larder__sim_backing_share(struct sim_backing *b)
 {
-    void *region = sim_backing_as_pointer(b->first);
-
     if (!b->is_real || b->is_shared)
         return LARDER_OK;
     if (ftruncate(b->file.fd, 2 * (off_t)region_bytes_max) != 0 ||
-        mmap(region, b->region_bytes, PROT_NONE,
-             MAP_SHARED | MAP_FIXED | MAP_NORESERVE, b->file.fd,
-             (off_t)region_bytes_max) == MAP_FAILED)
+        !file_map(b->first, b->region_bytes, b->file.fd, region_bytes_max))
         return sim_backing_refused("share", b->region_bytes);
-    madvise(region, b->region_bytes, MADV_DONTFORK);
     b->is_shared = true;
     return LARDER_OK;
 }
@@ -195,15 +208,9 @@ larder_result larder__sim_backing_decommit(struct sim_backing *b,
 larder_result larder__sim_backing_map(struct sim_backing *b, larder_addr addr,
                                       uint64_t bytes, int file, uint64_t offset)
 {
-    if (!b->is_real)
-        return LARDER_OK;
-    if (mmap(sim_backing_as_pointer(addr), bytes, PROT_NONE,
-             MAP_SHARED | MAP_FIXED | MAP_NORESERVE, file,
-             (off_t)offset) == MAP_FAILED)
-        return sim_backing_refused("map", bytes);
-    /* A forked child's writes would be visible to its parent. */
-    madvise(sim_backing_as_pointer(addr), bytes, MADV_DONTFORK);
-    return LARDER_OK;
+    return !b->is_real || file_map(addr, bytes, file, offset)
+               ? LARDER_OK
+               : sim_backing_refused("map", bytes);
 }
 
 larder_result larder__sim_backing_unmap(struct sim_backing *b, larder_addr addr,

@@ -26,15 +26,10 @@ static const uint64_t ipc_magic = UINT64_C(0x3163706972726472);
 /* The description whose locks say what is allocated. */
 static larder_result exported_open(struct sim *sim)
 {
-    int fd;
-
-    if (sim->exported.fd >= 0)
+    if (sim->exported.fd >= 0 ||
+        larder__lend_open_own(sim->backing.file.fd, &sim->exported))
         return LARDER_OK;
-    fd = larder__lend_open_again("self", sim->backing.file.fd);
-    if (fd < 0)
-        return larder__lend_refused("opening the memory file again");
-    larder__own_fd_keep(&sim->exported, fd);
-    return LARDER_OK;
+    return larder__lend_refused("opening the memory file again");
 }
 
 static larder_result range_export(struct sim *sim, struct sim_range *range)

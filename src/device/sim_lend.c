@@ -104,6 +104,18 @@ int larder__lend_open_again(const char *process, int file)
     return open(path, O_RDWR | O_CLOEXEC);
 }
 
+bool larder__lend_open_own(int file, struct own_fd *out)
+{
+    int fd;
+
+    larder__forks_bar();
+    fd = larder__lend_open_again("self", file);
+    if (fd >= 0)
+        larder__own_fd_keep(out, fd);
+    larder__forks_allow();
+    return fd >= 0;
+}
+
 larder_result larder__lend_place(const struct sim *sim, uint64_t magic,
                                  uint64_t offset, uint64_t bytes,
                                  struct lend_place *out)
@@ -305,12 +317,10 @@ larder_result larder__lend_foreign(struct sim *sim, int fd,
     f = larder__host_alloc(1, sizeof *f);
     if (f == NULL)
         return larder__sim_fail_plain(LARDER_ERR_NO_HOST_MEMORY);
-    fd = larder__lend_open_again("self", fd);
-    if (fd < 0) {
+    if (!larder__lend_open_own(fd, &f->file)) {
         larder__host_free(f);
         return larder__lend_refused("opening the page's memory file");
     }
-    larder__own_fd_keep(&f->file, fd);
     f->device = st.st_dev;
     f->inode = st.st_ino;
     f->next = sim->foreign;

@@ -54,6 +54,8 @@ larder_result larder__lend_refused(const char *what);
 
 /* Open another description of a process's open file.  -1: it cannot be. */
 int larder__lend_open_again(const char *process, int file);
+/* The same of this process's file, for as long as it is kept.  False: errno. */
+bool larder__lend_open_own(int file, struct own_fd *out);
 
 /* Locks of the file's description.  A lock excludes the last byte, so that
  * locks of neighbours do not merge and its length tells theirs. */

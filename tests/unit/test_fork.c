@@ -1,5 +1,6 @@
 /* test_fork.c - a forked child is refused everything that belongs to its
  * parent, waits for no lock, changes nothing, and can open its own devices. */
+#include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -244,6 +245,94 @@ static void a_child_does_not_keep_its_dead_parents_memory(void **state)
     close(up[1]);
 }
 
+/* ---- what a child must not have ------------------------------------------------- */
+
+enum { FDS_LOOKED_AT = 64, CHILDREN = 150 };
+
+/* How many of the child's descriptors are of files of the library.  Neither this
+ * nor the next takes memory: a sanitizer's may be locked in a child. */
+static int count_files(void)
+{
+    char path[64], target[64];
+    int count = 0;
+
+    for (int fd = 0; fd < FDS_LOOKED_AT; fd++) {
+        ssize_t n;
+
+        (void)snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+        n = readlink(path, target, sizeof target - 1);
+        target[n > 0 ? n : 0] = '\0';
+        count += strstr(target, "/larder-") != NULL ||
+                 strstr(target, ":larder-") != NULL;
+    }
+    return count;
+}
+
+/* Whether one of the child's mappings is of such a file. */
+static int has_mapping(void)
+{
+    static char text[1 << 20];
+    int fd = open("/proc/self/maps", O_RDONLY);
+    size_t got = 0;
+    ssize_t n;
+
+    while ((n = read(fd, text + got, sizeof text - 1 - got)) > 0)
+        got += (size_t)n;
+    close(fd);
+    text[got] = '\0';
+    return got == 0 || strstr(text, "/larder-sim") != NULL ||
+           strstr(text, ":larder-sim") != NULL;
+}
+
+static int has_nothing(struct rig *rig)
+{
+    (void)rig;
+    return count_files() + has_mapping();
+}
+
+/* Opens devices, and maps memory of them. */
+static void *open_and_map(void *ctx)
+{
+    struct churner *c = ctx;
+    char spec[96];
+
+    snprintf(spec, sizeof spec, "sim:64MiB,shared=%s", unique_name("opens"));
+    while (!atomic_load(&c->ends)) {
+        struct rig rig;
+        bool failed = larder_device_open(spec, 0, &rig.dev) != LARDER_OK ||
+                      larder_create(rig.dev, NULL, &rig.a) != LARDER_OK;
+
+        for (int i = 0; i < 20 && !failed; i++) {
+            larder_addr addr;
+
+            failed = larder_alloc(rig.a, BYTES, 0, &addr) != LARDER_OK ||
+                     larder_free(rig.a, addr) != LARDER_OK ||
+                     larder_empty_cache(rig.a) != LARDER_OK;
+        }
+        if (failed || larder_destroy(rig.a) != LARDER_OK ||
+            larder_device_close(rig.dev) != LARDER_OK)
+            return c;
+    }
+    return NULL;
+}
+
+/* With its parent's descriptors it would keep what its parent held, and with its
+ * mappings change it. */
+static void a_child_has_nothing_that_is_just_being_opened(void **state)
+{
+    struct churner churner = {0};
+    pthread_t thread;
+    void *failed;
+
+    (void)state;
+    assert_int_equal(pthread_create(&thread, NULL, open_and_map, &churner), 0);
+    for (int i = 0; i < CHILDREN; i++)
+        in_child(has_nothing, NULL);
+    atomic_store(&churner.ends, true);
+    assert_int_equal(pthread_join(thread, &failed), 0);
+    assert_null(failed);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -252,6 +341,7 @@ int main(void)
         cmocka_unit_test(a_child_waits_for_no_thread_of_its_parent),
         cmocka_unit_test(a_shared_ledger_is_the_parents_alone),
         cmocka_unit_test(a_child_does_not_keep_its_dead_parents_memory),
+        cmocka_unit_test(a_child_has_nothing_that_is_just_being_opened),
     };
 
     unsetenv("LARDER_CONF");

@@ -250,6 +250,35 @@ static void live_memory_outlives_the_release_of_its_pool(void **state)
     rig_down(&rig);
 }
 
+/* Its addresses were reserved for a request that got no memory. */
+static void a_pool_that_got_no_memory_is_released_too(void **state)
+{
+    static const larder_policy policies[] = {LARDER_POLICY_LARDER,
+                                             LARDER_POLICY_PYTORCH};
+    static const char conf[] = "pytorch:2.8,expandable_segments:True";
+    larder_addr p;
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        struct rig rig = rig_up_policy(SPEC, policies[i], conf);
+
+        begin(&rig, pool_a);
+        assert_ok(larder_device_fail(rig.dev, LARDER_CALL_page_create, 1, 0,
+                                     LARDER_ERR_OUT_OF_MEMORY));
+        assert_result(LARDER_ERR_OUT_OF_MEMORY,
+                      larder_alloc(rig.a, MIB(4), 0, &p));
+        assert_ok(larder_device_fail(rig.dev, LARDER_CALL_page_create, 0, 0,
+                                     LARDER_OK));
+        end(&rig, pool_a);
+        release(&rig, pool_a);
+        assert_ok(larder_empty_cache(rig.a));
+        assert_int_equal(rig_usage(rig.dev).reservations, 0);
+        begin(&rig, pool_a); /* a new pool: the old one is gone */
+        end(&rig, pool_a);
+        rig_down(&rig);
+    }
+}
+
 static void a_full_device_takes_back_a_released_pool(void **state)
 {
     struct rig rig = rig_up("sim:64MiB,backing=none", "");
@@ -597,6 +626,7 @@ int main(void)
         cmocka_unit_test(the_pool_begun_first_serves),
         cmocka_unit_test(a_shared_pool_stays_until_its_last_user_releases_it),
         cmocka_unit_test(live_memory_outlives_the_release_of_its_pool),
+        cmocka_unit_test(a_pool_that_got_no_memory_is_released_too),
         cmocka_unit_test(a_full_device_takes_back_a_released_pool),
         cmocka_unit_test(a_pool_lends_each_stream_its_own_memory),
         cmocka_unit_test(a_pool_released_while_it_is_begun_stays_until_its_end),

@@ -7,6 +7,7 @@
 #include "core/segments/events.h"
 #include "core/segments/orphan.h"
 #include "core/segments/release.h"
+#include "core/segments/segment.h"
 #include "core/state/paged.h"
 
 /* ---- private pools -------------------------------------------------------- */
@@ -19,6 +20,21 @@ larder_result larder__private_release_cached(struct allocator *a,
     larder__assert(allocator_is_locked(a));
     for (int kind = 0; kind < POOL_KINDS; kind++)
         fail_keep_first(&r, larder__release_pool(a, &p->pools[kind]));
+    return r;
+}
+
+/* Addresses without memory would keep the pool. */
+static larder_result private_tidy(struct allocator *a,
+                                  const struct private_pool *p)
+{
+    larder_result r = LARDER_OK;
+
+    for (int kind = 0; kind < POOL_KINDS; kind++) {
+        const struct pool *pool = &p->pools[kind];
+
+        for (uint32_t i = 0; i < pool->heap_count; i++)
+            fail_keep_first(&r, larder__expandable_tidy(a, pool->heaps[i]));
+    }
     return r;
 }
 
@@ -41,8 +57,10 @@ larder_result larder__private_release_unused(struct allocator *a)
         larder__assert(p->users == 0);
         unused = p->unused_next;
         p->unused_next = NULL;
-        if (!p->is_paused)
+        if (!p->is_paused) {
             fail_keep_first(&r, larder__private_release_cached(a, p));
+            fail_keep_first(&r, private_tidy(a, p));
+        }
         if (private_is_over(p))
             larder__private_remove(a, p);
         else

@@ -381,6 +381,23 @@ larder_result larder__expandable_release(struct allocator *a, struct block *b)
     return r;
 }
 
+/* A step moves on in the order of addresses, whatever is destroyed. */
+larder_result larder__expandable_tidy(struct allocator *a, struct heap *heap)
+{
+    struct block *b = tree_at_or_above(heap->unmapped, 0);
+    larder_result r = LARDER_OK;
+
+    larder__assert(allocator_is_locked(a));
+    while (b != NULL) {
+        larder_addr next = b->addr + 1;
+
+        larder__assert(b->segment->kind == SEGMENT_EXPANDABLE);
+        fail_keep_first(&r, range_tidy(a, b->segment));
+        b = tree_at_or_above(heap->unmapped, next);
+    }
+    return r;
+}
+
 /* Whether a captured graph may use page i. */
 static bool is_of_graph(const struct segment *s, size_t i)
 {

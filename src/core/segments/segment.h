@@ -61,6 +61,10 @@ larder_result larder__expandable_get(struct allocator *a, struct heap *heap,
  * stays. */
 larder_result larder__expandable_release(struct allocator *a, struct block *b);
 
+/* Destroy the heap's ranges that have no pages: of a request that got no memory,
+ * or of addresses that the device did not take back. */
+larder_result larder__expandable_tidy(struct allocator *a, struct heap *heap);
+
 /* Unmap a run of at most `max` whole pages within b that no graph uses, and
  * pass each to `taken`, which counts them elsewhere. b is a free block of an
  * expandable segment, in its heap, and its stream has passed. b and the segment

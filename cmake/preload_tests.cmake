@@ -40,3 +40,16 @@ foreach(way linked plain)
 endforeach()
 target_link_libraries(preload_subject_linked PRIVATE fakecuda)
 target_compile_definitions(preload_subject_linked PRIVATE LINKED)
+
+# The driver is first called while a library is being loaded.
+set(first ${PROJECT_SOURCE_DIR}/tests/preload/subject/preload_first.c)
+add_executable(preload_first ${first})
+add_library(preload_first_library MODULE ${first})
+set_target_properties(preload_first preload_first_library PROPERTIES
+    RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/preload
+    LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests/preload
+    PREFIX "" SKIP_BUILD_RPATH ON ENABLE_EXPORTS ON)
+target_link_libraries(preload_first PRIVATE larder_flags fakecuda
+                      Threads::Threads)
+target_link_libraries(preload_first_library PRIVATE larder_flags)
+target_compile_definitions(preload_first_library PRIVATE LIBRARY)

@@ -4,7 +4,6 @@
  * by version.  It searches the driver's library itself, so it never finds a
  * hook, and calls through its results never reach one. */
 #include "preload_state.h"
-#include "once.h"
 #include "lookup.h"
 
 #include <dlfcn.h>
@@ -65,77 +64,98 @@ void *preload_real_dlsym(void *handle, const char *name)
     return fn == NULL ? NULL : fn(handle, name);
 }
 
-static void *library;
-static struct preload_calls calls;
-static bool is_complete;
+struct driver {
+    void *library;
+    struct preload_calls calls;
+    bool is_complete;
+};
+
+static struct driver driver;
+static atomic_bool is_loaded;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the two */
 
 /* The library that the program has loaded or, if none, the one it would
  * load. */
-static void library_open(void)
+static void *library_open(void)
 {
-    library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
-    if (library == NULL)
-        library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+    void *out = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+
+    return out != NULL
+               ? out
+               : dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
 }
 
-static void driver_load_find(void *out, const char *symbol)
+static void driver_load_find(const struct driver *d, void *out,
+                             const char *symbol)
 {
-    void *found = preload_real_dlsym(library, symbol);
+    void *found = preload_real_dlsym(d->library, symbol);
 
     memcpy(out, &found, sizeof found);
 }
 
 /* Without these calls nothing can be served, and the driver is used
  * directly. */
-static bool has_needed(void)
+static bool has_needed(const struct preload_calls *calls)
 {
-    return calls.cuCtxGetCurrent != NULL && calls.cuCtxGetDevice != NULL &&
-           calls.cuCtxPushCurrent_v2 != NULL &&
-           calls.cuCtxPopCurrent_v2 != NULL && calls.cuCtxSynchronize != NULL &&
-           calls.cuDevicePrimaryCtxRetain != NULL &&
-           calls.cuDevicePrimaryCtxRelease_v2 != NULL &&
-           calls.cuDeviceTotalMem_v2 != NULL && calls.cuEventCreate != NULL &&
-           calls.cuEventDestroy_v2 != NULL && calls.cuEventRecord != NULL &&
-           calls.cuEventQuery != NULL && calls.cuEventSynchronize != NULL &&
-           calls.cuStreamSynchronize != NULL && calls.cuMemAlloc_v2 != NULL &&
-           calls.cuMemFree_v2 != NULL && calls.cuMemGetInfo_v2 != NULL;
+    return calls->cuCtxGetCurrent != NULL && calls->cuCtxGetDevice != NULL &&
+           calls->cuCtxPushCurrent_v2 != NULL &&
+           calls->cuCtxPopCurrent_v2 != NULL &&
+           calls->cuCtxSynchronize != NULL &&
+           calls->cuDevicePrimaryCtxRetain != NULL &&
+           calls->cuDevicePrimaryCtxRelease_v2 != NULL &&
+           calls->cuDeviceTotalMem_v2 != NULL && calls->cuEventCreate != NULL &&
+           calls->cuEventDestroy_v2 != NULL && calls->cuEventRecord != NULL &&
+           calls->cuEventQuery != NULL && calls->cuEventSynchronize != NULL &&
+           calls->cuStreamSynchronize != NULL && calls->cuMemAlloc_v2 != NULL &&
+           calls->cuMemFree_v2 != NULL && calls->cuMemGetInfo_v2 != NULL;
 }
 
-static void load(void)
+static void load(struct driver *d)
 {
-    library_open();
-    if (library == NULL)
+    d->library = library_open();
+    if (d->library == NULL)
         return;
-#define X(symbol, arguments) driver_load_find(&calls.symbol, #symbol);
+#define X(symbol, arguments) driver_load_find(d, &d->calls.symbol, #symbol);
     PRELOAD_USE_MAP(X)
 #undef X
 #define X(symbol, name, since, per_thread, arguments)                          \
-    driver_load_find(&calls.symbol, #symbol);
+    driver_load_find(d, &d->calls.symbol, #symbol);
     PRELOAD_HOOK_MAP(X)
 #undef X
 #define X(symbol, name, since, per_thread, types, params, args)                \
-    driver_load_find(&calls.symbol, #symbol);
+    driver_load_find(d, &d->calls.symbol, #symbol);
     PRELOAD_WORK_MAP(X)
     PRELOAD_SHARE_MAP(X)
 #undef X
-    is_complete = has_needed();
+    d->is_complete = has_needed(&d->calls);
 }
 
+/* Not with pthread_once(): a constructor, which has the dynamic linker's lock,
+ * would wait for a thread that waits for that lock.  Who comes second finds the
+ * same. */
 static void load_once(void)
 {
-    static struct preload_once once = PRELOAD_ONCE;
+    struct driver found = {.library = NULL};
 
-    preload_once(&once, load);
+    if (atomic_load_explicit(&is_loaded, memory_order_acquire))
+        return;
+    load(&found);
+    pthread_mutex_lock(&lock);
+    if (!atomic_load(&is_loaded))
+        driver = found;
+    atomic_store_explicit(&is_loaded, true, memory_order_release);
+    pthread_mutex_unlock(&lock);
 }
 
 const struct preload_calls *preload_driver(void)
 {
     load_once();
-    return is_complete ? &calls : NULL;
+    return driver.is_complete ? &driver.calls : NULL;
 }
 
 void *preload_driver_symbol(const char *name)
 {
     load_once();
-    return library == NULL ? NULL : preload_real_dlsym(library, name);
+    return driver.library == NULL ? NULL
+                                  : preload_real_dlsym(driver.library, name);
 }

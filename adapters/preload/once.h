@@ -1,5 +1,5 @@
 /* once.h - pthread_once() that costs a single load after the first time: each
- * launch passes three of them. */
+ * launch passes two of them. */
 #ifndef LARDER_ADAPTERS_PRELOAD_ONCE_H
 #define LARDER_ADAPTERS_PRELOAD_ONCE_H
 

@@ -200,6 +200,16 @@ is 'exit status' "$?" 0
 expect 0 report --json "$tmp/kept.json"
 is 'held at the signal' "$(field peak_allocated_bytes)" 3145728
 
+# ---- the first call ------------------------------------------------------------
+
+# A constructor and a thread may be the first at once.
+last='exec --preload cache preload_first'
+timeout 20 "$larder" exec --preload cache --sim 256MiB \
+    "$subjects/preload_first" "$subjects/preload_first_library.so" \
+    >"$tmp/out" 2>"$tmp/err" </dev/null
+is 'exit status' "$?" 0
+stdout_has '^found$'
+
 # ---- invalid settings -------------------------------------------------------------
 
 # The command knows the words; the library has to where it is alone.

@@ -137,11 +137,14 @@ size_t larder__ledger_ask(struct ledger *l, uint64_t bytes, bool of_all,
     return round->count;
 }
 
+/* The tickets of a place go up while one process has it: if the last is below
+ * ours, another process has taken the place. */
 static bool has_answered(const struct ledger *l, const struct ledger_asked *a)
 {
     const struct ledger_slot *s = &l->page->slots[a->slot];
 
-    return (int32_t)(s->answered - a->ticket) >= 0 || s->pid == 0 ||
+    return (int32_t)(s->answered - a->ticket) >= 0 ||
+           (int32_t)(s->asked - a->ticket) < 0 || s->pid == 0 ||
            !larder__token_is_held(&l->shared, a->slot);
 }
 

@@ -150,6 +150,38 @@ static void the_allocators_of_a_device_share_an_entry(void **state)
     }
 }
 
+static struct ledger *join_again(const struct peers *p)
+{
+    struct ledger *l;
+
+    assert_ok(larder__ledger_open(&p->spec, NULL, &l));
+    return l;
+}
+
+/* Who was asked has left, and its place is another's, who was asked nothing. */
+static void who_takes_a_place_over_owes_no_answer(void **state)
+{
+    struct rig rig = up("");
+    struct ledger *own = entry_of(&rig)->ledger;
+    struct ledger *other = join_again(entry_of(&rig));
+    ptrdiff_t place = other->self - other->page->slots;
+    struct ledger_round round;
+    uint64_t given;
+
+    (void)state;
+    assert_int_equal(larder__ledger_claim(other, MIB(4)), LEDGER_GRANTED);
+    larder__ledger_settle(other, MIB(4), true);
+    assert_int_equal(larder__ledger_ask(own, MIB(4), false, 1000, &round), 1);
+    assert_false(larder__ledger_is_answered(own, &round, &given));
+    larder__ledger_close(other);
+    other = join_again(entry_of(&rig));
+    assert_int_equal(other->self - other->page->slots, place);
+    assert_true(larder__ledger_is_answered(own, &round, &given));
+    assert_int_equal(given, 0);
+    larder__ledger_close(other);
+    down(&rig);
+}
+
 /* In whatever order they end, the others are found by who comes next. */
 static void each_device_has_an_entry_of_its_own(void **state)
 {
@@ -485,6 +517,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_idle_process_is_told_of_as_it_is),
         cmocka_unit_test(the_allocators_of_a_device_share_an_entry),
+        cmocka_unit_test(who_takes_a_place_over_owes_no_answer),
         cmocka_unit_test(each_device_has_an_entry_of_its_own),
         cmocka_unit_test(a_device_that_was_closed_is_not_asked),
         cmocka_unit_test(what_is_destroyed_does_not_give),

@@ -4,6 +4,7 @@
 
 #include <pthread.h>
 
+#include <larder/history.h>
 #include <larder/ledger.h>
 
 #include "support/clock.h"
@@ -440,6 +441,32 @@ static void a_minimum_of_the_dead_is_granted(void **state)
     rig_end(&rig);
 }
 
+/* Nor does what the same text sets besides. */
+static void a_minimum_that_is_refused_changes_nothing(void **state)
+{
+    struct rig rig = rig_on("64MiB", LARDER_POLICY_LARDER, "history:50");
+    larder_history_info info = {.size = sizeof info};
+    larder_addr addr;
+
+    (void)state;
+    assert_ok(larder_alloc(rig.a, MIB(8), 0, &addr));
+    assert_result(
+        LARDER_ERR_OUT_OF_MEMORY,
+        larder_configure(rig.a, "history:7,limit:4MiB,minimum:65MiB"));
+    assert_ok(larder_history_get(rig.a, &info));
+    assert_int_equal(info.max_events, 50);
+    assert_int_not_equal(info.events, 0);
+    assert_result(LARDER_ERR_OUT_OF_MEMORY,
+                  larder_configure(rig.a, "history:0,minimum:65MiB"));
+    assert_ok(larder_history_get(rig.a, &info));
+    assert_int_equal(info.max_events, 50);
+    assert_ok(larder_free(rig.a, addr));
+    assert_ok(larder_configure(rig.a, "history:0,minimum:1MiB"));
+    assert_ok(larder_history_get(rig.a, &info));
+    assert_int_equal(info.max_events, 0);
+    rig_end(&rig);
+}
+
 /* Others without a ledger may leave too little for all minimums: each process
  * still gets its own as far as there is memory. */
 static void a_process_has_its_own_minimum_first(void **state)
@@ -483,6 +510,7 @@ int main(void)
         cmocka_unit_test(a_limit_set_in_the_ledger_counts_the_context),
         cmocka_unit_test(a_process_asked_keeps_its_minimum),
         cmocka_unit_test(a_minimum_of_the_dead_is_granted),
+        cmocka_unit_test(a_minimum_that_is_refused_changes_nothing),
         cmocka_unit_test(a_process_has_its_own_minimum_first),
     };
 

@@ -27,23 +27,42 @@ static bool has_pages(const struct allocator *a)
            SMALL_SEGMENT_BYTES % a->props.granularity_bytes == 0;
 }
 
-larder_result larder__configure_history(struct allocator *a)
+/* The history that the settings just parsed ask for; NULL: none. */
+static larder_result make_history(const struct allocator *a,
+                                  struct history **out)
 {
     larder_history_options asked;
     larder_history_options whole;
     larder_result r;
 
-    if (!a->conf.history_given)
+    *out = NULL;
+    if (!a->conf.history_given || a->conf.history_events == 0)
         return LARDER_OK;
-    if (a->conf.history_events == 0) {
-        larder__history_end(a);
-        return LARDER_OK;
-    }
     larder_history_options_init(&asked);
     asked.max_events = a->conf.history_events;
     asked.stacks = (larder_stacks)a->conf.history_stacks;
     r = larder__history_options(&asked, &whole);
-    return r == LARDER_OK ? larder__history_begin(a, &whole) : r;
+    if (r != LARDER_OK)
+        return r;
+    *out = larder__history_make(&whole);
+    return *out != NULL ? LARDER_OK
+                        : larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+}
+
+static void use_history(struct allocator *a, struct history *made)
+{
+    if (a->conf.history_given)
+        larder__history_use(a, made);
+}
+
+larder_result larder__configure_history(struct allocator *a)
+{
+    struct history *made;
+    larder_result r = make_history(a, &made);
+
+    if (r == LARDER_OK)
+        use_history(a, made);
+    return r;
 }
 
 /* Whether sizes are rounded only to units and no count depends on a setting. */
@@ -143,17 +162,21 @@ static larder_result configure_whole(struct allocator *a, const char *text)
     const struct conf conf = a->conf;
     const double fraction = a->fraction;
     const bool fraction_is_set = a->fraction_is_set;
+    struct history *made = NULL;
     larder_result r = larder__configure(a, text);
 
     if (r != LARDER_OK)
         return r;
     r = larder__trimmer_set(a);
     if (r == LARDER_OK)
-        r = larder__configure_history(a);
+        r = make_history(a, &made);
     if (r == LARDER_OK)
         r = larder__peers_configure(a);
-    if (r == LARDER_OK)
+    if (r == LARDER_OK) {
+        use_history(a, made);
         return r;
+    }
+    larder__history_drop(made);
     a->conf = conf;
     a->fraction = fraction;
     a->fraction_is_set = fraction_is_set;

@@ -89,7 +89,7 @@ void larder__history_drop(struct history *h)
         history_free(h);
 }
 
-static struct history *history_make(const larder_history_options *options)
+struct history *larder__history_make(const larder_history_options *options)
 {
     struct history *h = larder__host_alloc(1, sizeof *h);
 
@@ -121,22 +121,29 @@ void larder__history_end(struct allocator *a)
     a->history = NULL;
 }
 
-larder_result larder__history_begin(struct allocator *a,
-                                    const larder_history_options *options)
+void larder__history_use(struct allocator *a, struct history *made)
 {
-    struct history *made = history_make(options);
-
-    if (made == NULL)
-        return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
     larder__history_end(a);
+    if (made == NULL)
+        return;
     for (struct private_pool *p = a->privates.first; p != NULL; p = p->next)
         p->history_id = 0;
     for (struct segment *s = a->segments; s != NULL; s = s->next)
         s->stack = 0;
     a->call = (struct history_call){0};
-    if (options->stacks == LARDER_STACKS_UNWIND)
+    if (made->options.stacks == LARDER_STACKS_UNWIND)
         larder__callstack_prepare();
     a->history = made;
+}
+
+larder_result larder__history_begin(struct allocator *a,
+                                    const larder_history_options *options)
+{
+    struct history *made = larder__history_make(options);
+
+    if (made == NULL)
+        return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+    larder__history_use(a, made);
     return LARDER_OK;
 }
 

@@ -79,6 +79,11 @@ struct history {
 
 /* ---- creating ------------------------------------------------------------- */
 
+/* In two steps: make a history, which larder__history_drop() destroys, and have
+ * the allocator use it instead of its own.  NULL: no host memory, and none. */
+struct history *larder__history_make(const larder_history_options *options);
+void larder__history_use(struct allocator *a, struct history *made);
+
 /* Replace the allocator's history.  On ERR_NO_HOST_MEMORY it is unchanged. */
 larder_result larder__history_begin(struct allocator *a,
                                     const larder_history_options *options);

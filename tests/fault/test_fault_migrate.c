@@ -134,6 +134,27 @@ static void ask_for_more(struct holes *h)
         rig_free(&h->rig, got[i]);
 }
 
+static bool all_are_readable(const struct holes *h)
+{
+    for (int n = 0; n < HANDLES; n++) {
+        if (h->live[n] != 0 && !memory_is_readable(h->live[n]))
+            return false;
+    }
+    return true;
+}
+
+/* What cannot be read is named by a call that tries to map it. */
+static void look_at_words(const struct holes *h, const struct faults *f,
+                          const struct way *way, larder_result r)
+{
+    if (all_are_readable(h) ||
+        (r != LARDER_OK && r != LARDER_ERR_OUT_OF_MEMORY &&
+         strstr(larder_last_error(), "whose contents are kept") != NULL))
+        return;
+    describe(f, way);
+    fail_msg("%s: %s", larder_result_name(r), larder_last_error());
+}
+
 static struct struck run_once(const struct faults *f, const void *of)
 {
     const struct way *way = of;
@@ -151,9 +172,12 @@ static struct struck run_once(const struct faults *f, const void *of)
     r = holes_ask(&h, free_bytes(&h), &got);
     is_told = r == LARDER_ERR_DEVICE &&
               strstr(larder_last_error(), "whose contents are kept") != NULL;
+    look_at_words(&h, f, way, r);
     look(&h);
     if (r != LARDER_OK)
         ask_for_more(&h);
+    if (!all_are_readable(&h))
+        look_at_words(&h, f, way, larder_empty_cache(h.rig.a));
     struck = faults_struck(f, h.rig.dev);
     faults_off(f, h.rig.dev);
     if (!is_told && !faults_explain(f, struck, r)) {

@@ -205,23 +205,27 @@ static larder_result carry_all(struct allocator *a,
     larder__handles_drop(a, a->larder->loose.pages); /* for the copies */
     for (size_t i = 0; i < all->count && r == LARDER_OK; i++)
         r = larder__carry(a, all->list[i].segment, all->list[i].handle);
-    larder__carry_tidy(a);
     return r;
 }
 
-/* With the program's work held back, unless nothing needs that. */
+/* With the program's work held back, unless nothing needs that.  The message is
+ * that of the move, whatever fails after it. */
 static larder_result carry_guarded(struct allocator *a,
                                    const struct candidates *all)
 {
     const struct guard guard = a->guard;
+    bool is_held = !is_promised(a);
+    char words[LARDER_FAIL_MAX];
     larder_result r;
 
-    if (is_promised(a))
-        return carry_all(a, all);
-    if (guard.hold(guard.ctx) != LARDER_OK)
+    if (is_held && guard.hold(guard.ctx) != LARDER_OK)
         return larder__fail_plain(LARDER_ERR_OUT_OF_MEMORY);
     r = carry_all(a, all);
-    guard.release(guard.ctx);
+    larder__copy_error(words, sizeof words);
+    larder__carry_tidy(a);
+    if (is_held)
+        guard.release(guard.ctx);
+    larder__set_error("%s", words);
     return r;
 }
 

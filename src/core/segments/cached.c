@@ -96,6 +96,8 @@ larder_result larder__release_idle(struct allocator *a)
     larder__paged_release_loose(a);
     fail_keep_first(&r, larder__orphans_release(a));
     larder__assert((r == LARDER_OK) <= (a->orphans.count == 0));
+    /* Once more if it failed above: last, as its message names live memory. */
+    fail_keep_first(&r, larder__paged_settle(a));
     return r;
 }
 

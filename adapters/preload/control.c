@@ -36,6 +36,8 @@ static larder_result on_slots(int device, slot_fn *fn, void *ctx)
     struct preload_slot *slot = preload_slot_at(device);
     larder_result r = LARDER_OK;
 
+    if (preload_is_child())
+        return preload_fail(LARDER_ERR_FORKED, NULL);
     if (device != LARDER_PRELOAD_ALL) {
         if (slot == NULL || !atomic_load(&slot->is_open))
             return preload_fail(

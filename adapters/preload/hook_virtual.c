@@ -110,6 +110,8 @@ cud_result cuMemRelease(cud_page handle)
 
     if (real == NULL)
         return CUD_NOT_INITIALIZED;
+    if (preload_is_child())
+        return PRELOAD_REAL(real, cuMemRelease, handle);
     /* The lock is held during the call because the driver may reuse the handle
      * at once. */
     pthread_mutex_lock(&lock);
@@ -157,6 +159,8 @@ cud_result cuMemRetainAllocationHandle(cud_page *out, void *addr)
 
     if (real == NULL)
         return CUD_NOT_INITIALIZED;
+    if (preload_is_child())
+        return PRELOAD_REAL(real, cuMemRetainAllocationHandle, out, addr);
     is_entered = preload_work_enter();
     /* It will be remapped or shared. */
     if (may_move((uintptr_t)addr))
@@ -189,6 +193,8 @@ cud_result cuMemSetAccess(cud_addr addr, size_t bytes, const cud_access *access,
 
     if (real == NULL)
         return CUD_NOT_INITIALIZED;
+    if (preload_is_child())
+        return PRELOAD_REAL(real, cuMemSetAccess, addr, bytes, access, count);
     is_entered = preload_work_enter();
     if (lets_host_in(access, count) && may_move(addr))
         preload_work_shared("cuMemSetAccess (for the host)");
@@ -203,14 +209,17 @@ cud_result cuMemMap(cud_addr addr, size_t bytes, size_t offset, cud_page handle,
                     unsigned long long flags)
 {
     const struct preload_calls *real = preload_driver();
-    struct mapping *m = larder__host_alloc(1, sizeof *m);
+    struct mapping *m;
     struct range *page;
-    cud_result answer = CUD_OUT_OF_MEMORY;
+    cud_result answer;
 
-    if (real == NULL || m == NULL) {
-        larder__host_free(m);
-        return real == NULL ? CUD_NOT_INITIALIZED : answer;
-    }
+    if (real == NULL)
+        return CUD_NOT_INITIALIZED;
+    if (preload_is_child())
+        return PRELOAD_REAL(real, cuMemMap, addr, bytes, offset, handle, flags);
+    m = larder__host_alloc(1, sizeof *m);
+    if (m == NULL)
+        return CUD_OUT_OF_MEMORY;
     pthread_mutex_lock(&lock);
     answer = PRELOAD_REAL(real, cuMemMap, addr, bytes, offset, handle, flags);
     page = answer == CUD_SUCCESS ? preload_ranges_at(pages, handle) : NULL;
@@ -250,6 +259,8 @@ cud_result cuMemUnmap(cud_addr addr, size_t bytes)
 
     if (real == NULL)
         return CUD_NOT_INITIALIZED;
+    if (preload_is_child())
+        return PRELOAD_REAL(real, cuMemUnmap, addr, bytes);
     pthread_mutex_lock(&lock);
     answer = PRELOAD_REAL(real, cuMemUnmap, addr, bytes);
     if (answer == CUD_SUCCESS)

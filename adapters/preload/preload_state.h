@@ -168,7 +168,8 @@ void preload_budget_release(struct preload_slot *slot, uint64_t *counter,
 void preload_budget_keep(struct preload_slot *slot, uint64_t bytes);
 void preload_slot_limit(const struct preload_calls *real,
                         struct preload_slot *slot);
-/* A child of fork() cannot use the driver. */
+/* A child of fork() cannot use the driver, and takes no locks: another thread of
+ * its parent may have held them. */
 bool preload_is_child(void);
 
 /* settle.c */

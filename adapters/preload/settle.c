@@ -103,7 +103,7 @@ bool preload_is_capturing(const struct preload_calls *real)
     struct capture **at = &captures;
     bool is_any;
 
-    if (atomic_load(&capture_count) == 0)
+    if (atomic_load(&capture_count) == 0 || preload_is_child())
         return false;
     pthread_mutex_lock(&captures_lock);
     while (*at != NULL) {

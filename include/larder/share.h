@@ -61,11 +61,11 @@ LARDER_API larder_result larder_export_open(larder_allocator *a,
  * most 64 are open at once. */
 LARDER_API larder_result larder_export_send(larder_export *e, int socket);
 
-/* Close the export, which is freed in any case; importers keep their mappings.
- * An allocation that was freed meanwhile becomes available for reuse.  May be
- * called after larder_destroy(); NULL is a no-op.  This does not wait for
- * importers: if the memory must not be reused under them, they have to tell the
- * exporter when they are done. */
+/* Close the export, which is freed in any case but ERR_FORKED (larder.h);
+ * importers keep their mappings.  An allocation that was freed meanwhile becomes
+ * available for reuse.  May be called after larder_destroy(); NULL is a no-op.
+ * This does not wait for importers: if the memory must not be reused under them,
+ * they have to tell the exporter when they are done. */
 LARDER_API larder_result larder_export_close(larder_export *e);
 
 /* Receive an export from larder_export_send() and map it.  Blocks until it

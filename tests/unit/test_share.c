@@ -4,6 +4,7 @@
 
 #include <larder/region.h>
 
+#include <stdbool.h>
 #include <sys/time.h>
 
 /* Unique to this run, and the same in both processes. */
@@ -359,6 +360,40 @@ static void an_export_outlives_its_allocator_harmlessly(void **state)
     pair_down(&p);
 }
 
+static bool is_refused(larder_result r)
+{
+    return r == LARDER_ERR_FORKED &&
+           strstr(larder_last_error(), "before a fork") != NULL;
+}
+
+static void a_child_is_refused_what_its_parent_shares(void **state)
+{
+    struct rig rig = share_up(spec_of("64MiB"), "larder");
+    struct pair p = pair_up(SOCK_STREAM);
+    larder_export *e = export_of(&rig, rig_alloc(&rig, BYTES));
+    larder_import_info info = {.size = sizeof info};
+    larder_import *m = NULL;
+    int status = 0;
+    pid_t pid;
+
+    (void)state;
+    assert_ok(larder_export_send(e, p.near));
+    assert_ok(larder_import_receive(rig.dev, p.far, &m));
+    pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0)
+        _exit(!is_refused(larder_export_send(e, p.near)) +
+              !is_refused(larder_export_close(e)) +
+              !is_refused(larder_import_get(m, &info)) +
+              !is_refused(larder_import_close(m)));
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    assert_ok(larder_export_close(e));
+    assert_ok(larder_import_close(m));
+    rig_down(&rig);
+    pair_down(&p);
+}
+
 /* ---- wrong messages ------------------------------------------------------------- */
 
 enum { HEADER = 64, BATCH = 16 + 4 * 64 };
@@ -582,6 +617,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(an_export_that_is_impossible_says_why),
         cmocka_unit_test(a_region_is_either_exported_or_asleep),
         cmocka_unit_test(an_export_outlives_its_allocator_harmlessly),
+        cmocka_unit_test(a_child_is_refused_what_its_parent_shares),
         cmocka_unit_test(a_wrong_message_is_named),
         cmocka_unit_test(descriptors_that_are_no_pages_are_refused),
         cmocka_unit_test(an_import_on_another_device_is_refused),

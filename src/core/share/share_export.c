@@ -226,6 +226,8 @@ larder_result larder_export_close(larder_export *e)
 
     if (e == NULL)
         return LARDER_OK;
+    if (e->handle->of_parent != NULL)
+        return larder__handle_bad(e->handle);
     if (handle_allocator(e->handle) != NULL &&
         larder__handle_lock_for(e->handle, &a, __builtin_return_address(0)) ==
             LARDER_OK) {

@@ -1,9 +1,10 @@
 /* sim_ipc.c - allocations of the simulated GPU in other processes.
  *
  * A handle says where in which process's memory file the allocation is.  While
- * that is allocated, the process that exported it has a lock on its bytes; each
- * process that opens it locks the granules it maps, in a description of its
- * own.  So the kernel knows both, even if processes die. */
+ * that is allocated, the process that exported it has a lock on as many bytes
+ * behind the file's contents; each process that opens it locks the granules it
+ * maps, in a description of its own.  So the kernel knows both, even if
+ * processes die. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -20,6 +21,33 @@
 _Static_assert(sizeof(struct lend_place) <= SIM_IPC_BYTES, "a handle holds it");
 
 static const uint64_t ipc_magic = UINT64_C(0x3163706972726472);
+
+/* ---- locks of what is allocated ------------------------------------------ */
+
+/* Apart from those of its users, which may outlast it. */
+static const uint64_t exported_locks = UINT64_C(1) << 45;
+
+static bool exported_lock(const struct sim *sim, short type, uint64_t offset,
+                          uint64_t bytes)
+{
+    return larder__lend_lock(sim->exported.fd, type, exported_locks + offset,
+                             bytes);
+}
+
+/* Whether it is allocated: then it stays while the descriptor is open, because
+ * that has a user's lock before this looks. */
+static bool is_kept(const struct lend_place *p, int fd)
+{
+    struct flock lock;
+
+    if (!larder__lend_place_has(p, fd) ||
+        !larder__lend_lock(fd, F_RDLCK, p->offset, p->bytes))
+        return false;
+    lock = larder__lend_locked(fd, exported_locks + p->offset, p->bytes);
+    return lock.l_type != F_UNLCK &&
+           lock.l_start == (off_t)(exported_locks + p->offset) &&
+           lock.l_len == (off_t)p->bytes - 1;
+}
 
 /* ---- export ------------------------------------------------------------- */
 
@@ -43,7 +71,7 @@ static larder_result range_export(struct sim *sim, struct sim_range *range)
     lent = larder__host_alloc(1, sizeof *lent);
     if (lent == NULL)
         return larder__sim_fail_plain(LARDER_ERR_NO_HOST_MEMORY);
-    if (!larder__lend_lock(sim->exported.fd, F_RDLCK, offset, range->bytes)) {
+    if (!exported_lock(sim, F_RDLCK, offset, range->bytes)) {
         larder__host_free(lent);
         return larder__lend_refused("locking memory in the memory file");
     }
@@ -89,7 +117,7 @@ bool larder__sim_ipc_keeps(struct sim *sim, struct sim_range *range)
 {
     uint64_t offset = larder__sim_backing_offset(&sim->backing, range->addr);
 
-    (void)larder__lend_lock(sim->exported.fd, F_UNLCK, offset, range->bytes);
+    (void)exported_lock(sim, F_UNLCK, offset, range->bytes);
     if (larder__lend_keeps(sim, range->lent))
         return true;
     range->lent = NULL;
@@ -134,13 +162,14 @@ static larder_result import_real(struct sim *sim, const struct lend_place *p,
 
     if (fd < 0)
         return is_over(p, " cannot be opened");
-    if (!larder__lend_place_has(p, fd) ||
-        larder__lend_locked(fd, p->offset, p->bytes).l_type == F_UNLCK)
+    if (!is_kept(p, fd))
         r = is_over(p, " is no longer allocated");
     else
         r = larder__lend_foreign(sim, fd, &f);
+    if (r == LARDER_OK)
+        r = granules_import(sim, f, p, out);
     close(fd);
-    return r == LARDER_OK ? granules_import(sim, f, p, out) : r;
+    return r;
 }
 
 /* Without memory it is unknown whether it is still allocated. */

@@ -219,27 +219,35 @@ static larder_result pages_take(const struct preload_calls *real,
     return first;
 }
 
+static larder_result take_all(const struct preload_calls *real,
+                              struct preload_slot *slot, unsigned flags)
+{
+    larder_result r = LARDER_OK;
+
+    if ((flags & LARDER_PRELOAD_DROP) == 0)
+        r = copies_take(real, slot);
+    if (r == LARDER_OK) {
+        slot->is_paused = true;
+        r = pages_take(real, slot);
+    }
+    copies_drop(slot);
+    return r;
+}
+
 /* Called in the slot's context, with its gate held exclusively, within
  * preload_wait_begin(). */
 static larder_result pause_quiet(const struct preload_calls *real,
                                  struct preload_slot *slot, unsigned flags)
 {
-    larder_result r = LARDER_OK;
-    cud_result answer;
+    cud_result answer = real->cuCtxSynchronize();
+    larder_result r;
 
-    answer = real->cuCtxSynchronize();
     if (answer != CUD_SUCCESS)
         return fail_driver(answer);
     (void)preload_trim(slot);
-    if ((flags & LARDER_PRELOAD_DROP) == 0)
-        r = copies_take(real, slot);
-    if (r != LARDER_OK) {
-        copies_drop(slot);
-        return r;
-    }
-    slot->is_paused = true;
-    r = pages_take(real, slot);
-    copies_drop(slot);
+    pthread_mutex_lock(&slot->paging);
+    r = take_all(real, slot, flags);
+    pthread_mutex_unlock(&slot->paging);
     return r;
 }
 
@@ -317,10 +325,12 @@ static larder_result pages_return(const struct preload_calls *real,
     struct segment *s;
     uint64_t from = 0;
 
+    pthread_mutex_lock(&slot->paging);
     while (r == LARDER_OK && (s = segment_next(slot, &from)) != NULL) {
         if (s->is_paused)
             r = page_return(real, slot, s);
     }
+    pthread_mutex_unlock(&slot->paging);
     return r;
 }
 

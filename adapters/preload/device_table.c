@@ -254,12 +254,25 @@ static cud_result release_memory(const struct preload_calls *real,
     return answer;
 }
 
+static larder_result segment_free(const struct preload_calls *real,
+                                  struct preload_slot *slot, struct segment *s)
+{
+    cud_result answer = release_memory(real, slot, s);
+
+    /* A driver that has shut down has released everything. */
+    if (answer != CUD_SUCCESS && answer != CUD_DEINITIALIZED &&
+        !slot->is_forgotten)
+        return preload_result_of(answer);
+    segment_forget(slot, s);
+    return LARDER_OK;
+}
+
 static larder_result op_mem_free(void *self, larder_addr addr)
 {
     const struct preload_calls *real = preload_driver();
     struct preload_slot *slot = self;
     struct segment *s = segment_find(slot, addr);
-    cud_result answer;
+    larder_result r;
 
     if (s == NULL)
         return LARDER_ERR_DEVICE;
@@ -270,14 +283,11 @@ static larder_result op_mem_free(void *self, larder_addr addr)
     }
     if (!preload_wait_begin(real))
         return LARDER_ERR_CAPTURING;
-    answer = release_memory(real, slot, s);
+    pthread_mutex_lock(&slot->paging);
+    r = segment_free(real, slot, s);
+    pthread_mutex_unlock(&slot->paging);
     preload_wait_end();
-    /* A driver that has shut down has released everything. */
-    if (answer != CUD_SUCCESS && answer != CUD_DEINITIALIZED &&
-        !slot->is_forgotten)
-        return preload_result_of(answer);
-    segment_forget(slot, s);
-    return LARDER_OK;
+    return r;
 }
 
 bool preload_holds(cud_addr addr)

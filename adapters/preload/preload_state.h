@@ -26,7 +26,8 @@
  * Lock order: a slot's gate (shared by allocations, exclusive for a pause), the
  * settling lock, Larder's or with `gate` those of the allocator in the program,
  * the work gate (entered by calls that queue work, closed for a move), that of
- * waits and beginnings of captures (settle.c), the locks of tables (allocations, captures, virtual memory), a slot's own.  A call within
+ * waits and beginnings of captures (settle.c), that of a slot's pages, the locks of
+ * tables (allocations, captures, virtual memory), a slot's own.  A call within
  * the work gate takes none before it: with the gate closed nobody waits for
  * whoever holds such a lock and waits for the gate. */
 #ifndef LARDER_ADAPTERS_PRELOAD_PRELOAD_STATE_H
@@ -109,6 +110,10 @@ struct preload_slot {
     pthread_rwlock_t gate;
     bool is_paused;
     bool is_forgotten; /* by the driver: release nothing to it */
+
+    /* Held while segments lose and get their pages, and while one is released:
+     * Larder's threads, and calls on other devices, do so without the gate. */
+    pthread_mutex_t paging;
 
     pthread_mutex_t lock;         /* guards the following */
     _Atomic uint64_t limit_bytes; /* 0: not known yet */

@@ -17,6 +17,7 @@ static void slots_make(void)
         slots[i].number = i;
         pthread_mutex_init(&slots[i].opening, NULL);
         pthread_rwlock_init(&slots[i].gate, NULL);
+        pthread_mutex_init(&slots[i].paging, NULL);
         pthread_mutex_init(&slots[i].lock, NULL);
         pthread_mutex_init(&slots[i].settling, NULL);
     }

@@ -2,6 +2,8 @@
  * restored at the same addresses; the limit is 200 of 256 MiB. */
 #include "preload_rig.h"
 
+#include <pthread.h>
+
 #include "base/host.h"
 
 static size_t free_of_device(void)
@@ -133,6 +135,42 @@ static void pausing_is_refused_during_a_capture(void **state)
     assert_int_equal(cuStreamDestroy_v2(stream), CUD_SUCCESS);
 }
 
+/* As the thread of the setting trim_age does, and calls on other devices whose
+ * allocators answer other processes: neither knows of a pause. */
+static void *release_cached(void *allocator)
+{
+    return (void *)(uintptr_t)larder_trim(allocator, 0, NULL);
+}
+
+static void memory_may_be_released_during_a_resume(void **state)
+{
+    enum { ROUNDS = 100, BLOCKS = 8 };
+    cud_stream stream = new_stream();
+
+    (void)state;
+    for (int round = 0; round < ROUNDS; round++) {
+        cud_addr blocks[BLOCKS];
+        pthread_t thread;
+        void *r;
+
+        for (int i = 0; i < BLOCKS; i++)
+            assert_int_equal(cuMemAllocAsync(&blocks[i], MIB(24), stream), 0);
+        assert_ok(larder_preload_pause(0, LARDER_PRELOAD_DROP));
+        for (int i = 0; i < BLOCKS; i++)
+            assert_int_equal(cuMemFreeAsync(blocks[i], stream), CUD_SUCCESS);
+        assert_int_equal(pthread_create(&thread, NULL, release_cached,
+                                        preload_slot_at(0)->allocator),
+                         0);
+        assert_ok(larder_preload_resume(0));
+        assert_int_equal(pthread_join(thread, &r), 0);
+        assert_int_equal((uintptr_t)r, LARDER_OK);
+        assert_ok(larder_preload_empty_cache(0));
+        assert_int_equal(stats_now().held_bytes, 0);
+        assert_int_equal(stats_now().paused_bytes, 0);
+    }
+    assert_int_equal(cuStreamDestroy_v2(stream), CUD_SUCCESS);
+}
+
 static void nonsense_is_refused(void **state)
 {
     (void)state;
@@ -217,6 +255,7 @@ int main(void)
         PRELOAD_TEST(a_resume_without_room_can_be_repeated),
         PRELOAD_TEST(work_ends_before_its_memory_goes),
         PRELOAD_TEST(pausing_is_refused_during_a_capture),
+        PRELOAD_TEST(memory_may_be_released_during_a_resume),
         PRELOAD_TEST(nonsense_is_refused),
         PRELOAD_TEST(a_refusal_of_the_driver_loses_no_contents),
         PRELOAD_TEST(a_copy_without_host_memory_changes_nothing),

@@ -96,8 +96,22 @@ static void calls_learn(struct worker *me)
     atomic_fetch_or(&me->w->seen[me->operation], seen);
 }
 
+void fault_pause(const struct worker *me)
+{
+    if (me->has_fault && me->depth > 0)
+        fault_disarm(me);
+}
+
+void fault_resume(const struct worker *me)
+{
+    if (me->has_fault && me->depth > 0)
+        fault_arm(me);
+}
+
 void call_begin(struct worker *me)
 {
+    if (me->depth++ > 0)
+        return;
     if (me->has_fault) {
         fault_arm(me);
     } else if (plan_has(&me->w->plan, GROUP_fault)) {
@@ -127,7 +141,9 @@ static unsigned explained(const struct worker *me)
 larder_result call_end(struct worker *me, larder_result r, unsigned may,
                        const char *call)
 {
-    if (me->has_fault)
+    if (--me->depth > 0)
+        ; /* within a callback */
+    else if (me->has_fault)
         fault_disarm(me);
     else if (plan_has(&me->w->plan, GROUP_fault))
         calls_learn(me);

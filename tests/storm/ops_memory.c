@@ -51,6 +51,17 @@ static void allocated(struct worker *me, larder_addr addr, uint64_t bytes,
                                   .pool = pool});
 }
 
+/* In a callback of a request for a tag, the tag is begun. */
+static int tag_now(const struct worker *me)
+{
+    return me->has_begun_tag ? me->number : -1;
+}
+
+static unsigned may_now(const struct worker *me)
+{
+    return MAY(OUT_OF_MEMORY) | (me->has_begun_tag ? MAY(PAUSED) : 0);
+}
+
 void op_allocate(struct worker *me)
 {
     larder_stream stream = draw_stream(me);
@@ -58,9 +69,9 @@ void op_allocate(struct worker *me)
     larder_addr addr = 0;
 
     if (!is_full(me) &&
-        CALL(me, MAY(OUT_OF_MEMORY),
-             larder_alloc(me->w->a, bytes, stream, &addr)) == LARDER_OK)
-        allocated(me, addr, bytes, stream, -1);
+        CALL(me, may_now(me), larder_alloc(me->w->a, bytes, stream, &addr)) ==
+            LARDER_OK)
+        allocated(me, addr, bytes, stream, tag_now(me));
 }
 
 void op_allocate_hinted(struct worker *me)
@@ -70,10 +81,10 @@ void op_allocate_hinted(struct worker *me)
     uint64_t bytes = draw_bytes(me);
     larder_addr addr = 0;
 
-    if (!is_full(me) && CALL(me, MAY(OUT_OF_MEMORY),
+    if (!is_full(me) && CALL(me, may_now(me),
                              larder_alloc_hinted(me->w->a, bytes, stream, hint,
                                                  &addr)) == LARDER_OK)
-        allocated(me, addr, bytes, stream, -1);
+        allocated(me, addr, bytes, stream, tag_now(me));
 }
 
 /* Each thread has a tag. */
@@ -84,6 +95,7 @@ void op_tag_allocate(struct worker *me)
     larder_stream stream = draw_stream(me);
     uint64_t bytes = draw_bytes(me);
     larder_addr addr = 0;
+    unsigned may;
     larder_result r;
 
     if (is_full(me))
@@ -94,13 +106,17 @@ void op_tag_allocate(struct worker *me)
     if (CALL(me, 0, larder_tag_begin(me->w->a, name)) != LARDER_OK)
         return;
     tag->exists = true;
-    r = CALL(me, MAY(OUT_OF_MEMORY) | (tag->is_paused ? MAY(PAUSED) : 0),
-             larder_alloc(me->w->a, bytes, stream, &addr));
+    me->has_begun_tag = true;
+    may = MAY(OUT_OF_MEMORY);
+    if (tag->is_paused || me->w->is_listening) /* a callback may pause it */
+        may |= MAY(PAUSED);
+    r = CALL(me, may, larder_alloc(me->w->a, bytes, stream, &addr));
     if (r == LARDER_OK)
         allocated(me, addr, bytes, stream, me->number);
     if (r == LARDER_OK && tag->is_paused && pool_of_stream(me, stream) < 0)
         storm_fail("a paused tag got memory");
     CALL(me, 0, larder_tag_end(me->w->a));
+    me->has_begun_tag = false;
 }
 
 void op_free(struct worker *me)
@@ -214,25 +230,6 @@ void op_settle(struct worker *me)
 }
 
 /* ---- released and acquired ----------------------------------------------------- */
-
-static int reclaim_nothing(void *ctx)
-{
-    (void)ctx;
-    return 0;
-}
-
-static void oom_seen(void *ctx, const larder_oom_info *info)
-{
-    (void)ctx;
-    if (info->message == NULL || info->message[0] == '\0')
-        storm_fail("an out-of-memory observer got no message");
-}
-
-void op_reclaim(struct worker *me)
-{
-    CALL(me, 0, larder_add_reclaim(me->w->a, reclaim_nothing, NULL));
-    CALL(me, 0, larder_add_oom_observer(me->w->a, oom_seen, NULL));
-}
 
 void op_empty_cache(struct worker *me)
 {

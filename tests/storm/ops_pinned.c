@@ -80,3 +80,58 @@ void op_host_memory(struct worker *me)
     while (larder_device_host_free(dev, host) != LARDER_OK)
         sched_yield();
 }
+
+static void add_line(void *ctx, const larder_account_line *line)
+{
+    uint64_t *held = ctx;
+
+    if (line->kind != LARDER_OWNER_PINNED)
+        *held += line->held_bytes;
+}
+
+static const char *const settings[] = {
+    "pinned_limit:8MiB",
+    "pinned_limit:1024g",
+    "pinned_max_cached_size_mb:1",
+    "pinned_max_cached_size_mb:1024",
+    "pinned_max_round_threshold_mb:1",
+    "pinned_max_round_threshold_mb:1024",
+    "reclaim_budget_ms:0",
+    "reclaim_budget_ms:unlimited",
+    "history:100",
+    "history:0",
+};
+
+/* The functions of larder.h work on pinned memory too. */
+void op_pinned_other(struct worker *me)
+{
+    larder_allocator *a = me->w->pinned;
+    size_t i = draw(me, sizeof settings / sizeof settings[0]);
+    larder_snapshot_options opt;
+    uint64_t held = 0;
+
+    larder_snapshot_options_init(&opt);
+    switch (draw(me, 7)) {
+    case 0:
+        CALL(me, 0, larder_account(a, add_line, &held));
+        break;
+    case 1:
+        CALL(me, MAY(OUT_OF_MEMORY),
+             larder_cache_set_minimum(a, MIB(1) * draw(me, 6)));
+        break;
+    case 2:
+        CALL(me, 0, larder_cache_set_limit(a, MIB(2) * draw(me, 6)));
+        break;
+    case 3:
+        if (plan_has(&me->w->plan, GROUP_reserve))
+            CALL(me, MAY(OUT_OF_MEMORY), larder_reserve(a, KIB(700)));
+        break;
+    case 4:
+        CALL(me, 0, larder_snapshot_write(a, "/dev/null", &opt));
+        break;
+    default:
+        storm_note(me, "%s", settings[i]);
+        CALL(me, MAY(CONF) | MAY(OUT_OF_MEMORY),
+             larder_configure(a, settings[i]));
+    }
+}

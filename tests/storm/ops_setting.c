@@ -26,6 +26,13 @@ static const char *const settings[] = {
     "lifetimes:hints",
     "handle_mib:3",
     "handle_mib:0",
+    "migrate:off",
+    "dump_on_oom:/dev/null",
+    "preallocate:4MiB",
+    "preallocate:0",
+    "expandable_segments_reserve:0.5",
+    "max_non_split_rounding_mb:25",
+    "large_segment_size_mb:12",
 };
 
 /* Settings that one thread's runs are without: a clock decides. */

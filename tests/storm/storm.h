@@ -74,6 +74,7 @@ enum {
     X(limit)    /* of owners and of everything */                              \
     X(setting)  /* changed on the way */                                       \
     X(look)     /* calls that change nothing */                                \
+    X(callback) /* requests that call back, and what that calls */             \
     X(history)  /* recorded */                                                 \
     X(misuse)   /* calls that are refused */                                   \
     X(debug)    /* debug:1 to 3 */                                             \
@@ -206,6 +207,7 @@ struct world {
      * between them wanted them. */
     _Atomic bool is_blocked;
     bool has_abandoned; /* an import failed, and undoing it too: it leaks */
+    bool is_listening;  /* callbacks were added */
     /* 1 << call of the driver, by operation: which calls were observed. */
     _Atomic unsigned seen[OPERATIONS];
     _Atomic bool
@@ -241,6 +243,9 @@ struct worker {
     size_t operation; /* its number */
     bool has_fault;
     struct fault fault;
+    int depth;      /* of calls: one within a callback is not the first */
+    bool is_called; /* in a callback */
+    bool has_begun_tag;
     larder_device_counters before; /* the call */
 };
 
@@ -268,6 +273,11 @@ void storm_note(const struct worker *me, const char *format, ...)
 #define MAY(name) (1u << LARDER_ERR_##name)
 
 void fault_draw(struct worker *me);
+/* Around what a callback does: the call that it is called by goes on. */
+void fault_pause(const struct worker *me);
+void fault_resume(const struct worker *me);
+/* Callbacks in this thread are this worker's. */
+void callbacks_begin(struct worker *me);
 
 /* The result must be OK, one of `may`, or what an injected fault explains. */
 void call_begin(struct worker *me);
@@ -325,6 +335,9 @@ struct operation {
 extern const struct operation storm_operations[];
 extern const size_t storm_operation_count;
 
+/* As often as the run's taste has it. */
+const struct operation *draw_operation(struct worker *me);
+
 /* A size of any order of magnitude. */
 uint64_t draw_bytes(struct worker *me);
 
@@ -340,7 +353,6 @@ uint64_t draw_bytes(struct worker *me);
     X(settle, 4, ALWAYS, true)                                                 \
     X(use_elsewhere, 40, BIT(GROUP_use), false)                                \
     X(allocate_hinted, 60, BIT(GROUP_hint), false)                             \
-    X(reclaim, 1, ALWAYS, true)                                                \
     X(empty_cache, 15, BIT(GROUP_release), false)                              \
     X(trim, 12, BIT(GROUP_release), false)                                     \
     X(reserve, 4, BIT(GROUP_reserve), false)                                   \
@@ -377,6 +389,8 @@ uint64_t draw_bytes(struct worker *me);
     X(pinned_free, 40, BIT(GROUP_pinned), false)                               \
     X(pinned_look, 8, BIT(GROUP_pinned), false)                                \
     X(host_memory, 8, BIT(GROUP_pinned), false)                                \
+    X(listen, 4, BIT(GROUP_callback), true)                                    \
+    X(pinned_other, 8, BIT(GROUP_pinned), true)                                \
     X(configure, 12, BIT(GROUP_setting), true)                                 \
     X(fraction, 4, BIT(GROUP_limit), true)                                     \
     X(cache_bounds, 6, BIT(GROUP_limit), true)                                 \

@@ -126,7 +126,7 @@ static void weights_set(const struct plan *plan)
     }
 }
 
-static const struct operation *draw_operation(struct worker *me)
+const struct operation *draw_operation(struct worker *me)
 {
     uint64_t at = draw(me, weights_total);
     size_t i = 0;
@@ -185,6 +185,7 @@ static void *worker_run(void *ctx)
 {
     struct worker *me = ctx;
 
+    callbacks_begin(me);
     for (me->step = 0; me->step < me->w->plan.steps && !storm_failed();
          me->step++) {
         if (!left_out[me->step % STEPS_MAX])

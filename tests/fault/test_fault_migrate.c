@@ -9,6 +9,7 @@
 #include <larder/account.h>
 #include <larder/region.h>
 #include <larder/share.h>
+#include <larder/tag.h>
 
 #include "support/readable.h"
 
@@ -63,7 +64,7 @@ static void add_line(void *ctx, const larder_account_line *line)
 
 /* What an undo left, while the device still fails: what can be accessed has its
  * contents, and keeps what is written; and the device is accounted for. */
-static void look(struct holes *h)
+static void look(struct holes *h, uint64_t device_bytes)
 {
     uint64_t sum = 0;
 
@@ -75,7 +76,7 @@ static void look(struct holes *h)
         holes_write_one(h, n);
     }
     assert_ok(larder_account(h->rig.a, add_line, &sum));
-    assert_int_equal(sum, GIB(40));
+    assert_int_equal(sum, device_bytes);
 }
 
 /* A failed undo is completed by the first call that can; the second releases
@@ -173,7 +174,7 @@ static struct struck run_once(const struct faults *f, const void *of)
     is_told = r == LARDER_ERR_DEVICE &&
               strstr(larder_last_error(), "whose contents are kept") != NULL;
     look_at_words(&h, f, way, r);
-    look(&h);
+    look(&h, GIB(40));
     if (r != LARDER_OK)
         ask_for_more(&h);
     if (!all_are_readable(&h))
@@ -301,6 +302,32 @@ static void a_failed_undo_for_lack_of_memory_is_told(void **state)
                    "whose contents are kept");
     assert_ok(larder_device_fail(h.rig.dev, LARDER_CALL_map, 0, 0, LARDER_OK));
     assert_ok(holes_ask(&h, MIB(14), &got));
+    holes_verify(&h);
+    rig_down(&h.rig);
+}
+
+/* The handle of a failed undo was given back.  What the device has free for it no
+ * tag takes, though no limit is set. */
+static void the_memory_of_an_undo_is_kept_for_it(void **state)
+{
+    struct holes h = holes_up("sim:64MiB,context=0", "migrate:on", 0);
+    larder_addr got;
+
+    (void)state;
+    assert_ok(larder_configure(h.rig.a, "limit:1024g"));
+    holes_write(&h);
+    assert_ok(larder_device_fail(h.rig.dev, LARDER_CALL_page_create, 1, 0,
+                                 LARDER_ERR_DEVICE));
+    assert_refused(LARDER_ERR_DEVICE, holes_ask(&h, MIB(14), &got),
+                   "whose contents are kept");
+    assert_ok(larder_device_fail(h.rig.dev, LARDER_CALL_page_create, 0, 0,
+                                 LARDER_OK));
+    assert_ok(larder_tag_begin(h.rig.a, "t"));
+    assert_result(LARDER_ERR_OUT_OF_MEMORY,
+                  larder_alloc(h.rig.a, KIB(64), OTHER_STREAM, &got));
+    assert_ok(larder_tag_end(h.rig.a));
+    assert_ok(larder_empty_cache(h.rig.a));
+    look(&h, MIB(64));
     holes_verify(&h);
     rig_down(&h.rig);
 }
@@ -444,6 +471,7 @@ int main(void)
         cmocka_unit_test(what_stays_accessible_keeps_its_contents),
         cmocka_unit_test(a_failed_undo_is_completed_later),
         cmocka_unit_test(a_failed_undo_for_lack_of_memory_is_told),
+        cmocka_unit_test(the_memory_of_an_undo_is_kept_for_it),
         cmocka_unit_test(nothing_is_allocated_where_an_undo_failed),
         cmocka_unit_test(nothing_is_committed_where_an_undo_failed),
         cmocka_unit_test(nothing_is_exported_where_an_undo_failed),

@@ -30,13 +30,18 @@ static inline uint64_t held_capacity(const struct allocator *a)
 }
 
 /* Whether the owner's limit, the allocator's limit and the other owners'
- * minimums leave room for `bytes` more. */
+ * minimums leave room for `bytes` more.  The device alone would give away what
+ * is kept for another owner, or for a failed move to be undone. */
 static inline bool held_allows_owner(const struct allocator *a,
                                      const struct holding *h, uint64_t bytes)
 {
     uint64_t owed = account_owed_to_others(&a->account, h);
-    uint64_t capacity = owed > 0 ? held_capacity(a) : a->allowed_bytes;
+    uint64_t capacity = a->allowed_bytes;
 
+    if (owed > 0 || a->has_withheld)
+        capacity = held_capacity(a);
+    if (a->has_withheld) /* orphans are on the device, and not held */
+        owed += a->account.refused_bytes;
     return holding_is_within(h, bytes) && owed <= capacity &&
            bytes <= capacity - owed && a->held_bytes <= capacity - owed - bytes;
 }

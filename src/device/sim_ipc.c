@@ -55,7 +55,7 @@ static bool is_kept(const struct lend_place *p, int fd)
 static larder_result exported_open(struct sim *sim)
 {
     if (sim->exported.fd >= 0 ||
-        larder__lend_open_own(sim->backing.file.fd, &sim->exported))
+        larder__lend_open_own("self", sim->backing.file.fd, &sim->exported))
         return LARDER_OK;
     return larder__lend_refused("opening the memory file again");
 }
@@ -157,18 +157,18 @@ static larder_result import_real(struct sim *sim, const struct lend_place *p,
                                  struct sim_page **out)
 {
     struct sim_foreign *f = NULL;
-    int fd = larder__lend_place_open(p);
+    struct own_fd file = {.fd = -1};
     larder_result r;
 
-    if (fd < 0)
+    if (!larder__lend_place_open(p, &file))
         return is_over(p, " cannot be opened");
-    if (!is_kept(p, fd))
+    if (!is_kept(p, file.fd))
         r = is_over(p, " is no longer allocated");
     else
-        r = larder__lend_foreign(sim, fd, &f);
+        r = larder__lend_foreign(sim, file.fd, &f);
     if (r == LARDER_OK)
         r = granules_import(sim, f, p, out);
-    close(fd);
+    larder__own_fd_close(&file);
     return r;
 }
 

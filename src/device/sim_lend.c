@@ -96,7 +96,7 @@ struct flock larder__lend_locked(int file, uint64_t offset, uint64_t bytes)
 
 /* ---- places of memory files ----------------------------------------------- */
 
-int larder__lend_open_again(const char *process, int file)
+static int lend_open_again(const char *process, int file)
 {
     char path[64];
 
@@ -104,12 +104,12 @@ int larder__lend_open_again(const char *process, int file)
     return open(path, O_RDWR | O_CLOEXEC);
 }
 
-bool larder__lend_open_own(int file, struct own_fd *out)
+bool larder__lend_open_own(const char *process, int file, struct own_fd *out)
 {
     int fd;
 
     larder__forks_bar();
-    fd = larder__lend_open_again("self", file);
+    fd = lend_open_again(process, file);
     if (fd >= 0)
         larder__own_fd_keep(out, fd);
     larder__forks_allow();
@@ -144,12 +144,12 @@ bool larder__lend_place_is_sound(const struct lend_place *p, uint64_t magic,
            p->bytes - 1 < limit && p->offset < limit;
 }
 
-int larder__lend_place_open(const struct lend_place *p)
+bool larder__lend_place_open(const struct lend_place *p, struct own_fd *out)
 {
     char process[24];
 
     snprintf(process, sizeof process, "%" PRId64, p->pid);
-    return larder__lend_open_again(process, (int)p->file);
+    return larder__lend_open_own(process, (int)p->file, out);
 }
 
 bool larder__lend_place_has(const struct lend_place *p, int fd)
@@ -166,7 +166,7 @@ static larder_result export_fd(const struct sim *sim, const struct sim_page *p,
                                int *out)
 {
     uint64_t offset = p->place->addr;
-    int fd = larder__lend_open_again("self", sim->backing.file.fd);
+    int fd = lend_open_again("self", sim->backing.file.fd);
 
     if (fd < 0)
         return larder__lend_refused("opening the memory file again");
@@ -317,7 +317,7 @@ larder_result larder__lend_foreign(struct sim *sim, int fd,
     f = larder__host_alloc(1, sizeof *f);
     if (f == NULL)
         return larder__sim_fail_plain(LARDER_ERR_NO_HOST_MEMORY);
-    if (!larder__lend_open_own(fd, &f->file)) {
+    if (!larder__lend_open_own("self", fd, &f->file)) {
         larder__host_free(f);
         return larder__lend_refused("opening the page's memory file");
     }
@@ -435,26 +435,24 @@ static larder_result import_fabric(struct sim *sim, const void *from,
                                    uint64_t bytes, uint64_t *out)
 {
     struct lend_place place;
+    struct own_fd file = {.fd = -1};
     larder_result r;
-    int fd;
 
     memcpy(&place, from, sizeof place);
     if (!larder__lend_place_is_sound(&place, fabric_magic, UINT64_C(1) << 44) ||
         place.file < 0)
         return not_a_page();
-    fd = larder__sim_process_lives((pid_t)place.pid, place.start)
-             ? larder__lend_place_open(&place)
-             : -1;
-    if (fd < 0)
+    if (!larder__sim_process_lives((pid_t)place.pid, place.start) ||
+        !larder__lend_place_open(&place, &file))
         return larder__sim_fail(
             LARDER_ERR_DEVICE,
             "process %" PRId64 ", which owned the page, has ended", place.pid);
-    if (larder__lend_place_has(&place, fd) &&
-        larder__lend_lock(fd, F_RDLCK, place.offset, place.bytes))
-        r = import_at(sim, fd, place.offset, bytes, out);
+    if (larder__lend_place_has(&place, file.fd) &&
+        larder__lend_lock(file.fd, F_RDLCK, place.offset, place.bytes))
+        r = import_at(sim, file.fd, place.offset, bytes, out);
     else
         r = not_a_page();
-    close(fd);
+    larder__own_fd_close(&file);
     return r;
 }
 

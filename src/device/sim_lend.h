@@ -44,18 +44,17 @@ larder_result larder__lend_place(const struct sim *sim, uint64_t magic,
 /* Whether it is of this kind, and lies below the limit. */
 bool larder__lend_place_is_sound(const struct lend_place *p, uint64_t magic,
                                  uint64_t limit);
-/* Open the file, which the process may have closed since.  -1: it cannot be. */
-int larder__lend_place_open(const struct lend_place *p);
+/* Open the file, which the process may have closed since.  False: it cannot
+ * be. */
+bool larder__lend_place_open(const struct lend_place *p, struct own_fd *out);
 /* Whether the descriptor's file is still that one. */
 bool larder__lend_place_has(const struct lend_place *p, int fd);
 
 /* An error of the system, from errno. */
 larder_result larder__lend_refused(const char *what);
 
-/* Open another description of a process's open file.  -1: it cannot be. */
-int larder__lend_open_again(const char *process, int file);
-/* The same of this process's file, for as long as it is kept.  False: errno. */
-bool larder__lend_open_own(int file, struct own_fd *out);
+/* Open another description of a process's open file.  False: errno. */
+bool larder__lend_open_own(const char *process, int file, struct own_fd *out);
 
 /* Locks of the file's description.  A lock excludes the last byte, so that
  * locks of neighbours do not merge and its length tells theirs. */

@@ -10,6 +10,7 @@
 #include "every_call.h"
 #include "support/policies.h"
 #include "support/rig.h"
+#include "support/share_rig.h"
 #include "support/unique_name.h"
 
 enum { PATIENCE_S = 20, BYTES = 3 << 20 };
@@ -290,13 +291,30 @@ static int has_nothing(struct rig *rig)
     return count_files() + has_mapping();
 }
 
+/* Returns whether the allocation could be mapped once more. */
+static bool share(struct rig *rig, larder_addr addr)
+{
+    struct pair p = pair_up(SOCK_STREAM);
+    larder_import *m = NULL;
+    larder_export *e = NULL;
+    bool is_done = larder_export_open(rig->a, addr, &e) == LARDER_OK &&
+                   larder_export_send(e, p.near) == LARDER_OK &&
+                   larder_import_receive(rig->dev, p.far, &m) == LARDER_OK &&
+                   larder_import_close(m) == LARDER_OK &&
+                   larder_export_close(e) == LARDER_OK;
+
+    pair_down(&p);
+    return is_done;
+}
+
 /* Opens devices, and maps memory of them. */
 static void *open_and_map(void *ctx)
 {
     struct churner *c = ctx;
     char spec[96];
 
-    snprintf(spec, sizeof spec, "sim:64MiB,shared=%s", unique_name("opens"));
+    snprintf(spec, sizeof spec, "sim:64MiB,export=fabric,shared=%s",
+             unique_name("opens"));
     while (!atomic_load(&c->ends)) {
         struct rig rig;
         bool failed = larder_device_open(spec, 0, &rig.dev) != LARDER_OK ||
@@ -306,6 +324,7 @@ static void *open_and_map(void *ctx)
             larder_addr addr;
 
             failed = larder_alloc(rig.a, BYTES, 0, &addr) != LARDER_OK ||
+                     !share(&rig, addr) ||
                      larder_free(rig.a, addr) != LARDER_OK ||
                      larder_empty_cache(rig.a) != LARDER_OK;
         }

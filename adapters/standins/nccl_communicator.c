@@ -4,6 +4,7 @@
 #include "nccl_communicator.h"
 
 #include <stdio.h>
+#include <time.h>
 
 #include "nccl_driver.h"
 #include "nccl_operation.h"
@@ -148,8 +149,16 @@ STANDIN_OWN(int, ncclCommDestroy, (struct communicator * c))
     return NCCL_SUCCESS;
 }
 
+/* Threads that wait in calls of it give up, within the time of one wait. */
 STANDIN_OWN(int, ncclCommAbort, (struct communicator * c))
 {
+    static const struct timespec nap = {.tv_nsec = 1000000};
+
+    if (c == NULL)
+        return NCCL_SUCCESS;
+    atomic_store(&c->is_aborted, true);
+    while (atomic_load(&c->users) != 0)
+        (void)nanosleep(&nap, NULL);
     return ncclCommDestroy(c);
 }
 
@@ -223,11 +232,14 @@ static int split(struct communicator *c, struct choice *mine,
                  .count = sizeof *mine},
         .given = (uintptr_t)mine,
     };
-    int result = operation_do_now(&o);
+    int result;
 
+    atomic_fetch_add(&c->users, 1);
+    result = operation_do_now(&o);
     if (result == NCCL_SUCCESS && mine->color >= 0)
         result = split_join(c, out);
     c->number++;
+    atomic_fetch_sub(&c->users, 1);
     return result;
 }
 

@@ -2,6 +2,8 @@
 #ifndef LARDER_ADAPTERS_STANDINS_NCCL_COMMUNICATOR_H
 #define LARDER_ADAPTERS_STANDINS_NCCL_COMMUNICATOR_H
 
+#include <stdatomic.h>
+
 #include "nccl_room.h"
 
 struct communicator {
@@ -11,6 +13,9 @@ struct communicator {
     struct room *room; /* NULL: alone, the others hold what this one holds */
     uint64_t number;   /* of the last collective that was completed */
     int failed;        /* the result of every call since one failed */
+    /* By another thread, while threads that are in a call wait. */
+    atomic_bool is_aborted;
+    atomic_int users; /* calls of such threads */
 };
 
 #endif

@@ -106,6 +106,12 @@ static int awaited_check(struct operation *o, bool is_late)
 
 /* ---- doing them --------------------------------------------------------- */
 
+static int aborted(const struct operation *o)
+{
+    return nccl_fail(NCCL_SYSTEM_ERROR, "%s: the group was aborted",
+                     operation_name((enum nccl_kind)o->call.kind));
+}
+
 /* Advance each operation that is next by one step.  *waiting: one that is not
  * done. */
 static int pass(struct pending *p, struct operation **waiting, bool *has_moved)
@@ -118,7 +124,8 @@ static int pass(struct pending *p, struct operation **waiting, bool *has_moved)
 
         if (o->is_done || !is_next(p, i))
             continue;
-        result = operation_step(o);
+        result =
+            atomic_load(&o->c->is_aborted) ? aborted(o) : operation_step(o);
         if (result != NCCL_SUCCESS) {
             o->c->failed = result;
             return result;
@@ -145,6 +152,13 @@ static int wait_a_while(struct operation *o, uint32_t seen, double until,
     return result;
 }
 
+/* While they are counted no communicator ends. */
+static void count_users(const struct pending *p, int change)
+{
+    for (size_t i = 0; i < p->count; i++)
+        atomic_fetch_add(&p->list[i].c->users, change);
+}
+
 static int pending_do(struct pending *p)
 {
     double until = nccl_now() + nccl_limit();
@@ -153,6 +167,7 @@ static int pending_do(struct pending *p)
     bool has_moved;
     int result = NCCL_SUCCESS;
 
+    count_users(p, 1);
     while (waiting != NULL && result == NCCL_SUCCESS) {
         const struct operation *before = waiting;
         uint32_t seen = room_clock(before->c->room);
@@ -161,6 +176,7 @@ static int pending_do(struct pending *p)
         if (result == NCCL_SUCCESS && waiting == before && !has_moved)
             result = wait_a_while(waiting, seen, until, p->count == 1);
     }
+    count_users(p, -1);
     nccl_set_context(context);
     return result;
 }

@@ -2,6 +2,7 @@
  * played by two: this program as rank 0, and started with --rank as rank 1,
  * which reads the group's identity from a pipe. */
 #include <fcntl.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -21,7 +22,12 @@ enum { INT8, UINT8, INT32, UINT32, INT64, UINT64, HALF, FLOAT, DOUBLE, BFLOAT };
 
 enum { SUM, PRODUCT, MAX, MIN, AVERAGE };
 
-enum { INVALID_ARGUMENT = 4, INVALID_USAGE = 5, REMOTE_ERROR = 6 };
+enum {
+    SYSTEM_ERROR = 2,
+    INVALID_ARGUMENT = 4,
+    INVALID_USAGE = 5,
+    REMOTE_ERROR = 6
+};
 
 enum { OTHER_FD = 3, COUNT = 4, LARGE = 40000 };
 
@@ -36,6 +42,7 @@ int ncclCommInitRank(comm *, int, struct id, int);
 int ncclCommInitAll(comm *, int, const int *);
 int ncclCommSplit(comm, int, int, comm *, void *);
 int ncclCommDestroy(comm);
+int ncclCommAbort(comm);
 int ncclCommCount(comm, int *);
 int ncclCommUserRank(comm, int *);
 int ncclCommCuDevice(comm, int *);
@@ -658,6 +665,34 @@ static void one_identity_has_one_size_and_one_of_each_rank(void **state)
     OK(ncclCommDestroy(c));
 }
 
+/* ---- aborting -------------------------------------------------------------------- */
+
+static void *call_alone(void *c)
+{
+    const int32_t mine[] = {1};
+    void *values = NEW(mine);
+
+    return (void *)(intptr_t)ncclAllReduce(values, values, 1, INT32, SUM, c,
+                                           NULL);
+}
+
+/* As a watchdog does: the other rank never calls it. */
+static void a_thread_that_waits_can_be_aborted(void **state)
+{
+    comm both[2];
+    pthread_t thread;
+    void *answer;
+
+    (void)state;
+    OK(ncclCommInitAll(both, 2, NULL));
+    OK(pthread_create(&thread, NULL, call_alone, both[0]));
+    OK(usleep(100000));
+    OK(ncclCommAbort(both[0]));
+    OK(pthread_join(thread, &answer));
+    assert_int_equal((intptr_t)answer, SYSTEM_ERROR);
+    OK(ncclCommAbort(both[1]));
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -671,6 +706,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(messages_of_a_group_pass_each_other),
         cmocka_unit_test(large_values_are_taken_to_be_the_same),
         cmocka_unit_test(different_calls_are_named),
+        cmocka_unit_test(a_thread_that_waits_can_be_aborted),
         cmocka_unit_test(a_different_operation_is_named),
         cmocka_unit_test(a_different_count_is_named),
         cmocka_unit_test(a_rank_that_died_is_named),

@@ -179,7 +179,7 @@ cud_result preload_pass_end(struct passing *x, cud_result answer, cud_addr addr)
 {
     struct preload_slot *slot = x->place.slot;
 
-    if (x->allocation == NULL && !x->is_counted)
+    if (slot == NULL)
         return answer;
     if (answer == CUD_SUCCESS) {
         pthread_mutex_lock(&slot->lock);

@@ -77,13 +77,16 @@ static void virtual_memory_counts(void **state)
     cud_page page;
     cud_page other;
     cud_addr addr;
+    uint64_t refused;
 
     (void)state;
     assert_int_equal(cuMemCreate(&page, MIB(60), &on_device, 0), CUD_SUCCESS);
     assert_int_equal(stats_now().outside_bytes, MIB(60));
+    refused = stats_now().refused;
     assert_int_equal(cuMemAlloc_v2(&addr, MIB(6)), CUD_OUT_OF_MEMORY);
     assert_int_equal(cuMemCreate(&other, MIB(6), &on_device, 0),
                      CUD_OUT_OF_MEMORY);
+    assert_int_equal(stats_now().refused, refused + 2);
     assert_int_equal(cuMemCreate(&other, 4096, &on_device, 0),
                      CUD_INVALID_VALUE);
     assert_broken("not a multiple");

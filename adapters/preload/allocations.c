@@ -60,8 +60,7 @@ bool preload_allocation_find(cud_addr addr, struct allocation *out)
     return r != NULL;
 }
 
-void preload_allocations_forget(const struct preload_slot *slot,
-                                cud_context context)
+void preload_allocations_forget(cud_context context)
 {
     struct range *r;
     uint64_t from = 0;
@@ -71,7 +70,7 @@ void preload_allocations_forget(const struct preload_slot *slot,
         struct allocation *a = of(r);
 
         from = r->addr + 1;
-        if (slot != NULL ? a->slot != slot : a->context != context)
+        if (a->context != context)
             continue;
         preload_ranges_remove(&table, r);
         preload_uncount(a);

@@ -2,7 +2,8 @@
  * flags of contexts. */
 #include "work.h"
 
-/* The driver has dropped all of the device's memory, Larder's too. */
+/* The driver has dropped all of the context's memory, Larder's too; that of other
+ * contexts of the device stays. */
 cud_result cuDevicePrimaryCtxReset_v2(cud_device device)
 {
     const struct preload_calls *real = preload_driver();
@@ -33,7 +34,7 @@ cud_result cuCtxDestroy_v2(cud_context context)
     if (answer != CUD_SUCCESS || preload_is_child())
         return answer;
     preload_captures_forget(context);
-    preload_allocations_forget(NULL, context);
+    preload_allocations_forget(context);
     return CUD_SUCCESS;
 }
 

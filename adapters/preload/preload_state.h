@@ -258,9 +258,8 @@ struct allocation *preload_allocation_take(cud_addr addr);
 void preload_allocation_return(struct allocation *a);
 /* Copy the allocation that contains the address.  False: none does. */
 bool preload_allocation_find(cud_addr addr, struct allocation *out);
-/* Drop the allocations of a destroyed context, or of a slot. */
-void preload_allocations_forget(const struct preload_slot *slot,
-                                cud_context context);
+/* Drop the allocations of a context that was destroyed or reset. */
+void preload_allocations_forget(cud_context context);
 
 /* hook_memory.c */
 /* Allocate from Larder, on one of its streams (0: any).  CUD_NOT_READY: not

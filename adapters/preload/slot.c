@@ -240,7 +240,7 @@ void preload_slot_close(const struct preload_calls *real,
 {
     pthread_rwlock_wrlock(&slot->gate);
     pthread_mutex_lock(&slot->opening);
-    preload_allocations_forget(slot, NULL);
+    preload_allocations_forget(atomic_load(&slot->primary));
     if (atomic_load(&slot->is_open)) {
         atomic_store(&slot->is_open, false);
         slot->is_forgotten = true;

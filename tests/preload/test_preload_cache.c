@@ -385,6 +385,22 @@ static void a_reset_device_begins_anew(void **state)
     release(again);
 }
 
+static void a_reset_leaves_the_memory_of_other_contexts(void **state)
+{
+    cud_context made = NULL;
+
+    (void)state;
+    (void)allocate(MIB(24));
+    assert_int_equal(DRIVER(cuCtxCreate_v2)(&made, 0, 0), CUD_SUCCESS);
+    (void)allocate(MIB(2));
+    assert_int_equal(cuDevicePrimaryCtxReset_v2(0), CUD_SUCCESS);
+    assert_int_equal(stats_now().live_bytes, 0);
+    assert_int_equal(stats_now().outside_bytes, MIB(2));
+    assert_int_equal(cuCtxDestroy_v2(made), CUD_SUCCESS);
+    assert_int_equal(stats_now().outside_bytes, 0);
+    (void)rig_context(0);
+}
+
 /* ---- questions ------------------------------------------------------------------ */
 
 static void an_address_is_its_own_allocation(void **state)
@@ -557,6 +573,7 @@ int main(void)
         PRELOAD_TEST(memory_of_another_context_s_stream_is_the_driver_s),
         PRELOAD_TEST(memory_is_freed_in_any_context),
         PRELOAD_TEST(a_reset_device_begins_anew),
+        PRELOAD_TEST(a_reset_leaves_the_memory_of_other_contexts),
         PRELOAD_TEST(an_address_is_its_own_allocation),
         PRELOAD_TEST(cached_memory_counts_as_free),
         PRELOAD_TEST(rows_are_aligned),

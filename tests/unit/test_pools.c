@@ -250,25 +250,38 @@ static void live_memory_outlives_the_release_of_its_pool(void **state)
     rig_down(&rig);
 }
 
-/* Its addresses were reserved for a request that got no memory. */
+/* A request gets no memory: there is none, or it cannot be used, and is not taken
+ * back at once. */
+static void get_nothing(struct rig *rig, int is_mapped)
+{
+    static const larder_call calls[] = {
+        LARDER_CALL_page_create, LARDER_CALL_set_access, LARDER_CALL_unmap};
+    int first = is_mapped ? 1 : 0, last = is_mapped ? 2 : 0;
+    larder_addr p;
+
+    for (int i = first; i <= last; i++)
+        assert_ok(larder_device_fail(rig->dev, calls[i], 1, 0,
+                                     is_mapped ? LARDER_ERR_DEVICE
+                                               : LARDER_ERR_OUT_OF_MEMORY));
+    assert_result(is_mapped ? LARDER_ERR_DEVICE : LARDER_ERR_OUT_OF_MEMORY,
+                  larder_alloc(rig->a, MIB(4), 0, &p));
+    for (int i = first; i <= last; i++)
+        assert_ok(larder_device_fail(rig->dev, calls[i], 0, 0, LARDER_OK));
+}
+
+/* Its addresses were reserved for that request. */
 static void a_pool_that_got_no_memory_is_released_too(void **state)
 {
     static const larder_policy policies[] = {LARDER_POLICY_LARDER,
                                              LARDER_POLICY_PYTORCH};
     static const char conf[] = "pytorch:2.8,expandable_segments:True";
-    larder_addr p;
 
     (void)state;
-    for (int i = 0; i < 2; i++) {
-        struct rig rig = rig_up_policy(SPEC, policies[i], conf);
+    for (int i = 0; i < 4; i++) {
+        struct rig rig = rig_up_policy(SPEC, policies[i / 2], conf);
 
         begin(&rig, pool_a);
-        assert_ok(larder_device_fail(rig.dev, LARDER_CALL_page_create, 1, 0,
-                                     LARDER_ERR_OUT_OF_MEMORY));
-        assert_result(LARDER_ERR_OUT_OF_MEMORY,
-                      larder_alloc(rig.a, MIB(4), 0, &p));
-        assert_ok(larder_device_fail(rig.dev, LARDER_CALL_page_create, 0, 0,
-                                     LARDER_OK));
+        get_nothing(&rig, i % 2 != 0);
         end(&rig, pool_a);
         release(&rig, pool_a);
         assert_ok(larder_empty_cache(rig.a));

@@ -388,6 +388,8 @@ larder_result larder__expandable_tidy(struct allocator *a, struct heap *heap)
     larder_result r = LARDER_OK;
 
     larder__assert(allocator_is_locked(a));
+    if (b != NULL && a->orphans.count > 0) /* one may still be mapped there */
+        (void)larder__orphans_release(a);
     while (b != NULL) {
         larder_addr next = b->addr + 1;
 

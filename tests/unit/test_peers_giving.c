@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include "core/trim/trim.h"
+#include "support/clock.h"
 #include "support/history_rig.h"
 #include "within_rig.h"
 
@@ -133,6 +134,39 @@ static void one_thread_answers_at_a_time(void **state)
     down(&rigs[1]);
 }
 
+static uint64_t cpu_ms(void)
+{
+    struct timespec t;
+
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+    return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+/* Answering may take as long as work on a stream. */
+static void the_thread_sleeps_while_another_answers(void **state)
+{
+    char path[SHARED_NAME_MAX + 1];
+    struct rig rigs[2];
+    struct peers *p;
+    uint64_t before;
+
+    (void)state;
+    giving_up(rigs, "ledger_thread:True", path);
+    p = entry_of(&rigs[0]);
+    assert_int_equal(pthread_mutex_lock(&p->lock), 0);
+    assert_ok(larder_ledger_trim(path + 1, getpid(), MIB(2)));
+    before = cpu_ms();
+    nap_ms(500);
+    assert_in_range(cpu_ms() - before, 0, 50);
+    assert_int_equal(pthread_mutex_unlock(&p->lock), 0);
+    for (int i = 0; i < 2000 && ledger_is_asked(p->ledger); i++)
+        nap_ms(1);
+    assert_false(ledger_is_asked(p->ledger));
+    down(&rigs[0]);
+    down(&rigs[1]);
+    assert_int_equal(giving.count, 2);
+}
+
 /* ---- what is trimmed ---------------------------------------------------------------- */
 
 /* Four pages of 2 MiB cached, each a handle. */
@@ -232,6 +266,7 @@ int main(void)
         cmocka_unit_test(no_more_is_given_than_is_held_beyond_the_minimum),
         cmocka_unit_test(what_exceeds_a_limit_is_given),
         cmocka_unit_test(one_thread_answers_at_a_time),
+        cmocka_unit_test(the_thread_sleeps_while_another_answers),
         cmocka_unit_test(what_others_ask_for_has_no_stack),
         cmocka_unit_test(trimming_rounds_up_to_whole_pages),
         cmocka_unit_test(trimming_0_bytes_calls_nobody),

@@ -29,4 +29,7 @@ struct peers {
 larder_result larder__helper_begin(struct peers *p);
 void larder__helper_end(struct peers *p);
 
+/* Answer what no other thread has answered: it waits for one that is at it. */
+void larder__peers_answer_last(struct peers *p);
+
 #endif

@@ -16,7 +16,7 @@ static void *helper_run(void *ctx)
     while (!p->is_ending) {
         larder__ledger_sleep(p->ledger, DOZE_NS);
         if (!p->is_ending && ledger_is_asked(p->ledger))
-            larder__peers_answer(p);
+            larder__peers_answer_last(p);
     }
     return NULL;
 }

@@ -356,17 +356,13 @@ uint64_t larder__peers_allowance(const struct peers *p)
 
 /* ---- answering -------------------------------------------------------------- */
 
-/* If another thread is already answering there is nothing to do. */
-void larder__peers_answer(struct peers *p)
+/* The lock is held. */
+static void answer(struct peers *p)
 {
-    struct ledger_question q;
-    uint64_t left;
+    struct ledger_question q = larder__ledger_read_question(p->ledger);
+    uint64_t left = larder__ledger_spare(p->ledger);
     uint64_t gave = 0;
 
-    if (!mutex_try(&p->lock, RANK_PEERS))
-        return;
-    q = larder__ledger_read_question(p->ledger);
-    left = larder__ledger_spare(p->ledger);
     if (left > q.bytes)
         left = q.bytes;
     if (left < larder__ledger_excess(p->ledger))
@@ -378,5 +374,21 @@ void larder__peers_answer(struct peers *p)
         left -= of_this < left ? of_this : left;
     }
     larder__ledger_answer(p->ledger, &q, gave);
+}
+
+/* If another thread is already answering there is nothing to do. */
+void larder__peers_answer(struct peers *p)
+{
+    if (!mutex_try(&p->lock, RANK_PEERS))
+        return;
+    answer(p);
+    mutex_leave(&p->lock);
+}
+
+void larder__peers_answer_last(struct peers *p)
+{
+    mutex_take(&p->lock, RANK_PEERS);
+    if (ledger_is_asked(p->ledger))
+        answer(p);
     mutex_leave(&p->lock);
 }

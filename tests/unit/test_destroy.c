@@ -53,11 +53,14 @@ static void a_call_cannot_destroy_what_it_is_made_on(void **state)
                       larder_alloc(rig.a, MIB(100), 0, &q));
         assert_int_equal(t.calls, 1);
         assert_int_equal(t.result, LARDER_ERR_BUSY);
-        t.result = LARDER_OK;
-        (void)larder_walk(rig.a, NULL, on_block, &t); /* all locks are held */
-        assert_int_equal(t.result, LARDER_ERR_BUSY);
-        assert_words("in progress");
-        assert_ok(larder_check(rig.a));
+        for (int calls = 0; calls < 3; calls++) {
+            t.result = LARDER_OK;
+            (void)larder_walk(rig.a, NULL, on_block,
+                              &t); /* all locks are held */
+            assert_int_equal(t.result, LARDER_ERR_BUSY);
+            assert_words("in progress");
+            assert_ok(larder_check(rig.a));
+        }
         rig_free(&rig, p);
         rig_down(&rig);
     }

@@ -558,6 +558,28 @@ static void live_blocks_remember(void **state)
     rig_down(&rig);
 }
 
+static void a_segment_can_do_without_its_stack(void **state)
+{
+    struct rig rig = rig_up("sim:1GiB,backing=none", "");
+    uint64_t next = 0;
+    larder_history_options opt = options_of_frames(&next);
+    struct bytes b;
+
+    (void)state;
+    opt.stackless_actions = 1u << LARDER_ACTION_segment_alloc;
+    assert_ok(larder_history_start(rig.a, &opt));
+    assert_ok(larder_set_frame_resolver(rig.a, name_frame, NULL));
+    rig_alloc(&rig, 1000);
+    rig_alloc(&rig, MIB(2)); /* its segment is made when there is a stack */
+    b = snapshot_of(&rig, LARDER_SNAPSHOT_JSON);
+    assert_non_null(strstr(b.at, "\"is_expandable\":false,\"frames\":[],"));
+    assert_null(strstr(b.at, "\"is_expandable\":false,\"frames\":[{"));
+    assert_non_null(
+        strstr(b.at, "\"state\":\"active_allocated\",\"frames\":[{"));
+    free(b.at);
+    rig_down(&rig);
+}
+
 /* The blocks of a segment come and go, and what is cut from a free one becomes its
  * first: under the policy larder that has a header of its own. */
 static void a_segment_remembers(void **state)
@@ -601,6 +623,7 @@ int main(void)
         cmocka_unit_test(a_callback_gives_frames_that_a_resolver_names),
         cmocka_unit_test(stacks_are_bounded),
         cmocka_unit_test(live_blocks_remember),
+        cmocka_unit_test(a_segment_can_do_without_its_stack),
         cmocka_unit_test(a_segment_remembers),
     };
 

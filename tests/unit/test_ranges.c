@@ -49,11 +49,25 @@ static void no_later_one_is_longer_than_that(void **state)
     rig_down(&rig);
 }
 
+/* A stream that is not the first begins with a part of the device. */
+static void each_is_twice_as_long_as_the_request(void **state)
+{
+    struct rig rig = rig_up_pages(SPEC, LARDER_POLICY_LARDER, "");
+
+    (void)state;
+    for (larder_stream stream = 0; stream < 3; stream++)
+        rig_free(&rig, rig_alloc_on(&rig, KIB(4), stream));
+    rig_free(&rig, rig_alloc_on(&rig, MIB(30), 2));
+    assert_int_equal(reserved(&rig), MIB(60));
+    rig_down(&rig);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_first_is_an_eighth_longer_than_the_device),
         cmocka_unit_test(no_later_one_is_longer_than_that),
+        cmocka_unit_test(each_is_twice_as_long_as_the_request),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

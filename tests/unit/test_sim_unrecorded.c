@@ -192,28 +192,54 @@ static void private_pools_are_checked(void **state)
     finish(&rig);
 }
 
-/* The result of decommitting a page that another stream copies from. */
-static void decommit(const char *conf, bool is_recorded, larder_result expected)
+struct kv {
+    struct rig rig;
+    larder_region *region;
+};
+
+/* A region of four pages, of which another stream uses the third. */
+static struct kv kv_up(const char *conf, bool is_recorded)
 {
-    struct rig rig = rig_up_policy(DRIVER, LARDER_POLICY_LARDER, conf);
+    struct kv kv = {.rig = rig_up_policy(DRIVER, LARDER_POLICY_LARDER, conf)};
     larder_region_info info = {.size = sizeof info};
     larder_region_options opt;
-    larder_region *kv;
 
     larder_region_options_init(&opt);
     opt.stream = OWN;
-    assert_ok(larder_region_create(rig.a, MIB(8), &opt, &kv));
-    assert_ok(larder_region_commit(kv, 0, MIB(8)));
-    assert_ok(larder_region_get_info(kv, &info));
-    use(&rig, info.addr + MIB(4), USER);
+    assert_ok(larder_region_create(kv.rig.a, MIB(8), &opt, &kv.region));
+    assert_ok(larder_region_commit(kv.region, 0, MIB(8)));
+    assert_ok(larder_region_get_info(kv.region, &info));
+    use(&kv.rig, info.addr + MIB(4), USER);
     if (is_recorded)
-        assert_ok(larder_region_record_stream(kv, MIB(4), MIB(2), USER));
-    assert_ok(larder_region_decommit(kv, 0, MIB(4)));
-    assert_result(expected, larder_region_decommit(kv, MIB(4), MIB(2)));
-    assert_ok(larder_region_decommit(kv, MIB(4), MIB(4))); /* now it is */
-    (void)larder_sim_complete(rig.dev, USER); /* its memory may be gone */
-    assert_ok(larder_region_destroy(kv));
-    finish(&rig);
+        assert_ok(larder_region_record_stream(kv.region, MIB(4), MIB(2), USER));
+    return kv;
+}
+
+/* The result of decommitting that page. */
+static void decommit(const char *conf, bool is_recorded, larder_result expected)
+{
+    struct kv kv = kv_up(conf, is_recorded);
+
+    assert_ok(larder_region_decommit(kv.region, 0, MIB(4)));
+    assert_result(expected, larder_region_decommit(kv.region, MIB(4), MIB(2)));
+    assert_ok(
+        larder_region_decommit(kv.region, MIB(4), MIB(4))); /* now it is */
+    /* its memory may be gone */
+    (void)larder_sim_complete(kv.rig.dev, USER);
+    assert_ok(larder_region_destroy(kv.region));
+    finish(&kv.rig);
+}
+
+/* What a check finds after the region was destroyed. */
+static void destroy(const char *conf, larder_result expected)
+{
+    struct kv kv = kv_up(conf, false);
+
+    assert_ok(larder_region_destroy(kv.region));
+    assert_result(expected, larder_check(kv.rig.a));
+    assert_ok(larder_check(kv.rig.a));
+    (void)larder_sim_complete(kv.rig.dev, USER);
+    finish(&kv.rig);
 }
 
 static void regions_are_checked(void **state)
@@ -224,6 +250,8 @@ static void regions_are_checked(void **state)
     decommit("debug:3", false, LARDER_ERR_UNRECORDED);
     decommit("debug:2", true, LARDER_OK);
     decommit("debug:3", true, LARDER_OK);
+    destroy("debug:1", LARDER_OK);
+    destroy("debug:2", LARDER_ERR_UNRECORDED);
 }
 
 /* ---- correct programs ------------------------------------------------------------ */

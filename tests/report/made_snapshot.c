@@ -14,7 +14,7 @@
 #include "support/snapshot_bytes.h"
 
 enum { FRESH_MIB = 1 << 16, FRESH_STEP = 4 };
-enum { WORDS_MAX = 6, LINE_MAX_BYTES = 512, TEXT_MAX = 1 << 20 };
+enum { WORDS_MAX = 6, LINE_MAX_BYTES = 1024, TEXT_MAX = 1 << 20 };
 
 struct making {
     char *events;

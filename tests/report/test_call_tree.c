@@ -60,7 +60,7 @@ static void lines_are_put_together(void **state)
 static void label_is(const char *frame, enum report_by by, const char *brief,
                      const char *whole)
 {
-    char lines[512];
+    char lines[2 * REPORT_FRAME];
     char buf[REPORT_FRAME];
     struct snapshot *s;
 
@@ -96,6 +96,24 @@ static void a_module_has_the_name_that_python_gives_it(void **state)
              "/v/torch/nn/linear.py");
     label_is("??:0:at::mm", BY_MODULE, "(no Python)", "(no Python)");
     label_is("<ipython-input-3-a>:1:f", BY_MODULE, "cell 3", "cell 3");
+}
+
+/* As long as a label can be, of a path that is longer. */
+static void a_long_module_is_cut(void **state)
+{
+    static const char path[] = PACKAGE "timm/";
+    const char name[] = "timm.";
+    char frame[REPORT_FRAME + 200];
+    char expected[REPORT_FRAME];
+
+    (void)state;
+    memset(frame, 'x', sizeof frame);
+    memcpy(frame, path, strlen(path));
+    memcpy(frame + sizeof frame - 8, ".py:1:f", 8);
+    memset(expected, 'x', sizeof expected - 1);
+    memcpy(expected, name, strlen(name));
+    expected[sizeof expected - 1] = '\0';
+    label_is(frame, BY_MODULE, expected, expected);
 }
 
 static void a_library_is_known_by_the_kind_of_its_frame(void **state)
@@ -277,6 +295,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_are_put_together),
         cmocka_unit_test(a_module_has_the_name_that_python_gives_it),
+        cmocka_unit_test(a_long_module_is_cut),
         cmocka_unit_test(a_library_is_known_by_the_kind_of_its_frame),
         cmocka_unit_test(a_function_is_named_after_its_module),
         cmocka_unit_test(a_tree_leaves_frameworks_out),

@@ -24,7 +24,9 @@ MAKEFLAGS += --no-print-directory
 # which then goes down to the build.
 JOBS := $(shell nproc 2>/dev/null || echo 2)
 BUILD = cmake --build $(B) $(if $(filter -j%,$(MAKEFLAGS)),,--parallel $(JOBS))
-CTEST = ctest --test-dir $(B) --output-on-failure --parallel $(JOBS)
+# One more for tests, which wait for timers and for other processes.
+TEST_JOBS := $(shell expr $(JOBS) + 1)
+CTEST = ctest --test-dir $(B) --output-on-failure --parallel $(TEST_JOBS)
 
 .PHONY: all help setup configure build run test check-debug check-mutants \
         coverage check-asan check-clang check-tsan check-long check-fuzz check-gpu \

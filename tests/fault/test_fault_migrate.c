@@ -254,13 +254,13 @@ static void two_calls_may_fail(void **state)
 /* A part of what moved is accessible at its place and cannot be unmapped again. */
 static void what_stays_accessible_keeps_its_contents(void **state)
 {
-    unsigned long stride = sweep_stride(1);
+    const unsigned long stride = sweep_stride(2);
 
     (void)state;
     assert_true(faults_sweep(LARDER_CALL_set_access, stride, LARDER_CALL_unmap,
-                             stride, run_once, &two_runs) > 20);
+                             stride, run_once, &two_runs) > 0);
     assert_true(faults_sweep(LARDER_CALL_map, stride, LARDER_CALL_unmap, stride,
-                             run_once, &two_runs) > 20);
+                             run_once, &two_runs) > 0);
 }
 
 /* ---- single guarantees --------------------------------------------------------- */

@@ -156,7 +156,7 @@ static void carry_publish(struct allocator *a, struct block *first)
     }
 }
 
-/* ---- completing and undoing --------------------------------------------------------------- */
+/* ---- completing and undoing ------------------------------------------------ */
 
 static void carry_finish(struct allocator *a)
 {

@@ -10,17 +10,17 @@
  *
  * The contents are copied on the device if it has room for both copies, else
  * through host memory.  Meanwhile the pages are not mapped, so no queued work
- * may touch them.  A handle is mapped at other addresses (`scratch`) until it has
- * its contents.
+ * may touch them.  A handle is mapped elsewhere, at `scratch`, until it has its
+ * contents.
  *
  * A failure on the way is undone.  If undoing fails too (the device maps
  * nothing any more), the handle or its contents are kept, and undoing is tried
- * again at every request that misses, and before memory is supplied, released or
- * exported; where new handles could not be unmapped the move is completed
- * instead, for they hold the contents now.  Until then the bookkeeping looks as before, but the
- * handle is withheld: it does not move, free blocks that touch it are not handed
- * out, and the fast path is closed (allocator.has_withheld).  Its live memory
- * cannot be accessed. */
+ * again at every request that misses, and before memory is supplied, released
+ * or exported.  Where new handles could not be unmapped, the move is completed
+ * instead: the program may have written to them.  Until then the bookkeeping
+ * looks as before, but the handle is withheld: it does not move, free blocks
+ * that touch it are not handed out, and the fast path is closed
+ * (allocator.has_withheld).  Its live memory cannot be relied on. */
 #ifndef LARDER_CORE_POLICY_LARDER_CARRY_H
 #define LARDER_CORE_POLICY_LARDER_CARRY_H
 
@@ -39,8 +39,8 @@ size_t larder__carry_used(struct allocator *a, const struct block *first,
 larder_result larder__carry(struct allocator *a, struct segment *s,
                             struct page_span handle);
 
-/* Finish undoing a failed move, or the move; OK if there is none.  The error names the
- * addresses that stay withheld. */
+/* Finish undoing a failed move, or complete it; OK if there is none.  The error
+ * names the addresses that stay withheld. */
 larder_result larder__carry_back(struct allocator *a);
 
 /* Whether these pages of the segment, or a part of the block, are withheld. */

@@ -1,8 +1,7 @@
 /* measure.h - shared by the benchmarks.
  *
  * Header only. */
-#ifndef LARDER_BENCH_MEASURE_H
-#define LARDER_BENCH_MEASURE_H
+#pragma once
 
 #include <errno.h>
 #include <stdio.h>
@@ -43,5 +42,3 @@ static inline double median(double *values, int count)
     qsort(values, (size_t)count, sizeof *values, compare_doubles);
     return values[count / 2];
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* app_page.h - the page that analyses snapshots in a browser, built by `make
  * app` and installed with the data. */
-#ifndef LARDER_CLI_APP_PAGE_H
-#define LARDER_CLI_APP_PAGE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -11,5 +10,3 @@
 /* False: it does not exist, or cannot be read or written; the error has the
  * reason. */
 bool app_page_write(FILE *out, struct tool_error *error);
-
-#endif

@@ -1,6 +1,5 @@
 /* cards.h - cards by name, as devices `sim:NAME` have them. */
-#ifndef LARDER_CLI_CARDS_H
-#define LARDER_CLI_CARDS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,5 +17,3 @@ size_t card_name(size_t number, char *out, size_t room);
  * names the nearest. */
 bool card_find(const char *name, larder_device_props *out,
                struct tool_error *error);
-
-#endif

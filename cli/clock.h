@@ -1,6 +1,5 @@
 /* clock.h - a monotonic clock, for durations. */
-#ifndef LARDER_CLI_CLOCK_H
-#define LARDER_CLI_CLOCK_H
+#pragma once
 
 #include <stdint.h>
 #include <time.h>
@@ -13,5 +12,3 @@ static inline uint64_t clock_ms(void)
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* commands.h - all commands. */
-#ifndef LARDER_CLI_COMMANDS_H
-#define LARDER_CLI_COMMANDS_H
+#pragma once
 
 #include "option.h"
 
@@ -16,5 +15,3 @@ extern const struct cli_command cli_command_tune;
 extern const struct cli_command cli_command_fit;
 extern const struct cli_command cli_command_run;
 extern const struct cli_command cli_command_top;
-
-#endif

@@ -2,8 +2,7 @@
  *
  * The name and the contents of a file may be anything: control characters are
  * never printed. */
-#ifndef LARDER_CLI_COMPLAIN_H
-#define LARDER_CLI_COMPLAIN_H
+#pragma once
 
 #include <stdarg.h>
 #include <stdbool.h>
@@ -15,5 +14,3 @@ __attribute__((format(printf, 2, 3))) bool cli_complain(const char *command,
                                                         ...);
 __attribute__((format(printf, 2, 0))) void cli_complain_list(
     const char *command, const char *format, va_list args);
-
-#endif

@@ -1,7 +1,6 @@
 /* completion.h - scripts for shell completion, generated from the commands' tables, which
  * also produce --help. */
-#ifndef LARDER_CLI_COMPLETION_H
-#define LARDER_CLI_COMPLETION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -52,5 +51,3 @@ const char *completion_last_name(const struct cli_command *command);
 void completion_bash(FILE *out, const struct cli_command *const *commands);
 void completion_zsh(FILE *out, const struct cli_command *const *commands);
 void completion_fish(FILE *out, const struct cli_command *const *commands);
-
-#endif

@@ -1,7 +1,6 @@
 /* convert_trace.h - converts a trace to the snapshot of an allocator that ran
  * it. */
-#ifndef LARDER_CLI_CONVERT_TRACE_H
-#define LARDER_CLI_CONVERT_TRACE_H
+#pragma once
 
 #include "replay/replay.h"
 
@@ -16,5 +15,3 @@ bool convert_trace_snapshot(const struct trace *t,
 bool convert_trace_pickle(const struct trace *t,
                           const struct replay_options *options, char **out,
                           size_t *size, struct tool_error *error);
-
-#endif

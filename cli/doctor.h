@@ -2,8 +2,7 @@
  *
  * Each part checks one thing and adds findings; no part fails because what it
  * checks is missing.  Queries never create a context on a GPU. */
-#ifndef LARDER_CLI_DOCTOR_H
-#define LARDER_CLI_DOCTOR_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -50,5 +49,3 @@ void doctor_versions(struct doctor *d); /* first: finds d->pytorch */
 void doctor_driver(struct doctor *d);
 void doctor_limits(struct doctor *d);
 void doctor_settings(struct doctor *d);
-
-#endif

@@ -1,6 +1,5 @@
 /* environment.h - variables of the environment. */
-#ifndef LARDER_CLI_ENVIRONMENT_H
-#define LARDER_CLI_ENVIRONMENT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -9,5 +8,3 @@ const char *environment_said(const char *variable);
 
 /* Prepend to a variable that is a path.  False: no host memory. */
 bool environment_prepend(const char *variable, const char *first);
-
-#endif

@@ -1,6 +1,5 @@
 /* exec.h - the parts of `larder exec`. */
-#ifndef LARDER_CLI_EXEC_H
-#define LARDER_CLI_EXEC_H
+#pragma once
 
 #include <limits.h>
 #include <stdbool.h>
@@ -43,5 +42,3 @@ int exec_child_run(char **words, bool *began);
 
 /* Print it to `out`, unchanged or as text.  False: it cannot be read. */
 bool exec_report(const char *path, bool as_json, FILE *out);
-
-#endif

@@ -1,7 +1,6 @@
 /* fit_cards.h - `larder fit --gpu all`: every card by name, and on which of them
  * a recorded job fits. */
-#ifndef LARDER_CLI_FIT_CARDS_H
-#define LARDER_CLI_FIT_CARDS_H
+#pragma once
 
 #include <larder/device.h>
 
@@ -38,5 +37,3 @@ bool fit_cards_add(struct fit_cards *f, const struct named_card *card,
 /* Print all; `last` has what they have in common. */
 bool fit_cards_print(struct fit_cards *f, const struct tune *last);
 void fit_cards_free(struct fit_cards *f);
-
-#endif

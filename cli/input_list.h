@@ -1,6 +1,5 @@
 /* input_list.h - inputs as given: files, and folders of files. */
-#ifndef LARDER_CLI_INPUT_LIST_H
-#define LARDER_CLI_INPUT_LIST_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -34,5 +33,3 @@ bool input_list_spares(const struct input_list *list,
 /* Whether both name the same existing file.  `-` and special files, which are
  * not replaced by writing, count as different. */
 bool same_file(const char *a, const char *b);
-
-#endif

@@ -1,6 +1,5 @@
 /* json_line.h - a value as JSON, on a line of its own. */
-#ifndef LARDER_CLI_JSON_LINE_H
-#define LARDER_CLI_JSON_LINE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -17,5 +16,3 @@ static inline bool json_line(FILE *out, json_t *value)
     putc('\n', out);
     return ok;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* new_file.h - a stream to a file that appears complete or not at all
  * (larder/file.h).  A signal that ends the command leaves nothing behind. */
-#ifndef LARDER_CLI_NEW_FILE_H
-#define LARDER_CLI_NEW_FILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -30,5 +29,3 @@ bool output_open(struct output *o, const char *command, const char *path);
 /* Close the file, and rename it to its place if `ok`.  Otherwise, or if that
  * fails (false), it is removed. */
 bool output_close(struct output *o, bool ok);
-
-#endif

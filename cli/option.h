@@ -1,6 +1,5 @@
 /* option.h - command line options: one table drives parsing and help. */
-#ifndef LARDER_CLI_OPTION_H
-#define LARDER_CLI_OPTION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -130,5 +129,3 @@ int cli_no_memory(const char *command);
 /* The entry of `names` (ended by NULL) most similar to `word`.  NULL: none
  * is. */
 const char *cli_nearest(const char *word, const char *const *names);
-
-#endif

@@ -1,7 +1,6 @@
 /* own_folder.h - the folder of the running command, near which its files are
  * found. */
-#ifndef LARDER_CLI_OWN_FOLDER_H
-#define LARDER_CLI_OWN_FOLDER_H
+#pragma once
 
 #include <limits.h>
 #include <stdbool.h>
@@ -23,5 +22,3 @@ bool cli_find_folder(const char *folder, const char *const *places,
 /* The same relative to the folder of the running command. */
 bool cli_find_near(const char *const *places, const char *file,
                    char out[PATH_MAX]);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * It is drawn by the calls that report progress, not by a thread: a second
  * thread would slow down the locks that are being measured. */
-#ifndef LARDER_CLI_PROGRESS_H
-#define LARDER_CLI_PROGRESS_H
+#pragma once
 
 #include <pthread.h>
 #include <signal.h>
@@ -38,5 +37,3 @@ void progress_input_done(void *ctx, size_t index);
 
 /* Erase the bar. */
 void progress_end(struct progress *p);
-
-#endif

@@ -1,6 +1,5 @@
 /* python_program.h - commands implemented in Python. */
-#ifndef LARDER_CLI_PYTHON_PROGRAM_H
-#define LARDER_CLI_PYTHON_PROGRAM_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -13,5 +12,3 @@ const char *cli_python_name(void);
  * the exit status, only on failure, which is reported as `larder COMMAND: ...`. */
 int cli_python_run(const char *command, const char *module, char *const *own,
                    char *const *words);
-
-#endif

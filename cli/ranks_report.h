@@ -1,6 +1,5 @@
 /* ranks_report.h - the ranks of one job as text. */
-#ifndef LARDER_CLI_RANKS_REPORT_H
-#define LARDER_CLI_RANKS_REPORT_H
+#pragma once
 
 #include "report/ranks.h"
 #include "report/report.h"
@@ -15,5 +14,3 @@ bool ranks_report_read(struct report_ranks *ranks, const char *path,
 bool ranks_report_print(const struct report_ranks *ranks,
                         const struct report_options *opt, size_t rows,
                         struct tool_error *error);
-
-#endif

@@ -1,7 +1,6 @@
 /* recorded_report.h - describes how a replayed snapshot compares with the
  * recording. */
-#ifndef LARDER_CLI_RECORDED_REPORT_H
-#define LARDER_CLI_RECORDED_REPORT_H
+#pragma once
 
 #include "replay/replay.h"
 
@@ -11,5 +10,3 @@ void recorded_report_notes(FILE *out, const char *path, size_t device,
 
 /* Print a paragraph. */
 void recorded_report_print(const char *path, const struct replay_snapshot *s);
-
-#endif

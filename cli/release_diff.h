@@ -1,7 +1,6 @@
 /* release_diff.h - compares a trace or snapshot under two releases of
  * PyTorch. */
-#ifndef LARDER_CLI_RELEASE_DIFF_H
-#define LARDER_CLI_RELEASE_DIFF_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -23,5 +22,3 @@ const char *release_diff_find(const char *version);
 bool release_diff_write(const char *path,
                         const struct release_diff_options *options, bool *same,
                         struct tool_error *error);
-
-#endif

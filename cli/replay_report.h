@@ -1,6 +1,5 @@
 /* replay_report.h - the result of `larder replay` as text. */
-#ifndef LARDER_CLI_REPLAY_REPORT_H
-#define LARDER_CLI_REPLAY_REPORT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -11,5 +10,3 @@
  * no host memory. */
 bool replay_report_print(const struct replay_job *jobs, size_t count,
                          const struct replay_options *options);
-
-#endif

@@ -1,7 +1,6 @@
 /* report_cure.h - finds settings for the report under which a run would not
  * have run out of memory, by replaying it. */
-#ifndef LARDER_CLI_REPORT_CURE_H
-#define LARDER_CLI_REPORT_CURE_H
+#pragma once
 
 #include "report/verdict.h"
 
@@ -10,5 +9,3 @@
  * `larder tune`. */
 enum { REPORT_CURE_TEXT = 2048 };
 struct report_cure report_cure_make(char text[REPORT_CURE_TEXT]);
-
-#endif

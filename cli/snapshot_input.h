@@ -1,7 +1,6 @@
 /* snapshot_input.h - the input of report, diff and view: a snapshot, or the one
  * that replaying a trace produces. */
-#ifndef LARDER_CLI_SNAPSHOT_INPUT_H
-#define LARDER_CLI_SNAPSHOT_INPUT_H
+#pragma once
 
 #include "replay/replay.h"
 #include "snapshot/snapshot.h"
@@ -21,5 +20,3 @@ bool snapshot_input_read_memory(const void *bytes, size_t size,
  * replayed with the replay's defaults. */
 bool snapshot_input_read(const char *path, struct snapshot **out,
                          struct tool_error *error);
-
-#endif

@@ -1,6 +1,5 @@
 /* table.h - a table of text with aligned columns. */
-#ifndef LARDER_CLI_TABLE_H
-#define LARDER_CLI_TABLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,5 +26,3 @@ void table_add(struct table *t, const char *const *cells);
 /* Print to the standard output, with a highlighted heading on a terminal.
  * False: there was no host memory for some row. */
 bool table_print(const struct table *t);
-
-#endif

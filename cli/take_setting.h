@@ -1,7 +1,6 @@
 /* take_setting.h - options for the settings of an allocator, and for the memory of a
  * card. */
-#ifndef LARDER_CLI_TAKE_SETTING_H
-#define LARDER_CLI_TAKE_SETTING_H
+#pragma once
 
 #include <larder/larder.h>
 
@@ -23,5 +22,3 @@ cli_take_fn take_capacity;
 /* A text that is or contains such a size, as "24,vmm=off" or "sim:24", into a
  * const char *. */
 cli_take_fn take_device;
-
-#endif

@@ -1,6 +1,5 @@
 /* terminal.h - properties of the terminal behind a stream. */
-#ifndef LARDER_CLI_TERMINAL_H
-#define LARDER_CLI_TERMINAL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -16,5 +15,3 @@ bool terminal_is_utf8(void);
 
 /* Columns; 0: it is not a terminal. */
 int terminal_width(FILE *f);
-
-#endif

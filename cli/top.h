@@ -1,6 +1,5 @@
 /* top.h - the parts of `larder top`. */
-#ifndef LARDER_CLI_TOP_H
-#define LARDER_CLI_TOP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -201,5 +200,3 @@ void top_recorded_print(FILE *out);
 /* Write the page of larder view for the recording of process `pid` so far.
  * False: the error has the reason. */
 bool top_recorded_view(int64_t pid, FILE *out, struct tool_error *error);
-
-#endif

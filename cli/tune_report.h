@@ -1,6 +1,5 @@
 /* tune_report.h - the text output of `larder tune` and `larder fit`. */
-#ifndef LARDER_CLI_TUNE_REPORT_H
-#define LARDER_CLI_TUNE_REPORT_H
+#pragma once
 
 #include "tune/tune.h"
 
@@ -20,5 +19,3 @@ bool fit_report_print(const struct tune *t, const char *card);
 
 /* What the verdict is about: how much was recorded. */
 void fit_report_scope(const struct tune *t);
-
-#endif

@@ -1,8 +1,8 @@
 #!/bin/sh
-# check_guards.sh SOURCE - the guard of each header is its path, without src/ and
-# without what leads to a public header's larder/, so that no two are the same
-# and a header that moves takes its guard along.  Prints those that are not, or
-# have none; exits with 1 if there are any.
+# check_guards.sh SOURCE - a public header has a guard, which is its path from
+# larder/ on, as it is read by compilers that we do not know; every other header
+# begins with #pragma once.  Prints those that do not; exits with 1 if there are
+# any.
 set -u
 cd "$1" || exit 2
 
@@ -11,20 +11,19 @@ found=$(
     find adapters bench cli include lab src tests tools -name '*.h' 2>/dev/null |
         LC_ALL=C sort | xargs awk '
         function expected(path) {
-            sub(/^src\//, "", path)
             if (!sub(/^(.*\/)?include\/larder\//, "larder/", path))
-                path = "larder/" path
+                return "#pragma once"
             path = toupper(path)
             gsub(/[^A-Z0-9]/, "_", path)
-            return path
+            return "#ifndef " path
         }
         function end_of_file() {
-            if (path != "" && guard != expected(path))
-                print path ": the guard is \"" guard "\", expected " \
-                    expected(path)
+            if (path != "" && first != expected(path))
+                print path ": begins with \"" first "\", expected \"" \
+                    expected(path) "\""
         }
-        FNR == 1 { end_of_file(); path = FILENAME; guard = "" }
-        guard == "" && $1 == "#ifndef" { guard = $2 }
+        FNR == 1 { end_of_file(); path = FILENAME; first = "" }
+        first == "" && /^#/ { first = $0 }
         END { end_of_file() }'
 )
 if [ -n "$found" ]; then

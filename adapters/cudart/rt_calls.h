@@ -1,7 +1,6 @@
 /* rt_calls.h - the runtime's calls that are implemented. refused.list has those
  * of the public interface that are not. */
-#ifndef LARDER_ADAPTERS_CUDART_RT_CALLS_H
-#define LARDER_ADAPTERS_CUDART_RT_CALLS_H
+#pragma once
 
 #include "rt_driver.h"
 #include "rt_types.h"
@@ -234,5 +233,3 @@ void __cudaRegisterVar(void **, char *, char *, const char *, int, size_t, int,
                        int);
 void __cudaRegisterManagedVar(void **, void **, char *, const char *, int,
                               size_t, int, int);
-
-#endif

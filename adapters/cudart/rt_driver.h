@@ -1,7 +1,6 @@
 /* rt_driver.h - driver calls that the runtime uses, in addition to the device
  * layer's list.  Linked with libcuda.so.1. */
-#ifndef LARDER_ADAPTERS_CUDART_RT_DRIVER_H
-#define LARDER_ADAPTERS_CUDART_RT_DRIVER_H
+#pragma once
 
 #include "device/cuda_driver.h"
 
@@ -141,5 +140,3 @@ cud_result cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int *, void *,
 cud_result cuLaunchKernel(void *, unsigned, unsigned, unsigned, unsigned,
                           unsigned, unsigned, unsigned, cud_stream, void **,
                           void **);
-
-#endif

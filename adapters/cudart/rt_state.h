@@ -3,8 +3,7 @@
  * Every call begins with rt_begin(), which opens the driver and makes the
  * thread's device current, and ends with rt_end(), which keeps an error for
  * cudaGetLastError(). */
-#ifndef LARDER_ADAPTERS_CUDART_RT_STATE_H
-#define LARDER_ADAPTERS_CUDART_RT_STATE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -52,5 +51,3 @@ int rt_kernel_of(const void *function, void **out);
 int rt_symbol_of(const void *symbol, cud_addr *out, size_t *bytes);
 /* A device was reset: memory that is gone is allocated again at the next use. */
 void rt_symbols_forget(void);
-
-#endif

@@ -4,8 +4,7 @@
  * available.
  *
  * RT_MAJOR is the runtime's major version: 12 or 13. */
-#ifndef LARDER_ADAPTERS_CUDART_RT_TYPES_H
-#define LARDER_ADAPTERS_CUDART_RT_TYPES_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -207,5 +206,3 @@ struct rt_launch_config {
     void *attributes;
     unsigned attribute_count;
 };
-
-#endif

@@ -1,7 +1,6 @@
 /* fake_entries.h - the driver calls that the stand-in implements.  One list
  * generates their declarations and the table of cuGetProcAddress(). */
-#ifndef LARDER_ADAPTERS_DRIVER_FAKE_ENTRIES_H
-#define LARDER_ADAPTERS_DRIVER_FAKE_ENTRIES_H
+#pragma once
 
 #include "device/cuda_driver.h"
 
@@ -215,5 +214,3 @@ FAKE_ENTRY_MAP(X)
 #define X(need, name, cuda, hip, arguments) cud_result cuda arguments;
 CUD_CALL_MAP(X)
 #undef X
-
-#endif

@@ -1,6 +1,5 @@
 /* fake_module.h - device code: its functions and variables. */
-#ifndef LARDER_ADAPTERS_DRIVER_FAKE_MODULE_H
-#define LARDER_ADAPTERS_DRIVER_FAKE_MODULE_H
+#pragma once
 
 #include "driver/fake_state.h"
 
@@ -52,5 +51,3 @@ struct fake_variable *fake_image_find(struct fake_image *image,
 void fake_variables_release(struct fake_module *m);
 /* Their memory on this device was freed. */
 void fake_variables_forget(struct fake_module *m, const struct fake_device *d);
-
-#endif

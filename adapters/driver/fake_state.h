@@ -4,8 +4,7 @@
  * fake_end().  What a simulated GPU has allocated, mapped and recorded changes
  * only with that lock too, and is read without the GPU's own.  Streams are the
  * exception: tests launch and complete work past the driver. */
-#ifndef LARDER_ADAPTERS_DRIVER_FAKE_STATE_H
-#define LARDER_ADAPTERS_DRIVER_FAKE_STATE_H
+#pragma once
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -329,5 +328,3 @@ unsigned long fake_access_count(void);
 /* ---- fake_report.c ------------------------------------------------------ */
 
 void fake_report(void);
-
-#endif

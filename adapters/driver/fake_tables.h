@@ -1,7 +1,6 @@
 /* fake_tables.h - what a driver provides to NVIDIA's runtime in addition to its
  * public calls. */
-#ifndef LARDER_ADAPTERS_DRIVER_FAKE_TABLES_H
-#define LARDER_ADAPTERS_DRIVER_FAKE_TABLES_H
+#pragma once
 
 #include "driver/fake_state.h"
 
@@ -31,5 +30,3 @@ cud_result fake_local_drop(cud_context context, void *key);
 cud_result fake_local_get(void **out, cud_context context, void *key);
 /* The context is destroyed. */
 void fake_locals_end(cud_context context);
-
-#endif

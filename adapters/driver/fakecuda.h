@@ -3,8 +3,7 @@
  *
  * The driver has its own simulated GPUs: these functions are those of its
  * copy of the library and work on its devices. */
-#ifndef LARDER_ADAPTERS_DRIVER_FAKECUDA_H
-#define LARDER_ADAPTERS_DRIVER_FAKECUDA_H
+#pragma once
 
 #include <larder/sim.h>
 
@@ -57,5 +56,3 @@ typedef const struct fakecuda_control *fakecuda_control_fn(void);
 /* A symbol too: while a thread has it on, what it copies to the host is zeros, as
  * no kernel has written what its program is about to read. */
 void fakecuda_blank(int is_on);
-
-#endif

@@ -1,7 +1,6 @@
 /* fakehip_names.h - renames the stand-in's calls to those of HIP's driver.
  * Included before everything else. */
-#ifndef LARDER_ADAPTERS_DRIVER_FAKEHIP_NAMES_H
-#define LARDER_ADAPTERS_DRIVER_FAKEHIP_NAMES_H
+#pragma once
 
 #define FAKE_IS_HIP 1
 
@@ -47,5 +46,3 @@
 #define cuMemExportToShareableHandle hipMemExportToShareableHandle
 #define cuMemImportFromShareableHandle hipMemImportFromShareableHandle
 #define cuDeviceGetUuid_v2 hipDeviceGetUuid
-
-#endif

@@ -1,6 +1,5 @@
 /* adapter.h - internals of an adapter. */
-#ifndef LARDER_ADAPTERS_FUNCTIONS_ADAPTER_H
-#define LARDER_ADAPTERS_FUNCTIONS_ADAPTER_H
+#pragma once
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -28,5 +27,3 @@ larder_result larder__adapter_device(larder_adapter *ad, int number,
 /* Create an allocator on it as the options say. */
 larder_result larder__adapter_make(larder_adapter *ad, larder_device *dev,
                                    larder_allocator **out);
-
-#endif

@@ -1,8 +1,7 @@
 /* nvml_calls.h - NVML's functions that are answered.  One list declares and
  * exports them; all others are missing, which callers of NVML expect of an older
  * library. */
-#ifndef LARDER_ADAPTERS_NVML_NVML_CALLS_H
-#define LARDER_ADAPTERS_NVML_NVML_CALLS_H
+#pragma once
 
 #include "nvml_device.h"
 
@@ -73,5 +72,3 @@ __attribute__((visibility("default"))) const char *nvmlErrorString(int error);
 
 /* Copy a text.  NVML_INSUFFICIENT_SIZE: it does not fit. */
 int nvml_text(const char *text, char *out, unsigned room);
-
-#endif

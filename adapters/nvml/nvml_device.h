@@ -1,6 +1,5 @@
 /* nvml_device.h - the simulated GPUs as NVML's callers see them. */
-#ifndef LARDER_ADAPTERS_NVML_NVML_DEVICE_H
-#define LARDER_ADAPTERS_NVML_NVML_DEVICE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -32,5 +31,3 @@ unsigned nvml_index(const struct nvml_device *d);
 /* The device whose memory counts: that of the driver in this process if it was
  * opened there, whose memory may be nobody else's to see, or our own. */
 larder_device *nvml_counted(const struct nvml_device *d);
-
-#endif

@@ -1,7 +1,6 @@
 /* nvml_types.h - what NVIDIA's management library (NVML) passes: values and
  * structures of its public interface.  No toolkit is needed. */
-#ifndef LARDER_ADAPTERS_NVML_NVML_TYPES_H
-#define LARDER_ADAPTERS_NVML_NVML_TYPES_H
+#pragma once
 
 /* nvmlReturn_t */
 enum {
@@ -54,5 +53,3 @@ struct nvml_utilization {
     unsigned gpu;
     unsigned memory;
 };
-
-#endif

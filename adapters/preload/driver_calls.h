@@ -1,7 +1,6 @@
 /* driver_calls.h - the driver's calls that the preload library makes, and those
  * that it replaces. */
-#ifndef LARDER_ADAPTERS_PRELOAD_DRIVER_CALLS_H
-#define LARDER_ADAPTERS_PRELOAD_DRIVER_CALLS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -159,5 +158,3 @@ PRELOAD_SHARE_MAP(X)
 /* The result of a real call; CUD_NOT_SUPPORTED if the driver lacks it. */
 #define PRELOAD_REAL(real, symbol, ...)                                        \
     ((real)->symbol == NULL ? CUD_NOT_SUPPORTED : (real)->symbol(__VA_ARGS__))
-
-#endif

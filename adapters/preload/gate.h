@@ -7,8 +7,7 @@
  *
  * Seats outlive their threads and are used again by later ones.  Not for a
  * forked child. */
-#ifndef LARDER_ADAPTERS_PRELOAD_GATE_H
-#define LARDER_ADAPTERS_PRELOAD_GATE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -38,5 +37,3 @@ void preload_gate_open(void);
 void preload_gate_set_patience(unsigned ms);
 /* When it ends that begins now, on the clock of ticks.h. */
 uint64_t preload_gate_patience_ends_ns(void);
-
-#endif

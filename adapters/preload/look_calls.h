@@ -1,8 +1,7 @@
 /* look_calls.h - the driver's calls that look up what lies at an address: they
  * are held back, too, while memory in use moves, because it is unmapped for a
  * moment (work.c). */
-#ifndef LARDER_ADAPTERS_PRELOAD_LOOK_CALLS_H
-#define LARDER_ADAPTERS_PRELOAD_LOOK_CALLS_H
+#pragma once
 
 /* As in work_calls.h.  Those of pointers are in hook_query.c. */
 #define PRELOAD_LOOK_MAP(X)                                                    \
@@ -125,5 +124,3 @@
         X, cuGraphInstantiateWithParams, "cuGraphInstantiateWithParams",       \
         12000, (void *, void *, void *),                                       \
         (void *out, void *graph, void *params), (out, graph, params))
-
-#endif

@@ -1,6 +1,5 @@
 /* lookup.h - what dlsym() returns for driver calls. */
-#ifndef LARDER_ADAPTERS_PRELOAD_LOOKUP_H
-#define LARDER_ADAPTERS_PRELOAD_LOOKUP_H
+#pragma once
 
 /* NULL: not hooked; use the dynamic linker's result. */
 __attribute__((visibility("hidden"))) void *preload_dlsym_hook(
@@ -9,5 +8,3 @@ __attribute__((visibility("hidden"))) void *preload_dlsym_hook(
 /* The target of the jump to the real dlsym(); never NULL once a program
  * runs. */
 __attribute__((visibility("hidden"))) void *preload_dlsym_target(void);
-
-#endif

@@ -1,7 +1,6 @@
 /* once.h - pthread_once() that costs a single load after the first time: each
  * launch passes two of them. */
-#ifndef LARDER_ADAPTERS_PRELOAD_ONCE_H
-#define LARDER_ADAPTERS_PRELOAD_ONCE_H
+#pragma once
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -24,5 +23,3 @@ static inline void preload_once(struct preload_once *o, void (*fn)(void))
     pthread_once(&o->once, fn);
     atomic_store_explicit(&o->is_done, true, memory_order_release);
 }
-
-#endif

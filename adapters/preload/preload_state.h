@@ -30,8 +30,7 @@
  * tables (allocations, captures, virtual memory), a slot's own.  A call within
  * the work gate takes none before it: with the gate closed nobody waits for
  * whoever holds such a lock and waits for the gate. */
-#ifndef LARDER_ADAPTERS_PRELOAD_PRELOAD_STATE_H
-#define LARDER_ADAPTERS_PRELOAD_PRELOAD_STATE_H
+#pragma once
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -294,5 +293,3 @@ bool preload_thread_start(void *(*fn)(void *), void *ctx);
 
 /* control.c */
 larder_result preload_fail(larder_result r, const char *text);
-
-#endif

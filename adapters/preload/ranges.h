@@ -1,7 +1,6 @@
 /* ranges.h - a set of disjoint address ranges: a treap, whose nodes belong to
  * its users.  Every call is O(log n) on average. */
-#ifndef LARDER_ADAPTERS_PRELOAD_RANGES_H
-#define LARDER_ADAPTERS_PRELOAD_RANGES_H
+#pragma once
 
 #include <stdint.h>
 
@@ -20,5 +19,3 @@ struct range *preload_ranges_at(struct range *root, uint64_t addr);
 struct range *preload_ranges_holding(struct range *root, uint64_t addr);
 /* The first range at or after the address.  NULL: none. */
 struct range *preload_ranges_from(struct range *root, uint64_t addr);
-
-#endif

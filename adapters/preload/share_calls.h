@@ -1,7 +1,6 @@
 /* share_calls.h - the driver's calls that let others use memory: after them
  * memory in use no longer moves (work.c). */
-#ifndef LARDER_ADAPTERS_PRELOAD_SHARE_CALLS_H
-#define LARDER_ADAPTERS_PRELOAD_SHARE_CALLS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -88,5 +87,3 @@ struct preload_frame {
       (unsigned long long endpoint, cud_device device, uint64_t offset,        \
        void *at, uint64_t bytes, unsigned long long flags),                    \
       (endpoint, device, offset, at, bytes, flags))
-
-#endif

@@ -1,6 +1,5 @@
 /* unknown.h - driver calls that this library does not know. */
-#ifndef LARDER_ADAPTERS_PRELOAD_UNKNOWN_H
-#define LARDER_ADAPTERS_PRELOAD_UNKNOWN_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -15,5 +14,3 @@ bool preload_is_harmless(const char *name);
  * instructions that end moving when first called, and continue to the call.  If
  * there is no room for them, moving ends at once, and the result is `call`. */
 void *preload_unknown(const char *name, void *call);
-
-#endif

@@ -1,7 +1,6 @@
 /* work.h - holds back the work that a program queues while memory in use
  * moves. */
-#ifndef LARDER_ADAPTERS_PRELOAD_WORK_H
-#define LARDER_ADAPTERS_PRELOAD_WORK_H
+#pragma once
 
 #include "preload_state.h"
 
@@ -54,5 +53,3 @@ enum preload_pass preload_devices_pass(const struct preload_calls *real);
 larder_result preload_work_guard(struct preload_slot *slot);
 /* Whether that was tried in this thread since it was asked last. */
 bool preload_work_was_held(void);
-
-#endif

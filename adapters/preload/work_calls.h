@@ -1,7 +1,6 @@
 /* work_calls.h - the driver's calls that queue work on memory, or do it: they
  * are held back while memory in use moves (work.c). */
-#ifndef LARDER_ADAPTERS_PRELOAD_WORK_CALLS_H
-#define LARDER_ADAPTERS_PRELOAD_WORK_CALLS_H
+#pragma once
 
 #include "look_calls.h"
 
@@ -341,5 +340,3 @@
     PRELOAD_WORD_MAP(X)                                                        \
     PRELOAD_QUEUE_MAP(X)                                                       \
     PRELOAD_LOOK_MAP(X)
-
-#endif

@@ -1,6 +1,5 @@
 /* nccl_communicator.h - the state of a communicator. */
-#ifndef LARDER_ADAPTERS_STANDINS_NCCL_COMMUNICATOR_H
-#define LARDER_ADAPTERS_STANDINS_NCCL_COMMUNICATOR_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -17,5 +16,3 @@ struct communicator {
     atomic_bool is_aborted;
     atomic_int users; /* calls of such threads */
 };
-
-#endif

@@ -1,6 +1,5 @@
 /* nccl_driver.h - the driver's calls that NCCL makes. */
-#ifndef LARDER_ADAPTERS_STANDINS_NCCL_DRIVER_H
-#define LARDER_ADAPTERS_STANDINS_NCCL_DRIVER_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,5 +17,3 @@ int nccl_device(void);
 void nccl_set_context(void *context);
 
 #pragma GCC visibility pop
-
-#endif

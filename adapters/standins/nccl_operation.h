@@ -1,6 +1,5 @@
 /* nccl_operation.h - what a communicator does, alone or with the others. */
-#ifndef LARDER_ADAPTERS_STANDINS_NCCL_OPERATION_H
-#define LARDER_ADAPTERS_STANDINS_NCCL_OPERATION_H
+#pragma once
 
 #include "nccl_communicator.h"
 
@@ -62,5 +61,3 @@ double nccl_limit(void);
 double nccl_now(void);
 
 #pragma GCC visibility pop
-
-#endif

@@ -1,6 +1,5 @@
 /* nccl_process.h - whether a process that left its number is still there. */
-#ifndef LARDER_ADAPTERS_STANDINS_NCCL_PROCESS_H
-#define LARDER_ADAPTERS_STANDINS_NCCL_PROCESS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -12,5 +11,3 @@
 uint64_t nccl_process_start(int64_t pid);
 
 #pragma GCC visibility pop
-
-#endif

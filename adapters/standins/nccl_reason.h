@@ -1,6 +1,5 @@
 /* nccl_reason.h - NCCL's results, and why a call failed. */
-#ifndef LARDER_ADAPTERS_STANDINS_NCCL_REASON_H
-#define LARDER_ADAPTERS_STANDINS_NCCL_REASON_H
+#pragma once
 
 #pragma GCC visibility push(hidden)
 
@@ -20,5 +19,3 @@ __attribute__((format(printf, 2, 3))) int nccl_fail(int result,
                                                     const char *format, ...);
 
 #pragma GCC visibility pop
-
-#endif

@@ -4,8 +4,7 @@
  * It is a file without a name, which the process that made the identity has
  * open until all ranks are in: nothing is left behind, whoever dies.  A rank
  * that posts something never waits; what others have posted is polled. */
-#ifndef LARDER_ADAPTERS_STANDINS_NCCL_ROOM_H
-#define LARDER_ADAPTERS_STANDINS_NCCL_ROOM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -70,5 +69,3 @@ const void *room_message_data(const struct room *room, int from);
 void room_received(struct room *room, int from);
 
 #pragma GCC visibility pop
-
-#endif

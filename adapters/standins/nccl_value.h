@@ -1,6 +1,5 @@
 /* nccl_value.h - types of values, and their reductions. */
-#ifndef LARDER_ADAPTERS_STANDINS_NCCL_VALUE_H
-#define LARDER_ADAPTERS_STANDINS_NCCL_VALUE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,5 +23,3 @@ void nccl_fold(void *to, const void *from, size_t count, int type,
 void nccl_fold_end(void *to, size_t count, int type, int operation, int ranks);
 
 #pragma GCC visibility pop
-
-#endif

@@ -5,8 +5,7 @@
  * so that hand-written ones replace them.  They are declared with more
  * arguments than callers pass: those passed are where the platform's calling
  * convention puts integers and pointers, and no others are used. */
-#ifndef LARDER_ADAPTERS_STANDINS_STANDIN_H
-#define LARDER_ADAPTERS_STANDINS_STANDIN_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -121,5 +120,3 @@ static inline void standin_property(uintptr_t which, uintptr_t out)
                         : which == 1 ? STANDIN_MINOR
                                      : 0);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* torch_devices.h - an allocator for each of PyTorch's devices, created at
  * first use.  Private to the plug-in. */
-#ifndef LARDER_ADAPTERS_TORCH_TORCH_DEVICES_H
-#define LARDER_ADAPTERS_TORCH_TORCH_DEVICES_H
+#pragma once
 
 #include <larder/device.h>
 #include <larder/torch.h>
@@ -25,5 +24,3 @@ larder_result larder__torch_device_get(int number, struct torch_device **out);
  * none in such a child. */
 typedef int torch_device_fn(void *ctx, struct torch_device *d);
 int larder__torch_device_each(torch_device_fn *fn, void *ctx);
-
-#endif

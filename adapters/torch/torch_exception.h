@@ -5,8 +5,7 @@
  * functions and types are looked up in the process's libraries, so that
  * building or loading this one needs nothing of C++ or PyTorch.  Private to the
  * plug-in. */
-#ifndef LARDER_ADAPTERS_TORCH_TORCH_EXCEPTION_H
-#define LARDER_ADAPTERS_TORCH_TORCH_EXCEPTION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -51,5 +50,3 @@ __attribute__((noreturn)) void larder__c10_raise(const struct cxx_runtime *cxx,
 /* The symbol in the first loaded library whose file name begins with `library`.
  * NULL: none. */
 void *larder__loaded_symbol(const char *library, const char *symbol);
-
-#endif

@@ -1,7 +1,6 @@
 /* torch_failure.h - stores the last error, and raises errors as C++ exceptions.
  * Private to the plug-in. */
-#ifndef LARDER_ADAPTERS_TORCH_TORCH_FAILURE_H
-#define LARDER_ADAPTERS_TORCH_TORCH_FAILURE_H
+#pragma once
 
 #include <larder/torch.h>
 
@@ -23,5 +22,3 @@ void larder__torch_forget(void);
  * this process has no C++.  Call it without locks: nothing on the stack is
  * unwound by us. */
 void larder__torch_raise(larder_result why);
-
-#endif

@@ -3,8 +3,7 @@
  * A DataLoader's worker has copies of its parent's tensors, and drops them.
  * These calls must do no harm, although the GPU is the parent's and threads
  * that do not exist in the child may hold any lock.  Private to the plug-in. */
-#ifndef LARDER_ADAPTERS_TORCH_TORCH_FORK_H
-#define LARDER_ADAPTERS_TORCH_TORCH_FORK_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -15,5 +14,3 @@ bool larder__torch_fork_watch(void);
 /* Whether this process was forked since then, so that everything created
  * belongs to its parent.  A single load. */
 bool larder__torch_is_forked(void);
-
-#endif

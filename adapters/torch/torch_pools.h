@@ -1,7 +1,6 @@
 /* torch_pools.h - decides which requests go to a pool in effect.  Private to
  * the plug-in. */
-#ifndef LARDER_ADAPTERS_TORCH_TORCH_POOLS_H
-#define LARDER_ADAPTERS_TORCH_TORCH_POOLS_H
+#pragma once
 
 #include <larder/torch.h>
 
@@ -30,5 +29,3 @@ void larder__torch_pools_leave(void);
 
 /* Forget them all. */
 void larder__torch_pools_clear(struct torch_pools *pools);
-
-#endif

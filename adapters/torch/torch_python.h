@@ -1,7 +1,6 @@
 /* torch_python.h - Python's call stack, through the interpreter's stable
  * functions, which are looked up in the process.  Private to the plug-in. */
-#ifndef LARDER_ADAPTERS_TORCH_TORCH_PYTHON_H
-#define LARDER_ADAPTERS_TORCH_TORCH_PYTHON_H
+#pragma once
 
 #include <larder/torch.h>
 
@@ -15,5 +14,3 @@ size_t larder__python_frames(uint64_t *frames, size_t capacity);
 
 /* What such a value stands for; 0 if it is none. */
 int larder__python_frame_name(uint64_t frame, larder_frame *out);
-
-#endif

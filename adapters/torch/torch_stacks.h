@@ -3,8 +3,7 @@
  * The stack is captured before the allocator is called, because Python may run
  * other code meanwhile, and kept in a thread-local variable for the history.
  * Private to the plug-in. */
-#ifndef LARDER_ADAPTERS_TORCH_TORCH_STACKS_H
-#define LARDER_ADAPTERS_TORCH_TORCH_STACKS_H
+#pragma once
 
 #include <larder/torch.h>
 
@@ -26,5 +25,3 @@ void larder__torch_stack_leave(void);
 
 /* No history needs stacks any more. */
 void larder__torch_stacks_clear(void);
-
-#endif

@@ -1,6 +1,5 @@
 /* rival.h - one allocator, as main.cpp drives it: a source for each. */
-#ifndef LARDER_BENCH_RIVALS_RIVAL_H
-#define LARDER_BENCH_RIVALS_RIVAL_H
+#pragma once
 
 #include <cstdint>
 
@@ -11,5 +10,3 @@ void rival_begin(const char *name);
 /* Null: out of memory. */
 void *rival_allocate(uint64_t bytes, unsigned stream);
 void rival_free(void *address, uint64_t bytes, unsigned stream);
-
-#endif

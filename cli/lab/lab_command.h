@@ -1,6 +1,5 @@
 /* lab_command.h - functions shared by the parts of `larder lab`. */
-#ifndef LARDER_CLI_LAB_LAB_COMMAND_H
-#define LARDER_CLI_LAB_LAB_COMMAND_H
+#pragma once
 
 #include <stdio.h>
 
@@ -20,5 +19,3 @@ cli_take_fn lab_take_snapshot;
  * message on the standard error as `larder COMMAND: ...`. */
 int lab_python_run(const char *command, const char *module, FILE *panel,
                    char *const *words);
-
-#endif

@@ -14,8 +14,7 @@
  * N4  Backward runs a node's function, drops the gradients passed to it, then
  *     what it saved (unless retain_graph), then passes the results on:
  *     PyTorch's order, which determines which memory is reused. */
-#ifndef LARDER_LAB_AUTOGRAD_NODE_H
-#define LARDER_LAB_AUTOGRAD_NODE_H
+#pragma once
 
 #include "tensor/tensor.h"
 
@@ -177,5 +176,3 @@ larder_result lab__hooks_run(struct lab_hook *const *list, unsigned output,
                              lab_tensor **grad);
 /* Remove all hooks; remaining handles have no effect. */
 void lab__hooks_end(struct lab_hook **list);
-
-#endif

@@ -4,8 +4,7 @@
  * It is a binary heap that moves its entries exactly as GCC's
  * std::priority_queue does, so that of two equal entries (two leaves) the one
  * comes first that PyTorch runs first. */
-#ifndef LARDER_LAB_AUTOGRAD_READY_QUEUE_H
-#define LARDER_LAB_AUTOGRAD_READY_QUEUE_H
+#pragma once
 
 #include "autograd/node.h"
 
@@ -17,5 +16,3 @@ struct lab__ready_queue {
 void lab__ready_push(struct lab__ready_queue *queue, struct lab__node *node);
 /* NULL: the queue is empty. */
 struct lab__node *lab__ready_pop(struct lab__ready_queue *queue);
-
-#endif

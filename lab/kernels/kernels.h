@@ -6,8 +6,7 @@
  * any strides, and are broadcast where documented. `out` may have any strides
  * too, and in element-wise kernels it may be one of the inputs (exactly the
  * same window). */
-#ifndef LARDER_LAB_KERNELS_KERNELS_H
-#define LARDER_LAB_KERNELS_KERNELS_H
+#pragma once
 
 #include "tensor/parallel.h"
 #include "tensor/tensor.h"
@@ -94,5 +93,3 @@ int lab__map_op_find(const char *name);
 /* Operands are broadcast to out. */
 void lab__map(const struct lab__map_op *op, lab_tensor *out,
               lab_tensor *const *operands, double p, double q);
-
-#endif

@@ -5,8 +5,7 @@
  * tensors cannot be read, and the caller has checked shapes.  Unlike there,
  * every tensor is contiguous unless documented otherwise: the operations ensure
  * this, as PyTorch's do. */
-#ifndef LARDER_LAB_KERNELS_NN_KERNELS_H
-#define LARDER_LAB_KERNELS_NN_KERNELS_H
+#pragma once
 
 #include <larder/lab_raw.h>
 
@@ -181,5 +180,3 @@ larder_result lab__rnn_backward(const lab_rnn *rnn, const lab_tensor *x,
                                 const lab_tensor *grad_h,
                                 const lab_tensor *grad_c,
                                 const lab_rnn_grads *to);
-
-#endif

@@ -1,7 +1,6 @@
 /* row_sums.h - sums over a row of floats, in several lanes for vectorisation,
  * and in double so that long rows stay exact. */
-#ifndef LARDER_LAB_KERNELS_ROW_SUMS_H
-#define LARDER_LAB_KERNELS_ROW_SUMS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -32,5 +31,3 @@ LAB__INLINE double lab__lanes_total(const double *lanes)
         }                                                                      \
         (total) = lab__lanes_total(lanes_);                                    \
     } while (0)
-
-#endif

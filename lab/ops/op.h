@@ -1,6 +1,5 @@
 /* op.h - functions that operations share. */
-#ifndef LARDER_LAB_OPS_OP_H
-#define LARDER_LAB_OPS_OP_H
+#pragma once
 
 #include "autograd/node.h"
 #include "kernels/kernels.h"
@@ -146,5 +145,3 @@ struct lab__operation {
 
 /* The result of an operation on t alone. */
 larder_result lab__room_like(const lab_tensor *t, lab_tensor **out);
-
-#endif

@@ -1,7 +1,6 @@
 /* element.h - access to one element of a tensor of any kind, conversions between kinds
  * that are defined for every value, and the lines of a contiguous tensor along one dimension. */
-#ifndef LARDER_LAB_TENSOR_ELEMENT_H
-#define LARDER_LAB_TENSOR_ELEMENT_H
+#pragma once
 
 #include <string.h>
 
@@ -107,5 +106,3 @@ static inline int64_t lab__line_begin(const struct lab__lines *lines, int64_t i)
 {
     return i / lines->inner * lines->inner * lines->length + i % lines->inner;
 }
-
-#endif

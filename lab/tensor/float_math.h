@@ -4,8 +4,7 @@
  * Relative errors are a few 1e-7.  NaN gives NaN, and infinities give the
  * functions' limits.  The polynomials are minimax fits over the reduced range;
  * results below 2^-126 are 0. */
-#ifndef LARDER_LAB_TENSOR_FLOAT_MATH_H
-#define LARDER_LAB_TENSOR_FLOAT_MATH_H
+#pragma once
 
 #include <stdint.h>
 #include <string.h>
@@ -164,5 +163,3 @@ LAB__INLINE float lab__normal_density(float x)
 {
     return 0.398942280f * lab__exp(-0.5f * x * x);
 }
-
-#endif

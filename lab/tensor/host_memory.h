@@ -1,7 +1,6 @@
 /* host_memory.h - host memory: every allocation of the lab goes through here,
  * so that a test can make any one of them fail. */
-#ifndef LARDER_LAB_TENSOR_HOST_MEMORY_H
-#define LARDER_LAB_TENSOR_HOST_MEMORY_H
+#pragma once
 
 #include <stddef.h>
 
@@ -22,5 +21,3 @@ void lab__host_pages_free(void *ptr, size_t bytes);
  * ends it.  Process-wide. */
 void lab__host_fail_after(long passes);
 void lab__host_fail_from(long passes);
-
-#endif

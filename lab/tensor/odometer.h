@@ -4,8 +4,7 @@
  * first one's memory; the others are broadcast to its sizes.  Dimensions that
  * are adjacent in memory in all of them are joined, so contiguous tensors are a
  * single row. */
-#ifndef LARDER_LAB_TENSOR_ODOMETER_H
-#define LARDER_LAB_TENSOR_ODOMETER_H
+#pragma once
 
 #include "tensor/parallel.h"
 
@@ -35,5 +34,3 @@ bool lab__odometer_init(struct lab__odometer *o, int operands,
  * minimum number of elements worth a thread. */
 void lab__odometer_run(lab *l, const struct lab__odometer *o, int64_t grain,
                        lab__row_fn fn, const void *context);
-
-#endif

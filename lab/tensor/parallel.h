@@ -3,8 +3,7 @@
  * A pool's threads start with the first loop that is long enough.  If threads
  * cannot be created, and in a forked child, loops run on the calling thread
  * alone. */
-#ifndef LARDER_LAB_TENSOR_PARALLEL_H
-#define LARDER_LAB_TENSOR_PARALLEL_H
+#pragma once
 
 #include "tensor/tensor.h"
 
@@ -36,5 +35,3 @@ static inline int64_t lab__grain(int64_t elements, int64_t each)
 
 /* How many pieces can run at once; 1 or more. */
 unsigned lab__threads(const lab *l);
-
-#endif

@@ -3,8 +3,7 @@
  * They come in blocks of LAB__RANDOM_BLOCK, each from a generator of its own
  * seeded with (seed, block number): the numbers do not depend on the number of
  * threads, and a copy of this struct is enough to repeat them. */
-#ifndef LARDER_LAB_TENSOR_RNG_H
-#define LARDER_LAB_TENSOR_RNG_H
+#pragma once
 
 #include "tensor/parallel.h"
 
@@ -32,5 +31,3 @@ struct lab__draw {
 void lab__draw_begin(struct lab__draw *draw, struct lab__rng *rng);
 /* 0 <= n < range; all 64 bits if range is 0. */
 uint64_t lab__draw_below(struct lab__draw *draw, uint64_t range);
-
-#endif

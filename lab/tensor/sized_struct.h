@@ -1,7 +1,6 @@
 /* sized_struct.h - structs that begin with their own size and grow at the
  * end, so that old and new callers both work. */
-#ifndef LARDER_LAB_TENSOR_SIZED_STRUCT_H
-#define LARDER_LAB_TENSOR_SIZED_STRUCT_H
+#pragma once
 
 #include <string.h>
 
@@ -57,5 +56,3 @@ static inline larder_result lab__sized_write(void *out, const void *full,
            known - sizeof room);
     return LARDER_OK;
 }
-
-#endif

@@ -14,8 +14,7 @@
  *     parent of a forked process.  The latter is also an error, from
  *     lab__check_process(), unless a request for memory has failed before.
  */
-#ifndef LARDER_LAB_TENSOR_TENSOR_H
-#define LARDER_LAB_TENSOR_TENSOR_H
+#pragma once
 
 #include <stdarg.h>
 #include <sys/types.h>
@@ -309,5 +308,3 @@ void lab__round(const lab_tensor *t);
 /* Convert n values of the kind of `dtype` to its bytes, and back. */
 void lab__pack(lab_dtype dtype, void *bytes, const void *values, int64_t n);
 void lab__unpack(lab_dtype dtype, void *values, const void *bytes, int64_t n);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Write the loop as `LAB__BODY name##_body(...)`, then LAB__TWICE(name,
  * parameters, arguments): name(...) runs the better version. */
-#ifndef LARDER_LAB_TENSOR_WIDE_H
-#define LARDER_LAB_TENSOR_WIDE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -52,7 +51,5 @@ static inline bool lab__is_wide(void)
     {                                                                          \
         name##_body arguments;                                                 \
     }
-
-#endif
 
 #endif

@@ -1,8 +1,7 @@
 /* writer.h - writes text to a caller's buffer and counts like snprintf(): what
  * does not fit is counted and left out, so the required length is known at the
  * end. */
-#ifndef LARDER_LAB_TENSOR_WRITER_H
-#define LARDER_LAB_TENSOR_WRITER_H
+#pragma once
 
 #include <stdarg.h>
 #include <stddef.h>
@@ -22,5 +21,3 @@ void lab__write(struct lab__writer *w, const char *format, ...)
 /* "512 B", "1.50 KiB", "21.9 GiB": three digits or more; returns out. */
 #define LAB__BYTES_TEXT 24
 const char *lab__bytes_text(uint64_t bytes, char out[LAB__BYTES_TEXT]);
-
-#endif

@@ -15,8 +15,7 @@
  *
  * The expression must have no side effects.  At level 0 it is compiled, so that
  * it stays correct, but never evaluated. */
-#ifndef LARDER_BASE_ASSERT_H
-#define LARDER_BASE_ASSERT_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -35,5 +34,3 @@ _Noreturn void larder__assert_fail(const char *file, int line,
 
 #define larder__assert(condition) larder__assert_at(1, condition)
 #define larder__assert_slow(condition) larder__assert_at(2, condition)
-
-#endif

@@ -1,6 +1,5 @@
 /* bits.h - small arithmetic on sizes and bit words.  Private to the library. */
-#ifndef LARDER_BASE_BITS_H
-#define LARDER_BASE_BITS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -53,5 +52,3 @@ static inline unsigned bits_lowest(uint64_t x)
 {
     return (unsigned)__builtin_ctzll(x);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* callstack.h - return addresses of this thread.  Private to the library. */
-#ifndef LARDER_BASE_CALLSTACK_H
-#define LARDER_BASE_CALLSTACK_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -15,5 +14,3 @@ size_t larder__callstack_frames(uint64_t *out, size_t capacity);
  * the C library; larder__callstack_prepare() makes that happen earlier. */
 size_t larder__callstack_unwind(uint64_t *out, size_t capacity);
 void larder__callstack_prepare(void);
-
-#endif

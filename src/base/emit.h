@@ -4,8 +4,7 @@
  * values take turns.  Pickles have protocol 4 and use only opcodes that
  * PyTorch's MemoryViz.js knows.  Errors are remembered: after the first one
  * nothing more is written, so it is enough to check at the end. */
-#ifndef LARDER_BASE_EMIT_H
-#define LARDER_BASE_EMIT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -109,5 +108,3 @@ static inline void begin_list(struct emit *e, enum snap_word key)
     larder__emit_word(e, key);
     larder__emit_list_begin(e);
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* fail.h - the message of a failure.  Private to the library. */
-#ifndef LARDER_BASE_FAIL_H
-#define LARDER_BASE_FAIL_H
+#pragma once
 
 #include <larder/larder.h>
 
@@ -34,5 +33,3 @@ static inline void fail_keep_first(larder_result *r, larder_result one)
 /* Copy this thread's message, truncated to fit, for a message that will contain
  * it. */
 void larder__copy_error(char *out, size_t capacity);
-
-#endif

@@ -1,7 +1,6 @@
 /* host.h - host memory: every allocation of the library goes through here, so
  * that a test can make any one of them fail.  Private to the library. */
-#ifndef LARDER_BASE_HOST_H
-#define LARDER_BASE_HOST_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -39,5 +38,3 @@ void larder__host_free(void *ptr);
 /* For tests: make requests fail, the nth from now (1 is the next) and times-1
  * after it. times 0: all after it; nth 0: none.  Process-wide. */
 void larder__host_fail(unsigned long nth, unsigned long times);
-
-#endif

@@ -4,8 +4,7 @@
  * It is for sections of tens of nanoseconds.  A waiting thread spins for a
  * while, then yields the CPU so that a preempted holder can run, and finally
  * sleeps.  Not fair, not recursive. */
-#ifndef LARDER_BASE_LOCK_H
-#define LARDER_BASE_LOCK_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -67,5 +66,3 @@ static inline void lock_leave(struct lock *lock)
     larder__witness_leave(lock);
     atomic_store_explicit(&lock->taken, 0, memory_order_release);
 }
-
-#endif

@@ -8,8 +8,7 @@
  * regular file is written directly, and so is a descriptor of this process that
  * the path names (/dev/stdout, /dev/fd/3).  A pipe without a reader is an
  * error. */
-#ifndef LARDER_BASE_NEWFILE_H
-#define LARDER_BASE_NEWFILE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -40,5 +39,3 @@ bool larder__newfile_close(struct newfile *f, bool keep);
 
 /* What failed, as a message. */
 const char *larder__newfile_words(const struct newfile *f);
-
-#endif

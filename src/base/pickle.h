@@ -1,7 +1,6 @@
 /* pickle.h - opcodes of Python's pickles, named as in the module pickletools;
  * without the text opcodes of protocol 0. */
-#ifndef LARDER_BASE_PICKLE_H
-#define LARDER_BASE_PICKLE_H
+#pragma once
 
 enum pickle_opcode {
     PICKLE_MARK = '(',
@@ -51,5 +50,3 @@ enum pickle_opcode {
     PICKLE_PROTO = 0x80,
     PICKLE_FRAME = 0x95,
 };
-
-#endif

@@ -5,8 +5,7 @@
  * releases and descriptors that belong to the parent.  So an object stores the
  * number of its process when it is created, and its functions compare it
  * first. */
-#ifndef LARDER_BASE_PROCESS_H
-#define LARDER_BASE_PROCESS_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -42,5 +41,3 @@ struct own_fd {
 void larder__own_fd_keep(struct own_fd *own, int fd);
 /* Close it; a no-op if none is open. */
 void larder__own_fd_close(struct own_fd *own);
-
-#endif

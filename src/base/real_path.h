@@ -1,6 +1,5 @@
 /* real_path.h - resolves a path for writing.  Private to the library. */
-#ifndef LARDER_BASE_REAL_PATH_H
-#define LARDER_BASE_REAL_PATH_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -10,5 +9,3 @@
  * it names, otherwise -1.  False: errno says why; EACCES if another user could
  * have planted a link on the way. */
 bool larder__real_path(const char *path, char *out, size_t room, int *fd);
-
-#endif

@@ -11,8 +11,7 @@
  *
  * An object is for its user alone, or also for a group.  One that any other
  * user could have created or could change is rejected. */
-#ifndef LARDER_BASE_SHARED_OBJECT_H
-#define LARDER_BASE_SHARED_OBJECT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -59,5 +58,3 @@ void larder__token_leave(const struct shared_object *o, size_t number);
 /* Whether another process holds the token: our own does not show.  True if in
  * doubt. */
 bool larder__token_is_held(const struct shared_object *o, size_t number);
-
-#endif

@@ -1,7 +1,6 @@
 /* sized.h - structs that begin with their own size and grow at the end, so that
  * old and new callers both work.  Private. */
-#ifndef LARDER_BASE_SIZED_H
-#define LARDER_BASE_SIZED_H
+#pragma once
 
 #include <string.h>
 
@@ -70,5 +69,3 @@ static inline larder_result sized_read(void *full, size_t bytes, const void *in)
            (have < bytes ? have : bytes) - sizeof have);
     return LARDER_OK;
 }
-
-#endif

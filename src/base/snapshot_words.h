@@ -1,8 +1,7 @@
 /* snapshot_words.h - the strings that have a meaning in a snapshot.  They are the
  * first in the string table of one that was read, so a string's number tells
  * which word it is. */
-#ifndef LARDER_BASE_SNAPSHOT_WORDS_H
-#define LARDER_BASE_SNAPSHOT_WORDS_H
+#pragma once
 
 /* Keys of records: fewer than 64, so that a set of them fits a 64-bit word. */
 #define SNAP_RECORD_KEYS(X)                                                    \
@@ -113,5 +112,3 @@ enum snap_word {
 
 /* Their texts, by number. */
 extern const char *const larder__snapshot_words[SNAP_WORD_COUNT];
-
-#endif

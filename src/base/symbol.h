@@ -1,6 +1,5 @@
 /* symbol.h - finds what is at a code address.  Private to the library. */
-#ifndef LARDER_BASE_SYMBOL_H
-#define LARDER_BASE_SYMBOL_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -19,5 +18,3 @@ bool larder__symbol_find(uint64_t address, struct symbol *out);
 /* Add its name; if that is unknown the object's, without folders, and the
  * offset. */
 void larder__symbol_add(struct text *t, const struct symbol *symbol);
-
-#endif

@@ -1,7 +1,6 @@
 /* text.h - builds text in a fixed buffer.  Private to the library; the layers
  * above use this instead of <stdio.h>. */
-#ifndef LARDER_BASE_TEXT_H
-#define LARDER_BASE_TEXT_H
+#pragma once
 
 #include <stdarg.h>
 #include <stddef.h>
@@ -35,5 +34,3 @@ void larder__text_add_list(struct text *t, const char *format, va_list args);
 
 /* Remove everything from `length` on. */
 void larder__text_cut(struct text *t, size_t length);
-
-#endif

@@ -5,8 +5,7 @@
  * across cores, it is read directly: no call, and half the cost of the system's
  * clock. The length of a tick follows from reading both clocks twice: when
  * counting began, and when it is asked for. */
-#ifndef LARDER_BASE_TICKS_H
-#define LARDER_BASE_TICKS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -63,5 +62,3 @@ void larder__ticks_scale(const struct ticks_clock *c, struct ticks_scale *out);
 
 /* Microseconds since 1970. */
 uint64_t larder__ticks_wall_us(const struct ticks_scale *s, uint64_t ticks);
-
-#endif

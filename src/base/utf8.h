@@ -1,6 +1,5 @@
 /* utf8.h - what is UTF-8. */
-#ifndef LARDER_BASE_UTF8_H
-#define LARDER_BASE_UTF8_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -42,5 +41,3 @@ static inline bool utf8_is_surrogate(const unsigned char *s)
 {
     return s[0] == 0xED && s[1] >= 0xA0;
 }
-
-#endif

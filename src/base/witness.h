@@ -7,8 +7,7 @@
  * locks it holds; then no cycle is possible.  With assertions (assert.h) each
  * thread keeps a list of its locks, and every acquisition is checked; without
  * them all of this compiles to nothing. */
-#ifndef LARDER_BASE_WITNESS_H
-#define LARDER_BASE_WITNESS_H
+#pragma once
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -77,5 +76,3 @@ static inline void mutex_leave(pthread_mutex_t *mutex)
     larder__witness_leave(mutex);
     pthread_mutex_unlock(mutex);
 }
-
-#endif

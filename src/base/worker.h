@@ -1,6 +1,5 @@
 /* worker.h - the library's own threads.  Private to the library. */
-#ifndef LARDER_BASE_WORKER_H
-#define LARDER_BASE_WORKER_H
+#pragma once
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -8,5 +7,3 @@
 /* Start a thread that receives none of the program's signals.  False: it could
  * not be created. */
 bool larder__worker_begin(pthread_t *out, void *(*run)(void *ctx), void *ctx);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * Weights are the bytes allocated at a device's peak; speedscope's format also
  * has the bytes requested over the whole run. */
-#ifndef LARDER_CONVERT_FLAMES_H
-#define LARDER_CONVERT_FLAMES_H
+#pragma once
 
 #include <stdio.h>
 
@@ -17,5 +16,3 @@ bool flames_write_collapsed(const struct snapshot *s, size_t device, FILE *out,
                             struct tool_error *error);
 bool flames_write_speedscope(const struct snapshot *s, size_t device, FILE *out,
                              struct tool_error *error);
-
-#endif

@@ -1,6 +1,5 @@
 /* json_text.h - writes strings as JSON. */
-#ifndef LARDER_CONVERT_JSON_TEXT_H
-#define LARDER_CONVERT_JSON_TEXT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdio.h>
@@ -13,5 +12,3 @@ size_t json_text_surrogate(FILE *out, const char *text, size_t length);
 /* Write UTF-8 text in quotes, surrogates as above.  Check ferror() for
  * success. */
 void json_text_write(FILE *out, const char *text, size_t length);
-
-#endif

@@ -7,8 +7,7 @@
  * needed; and instants for failed requests and annotations.  Times are the
  * recorded ones; a recording without times gets one microsecond for each
  * event. */
-#ifndef LARDER_CONVERT_PERFETTO_H
-#define LARDER_CONVERT_PERFETTO_H
+#pragma once
 
 #include <stdio.h>
 
@@ -19,5 +18,3 @@
 #define PERFETTO_ALL SIZE_MAX
 bool perfetto_write(const struct snapshot *s, size_t device, FILE *out,
                     struct tool_error *error);
-
-#endif

@@ -4,8 +4,7 @@
  *
  * The state before the recording is rebuilt first by public calls; driver
  * memory is placed at the recorded addresses (recorded_device.h). */
-#ifndef LARDER_CONVERT_RECORDED_H
-#define LARDER_CONVERT_RECORDED_H
+#pragma once
 
 #include "convert/story.h"
 
@@ -41,5 +40,3 @@ struct recorded_result {
  * memory. */
 bool recorded_compare(const struct story *story, const char *conf,
                       struct recorded_result *out, struct tool_error *error);
-
-#endif

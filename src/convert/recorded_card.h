@@ -1,8 +1,7 @@
 /* recorded_card.h - how much of its card a process could use when a request
  * failed: what it had reserved, and what the driver had left.  The rest
  * belonged to other processes and to the driver. */
-#ifndef LARDER_CONVERT_RECORDED_CARD_H
-#define LARDER_CONVERT_RECORDED_CARD_H
+#pragma once
 
 #include "snapshot/lifetimes.h"
 
@@ -26,5 +25,3 @@ struct recorded_card {
  * been.  False: no host memory, or unusable settings. */
 bool recorded_card_find(const struct lifetimes *l, const char *conf,
                         struct recorded_card *out, struct tool_error *error);
-
-#endif

@@ -4,8 +4,7 @@
  *
  * Calls are compared with what was recorded.  The first difference is kept, and
  * later calls are served as well as possible. */
-#ifndef LARDER_CONVERT_RECORDED_DEVICE_H
-#define LARDER_CONVERT_RECORDED_DEVICE_H
+#pragma once
 
 #include <larder/device.h>
 
@@ -70,5 +69,3 @@ void recorded_device_settle(struct recorded_device *d, uint32_t now);
 
 /* Complete everything that waits for a stream. */
 void recorded_device_complete(struct recorded_device *d, larder_stream stream);
-
-#endif

@@ -1,8 +1,7 @@
 /* recorded_ranges.h - where the address ranges of a recording's expandable
  * segments began: a snapshot contains only the parts that were mapped.  There
  * is about one range for each stream, pool and kind (small, large). */
-#ifndef LARDER_CONVERT_RECORDED_RANGES_H
-#define LARDER_CONVERT_RECORDED_RANGES_H
+#pragma once
 
 #include "snapshot/lifetimes.h"
 
@@ -39,5 +38,3 @@ uint64_t recorded_ranges_base(const struct recorded_ranges *r,
 /* The minimum distance between the beginnings of two ranges; UINT64_MAX: there
  * are not two. */
 uint64_t recorded_ranges_distance(const struct recorded_ranges *r);
-
-#endif

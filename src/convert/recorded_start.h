@@ -1,6 +1,5 @@
 /* recorded_start.h - builds the state before a recording by public calls. */
-#ifndef LARDER_CONVERT_RECORDED_START_H
-#define LARDER_CONVERT_RECORDED_START_H
+#pragma once
 
 #include <setjmp.h>
 
@@ -37,5 +36,3 @@ larder_result playback_free(struct playback *r, uint32_t number);
  * requests cannot find any other; then, segment by segment, the blocks in order
  * of address.  What was free is released last. */
 void recorded_start_build(struct playback *r);
-
-#endif

@@ -1,7 +1,6 @@
 /* snap_trace.h - converts one device of a snapshot to a trace that can be
  * replayed. */
-#ifndef LARDER_CONVERT_SNAP_TRACE_H
-#define LARDER_CONVERT_SNAP_TRACE_H
+#pragma once
 
 #include "convert/story.h"
 #include "trace/trace.h"
@@ -30,5 +29,3 @@ struct snap_trace_notes {
  * False: no host memory, or more streams than a trace can have. */
 bool snap_trace_make(const struct story *story, struct trace *out,
                      struct snap_trace_notes *notes, struct tool_error *error);
-
-#endif

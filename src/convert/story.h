@@ -1,8 +1,7 @@
 /* story.h - the history of one device of a snapshot, event by event, prepared
  * for replay: the allocation that each event is about, the frees that had to
  * wait for other streams, and where the cache was emptied. */
-#ifndef LARDER_CONVERT_STORY_H
-#define LARDER_CONVERT_STORY_H
+#pragma once
 
 #include "snapshot/lifetimes.h"
 #include "trace/arena.h"
@@ -45,5 +44,3 @@ bool story_is_late(const struct story *story, uint32_t request,
 
 /* Call it also after a failure. */
 void story_free(struct story *story);
-
-#endif

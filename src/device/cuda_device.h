@@ -3,8 +3,7 @@
  * Each driver call is made between larder__cuda_enter(), which makes the
  * device's context current, and larder__cuda_leave(), which restores the
  * thread's context and translates the driver's result. */
-#ifndef LARDER_DEVICE_CUDA_DEVICE_H
-#define LARDER_DEVICE_CUDA_DEVICE_H
+#pragma once
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -116,5 +115,3 @@ const char *larder__cuda_words(void);
 
 /* The calls; the rest of the table is in cuda.c. */
 extern const larder_device_ops larder__cuda_ops;
-
-#endif

@@ -6,8 +6,7 @@
  * whose handles, addresses and enumerations are passed like CUDA's: pointers or
  * 64-bit numbers in the same registers, results with the same values.  That was
  * not tested on hardware. */
-#ifndef LARDER_DEVICE_CUDA_DRIVER_H
-#define LARDER_DEVICE_CUDA_DRIVER_H
+#pragma once
 
 #include <stddef.h>
 
@@ -202,5 +201,3 @@ struct cud_calls {
     CUD_CALL_MAP(X)
 #undef X
 };
-
-#endif

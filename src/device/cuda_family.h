@@ -1,7 +1,6 @@
 /* cuda_family.h - the two drivers served by the same code: their libraries and
  * the names of their calls.  Private to the device layer. */
-#ifndef LARDER_DEVICE_CUDA_FAMILY_H
-#define LARDER_DEVICE_CUDA_FAMILY_H
+#pragma once
 
 #include <larder/larder.h>
 
@@ -40,5 +39,3 @@ int larder__cuda_attribute(const struct cuda_family *family,
  * call is missing. */
 larder_result larder__cuda_load(const struct cuda_family *family,
                                 struct cud_calls *out);
-
-#endif

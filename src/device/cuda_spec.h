@@ -1,7 +1,6 @@
 /* cuda_spec.h - parses "cuda:0,export=fd": which device of a driver to open,
  * and how.  Private to the device layer. */
-#ifndef LARDER_DEVICE_CUDA_SPEC_H
-#define LARDER_DEVICE_CUDA_SPEC_H
+#pragma once
 
 #include <larder/larder.h>
 
@@ -16,5 +15,3 @@ struct cuda_spec {
  * and what is accepted. */
 larder_result larder__cuda_spec_parse(const char *text, const char *family,
                                       struct cuda_spec *out);
-
-#endif

@@ -4,8 +4,7 @@
  * the price table, lets an injected fault replace it, then calls the table's
  * function.  On failure the thread's last error names the call and, if the
  * device has a message, the reason. */
-#ifndef LARDER_DEVICE_DEVICE_H
-#define LARDER_DEVICE_DEVICE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -97,5 +96,3 @@ larder_result larder__pinned_device_create(larder_device *over,
 
 /* The times of such a device; no call of it may run meanwhile. */
 struct pinned_times *larder__pinned_device_times(const larder_device *dev);
-
-#endif

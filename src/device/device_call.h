@@ -1,8 +1,7 @@
 /* device_call.h - what surrounds every call to a device: an injected fault may
  * replace it; then it is counted and charged, and described if it failed.
  * Private to the device layer. */
-#ifndef LARDER_DEVICE_DEVICE_CALL_H
-#define LARDER_DEVICE_DEVICE_CALL_H
+#pragma once
 
 #include "device/device_object.h"
 
@@ -39,5 +38,3 @@ __attribute__((format(printf, 2, 3))) larder_result larder__call_fail(
 
 /* Add to a counter that any thread may read at any time. */
 void larder__call_count(_Atomic uint64_t *counter, uint64_t n);
-
-#endif

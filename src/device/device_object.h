@@ -3,8 +3,7 @@
  *
  * Counters, prices and the mask of planned faults are relaxed atomics: they are
  * independent of each other, and nothing is published through them. */
-#ifndef LARDER_DEVICE_DEVICE_OBJECT_H
-#define LARDER_DEVICE_DEVICE_OBJECT_H
+#pragma once
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -55,5 +54,3 @@ struct larder_device {
 bool larder__device_is_parents(const larder_device *dev);
 
 _Static_assert(LARDER_CALL_COUNT <= 32, "a bit for each call");
-
-#endif

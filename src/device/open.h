@@ -1,6 +1,5 @@
 /* open.h - opens a device of each kind.  Private to the device layer. */
-#ifndef LARDER_DEVICE_OPEN_H
-#define LARDER_DEVICE_OPEN_H
+#pragma once
 
 #include <larder/device.h>
 
@@ -17,5 +16,3 @@ larder_result larder__sim_open(const char *spec, int ordinal,
 larder_result larder__cuda_open(const struct cuda_family *family,
                                 const char *spec, int ordinal,
                                 larder_device **out);
-
-#endif

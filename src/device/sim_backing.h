@@ -7,8 +7,7 @@
  * call here does anything.
  *
  * Calls that return ERR_SYSTEM have changed nothing and set a message. */
-#ifndef LARDER_DEVICE_SIM_BACKING_H
-#define LARDER_DEVICE_SIM_BACKING_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -58,5 +57,3 @@ larder_result larder__sim_backing_access(struct sim_backing *b,
                                          larder_addr addr, uint64_t bytes);
 void larder__sim_backing_discard(struct sim_backing *b, uint64_t offset,
                                  uint64_t bytes);
-
-#endif

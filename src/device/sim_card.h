@@ -1,7 +1,6 @@
 /* sim_card.h - cards by name, from data/cards/cards.tsv.  Private to the
  * simulated GPU and to the driver made of it. */
-#ifndef LARDER_DEVICE_SIM_CARD_H
-#define LARDER_DEVICE_SIM_CARD_H
+#pragma once
 
 #include <stddef.h>
 
@@ -25,5 +24,3 @@ const struct sim_card *larder__sim_card_find(const char *name);
 
 /* The id of the card with the most similar name.  NULL: none is similar. */
 const char *larder__sim_card_nearest(const char *name, char out[32]);
-
-#endif

@@ -3,8 +3,7 @@
  * Each GPU has one lock, which guards all of it.  The functions here are called
  * with the lock held; they return LARDER_OK or an error, with the message set
  * through sim_fail.h.  A function that fails has changed nothing. */
-#ifndef LARDER_DEVICE_SIM_DEVICE_H
-#define LARDER_DEVICE_SIM_DEVICE_H
+#pragma once
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -347,5 +346,3 @@ larder_result larder__sim_event_wait(struct sim *sim, larder_stream stream,
 larder_result larder__sim_capture_forbids(const struct sim *sim);
 larder_result larder__sim_capture_set(struct sim *sim, larder_stream stream,
                                       bool begin);
-
-#endif

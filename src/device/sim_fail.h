@@ -1,7 +1,6 @@
 /* sim_fail.h - the simulated GPU's message for a failure, which its table
  * returns from error_text().  Private to it. */
-#ifndef LARDER_DEVICE_SIM_FAIL_H
-#define LARDER_DEVICE_SIM_FAIL_H
+#pragma once
 
 #include <larder/larder.h>
 
@@ -21,5 +20,3 @@ static inline larder_result larder__sim_fail_plain(larder_result r)
 
 /* The message of this thread's last failure. */
 const char *larder__sim_fail_text(void);
-
-#endif

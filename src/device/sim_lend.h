@@ -1,7 +1,6 @@
 /* sim_lend.h - memory files of simulated GPUs, and the locks in them that show
  * what processes use.  Private to sim_lend.c and sim_ipc.c. */
-#ifndef LARDER_DEVICE_SIM_LEND_H
-#define LARDER_DEVICE_SIM_LEND_H
+#pragma once
 
 #include <fcntl.h>
 #include <sys/types.h>
@@ -77,5 +76,3 @@ larder_result larder__lend_import(struct sim *sim, struct sim_foreign *f,
 bool larder__lend_keeps(struct sim *sim, struct sim_lent *lent);
 /* Close files that nothing imported is in. */
 void larder__lend_foreign_sweep(struct sim *sim);
-
-#endif

@@ -1,7 +1,6 @@
 /* sim_process.h - whether a process that recorded its number is still alive.
  * Private to the simulated GPU. */
-#ifndef LARDER_DEVICE_SIM_PROCESS_H
-#define LARDER_DEVICE_SIM_PROCESS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,5 +12,3 @@ uint64_t larder__sim_process_start(pid_t pid);
 
 /* `start` 0: unknown.  In doubt the process is alive. */
 bool larder__sim_process_lives(pid_t pid, uint64_t start);
-
-#endif

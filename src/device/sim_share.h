@@ -6,8 +6,7 @@
  * and each change is a single store, so a process that dies at any moment
  * leaves a consistent state.  Slots of dead processes are swept when room is
  * short and when someone asks; the last process to leave removes the object. */
-#ifndef LARDER_DEVICE_SIM_SHARE_H
-#define LARDER_DEVICE_SIM_SHARE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -44,5 +43,3 @@ struct sim_share_use larder__sim_share_use(struct sim_share *share);
 /* Calls fn without holding a lock. */
 larder_result larder__sim_share_each(struct sim_share *share,
                                      larder_process_fn *fn, void *ctx);
-
-#endif

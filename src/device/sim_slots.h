@@ -1,8 +1,7 @@
 /* sim_slots.h - objects with handles: pages and events of the simulated GPU.  A
  * handle is never 0 and never reused, so the handle of a destroyed object is
  * recognised.  Private to the simulated GPU. */
-#ifndef LARDER_DEVICE_SIM_SLOTS_H
-#define LARDER_DEVICE_SIM_SLOTS_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -38,5 +37,3 @@ uint64_t larder__sim_slots_handle(const struct sim_slots *slots,
                                   const void *item);
 uint32_t larder__sim_slots_number(const struct sim_slots *slots,
                                   const void *item);
-
-#endif

@@ -10,8 +10,7 @@
  *
  * Rules: S1 ranges do not overlap, and the list is in address order; S2 `best`
  * is correct in every node; S3 priorities do not increase downwards. */
-#ifndef LARDER_DEVICE_SIM_SPACE_H
-#define LARDER_DEVICE_SIM_SPACE_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -60,5 +59,3 @@ struct sim_range *larder__sim_space_find(const struct sim_space *space,
 
 /* Any range.  NULL: there is none. */
 struct sim_range *larder__sim_space_any(const struct sim_space *space);
-
-#endif

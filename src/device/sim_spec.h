@@ -1,7 +1,6 @@
 /* sim_spec.h - parses "sim:80GiB,vmm=off": the kind of GPU to simulate.
  * Private to the simulated GPU. */
-#ifndef LARDER_DEVICE_SIM_SPEC_H
-#define LARDER_DEVICE_SIM_SPEC_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -32,5 +31,3 @@ struct sim_spec {
 
 /* ERR_INVALID names the wrong part and what is accepted. */
 larder_result larder__sim_spec_parse(const char *text, struct sim_spec *out);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * jansson silently leaves out a value that it could not create.  Instead of
  * checking every call, who writes JSON asks once at the end. */
-#ifndef LARDER_JSON_JSON_MEMORY_H
-#define LARDER_JSON_JSON_MEMORY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -46,5 +45,3 @@ bool json_memory_write(json_t *total, FILE *out, const char *what,
 /* The object as one line without its end, malloc'd, with six digits of reals;
  * NULL: host memory ran out.  Takes the object, which may be NULL. */
 char *json_memory_line(json_t *total);
-
-#endif

@@ -1,6 +1,5 @@
 /* bell.h - waits for and wakes other processes by a word that they share. */
-#ifndef LARDER_LEDGER_BELL_H
-#define LARDER_LEDGER_BELL_H
+#pragma once
 
 #include <stdint.h>
 
@@ -9,5 +8,3 @@ void larder__bell_wake(_Atomic uint32_t *word);
 
 /* While the word is 0, wait for up to `ns`. */
 void larder__bell_wait(const _Atomic uint32_t *word, uint64_t ns);
-
-#endif

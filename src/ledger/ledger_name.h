@@ -1,7 +1,6 @@
 /* ledger_name.h - the name of a ledger's shared memory: version, owner and
  * device.  Private to the ledger. */
-#ifndef LARDER_LEDGER_LEDGER_NAME_H
-#define LARDER_LEDGER_LEDGER_NAME_H
+#pragma once
 
 #include "ledger/ledger_place.h"
 
@@ -22,5 +21,3 @@ void larder__ledger_name_of_id(const char *id, struct shared_object *out);
 void larder__ledger_uuid_of_id(const char *id, unsigned char out[16]);
 
 bool larder__ledger_exists(const struct shared_object *o);
-
-#endif

@@ -5,8 +5,7 @@
  * index, an address or a length; sums saturate; and what a process knows about
  * itself it keeps elsewhere, and only writes here.  Every word is written by a
  * single store, so a process that dies leaves no change half done. */
-#ifndef LARDER_LEDGER_LEDGER_PAGE_H
-#define LARDER_LEDGER_LEDGER_PAGE_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdint.h>
@@ -81,5 +80,3 @@ static inline uint64_t saturating_sub(uint64_t a, uint64_t b)
 {
     return a > b ? a - b : 0;
 }
-
-#endif

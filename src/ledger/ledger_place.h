@@ -13,8 +13,7 @@
  * All calls may be made from any thread.  None waits for another process longer
  * than LEDGER_PATIENCE_NS, so a process that is stopped within the few
  * instructions that hold the lock does not block others. */
-#ifndef LARDER_LEDGER_LEDGER_PLACE_H
-#define LARDER_LEDGER_LEDGER_PLACE_H
+#pragma once
 
 #include <pthread.h>
 #include <stdbool.h>
@@ -195,5 +194,3 @@ void larder__ledger_answer(struct ledger *l, const struct ledger_question *q,
 void larder__ledger_sleep(const struct ledger *l, uint64_t ns);
 /* Wake that sleeper, in this process. */
 void larder__ledger_wake(struct ledger *l);
-
-#endif

@@ -1,6 +1,5 @@
 /* crew.h - threads that do numbered jobs, each taking the next. */
-#ifndef LARDER_REPLAY_CREW_H
-#define LARDER_REPLAY_CREW_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -15,5 +14,3 @@ typedef bool crew_job(void *ctx, size_t number, struct tool_error *error);
  * of the first, and jobs that had not begun are left out. */
 bool crew_run(crew_job *job, void *ctx, size_t count, unsigned threads,
               struct tool_error *error);
-
-#endif

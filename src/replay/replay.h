@@ -11,8 +11,7 @@
  *           for the smallest capacity
  *
  * Different replays may run on different threads at once. */
-#ifndef LARDER_REPLAY_REPLAY_H
-#define LARDER_REPLAY_REPLAY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -185,5 +184,3 @@ void replay_run_jobs(struct replay_job *jobs, size_t count, unsigned threads,
  * U+FFFD. */
 char *replay_result_json(const struct replay_result *r, const char *path,
                          const struct replay_options *options);
-
-#endif

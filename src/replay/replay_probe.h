@@ -1,7 +1,6 @@
 /* replay_probe.h - answers questions about a trace under some settings, each
  * with passes on new devices and without a full result. */
-#ifndef LARDER_REPLAY_REPLAY_PROBE_H
-#define LARDER_REPLAY_REPLAY_PROBE_H
+#pragma once
 
 #include "replay/replay.h"
 
@@ -37,5 +36,3 @@ bool replay_probe_roomy(const struct trace *t, struct replay_work *work,
 /* The smallest device on which every allocation succeeds; 0: none. */
 bool replay_capacity_find(const struct trace *t, struct replay_work *work,
                           uint64_t *out, struct tool_error *error);
-
-#endif

@@ -1,7 +1,6 @@
 /* replay_refused.h - would the request that failed when a snapshot was recorded
  * succeed under other settings, on the same card? */
-#ifndef LARDER_REPLAY_REPLAY_REFUSED_H
-#define LARDER_REPLAY_REPLAY_REFUSED_H
+#pragma once
 
 #include "convert/recorded_card.h"
 #include "replay/replay_setting.h"
@@ -43,5 +42,3 @@ bool replay_refused_judge(const struct trace *t,
                           const struct replay_recorded *recorded,
                           const struct replay_result *result,
                           struct replay_refused *out, struct tool_error *error);
-
-#endif

@@ -1,7 +1,6 @@
 /* replay_session.h - a trace, a device and an allocator on it, and the single
  * step that all kinds of passes use.  Private to the replay. */
-#ifndef LARDER_REPLAY_REPLAY_SESSION_H
-#define LARDER_REPLAY_REPLAY_SESSION_H
+#pragma once
 
 #include <larder/larder.h>
 #include <larder/sim.h>
@@ -119,5 +118,3 @@ static inline larder_result replay_step(struct replay_session *s,
     }
     return LARDER_OK;
 }
-
-#endif

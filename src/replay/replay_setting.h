@@ -1,7 +1,6 @@
 /* replay_setting.h - settings that a job may be tried under, and those to try
  * first. */
-#ifndef LARDER_REPLAY_REPLAY_SETTING_H
-#define LARDER_REPLAY_REPLAY_SETTING_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -41,5 +40,3 @@ unsigned replay_setting_keys(const struct replay_setting *s);
 
 bool replay_setting_same(const struct replay_setting *a,
                          const struct replay_setting *b);
-
-#endif

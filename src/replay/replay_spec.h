@@ -1,7 +1,6 @@
 /* replay_spec.h - the spec of the device that a replay runs on, for
  * larder_device_open(). */
-#ifndef LARDER_REPLAY_REPLAY_SPEC_H
-#define LARDER_REPLAY_REPLAY_SPEC_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,5 +19,3 @@ bool replay_spec_is_sim(const char *device);
 
 /* Whether the spec sets `key`, to any value. */
 bool replay_spec_has(const char *device, const char *key);
-
-#endif

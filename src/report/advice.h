@@ -1,7 +1,6 @@
 /* advice.h - one sentence on how to reduce the memory that a run needs, with
  * the bytes it saves. */
-#ifndef LARDER_REPORT_ADVICE_H
-#define LARDER_REPORT_ADVICE_H
+#pragma once
 
 #include <stdio.h>
 
@@ -27,5 +26,3 @@ void advice_for_peak(struct arena *arena, const struct run_summary *r,
 
 /* How to record what is missing. */
 void advice_to_record(FILE *out);
-
-#endif

@@ -1,8 +1,7 @@
 /* call_tree.h - the callers of held memory as a tree: call stacks from the
  * outermost frame inwards, without frames of C++, PyTorch and Python's own
  * library. */
-#ifndef LARDER_REPORT_CALL_TREE_H
-#define LARDER_REPORT_CALL_TREE_H
+#pragma once
 
 #include <stdio.h>
 
@@ -35,5 +34,3 @@ void call_tree_make(struct arena *arena, const struct snapshot *s,
  * further. */
 void call_tree_write(const struct call_tree *t, const struct snapshot *s,
                      size_t max, bool whole, FILE *out);
-
-#endif

@@ -1,6 +1,5 @@
 /* explain.h - the explanations of a device's history in report and view. */
-#ifndef LARDER_REPORT_EXPLAIN_H
-#define LARDER_REPORT_EXPLAIN_H
+#pragma once
 
 #include <jansson.h>
 
@@ -66,5 +65,3 @@ json_t *report_findings_json(const struct report_finding *found, size_t count);
 const struct report_finding *report_findings(struct arena *arena,
                                              const struct run_summary *r,
                                              size_t *count);
-
-#endif

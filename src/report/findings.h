@@ -1,6 +1,5 @@
 /* findings.h - what stands out in a run and matters to advice, too. */
-#ifndef LARDER_REPORT_FINDINGS_H
-#define LARDER_REPORT_FINDINGS_H
+#pragma once
 
 #include "report/summary_of_run.h"
 
@@ -9,5 +8,3 @@
 uint64_t finding_leak(const struct run_summary *f, uint32_t *largest);
 /* Whether an allocation was not freed that is not kept on purpose. */
 bool finding_is_left(const struct run_summary *f, uint32_t number);
-
-#endif

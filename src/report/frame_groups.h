@@ -1,6 +1,5 @@
 /* frame_groups.h - groups lines by function, module or library. */
-#ifndef LARDER_REPORT_FRAME_GROUPS_H
-#define LARDER_REPORT_FRAME_GROUPS_H
+#pragma once
 
 #include "report/groups.h"
 #include "report/report_words.h"
@@ -34,5 +33,3 @@ struct run_summary;
 const struct report_group *report_by_groups(struct arena *arena,
                                             const struct run_summary *r,
                                             enum report_by by, size_t *count);
-
-#endif

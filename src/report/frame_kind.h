@@ -1,7 +1,6 @@
 /* frame_kind.h - classifies frames: the program's own, an installed package's,
  * PyTorch's, the standard library's, or C++. */
-#ifndef LARDER_REPORT_FRAME_KIND_H
-#define LARDER_REPORT_FRAME_KIND_H
+#pragma once
 
 #include "snapshot/snapshot.h"
 
@@ -36,5 +35,3 @@ const char *frame_package(const char *file, size_t *length);
 /* Whether it is a cell of a notebook. *number is its execution count or, if its
  * name does not contain one, its index in the snapshot, from 1. */
 bool frame_is_cell(const struct snapshot *s, uint32_t frame, unsigned *number);
-
-#endif

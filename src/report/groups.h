@@ -1,6 +1,5 @@
 /* groups.h - the holders of memory at a moment, with sums. */
-#ifndef LARDER_REPORT_GROUPS_H
-#define LARDER_REPORT_GROUPS_H
+#pragma once
 
 #include "report/moment.h"
 
@@ -29,5 +28,3 @@ int report_groups_by_bytes(const void *a, const void *b);
 /* The line that holds most of one category; UINT32_MAX: unknown. */
 uint32_t report_main_line(struct arena *arena, const struct moment *m,
                           const uint8_t *categories, uint8_t category);
-
-#endif

@@ -4,8 +4,7 @@
  * repetition: allocations of equal size and call path that recur at nearly
  * equal distances over most of the run, several kinds of them equally often.
  * What so repeats within one pass are its layers. */
-#ifndef LARDER_REPORT_ITERATIONS_H
-#define LARDER_REPORT_ITERATIONS_H
+#pragma once
 
 #include "snapshot/lifetimes.h"
 #include "trace/arena.h"
@@ -20,5 +19,3 @@ struct iterations {
 
 void iterations_find(struct arena *arena, const struct lifetimes *l,
                      struct iterations *out);
-
-#endif

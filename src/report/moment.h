@@ -1,7 +1,6 @@
 /* moment.h - the state at one moment of a recording: segments, the blocks in
  * use in them, and the gaps between. */
-#ifndef LARDER_REPORT_MOMENT_H
-#define LARDER_REPORT_MOMENT_H
+#pragma once
 
 #include "snapshot/lifetimes.h"
 #include "trace/arena.h"
@@ -65,5 +64,3 @@ uint64_t moment_unused(const struct moment *m);
 
 /* The bytes in all gaps, and in the largest. */
 uint64_t moment_gap_bytes(const struct moment *m, uint64_t *largest);
-
-#endif

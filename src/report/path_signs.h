@@ -1,6 +1,5 @@
 /* path_signs.h - what the names in a call path say of who allocated or freed. */
-#ifndef LARDER_REPORT_PATH_SIGNS_H
-#define LARDER_REPORT_PATH_SIGNS_H
+#pragma once
 
 #include "snapshot/snapshot.h"
 #include "trace/arena.h"
@@ -17,5 +16,3 @@ enum {
 /* The signs in each stack; of two passes only the inner one, if `inner`. */
 const uint8_t *path_signs(struct arena *arena, const struct snapshot *s,
                           bool inner);
-
-#endif

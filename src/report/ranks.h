@@ -3,8 +3,7 @@
  *
  * Of each device of each snapshot a few figures are kept, so that any number of
  * snapshots can be read one after the other. */
-#ifndef LARDER_REPORT_RANKS_H
-#define LARDER_REPORT_RANKS_H
+#pragma once
 
 #include <stdio.h>
 
@@ -109,5 +108,3 @@ struct report_common report_ranks_holder(const struct report_ranks *ranks);
 /* Write one JSON object on one line. */
 bool report_ranks_write_json(FILE *out, const struct report_ranks *ranks,
                              struct tool_error *error);
-
-#endif

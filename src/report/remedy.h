@@ -1,8 +1,7 @@
 /* remedy.h - changes of a program, and how much lower the peak of the whole run
  * would be with each: the peak is found again without the bytes, wherever it is
  * then, in one pass over the run. */
-#ifndef LARDER_REPORT_REMEDY_H
-#define LARDER_REPORT_REMEDY_H
+#pragma once
 
 #include "report/summary_of_run.h"
 
@@ -40,5 +39,3 @@ struct remedy_worth {
 struct remedy_worth remedy_measure(struct arena *arena,
                                    const struct run_summary *r,
                                    enum remedy remedy);
-
-#endif

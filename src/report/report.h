@@ -1,6 +1,5 @@
 /* report.h - reports on a snapshot, as text for people or JSON for programs. */
-#ifndef LARDER_REPORT_REPORT_H
-#define LARDER_REPORT_REPORT_H
+#pragma once
 
 #include <stdio.h>
 
@@ -41,5 +40,3 @@ bool report_write_diff(FILE *out, const char *const names[2],
                        const struct snapshot *const runs[2], bool json,
                        const struct report_options *opt, bool *same,
                        struct tool_error *error);
-
-#endif

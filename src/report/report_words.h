@@ -1,6 +1,5 @@
 /* report_words.h - formats figures and frames for people. */
-#ifndef LARDER_REPORT_REPORT_WORDS_H
-#define LARDER_REPORT_REPORT_WORDS_H
+#pragma once
 
 #include <stdio.h>
 
@@ -71,5 +70,3 @@ char *report_text_take(struct report_text *t);
 /* The same in an arena, which frees the text. */
 struct report_text *report_text_open(struct arena *arena);
 const char *report_text_close(struct arena *arena, struct report_text *t);
-
-#endif

@@ -1,7 +1,6 @@
 /* report_writing.h - the parts of the text report on one device.  Private to
  * the report. */
-#ifndef LARDER_REPORT_REPORT_WRITING_H
-#define LARDER_REPORT_REPORT_WRITING_H
+#pragma once
 
 #include "report/report.h"
 #include "report/summary_of_run.h"
@@ -17,5 +16,3 @@ struct report_writing {
 
 /* report_lists.c: the holders at the peak, the segments, and what was free. */
 void report_write_lists(const struct report_writing *w);
-
-#endif

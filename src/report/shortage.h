@@ -1,7 +1,6 @@
 /* shortage.h - analyses an out-of-memory event: the request, what was
  * available, and which of the possible causes it was. */
-#ifndef LARDER_REPORT_SHORTAGE_H
-#define LARDER_REPORT_SHORTAGE_H
+#pragma once
 
 #include "report/moment.h"
 
@@ -66,5 +65,3 @@ uint64_t shortage_figure(const struct shortage *s);
 
 /* Whether such a request may use an area. */
 bool shortage_may_use(const struct shortage *s, const struct moment_area *a);
-
-#endif

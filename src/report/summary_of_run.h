@@ -1,7 +1,6 @@
 /* summary_of_run.h - the figures of a device's history that report and diff
  * use. */
-#ifndef LARDER_REPORT_SUMMARY_OF_RUN_H
-#define LARDER_REPORT_SUMMARY_OF_RUN_H
+#pragma once
 
 #include "report/explain.h"
 #include "report/groups.h"
@@ -70,5 +69,3 @@ uint64_t report_next_step(const struct run_summary *r);
 /* The bytes in use at the peak whose category was recorded; those of the rest
  * are guesses (report_lists.c). */
 uint64_t report_told_bytes(const struct run_summary *r);
-
-#endif

@@ -1,7 +1,6 @@
 /* verdict.h - a device's run in three lines: what happened, who holds the
  * memory, what to do. */
-#ifndef LARDER_REPORT_VERDICT_H
-#define LARDER_REPORT_VERDICT_H
+#pragma once
 
 #include "report/summary_of_run.h"
 
@@ -37,5 +36,3 @@ uint64_t report_allocations_after(const struct run_summary *r, uint32_t event);
 
 /* Whether more than the snapshot's last state was recorded. */
 bool report_has_history(const struct run_summary *r);
-
-#endif

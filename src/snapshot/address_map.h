@@ -1,7 +1,6 @@
 /* address_map.h - a hash table from addresses, or other values, to numbers: for
  * live allocations while a snapshot's events are processed. */
-#ifndef LARDER_SNAPSHOT_ADDRESS_MAP_H
-#define LARDER_SNAPSHOT_ADDRESS_MAP_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -26,5 +25,3 @@ bool address_map_put(struct address_map *m, uint64_t address, uint32_t number);
 
 /* Remove an address and return its number, like address_map_get(). */
 uint32_t address_map_take(struct address_map *m, uint64_t address);
-
-#endif

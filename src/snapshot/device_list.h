@@ -1,6 +1,5 @@
 /* device_list.h - the devices that occur in a snapshot. */
-#ifndef LARDER_SNAPSHOT_DEVICE_LIST_H
-#define LARDER_SNAPSHOT_DEVICE_LIST_H
+#pragma once
 
 #include "snapshot/snapshot.h"
 
@@ -17,5 +16,3 @@ struct device_list {
  * DEVICE_LIST_MAX. */
 bool device_list_make(const struct snapshot *s, const struct snapshot *other,
                       struct device_list *out, struct tool_error *error);
-
-#endif

@@ -9,8 +9,7 @@
  * Times are event numbers of the device: 0 is the first recorded event.  State
  * k is the state after k events.  What event s created and event e ended exists
  * in states s + 1 to e. */
-#ifndef LARDER_SNAPSHOT_LIFETIMES_H
-#define LARDER_SNAPSHOT_LIFETIMES_H
+#pragma once
 
 #include "snapshot/snapshot.h"
 #include "trace/arena.h"
@@ -121,5 +120,3 @@ void lifetimes_curve(const struct lifetimes *l, enum lifetime_curve which,
  * freed. */
 uint64_t lifetimes_peak(struct arena *arena, const struct lifetimes *l,
                         enum lifetime_curve which, uint32_t *state);
-
-#endif

@@ -1,7 +1,6 @@
 /* notes_as_stacks.h - attributes memory by the program's notes if no call
  * stacks were recorded. */
-#ifndef LARDER_SNAPSHOT_NOTES_AS_STACKS_H
-#define LARDER_SNAPSHOT_NOTES_AS_STACKS_H
+#pragma once
 
 #include "snapshot/snapshot.h"
 
@@ -10,5 +9,3 @@
  * line, and set stacks_are_notes.  Only for display: the snapshot then differs
  * from the file.  False: no host memory, and nothing changed. */
 bool snapshot_notes_as_stacks(struct snapshot *s, struct tool_error *error);
-
-#endif

@@ -3,8 +3,7 @@
  * characters that change the direction of the text after them are never
  * printed.  Everything that prints foreign text uses this; plain() does the
  * same in the page. */
-#ifndef LARDER_SNAPSHOT_PLAIN_TEXT_H
-#define LARDER_SNAPSHOT_PLAIN_TEXT_H
+#pragma once
 
 #include <stddef.h>
 #include <stdio.h>
@@ -19,5 +18,3 @@ void plain_text(char *text);
 
 /* Print it so; of a very long one the end. */
 void plain_text_put(FILE *out, const char *text);
-
-#endif

@@ -5,8 +5,7 @@
  * them is kept.
  *
  * Nothing here is recursive, however deep the input is nested. */
-#ifndef LARDER_SNAPSHOT_SNAP_BUILDER_H
-#define LARDER_SNAPSHOT_SNAP_BUILDER_H
+#pragma once
 
 #include <setjmp.h>
 
@@ -286,5 +285,3 @@ void snap_read_json(struct snap_builder *b);
 void snap_resolve_stacks(struct snap_builder *b, const struct snap_value *root,
                          const struct snap_value *frames,
                          const struct snap_value *stacks);
-
-#endif

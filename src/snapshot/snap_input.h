@@ -1,7 +1,6 @@
 /* snap_input.h - the decompressed bytes of a file through a moving window, with
  * the offset of each byte. */
-#ifndef LARDER_SNAPSHOT_SNAP_INPUT_H
-#define LARDER_SNAPSHOT_SNAP_INPUT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -49,5 +48,3 @@ static inline uint64_t snap_input_offset(const struct snap_input *in,
 {
     return in->window_offset + (uint64_t)(p - in->window);
 }
-
-#endif

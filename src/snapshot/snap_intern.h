@@ -1,7 +1,6 @@
 /* snap_intern.h - strings, frames, stacks, streams and pools, each stored once.
  * Each call returns the number of an equal item, or adds it. */
-#ifndef LARDER_SNAPSHOT_SNAP_INTERN_H
-#define LARDER_SNAPSHOT_SNAP_INTERN_H
+#pragma once
 
 #include "snapshot/snap_table.h"
 #include "snapshot/snapshot.h"
@@ -47,5 +46,3 @@ uint32_t snap_intern_pool(struct snap_builder *b, const struct snap_value *id);
 
 /* Count an unknown key. */
 void snap_intern_unknown(struct snap_builder *b, uint32_t key);
-
-#endif

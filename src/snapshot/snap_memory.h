@@ -1,8 +1,7 @@
 /* snap_memory.h - host memory for reading a snapshot, limited by a budget: a
  * hostile file must not cost more than 4 bytes for each of its own, plus 64
  * MiB. */
-#ifndef LARDER_SNAPSHOT_SNAP_MEMORY_H
-#define LARDER_SNAPSHOT_SNAP_MEMORY_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,5 +31,3 @@ void snap_release(struct snap_memory *m, void *p, size_t bytes);
 /* Free what an array has beyond `count` items. */
 void snap_trim(struct snap_memory *m, void *array, size_t *capacity,
                size_t count, size_t item);
-
-#endif

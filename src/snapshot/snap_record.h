@@ -1,7 +1,6 @@
 /* snap_record.h - a dict that is being converted to a record: its values by
  * key, with checks of their types. */
-#ifndef LARDER_SNAPSHOT_SNAP_RECORD_H
-#define LARDER_SNAPSHOT_SNAP_RECORD_H
+#pragma once
 
 #include "snapshot/snap_builder.h"
 
@@ -71,5 +70,3 @@ extern const uint64_t snap_segment_keys;
 uint64_t snap_history_make(const struct snap_record *r);
 uint64_t snap_block_make(const struct snap_record *r);
 uint64_t snap_segment_make(const struct snap_record *r);
-
-#endif

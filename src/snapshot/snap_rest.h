@@ -10,8 +10,7 @@
  * Numbers are followed by a blank.  What is not plain data (built by running
  * code, keys that are not strings, nested deeper than SNAP_REST_DEPTH) is left
  * out.  A pair is written as a tuple, tuples of any other length as lists. */
-#ifndef LARDER_SNAPSHOT_SNAP_REST_H
-#define LARDER_SNAPSHOT_SNAP_REST_H
+#pragma once
 
 #include "snapshot/snap_builder.h"
 
@@ -33,5 +32,3 @@ uint32_t snap_rest_end(struct snap_builder *b);
 /* Attach such keys to a record. */
 void snap_rest_of_record(struct snap_builder *b, enum snapshot_record kind,
                          uint64_t record, uint32_t string);
-
-#endif

@@ -1,6 +1,5 @@
 /* snap_runs.h - recognises stacks by the bytes that encode them. */
-#ifndef LARDER_SNAPSHOT_SNAP_RUNS_H
-#define LARDER_SNAPSHOT_SNAP_RUNS_H
+#pragma once
 
 #include "snapshot/snap_table.h"
 
@@ -38,5 +37,3 @@ struct snap_runs {
  * a whole. */
 void snap_runs_stack(struct snap_builder *b);
 void snap_runs_free(struct snap_builder *b);
-
-#endif

@@ -1,7 +1,6 @@
 /* snap_settings.h - the keys of allocator_settings that have one value of a
  * plain type, in PyTorch's order. */
-#ifndef LARDER_SNAPSHOT_SNAP_SETTINGS_H
-#define LARDER_SNAPSHOT_SNAP_SETTINGS_H
+#pragma once
 
 /* X(TYPE, KEY, MEMBER) for each; struct snapshot_settings has MEMBER and
  * has_MEMBER. */
@@ -13,5 +12,3 @@
     X(bool, KEY_RELEASE_LOCK, release_lock_on_cudamalloc)                      \
     X(bool, KEY_PINNED_REGISTER, pinned_use_cuda_host_register)                \
     X(bool, KEY_CAPTURE_REUSE, graph_capture_record_stream_reuse)
-
-#endif

@@ -1,7 +1,6 @@
 /* snap_table.h - a hash table of numbers: finds an item, kept in an array
  * elsewhere, by its content. */
-#ifndef LARDER_SNAPSHOT_SNAP_TABLE_H
-#define LARDER_SNAPSHOT_SNAP_TABLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -38,5 +37,3 @@ void snap_table_free(struct snap_memory *m, struct snap_table *t);
 
 /* Seeded differently in each process, so that no file can cause collisions. */
 uint32_t snap_hash(const void *bytes, size_t count);
-
-#endif

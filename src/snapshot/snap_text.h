@@ -1,6 +1,5 @@
 /* snap_text.h - converts text in files to numbers and UTF-8. */
-#ifndef LARDER_SNAPSHOT_SNAP_TEXT_H
-#define LARDER_SNAPSHOT_SNAP_TEXT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -23,5 +22,3 @@ bool snap_integer(const char *text, size_t length, uint64_t *bits,
 /* Decode Python's raw-unicode-escape; `out` has room for 2 * length + 4
  * bytes. */
 bool snap_raw_unicode(const char *text, size_t length, char *out, size_t *used);
-
-#endif

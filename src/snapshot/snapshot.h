@@ -23,8 +23,7 @@
  *
  * Nothing here is thread safe, except reading a snapshot that nobody
  * changes. */
-#ifndef LARDER_SNAPSHOT_SNAPSHOT_H
-#define LARDER_SNAPSHOT_SNAPSHOT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -373,5 +372,3 @@ const char *snapshot_state_name(enum snapshot_state state);
 /* The name of an event's action; for SNAPSHOT_OTHER, the name in the file. */
 const char *snapshot_event_action(const struct snapshot *s,
                                   const struct snapshot_event *e);
-
-#endif

@@ -1,7 +1,6 @@
 /* snapshot_conf.h - the settings under which a snapshot was recorded, as a
  * configuration for larder_options.conf: all of them, with the release. */
-#ifndef LARDER_SNAPSHOT_SNAPSHOT_CONF_H
-#define LARDER_SNAPSHOT_SNAPSHOT_CONF_H
+#pragma once
 
 #include <larder/larder.h>
 
@@ -35,5 +34,3 @@ uint64_t snapshot_set_number(const struct snapshot *s, const char *key);
  * next key.  NULL: the key is not set. */
 const char *snapshot_conf_value(const char *conf, const char *key,
                                 size_t *length);
-
-#endif

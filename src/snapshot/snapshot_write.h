@@ -1,6 +1,5 @@
 /* snapshot_write.h - writes snapshots that PyTorch's viewers can open. */
-#ifndef LARDER_SNAPSHOT_SNAPSHOT_WRITE_H
-#define LARDER_SNAPSHOT_SNAPSHOT_WRITE_H
+#pragma once
 
 #include <stdio.h>
 
@@ -28,5 +27,3 @@ bool snapshot_write_segments(const struct snapshot *s, FILE *out,
  * block is a stack's number. */
 bool snapshot_write_json(const struct snapshot *s, FILE *out,
                          struct tool_error *error);
-
-#endif

@@ -1,8 +1,7 @@
 /* spans.h - the reserved addresses while a snapshot's events are processed:
  * segments come and go as a whole, while pages of expandable segments may be
  * unmapped in other parts than they were mapped. */
-#ifndef LARDER_SNAPSHOT_SPANS_H
-#define LARDER_SNAPSHOT_SPANS_H
+#pragma once
 
 #include "snapshot/lifetimes.h"
 
@@ -34,5 +33,3 @@ void span_set_remove(struct span_set *set, const struct segment_span *span,
 /* Add the parts of span's range that are not reserved as existing since before
  * the recording. */
 void span_set_fill(struct span_set *set, const struct segment_span *span);
-
-#endif

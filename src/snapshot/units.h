@@ -1,6 +1,5 @@
 /* units.h - formats quantities for people. */
-#ifndef LARDER_SNAPSHOT_UNITS_H
-#define LARDER_SNAPSHOT_UNITS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -26,5 +25,3 @@ const char *units_time_in(uint64_t ns, char out[UNITS_MAX]);
 /* A whole number. */
 #define units_count(count) units_count_in((count), (char[UNITS_MAX]){0})
 const char *units_count_in(uint64_t count, char out[UNITS_MAX]);
-
-#endif

@@ -1,6 +1,5 @@
 /* utf8_clean.h - text that may contain anything, as JSON needs it. */
-#ifndef LARDER_SNAPSHOT_UTF8_CLEAN_H
-#define LARDER_SNAPSHOT_UTF8_CLEAN_H
+#pragma once
 
 #include <stddef.h>
 
@@ -11,5 +10,3 @@ size_t utf8_character(const char *text);
 /* A copy in which each byte that is not UTF-8 is U+FFFD, those of a lone
  * surrogate too.  NULL: no host memory.  The caller frees it. */
 char *utf8_clean(const char *text);
-
-#endif

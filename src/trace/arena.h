@@ -10,8 +10,7 @@
  *
  * So a function that takes memory from an arena does not return if there is
  * none, and frees nothing that it took.  An arena is for one thread. */
-#ifndef LARDER_TRACE_ARENA_H
-#define LARDER_TRACE_ARENA_H
+#pragma once
 
 #include <setjmp.h>
 #include <stddef.h>
@@ -54,5 +53,3 @@ void arena_need(struct arena *arena, bool enough);
 
 /* Free everything.  Returns `ok`. */
 bool arena_end(struct arena *arena, bool ok);
-
-#endif

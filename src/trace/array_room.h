@@ -1,6 +1,5 @@
 /* array_room.h - arrays that grow. */
-#ifndef LARDER_TRACE_ARRAY_ROOM_H
-#define LARDER_TRACE_ARRAY_ROOM_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,5 +16,3 @@ bool array_room(void *items, size_t *capacity, size_t needed, size_t size);
 /* Give that array `count` items of `size` bytes, whose product does not
  * overflow.  False: no host memory; the array is as before. */
 bool array_resize(void *items, size_t count, size_t size);
-
-#endif

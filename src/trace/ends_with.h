@@ -1,6 +1,5 @@
 /* ends_with.h - whether a text has an ending. */
-#ifndef LARDER_TRACE_ENDS_WITH_H
-#define LARDER_TRACE_ENDS_WITH_H
+#pragma once
 
 #include <stdbool.h>
 #include <string.h>
@@ -13,5 +12,3 @@ static inline bool ends_with(const char *text, const char *ending)
 
     return length > n && strcmp(text + length - n, ending) == 0;
 }
-
-#endif

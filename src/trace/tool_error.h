@@ -1,7 +1,6 @@
 /* tool_error.h - why an operation of the tools failed, as a message for a
  * person. */
-#ifndef LARDER_TRACE_TOOL_ERROR_H
-#define LARDER_TRACE_TOOL_ERROR_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -25,5 +24,3 @@ void tool_set_error(struct tool_error *error, const char *format, ...);
 /* The same as an expression with value false, for `return tool_fail(...)`.  It
  * is a macro so that compilers and analysers see the value. */
 #define tool_fail(error, ...) (tool_set_error((error), __VA_ARGS__), false)
-
-#endif

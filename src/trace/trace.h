@@ -10,8 +10,7 @@
  *   m LABEL               a mark
  *
  * Nothing here is thread safe; different traces are independent. */
-#ifndef LARDER_TRACE_TRACE_H
-#define LARDER_TRACE_TRACE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -95,5 +94,3 @@ bool trace_read_source(struct trace_source *source, const char *path,
  * carriage return.  False: writing failed, and errno says why; a part may have
  * been written. */
 bool trace_write(const struct trace *t, FILE *out);
-
-#endif

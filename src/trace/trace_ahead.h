@@ -1,7 +1,6 @@
 /* trace_ahead.h - reads ahead: while one thread processes a file, another reads
  * and decompresses the next part. */
-#ifndef LARDER_TRACE_TRACE_AHEAD_H
-#define LARDER_TRACE_TRACE_AHEAD_H
+#pragma once
 
 #include "trace/trace_source.h"
 
@@ -17,5 +16,3 @@ bool trace_ahead_read(struct trace_ahead *a, void *buffer, size_t capacity,
 
 /* Accepts NULL.  Waits for a read in progress. */
 void trace_ahead_stop(struct trace_ahead *a);
-
-#endif

@@ -1,6 +1,5 @@
 /* trace_lines.h - reads a file as lines of text. */
-#ifndef LARDER_TRACE_TRACE_LINES_H
-#define LARDER_TRACE_TRACE_LINES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -31,5 +30,3 @@ void trace_lines_close(struct trace_lines *l);
  * the next call.  It is an error if the line is longer than TRACE_LINE_MAX. */
 bool trace_lines_next(struct trace_lines *l, const char **line, size_t *length,
                       struct tool_error *error);
-
-#endif

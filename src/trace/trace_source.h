@@ -1,6 +1,5 @@
 /* trace_source.h - the bytes of a trace file, decompressed while reading. */
-#ifndef LARDER_TRACE_TRACE_SOURCE_H
-#define LARDER_TRACE_TRACE_SOURCE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -34,5 +33,3 @@ void trace_source_close(struct trace_source *s);
  * compressed data name the offset in the file. */
 bool trace_source_read(struct trace_source *s, void *buffer, size_t capacity,
                        size_t *count, struct tool_error *error);
-
-#endif

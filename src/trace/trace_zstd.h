@@ -1,6 +1,5 @@
 /* trace_zstd.h - an output stream that compresses. */
-#ifndef LARDER_TRACE_TRACE_ZSTD_H
-#define LARDER_TRACE_TRACE_ZSTD_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -9,5 +8,3 @@
  * writes the rest, and fails if any write failed; `out` stays open.  NULL: no
  * host memory. */
 FILE *trace_zstd_open(FILE *out);
-
-#endif

@@ -5,8 +5,7 @@
  * one job, and the worst of them counts.  First a grid of settings with one key
  * each is measured, then a search varies the best of them slightly, as long as
  * that improves it. */
-#ifndef LARDER_TUNE_TUNE_H
-#define LARDER_TUNE_TUNE_H
+#pragma once
 
 #include "replay/replay.h"
 #include "tune/tune_cell.h"
@@ -116,5 +115,3 @@ const char *tune_conditions(const struct replay_setting *s,
  * memory. */
 char *tune_json(const struct tune *t);
 char *tune_fit_json(const struct tune *t);
-
-#endif

@@ -1,6 +1,5 @@
 /* tune_cell.h - measures one input under one setting. */
-#ifndef LARDER_TUNE_TUNE_CELL_H
-#define LARDER_TUNE_TUNE_CELL_H
+#pragma once
 
 #include "tune/tune_input.h"
 
@@ -34,5 +33,3 @@ bool tune_cell_read(const char *folder, const struct tune_question *q,
                     struct tune_cell *out);
 void tune_cell_write(const char *folder, const struct tune_question *q,
                      const struct tune_cell *cell);
-
-#endif

@@ -1,7 +1,6 @@
 /* tune_input.h - the inputs to be fitted: traces, and the devices of snapshots
  * that have a history. */
-#ifndef LARDER_TUNE_TUNE_INPUT_H
-#define LARDER_TUNE_TUNE_INPUT_H
+#pragma once
 
 #include <larder/larder.h>
 
@@ -61,5 +60,3 @@ bool tune_inputs_add_device(struct tune_inputs *out, const struct snapshot *s,
                             struct tool_error *error);
 
 void tune_inputs_free(struct tune_inputs *in);
-
-#endif

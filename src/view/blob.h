@@ -5,8 +5,7 @@
  * A page with a million events must be small enough to send, so repetition is
  * encoded compactly: times and event numbers as differences, addresses and
  * sizes as indices of a table of distinct values. */
-#ifndef LARDER_VIEW_BLOB_H
-#define LARDER_VIEW_BLOB_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -56,5 +55,3 @@ void blob_column(struct blob *b, json_t *table, const char *name,
 
 /* False: writing failed. */
 bool blob_write_base64(const struct blob *b, FILE *out);
-
-#endif

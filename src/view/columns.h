@@ -1,7 +1,6 @@
 /* columns.h - a device's history as columns for the page (decode.js lists
  * them). */
-#ifndef LARDER_VIEW_COLUMNS_H
-#define LARDER_VIEW_COLUMNS_H
+#pragma once
 
 #include "report/verdict.h"
 #include "snapshot/lifetimes.h"
@@ -12,5 +11,3 @@
 void columns_of_device(struct blob *b, json_t *devices,
                        const struct run_summary *r,
                        const struct report_cure *cure);
-
-#endif

@@ -1,6 +1,5 @@
 /* view.h - writes snapshots as one self-contained HTML page. */
-#ifndef LARDER_VIEW_VIEW_H
-#define LARDER_VIEW_VIEW_H
+#pragma once
 
 #include <stdio.h>
 
@@ -18,5 +17,3 @@ struct view_run {
 bool view_write(FILE *out, const char *title, const struct view_run *runs,
                 size_t run_count, const struct report_cure *cure,
                 struct tool_error *error);
-
-#endif

@@ -2,8 +2,7 @@
  * its calls by name, and devices opened on it.
  *
  * Header only, for cmocka programs. */
-#ifndef LARDER_TESTS_CUDA_CUDA_RIG_H
-#define LARDER_TESTS_CUDA_CUDA_RIG_H
+#pragma once
 
 #include "support/rig.h"
 
@@ -98,5 +97,3 @@ static inline void assert_broken(const char *words)
     assert_non_null(strstr(fake()->lines(), words));
     fake()->forget();
 }
-
-#endif

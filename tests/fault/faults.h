@@ -1,7 +1,6 @@
 /* faults.h - injects one failure, or two of different kinds at a time; the
  * second can hit the code that undoes the first. */
-#ifndef LARDER_TESTS_FAULT_FAULTS_H
-#define LARDER_TESTS_FAULT_FAULTS_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -45,5 +44,3 @@ typedef struct struck faults_run(const struct faults *f, const void *scenario);
 unsigned long faults_sweep(larder_call one, unsigned long stride_one,
                            larder_call two, unsigned long stride_two,
                            faults_run *run, const void *scenario);
-
-#endif

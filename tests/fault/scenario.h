@@ -5,8 +5,7 @@
  * fault can explain the result, every structure is consistent, and live memory
  * still holds the bytes that were written to it.  At the end, with the fault
  * removed, the allocator works and releases everything. */
-#ifndef LARDER_TESTS_FAULT_SCENARIO_H
-#define LARDER_TESTS_FAULT_SCENARIO_H
+#pragma once
 
 #include "support/history_rig.h"
 #include "support/host_faults.h"
@@ -640,5 +639,3 @@ static inline unsigned long sweep_stride(unsigned long usual)
         return 1;
     return getenv("LARDER_TEST_DRIVER") != NULL ? 2 * usual : usual;
 }
-
-#endif

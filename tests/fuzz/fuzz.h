@@ -1,7 +1,6 @@
 /* fuzz.h - a fuzz target is one function that accepts any bytes and returns, or
  * the process aborts.  Linked with driver.c, or with libFuzzer. */
-#ifndef LARDER_TESTS_FUZZ_FUZZ_H
-#define LARDER_TESTS_FUZZ_FUZZ_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -51,5 +50,3 @@ static inline int fuzz_file(const void *data, size_t size,
     snprintf(name, FUZZ_NAME_MAX, "/proc/self/fd/%d", fd);
     return fd;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* fuzz_snapshot.h - for targets that read snapshots: what was read is written and
  * read back. */
-#ifndef LARDER_TESTS_FUZZ_FUZZ_SNAPSHOT_H
-#define LARDER_TESTS_FUZZ_FUZZ_SNAPSHOT_H
+#pragma once
 
 #include "fuzz.h"
 #include "snapshot/snapshot.h"
@@ -33,5 +32,3 @@ static inline void fuzz_snapshot_rewrite(const struct snapshot *s,
     snapshot_free(again);
     close(fd);
 }
-
-#endif

@@ -5,8 +5,7 @@
  * but the simulated one.  What it decided is a text of a few lines, in which
  * digests stand for what is long; with a log it also says each step, so that the
  * logs of two builds show where they part. */
-#ifndef LARDER_TESTS_GOLDEN_DECISIONS_H
-#define LARDER_TESTS_GOLDEN_DECISIONS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -282,5 +281,3 @@ void history_begin(struct world *w);
 
 /* Run it; the caller frees the text.  `log` may be NULL. */
 char *program_run(unsigned number, FILE *log);
-
-#endif

@@ -4,8 +4,7 @@
  *   calls map 3 unmap 2
  *
  * of a word and pairs of a name and a value, indented by two blanks. */
-#ifndef LARDER_TESTS_GOLDEN_RECORD_H
-#define LARDER_TESTS_GOLDEN_RECORD_H
+#pragma once
 
 #include <stdio.h>
 
@@ -24,5 +23,3 @@ struct record {
  * same whatever ran before.  With LARDER_DECISIONS=FOLDER the file is first written
  * anew there.  "--log PROGRAM" prints the steps of one instead. */
 int record_main(int argc, char **argv, const struct record *r);
-
-#endif

@@ -13,8 +13,7 @@
  *   = VERSION...
  *   ...
  */
-#ifndef LARDER_TESTS_GOLDEN_RECORDING_H
-#define LARDER_TESTS_GOLDEN_RECORDING_H
+#pragma once
 
 #include "golden/script.h"
 
@@ -43,5 +42,3 @@ void recording_settle(char *lines);
 
 /* The lines of the release; NULL: it was not recorded. */
 const char *recording_of(const struct recording *r, const char *version);
-
-#endif

@@ -15,8 +15,7 @@
  *   l FRACTION          limit reserved memory to a fraction of the device
  *   q                   print statistics
  */
-#ifndef LARDER_TESTS_GOLDEN_SCRIPT_H
-#define LARDER_TESTS_GOLDEN_SCRIPT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -38,5 +37,3 @@ struct script {
  * the settings mean; the rules may be those of another release. */
 bool script_run(const struct script *s, const struct pytorch_rules *rules,
                 FILE *out, struct tool_error *error);
-
-#endif

@@ -1,7 +1,6 @@
 /* device_log.h - the allocations and frees of the device's memory, as text:
  * "+4000 -4000".  One session at a time. */
-#ifndef LARDER_TESTS_LAB_DEVICE_LOG_H
-#define LARDER_TESTS_LAB_DEVICE_LOG_H
+#pragma once
 
 #include "lab/lab_rig.h"
 
@@ -13,5 +12,3 @@ void log_start_all(lab *l);
 void log_expect(lab *l, const char *want);
 
 void log_end(lab *l);
-
-#endif

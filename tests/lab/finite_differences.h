@@ -1,6 +1,5 @@
 /* finite_differences.h - gradients checked against differences of values. */
-#ifndef LARDER_TESTS_LAB_FINITE_DIFFERENCES_H
-#define LARDER_TESTS_LAB_FINITE_DIFFERENCES_H
+#pragma once
 
 #include <larder/lab.h>
 
@@ -24,5 +23,3 @@ void check_gradients(lab *l, output_fn fn, void *context, lab_tensor **inputs,
  * same seed. */
 lab_tensor *leaf_between(lab *l, int ndim, const int64_t *sizes, double low,
                          double high, unsigned seed);
-
-#endif

@@ -1,7 +1,6 @@
 /* lab_rig.h - shared by tests of the lab's internals: sessions, and checks that
  * report what failed.  Header only, for cmocka programs. */
-#ifndef LARDER_TESTS_LAB_LAB_RIG_H
-#define LARDER_TESTS_LAB_LAB_RIG_H
+#pragma once
 
 #include "support/rig.h"
 
@@ -49,5 +48,3 @@ static inline lab_memory lab_rig_memory(lab *l)
     lab_assert_ok(lab_memory_get(l, &m));
     return m;
 }
-
-#endif

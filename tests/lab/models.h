@@ -2,8 +2,7 @@
  * Python code does: a local of forward() is released on return, a temporary
  * after its use, and `x = f(x)` binds the new value before it releases the old
  * one. */
-#ifndef LARDER_TESTS_LAB_MODELS_H
-#define LARDER_TESTS_LAB_MODELS_H
+#pragma once
 
 #include <larder/lab.h>
 
@@ -21,5 +20,3 @@ void model_mlp(lab *l, model_mark mark, void *context, double losses[3]);
 /* Two steps of two transformer blocks with AdamW. */
 void model_blocks(lab *l, bool checkpointed, model_mark mark, void *context,
                   double losses[2]);
-
-#endif

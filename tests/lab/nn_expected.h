@@ -1,6 +1,5 @@
 /* nn_expected.h - PyTorch 1.13.0a0's numbers: written by make_expected.py. */
-#ifndef LARDER_TESTS_LAB_NN_EXPECTED_H
-#define LARDER_TESTS_LAB_NN_EXPECTED_H
+#pragma once
 
 static const float nn_softmax_out[] = {
     1.98674258e-02f, 4.16408479e-02f, 8.72765258e-02f, 2.42661312e-02f,
@@ -571,5 +570,3 @@ static const float optim_adamw_no_decay[] = {
     1.00953117e-01f,  9.58783329e-01f,  -7.08695292e-01f, -1.14993349e-01f,
     7.00439095e-01f,  -5.20921290e-01f, 8.14759433e-02f,  9.76664245e-01f,
 };
-
-#endif

@@ -1,7 +1,6 @@
 /* nn_inputs.h - sessions, the same inputs as in make_expected.py, and
  * comparisons. */
-#ifndef LARDER_TESTS_LAB_NN_INPUTS_H
-#define LARDER_TESTS_LAB_NN_INPUTS_H
+#pragma once
 
 #include "lab/lab_rig.h"
 
@@ -25,5 +24,3 @@ lab_tensor *nn_indices(lab *l, int ndim, const int64_t *sizes,
 
 /* t holds these values in row-major order, to 1e-5 of 1 or of the value. */
 void nn_same(const char *what, lab_tensor *t, const float *want, size_t count);
-
-#endif

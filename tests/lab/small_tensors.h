@@ -1,6 +1,5 @@
 /* small_tensors.h - tensors with values written in the test. */
-#ifndef LARDER_TESTS_LAB_SMALL_TENSORS_H
-#define LARDER_TESTS_LAB_SMALL_TENSORS_H
+#pragma once
 
 #include "lab/lab_rig.h"
 
@@ -35,5 +34,3 @@ void assert_sizes(lab_tensor *t, int ndim, const int64_t *sizes);
 lab_tensor *twice(lab_tensor *t);
 /* The sum's gradients; the graph is released with the sum. */
 void backward_from_sum(lab_tensor *t);
-
-#endif

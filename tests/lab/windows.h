@@ -1,7 +1,6 @@
 /* windows.h - tensors in every memory layout, and plain access to their
  * elements: for tests of the kernels.  Header only. */
-#ifndef LARDER_TESTS_LAB_WINDOWS_H
-#define LARDER_TESTS_LAB_WINDOWS_H
+#pragma once
 
 #include <math.h>
 
@@ -112,5 +111,3 @@ static inline void windows_near(const char *what, int64_t n, double got,
         return;
     fail_msg("%s: element %d is %.9g, not %.9g", what, (int)n, got, want);
 }
-
-#endif

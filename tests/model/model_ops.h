@@ -1,7 +1,6 @@
 /* model_ops.h - random operations on an allocator.  Each is valid whatever came
  * before it, so that any of them may be left out. */
-#ifndef LARDER_TESTS_MODEL_MODEL_OPS_H
-#define LARDER_TESTS_MODEL_MODEL_OPS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -76,5 +75,3 @@ void model_conf_text(uint64_t value, char out[MODEL_CONF_MAX]);
 
 /* One line, in the trace grammar as far as it covers the operation. */
 void model_op_print(const struct model_op *op, FILE *out);
-
-#endif

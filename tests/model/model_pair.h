@@ -1,6 +1,5 @@
 /* model_pair.h - the library and the naive model side by side. */
-#ifndef LARDER_TESTS_MODEL_MODEL_PAIR_H
-#define LARDER_TESTS_MODEL_MODEL_PAIR_H
+#pragma once
 
 #include <larder/sim.h>
 
@@ -38,5 +37,3 @@ bool model_pair_check(struct model_pair *m);
 /* Free all, release all, and check that the device got everything back.  Closes
  * both in any case. */
 bool model_pair_close(struct model_pair *m);
-
-#endif

@@ -8,8 +8,7 @@
  *
  * Left out: reserved pieces, checkpoints, reclaim callbacks, error messages.
  * Not thread safe.  Ends the program if the host runs out of memory. */
-#ifndef LARDER_TESTS_MODEL_REFERENCE_H
-#define LARDER_TESTS_MODEL_REFERENCE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -57,5 +56,3 @@ void reference_complete(struct reference *r, larder_stream stream);
 
 /* Bytes of the device in use. */
 uint64_t reference_used_bytes(const struct reference *r);
-
-#endif

@@ -1,6 +1,5 @@
 /* reference_state.h - the model's state.  Private to reference*.c. */
-#ifndef LARDER_TESTS_MODEL_REFERENCE_STATE_H
-#define LARDER_TESTS_MODEL_REFERENCE_STATE_H
+#pragma once
 
 #include "model/reference.h"
 
@@ -217,5 +216,3 @@ void ref_process_events(struct reference *r);
 void ref_synchronize_events(struct reference *r);
 /* Return a block that nothing waits for to the free ones. */
 void ref_block_release(struct reference *r, struct ref_place p);
-
-#endif

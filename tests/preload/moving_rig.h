@@ -1,7 +1,6 @@
 /* moving_rig.h - 256 MiB of memory that is mostly free, but without a free
  * handle, under LARDER_PRELOAD=cache,migrate. */
-#ifndef LARDER_TESTS_PRELOAD_MOVING_RIG_H
-#define LARDER_TESTS_PRELOAD_MOVING_RIG_H
+#pragma once
 
 #include "preload_rig.h"
 
@@ -60,5 +59,3 @@ static inline void assert_nothing_moves(void)
     assert_int_equal(cuMemAlloc_v2(&got, WANTED), CUD_OUT_OF_MEMORY);
     assert_int_equal(stats_now().moves, moves);
 }
-
-#endif

@@ -3,8 +3,7 @@
  * program would open it.
  *
  * Header only, for cmocka programs. */
-#ifndef LARDER_TESTS_PRELOAD_PRELOAD_RIG_H
-#define LARDER_TESTS_PRELOAD_PRELOAD_RIG_H
+#pragma once
 
 #include "cuda/cuda_rig.h"
 #include "preload_state.h"
@@ -96,5 +95,3 @@ static inline int rig_clean(void **state)
 
 #define PRELOAD_TEST(name)                                                     \
     cmocka_unit_test_setup_teardown(name, rig_fresh, rig_clean)
-
-#endif

@@ -1,7 +1,6 @@
 /* findings_rig.h - what stands out in a made-up run.  Header only, for cmocka
  * programs. */
-#ifndef LARDER_TESTS_REPORT_FINDINGS_RIG_H
-#define LARDER_TESTS_REPORT_FINDINGS_RIG_H
+#pragma once
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -55,5 +54,3 @@ static inline void is_not_told(const char *run, const char *title)
     if (told[0] != '\0')
         fail_msg("told: %s", told);
 }
-
-#endif

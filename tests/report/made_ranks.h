@@ -1,6 +1,5 @@
 /* made_ranks.h - the ranks of made-up programs (made_program.h). */
-#ifndef LARDER_TESTS_REPORT_MADE_RANKS_H
-#define LARDER_TESTS_REPORT_MADE_RANKS_H
+#pragma once
 
 #include "report/ranks.h"
 
@@ -14,5 +13,3 @@ void made_ranks_add(struct report_ranks *ranks, size_t number,
 
 /* Those of the programs of `count` seeds. */
 void made_ranks(uint64_t seed, size_t count, struct report_ranks *out);
-
-#endif

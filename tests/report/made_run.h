@@ -1,6 +1,5 @@
 /* made_run.h - the summary of a made-up run (made_snapshot.h), of device 0. */
-#ifndef LARDER_TESTS_REPORT_MADE_RUN_H
-#define LARDER_TESTS_REPORT_MADE_RUN_H
+#pragma once
 
 #include "report/summary_of_run.h"
 
@@ -19,5 +18,3 @@ void made_run(const char *lines, const char *settings, struct made_run *out);
 void made_run_of(struct snapshot *s, struct made_run *out);
 
 void made_run_free(struct made_run *m);
-
-#endif

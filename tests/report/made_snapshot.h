@@ -16,13 +16,10 @@
  *
  * Lines between "repeat N" and "end" count N times; "#" begins a comment.  The
  * address "+" stands for an address that no other line has. */
-#ifndef LARDER_TESTS_REPORT_MADE_SNAPSHOT_H
-#define LARDER_TESTS_REPORT_MADE_SNAPSHOT_H
+#pragma once
 
 #include "snapshot/lifetimes.h"
 
 /* The snapshot described by the lines; fails the test if it cannot be built.
  * `settings` is the inside of a JSON object, or NULL. */
 struct snapshot *made_snapshot(const char *lines, const char *settings);
-
-#endif

@@ -1,7 +1,6 @@
 /* put_lines.h - the lines of a made-up snapshot (made_snapshot.h), written one
  * after the other.  Header only, for cmocka programs. */
-#ifndef LARDER_TESTS_REPORT_PUT_LINES_H
-#define LARDER_TESTS_REPORT_PUT_LINES_H
+#pragma once
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -39,5 +38,3 @@ static inline void put_working_set(void)
         put("alloc 10 1MiB 0 m.py:7:layer\nfree_requested 10 1MiB\n"
             "free_completed 10 1MiB\n");
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* report_facts.h - what reports are made of, as text: each allocation's life and
  * category, segments, curves, moments, groups, call trees, failures, remedies. */
-#ifndef LARDER_TESTS_REPORT_REPORT_FACTS_H
-#define LARDER_TESTS_REPORT_REPORT_FACTS_H
+#pragma once
 
 #include "snapshot/snapshot.h"
 
@@ -11,5 +10,3 @@ char *report_facts(const struct snapshot *s);
 
 /* One line for each device: peaks, and when they were. */
 char *report_figures(const struct snapshot *s);
-
-#endif

@@ -1,7 +1,6 @@
 /* report_ways.h - a report in every form, as one text: each form begins with a
  * line "==== NAME". */
-#ifndef LARDER_TESTS_REPORT_REPORT_WAYS_H
-#define LARDER_TESTS_REPORT_REPORT_WAYS_H
+#pragma once
 
 #include "report/report.h"
 
@@ -22,5 +21,3 @@ void report_put_json(FILE *out, const char *json);
 char *report_all_ways(const struct snapshot *s, const char *name);
 char *report_compared(const char *const names[2],
                       const struct snapshot *const runs[2]);
-
-#endif

@@ -1,7 +1,6 @@
 /* documents.h - what a snapshot's document becomes when it is read and written
  * again, computed from the document alone. */
-#ifndef LARDER_TESTS_SNAPSHOT_DOCUMENTS_H
-#define LARDER_TESTS_SNAPSHOT_DOCUMENTS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -24,5 +23,3 @@ json_t *document_expected(const json_t *document);
 /* A snapshot as it is written in JSON, with its stacks in place of their
  * numbers.  A new reference. */
 json_t *document_written(const struct snapshot *s);
-
-#endif

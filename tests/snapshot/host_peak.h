@@ -1,7 +1,6 @@
 /* host_peak.h - the peak of malloc()'s memory during a part of a test.  Not
  * under sanitizers, whose malloc() it would hide: it returns 0 then. */
-#ifndef LARDER_TESTS_SNAPSHOT_HOST_PEAK_H
-#define LARDER_TESTS_SNAPSHOT_HOST_PEAK_H
+#pragma once
 
 #include <stdint.h>
 
@@ -10,5 +9,3 @@ void host_peak_reset(void);
 
 /* Bytes beyond those allocated at its start. */
 uint64_t host_peak_get(void);
-
-#endif

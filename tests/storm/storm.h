@@ -13,8 +13,7 @@
  * features used (groups) and the operations.  With one thread it repeats
  * exactly, and each step draws from a seed of its own, so that steps can be
  * left out without changing the others. */
-#ifndef LARDER_TESTS_STORM_STORM_H
-#define LARDER_TESTS_STORM_STORM_H
+#pragma once
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -407,5 +406,3 @@ uint64_t draw_bytes(struct worker *me);
 #define X(name, weight, needs, alone) void op_##name(struct worker *me);
 STORM_OPERATIONS(X)
 #undef X
-
-#endif

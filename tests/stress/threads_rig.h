@@ -1,7 +1,6 @@
 /* threads_rig.h - threads that work on one allocator until the time is up.  Header
  * only, for cmocka programs. */
-#ifndef LARDER_TESTS_STRESS_THREADS_RIG_H
-#define LARDER_TESTS_STRESS_THREADS_RIG_H
+#pragma once
 
 #include "support/clock.h"
 #include "support/random.h"
@@ -87,5 +86,3 @@ static inline void end_empty(struct rig *rig)
     assert_int_equal(st.allocation.all.allocated, st.allocation.all.freed);
     rig_down(rig);
 }
-
-#endif

@@ -6,8 +6,7 @@
  * Addresses are counted from the device's first address; pages and events have
  * no name.  A call that failed ends with the word "failed".  Left out are the
  * calls whose number says nothing: mem_info, and making and dropping events. */
-#ifndef LARDER_TESTS_SUPPORT_CALL_LOG_H
-#define LARDER_TESTS_SUPPORT_CALL_LOG_H
+#pragma once
 
 #include <stdio.h>
 
@@ -24,5 +23,4 @@ void call_log_end(larder_device *dev);
 
 #ifdef __cplusplus
 }
-#endif
 #endif

@@ -1,6 +1,5 @@
 /* clock.h - time that passes, for tests that wait.  Header only. */
-#ifndef LARDER_TESTS_SUPPORT_CLOCK_H
-#define LARDER_TESTS_SUPPORT_CLOCK_H
+#pragma once
 
 #include <stdint.h>
 #include <time.h>
@@ -20,5 +19,3 @@ static inline void nap_ms(long ms)
 
     nanosleep(&t, NULL);
 }
-
-#endif

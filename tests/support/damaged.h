@@ -1,7 +1,6 @@
 /* damaged.h - a JSON document with one value after the other replaced by one that
  * is wrong in some way, or taken away. */
-#ifndef LARDER_TESTS_SUPPORT_DAMAGED_H
-#define LARDER_TESTS_SUPPORT_DAMAGED_H
+#pragma once
 
 #include <jansson.h>
 
@@ -16,5 +15,3 @@ typedef char *damaged_outcome(const json_t *document);
  * list the first and the last item are damaged. */
 void damaged_each(json_t *document, damaged_outcome *outcome,
                   struct recorded *r);
-
-#endif

@@ -2,8 +2,7 @@
  * under, the device's memory as the host sees it, and the expected findings.
  *
  * Header only, for cmocka programs. */
-#ifndef LARDER_TESTS_SUPPORT_DEBUG_RIG_H
-#define LARDER_TESTS_SUPPORT_DEBUG_RIG_H
+#pragma once
 
 #include "policies.h"
 #include "rig.h"
@@ -22,5 +21,3 @@ static inline larder_result found(int level, larder_result r)
 /* The call reports a write to the first byte behind an allocation. */
 #define assert_told_behind(call)                                               \
     assert_refused(LARDER_ERR_OVERWRITTEN, (call), "0 bytes behind")
-
-#endif

@@ -1,8 +1,7 @@
 /* digest.h - a number that stands for a long text or for many numbers (FNV-1a).
  *
  * Header only. */
-#ifndef LARDER_TESTS_SUPPORT_DIGEST_H
-#define LARDER_TESTS_SUPPORT_DIGEST_H
+#pragma once
 
 #include <stddef.h>
 #include <stdint.h>
@@ -31,5 +30,3 @@ static inline uint32_t digest_short(uint64_t digest)
 {
     return (uint32_t)(digest ^ digest >> 32);
 }
-
-#endif

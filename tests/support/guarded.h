@@ -1,7 +1,6 @@
 /* guarded.h - runs a group of tests under libc_guard() (libc_faults.h): memory
  * that they do not free makes the program fail.  For cmocka programs. */
-#ifndef LARDER_TESTS_SUPPORT_GUARDED_H
-#define LARDER_TESTS_SUPPORT_GUARDED_H
+#pragma once
 
 #include "support/libc_faults.h"
 
@@ -43,5 +42,3 @@ static inline int guarded_result(int failed)
 
 #define run_guarded_tests(tests)                                               \
     guarded_result(cmocka_run_group_tests((tests), guarded_begin, guarded_end))
-
-#endif

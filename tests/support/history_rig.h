@@ -2,8 +2,7 @@
  * text, snapshots in memory.
  *
  * Header only, for cmocka programs. */
-#ifndef LARDER_TESTS_SUPPORT_HISTORY_RIG_H
-#define LARDER_TESTS_SUPPORT_HISTORY_RIG_H
+#pragma once
 
 #include "rig.h"
 
@@ -130,5 +129,3 @@ static inline struct bytes snapshot_of(struct rig *rig,
     assert_non_null(b.at);
     return b;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* host_faults.h - for tests that plan failures of host memory. */
-#ifndef LARDER_TESTS_SUPPORT_HOST_FAULTS_H
-#define LARDER_TESTS_SUPPORT_HOST_FAULTS_H
+#pragma once
 
 #include "base/host.h"
 
@@ -11,5 +10,3 @@ static inline int end_host_faults(void **state)
     larder__host_fail(0, 0);
     return 0;
 }
-
-#endif

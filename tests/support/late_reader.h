@@ -1,6 +1,5 @@
 /* late_reader.h - a kernel that runs late, and the bytes it reads. */
-#ifndef LARDER_TESTS_SUPPORT_LATE_READER_H
-#define LARDER_TESTS_SUPPORT_LATE_READER_H
+#pragma once
 
 #include "rig.h"
 
@@ -27,5 +26,3 @@ static inline void late_reader_queue(struct rig *rig, struct late_reader *r,
     *r = (struct late_reader){.last = memory + bytes - 1};
     assert_ok(larder_sim_launch(rig->dev, stream, late_reader_run, r));
 }
-
-#endif

@@ -6,8 +6,7 @@
  * Include in one source file of a program; not for threads.  Under the
  * sanitizers, which have their own functions, all of it does nothing and
  * LIBC_FAULTS is 0. */
-#ifndef LARDER_TESTS_SUPPORT_LIBC_FAULTS_H
-#define LARDER_TESTS_SUPPORT_LIBC_FAULTS_H
+#pragma once
 
 #include <errno.h>
 #include <stdbool.h>
@@ -223,5 +222,4 @@ void free(void *p)
     errno = saved;
 }
 
-#endif
 #endif

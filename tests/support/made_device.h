@@ -1,7 +1,6 @@
 /* made_device.h - a small caching allocator that records what it does, as
  * PyTorch's does: the events and the final segments of a device, in JSON. */
-#ifndef LARDER_TESTS_SUPPORT_MADE_DEVICE_H
-#define LARDER_TESTS_SUPPORT_MADE_DEVICE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -73,5 +72,3 @@ int64_t made_time(const struct made_device *d);
 /* New references: the events from number `first` on, and the segments. */
 json_t *made_trace(const struct made_device *d, size_t first);
 json_t *made_segments(const struct made_device *d);
-
-#endif

@@ -1,7 +1,6 @@
 /* made_frames.h - call stacks of a made-up program, as lists of frames in
  * JSON. */
-#ifndef LARDER_TESTS_SUPPORT_MADE_FRAMES_H
-#define LARDER_TESTS_SUPPORT_MADE_FRAMES_H
+#pragma once
 
 #include <jansson.h>
 
@@ -34,5 +33,3 @@ enum made_unwinding {
  * reference; an empty list without frames. */
 json_t *made_frames(enum made_unwinding unwinding, enum made_role role,
                     unsigned layer, unsigned library);
-
-#endif

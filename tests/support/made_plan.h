@@ -1,6 +1,5 @@
 /* made_plan.h - what a made-up program does, records and fails at, from a seed. */
-#ifndef LARDER_TESTS_SUPPORT_MADE_PLAN_H
-#define LARDER_TESTS_SUPPORT_MADE_PLAN_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -62,5 +61,3 @@ struct made_plan made_plan_of(uint64_t seed);
 
 /* The most of it, in a few words, which are valid until the next call. */
 const char *made_plan_words(const struct made_plan *p);
-
-#endif

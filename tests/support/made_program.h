@@ -6,8 +6,7 @@
  * history was lost.  Sizes are few multiples of a unit, and what is in use at the
  * peak of training is a multiple of twenty units, so that shares lie on the
  * bounds of rules as often as beside them. */
-#ifndef LARDER_TESTS_SUPPORT_MADE_PROGRAM_H
-#define LARDER_TESTS_SUPPORT_MADE_PROGRAM_H
+#pragma once
 
 #include <stdint.h>
 
@@ -18,5 +17,3 @@ json_t *made_document(uint64_t seed);
 
 /* In a few words, what the seed chose; valid until the next call. */
 const char *made_words(uint64_t seed);
-
-#endif

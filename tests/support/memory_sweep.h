@@ -1,7 +1,6 @@
 /* memory_sweep.h - repeats a task while one host allocation after the other
  * fails.  For cmocka programs in which libc_faults.h is included. */
-#ifndef LARDER_TESTS_SUPPORT_MEMORY_SWEEP_H
-#define LARDER_TESTS_SUPPORT_MEMORY_SWEEP_H
+#pragma once
 
 #include <stdbool.h>
 #include <string.h>
@@ -44,5 +43,3 @@ static void assert_fails_cleanly(sweep_task *task, const void *what,
     while (sweep_step(task, what, nth, lasting, leaves))
         nth++;
 }
-
-#endif

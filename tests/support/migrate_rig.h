@@ -1,8 +1,7 @@
 /* migrate_rig.h - memory that is mostly free, but without a free handle: four
  * handles of eight pages with one page in use each, and a limit that allows no
  * more. */
-#ifndef LARDER_TESTS_SUPPORT_MIGRATE_RIG_H
-#define LARDER_TESTS_SUPPORT_MIGRATE_RIG_H
+#pragma once
 
 #include <larder/migrate.h>
 
@@ -104,5 +103,3 @@ static inline larder_result holes_ask(struct holes *h, uint64_t bytes,
 {
     return larder_alloc(h->rig.a, bytes, OTHER_STREAM, out);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* pickled.h - a JSON document as a pickle, in any of the ways there are to write
  * one. */
-#ifndef LARDER_TESTS_SUPPORT_PICKLED_H
-#define LARDER_TESTS_SUPPORT_PICKLED_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -13,5 +12,3 @@
  * what parts lists and dicts are filled, and where something is pushed and taken
  * away again.  Seed 0: always the first choice, protocol 4.  malloc'd. */
 unsigned char *pickled(const json_t *document, uint64_t seed, size_t *count);
-
-#endif

@@ -1,6 +1,5 @@
 /* policies.h - all policies, for tests that run under each. */
-#ifndef LARDER_TESTS_SUPPORT_POLICIES_H
-#define LARDER_TESTS_SUPPORT_POLICIES_H
+#pragma once
 
 #include <larder/larder.h>
 
@@ -8,5 +7,3 @@
 static const larder_policy policies[] = {
     LARDER_POLICY_LARDER, LARDER_POLICY_PYTORCH, LARDER_POLICY_DIRECT};
 enum { CACHING = 2, POLICIES = sizeof policies / sizeof policies[0] };
-
-#endif

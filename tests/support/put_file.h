@@ -1,6 +1,5 @@
 /* put_file.h - a file with given bytes.  Header only, for cmocka programs. */
-#ifndef LARDER_TESTS_SUPPORT_PUT_FILE_H
-#define LARDER_TESTS_SUPPORT_PUT_FILE_H
+#pragma once
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,5 +17,3 @@ static inline void put_file(const char *path, const void *bytes, size_t count)
     assert_int_equal(fwrite(bytes, 1, count, f), count);
     assert_int_equal(fclose(f), 0);
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* random.h - pseudo-random numbers, the same for a seed in every run.
  *
  * Header only. */
-#ifndef LARDER_TESTS_SUPPORT_RANDOM_H
-#define LARDER_TESTS_SUPPORT_RANDOM_H
+#pragma once
 
 #include <stdint.h>
 
@@ -32,5 +31,3 @@ static inline unsigned random_u32(uint64_t *seed, unsigned end)
 {
     return (unsigned)(random_next(seed) >> 20) % end;
 }
-
-#endif

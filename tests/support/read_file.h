@@ -1,6 +1,5 @@
 /* read_file.h - reads a trace, a snapshot or lines from a file. */
-#ifndef LARDER_TESTS_SUPPORT_READ_FILE_H
-#define LARDER_TESTS_SUPPORT_READ_FILE_H
+#pragma once
 
 #include "snapshot/snapshot.h"
 #include "trace/trace.h"
@@ -38,5 +37,3 @@ static inline bool trace_lines_open(const char *path, struct trace_lines *l,
     trace_lines_begin(ok ? source : NULL, path, l);
     return ok;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* read_text.h - a text file as a string.  Header only. */
-#ifndef LARDER_TESTS_SUPPORT_READ_TEXT_H
-#define LARDER_TESTS_SUPPORT_READ_TEXT_H
+#pragma once
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,5 +20,3 @@ static inline char *read_text(const char *path)
     fclose(in);
     return text;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* readable.h - whether memory of the process can be read, without a fault if not. */
-#ifndef LARDER_TESTS_SUPPORT_READABLE_H
-#define LARDER_TESTS_SUPPORT_READABLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -15,5 +14,3 @@ static inline bool memory_is_readable(uint64_t addr)
 
     return process_vm_readv(getpid(), &here, 1, &there, 1, 0) == 1;
 }
-
-#endif

@@ -8,8 +8,7 @@
  *
  * LARDER_RECORDED=FOLDER writes the file anew, and beside it, in FOLDER, all
  * outputs in full: those of two builds can be compared. */
-#ifndef LARDER_TESTS_SUPPORT_RECORDED_H
-#define LARDER_TESTS_SUPPORT_RECORDED_H
+#pragma once
 
 #include <stddef.h>
 
@@ -30,5 +29,3 @@ void recorded_outputs(struct recorded *r, const char *text);
 /* Compares all with the file, or writes it.  Returns how many entries differ; the
  * first are told on the standard error. */
 size_t recorded_end(struct recorded *r);
-
-#endif

@@ -2,8 +2,7 @@
  * checks that report what failed, and dumps of the whole state.
  *
  * Header only, for cmocka programs. */
-#ifndef LARDER_TESTS_SUPPORT_RIG_H
-#define LARDER_TESTS_SUPPORT_RIG_H
+#pragma once
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -338,5 +337,3 @@ static inline void rig_same_picture(struct picture before, struct picture after,
 /* Nothing has changed since `before` was taken; frees it. */
 #define assert_unchanged(rig, before)                                          \
     rig_same_picture((before), picture_take(rig), __FILE__, __LINE__)
-
-#endif

@@ -1,7 +1,6 @@
 /* sanitized.h - whether the program runs under the address or the thread
  * sanitizer, which take most of the address space. */
-#ifndef LARDER_TESTS_SUPPORT_SANITIZED_H
-#define LARDER_TESTS_SUPPORT_SANITIZED_H
+#pragma once
 
 #if defined(__has_feature)
 #if __has_feature(thread_sanitizer) || __has_feature(address_sanitizer)
@@ -11,6 +10,4 @@
 
 #if defined(__SANITIZE_THREAD__) || defined(__SANITIZE_ADDRESS__)
 #define IS_SANITIZED 1
-#endif
-
 #endif

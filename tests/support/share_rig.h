@@ -2,8 +2,7 @@
  * another process, which is this program run again.
  *
  * Header only, for cmocka programs. */
-#ifndef LARDER_TESTS_SUPPORT_SHARE_RIG_H
-#define LARDER_TESTS_SUPPORT_SHARE_RIG_H
+#pragma once
 
 #include "rig.h"
 
@@ -118,5 +117,3 @@ static inline void peer_end(struct peer *p)
     assert_int_equal(WEXITSTATUS(status), 0);
     close(p->socket);
 }
-
-#endif

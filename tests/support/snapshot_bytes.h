@@ -1,6 +1,5 @@
 /* snapshot_bytes.h - reads a snapshot that a test has in memory. */
-#ifndef LARDER_TESTS_SUPPORT_SNAPSHOT_BYTES_H
-#define LARDER_TESTS_SUPPORT_SNAPSHOT_BYTES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,5 +13,3 @@ bool snapshot_read_bytes(const void *bytes, size_t count,
 
 /* A file of at most 1 MiB; free the result. */
 unsigned char *snapshot_load_file(const char *path, size_t *count);
-
-#endif

@@ -3,8 +3,7 @@
  * as it must in a child.
  *
  * Header only; for programs of one file. */
-#ifndef LARDER_TESTS_SUPPORT_STORM_H
-#define LARDER_TESTS_SUPPORT_STORM_H
+#pragma once
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -61,5 +60,3 @@ static inline void *storm_begin(int argc, char **argv, long seconds_quick,
                -1, 0);
     return all == MAP_FAILED ? NULL : all;
 }
-
-#endif

@@ -2,8 +2,7 @@
  * memory that belongs to a tag.
  *
  * Header only, for cmocka programs. */
-#ifndef LARDER_TESTS_SUPPORT_TAG_RIG_H
-#define LARDER_TESTS_SUPPORT_TAG_RIG_H
+#pragma once
 
 #include "share_rig.h"
 
@@ -50,5 +49,3 @@ static inline larder_tag_usage usage_of(struct rig *rig, const char *tag)
     assert_ok(larder_tag_stats(rig->a, tag, &usage));
     return usage;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* thread_fail.h - failing in a thread: cmocka's own asserts work only in the
  * main thread. */
-#ifndef LARDER_TESTS_SUPPORT_THREAD_FAIL_H
-#define LARDER_TESTS_SUPPORT_THREAD_FAIL_H
+#pragma once
 
 #include <pthread.h>
 #include <stdatomic.h>
@@ -41,5 +40,3 @@ static inline bool any_thread_failed(void)
         if (!(condition))                                                      \
             thread_fail(__LINE__, #condition);                                 \
     } while (0)
-
-#endif

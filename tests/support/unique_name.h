@@ -1,8 +1,7 @@
 /* unique_name.h - names for shared objects that no other run has: neither one at
  * the same time, nor one that was killed and whose process number came again.
  * Header only. */
-#ifndef LARDER_TESTS_SUPPORT_UNIQUE_NAME_H
-#define LARDER_TESTS_SUPPORT_UNIQUE_NAME_H
+#pragma once
 
 #include <stdio.h>
 #include <time.h>
@@ -26,5 +25,3 @@ static inline const char *unique_name(const char *what)
     snprintf(name, sizeof name, "%.14s-%s", what, own);
     return name;
 }
-
-#endif

@@ -3,8 +3,7 @@
  * (torch/csrc/cuda/CUDAPluggableAllocator.cpp).
  *
  * LARDER_TORCH_HOST is "sim", or "cuda" for the stand-in driver. */
-#ifndef LARDER_TESTS_TORCH_TORCH_HOST_H
-#define LARDER_TESTS_TORCH_TORCH_HOST_H
+#pragma once
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -56,5 +55,3 @@ larder_pool_id host_pool_of(int device, const void *ptr);
 
 /* The message of the plug-in's last failure contains these words. */
 void host_failed(const char *words);
-
-#endif

@@ -1,7 +1,6 @@
 /* account_rig.h - an allocator's account, for inspection line by line.  Header
  * only, for cmocka programs. */
-#ifndef LARDER_TESTS_UNIT_ACCOUNT_RIG_H
-#define LARDER_TESTS_UNIT_ACCOUNT_RIG_H
+#pragma once
 
 #include "support/tag_rig.h"
 
@@ -32,5 +31,3 @@ static inline struct account_lines account_of(larder_allocator *a)
     assert_ok(larder_account(a, keep_line, &kept));
     return kept;
 }
-
-#endif

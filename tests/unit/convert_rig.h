@@ -1,7 +1,6 @@
 /* convert_rig.h - snapshots written in tests as JSON.  Header only, for cmocka
  * programs. */
-#ifndef LARDER_TESTS_UNIT_CONVERT_RIG_H
-#define LARDER_TESTS_UNIT_CONVERT_RIG_H
+#pragma once
 
 #include "replay_rig.h"
 
@@ -67,5 +66,3 @@ static inline void make_story(const struct snapshot *s, struct story *story)
     if (!story_make(s, 0, story, &error))
         fail_msg("no story: %s", error.text);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* device_rig.h - a device without an allocator on it.  Header only, for cmocka
  * programs. */
-#ifndef LARDER_TESTS_UNIT_DEVICE_RIG_H
-#define LARDER_TESTS_UNIT_DEVICE_RIG_H
+#pragma once
 
 #include "support/rig.h"
 
@@ -38,5 +37,3 @@ static inline uint64_t page_of(larder_device *dev, uint64_t bytes)
     assert_ok(larder__device_page_create(dev, bytes, &page));
     return page;
 }
-
-#endif

@@ -1,8 +1,7 @@
 /* every_call.h - every public call on an allocator, for tests of allocators that
  * refuse them all; tests/lint/refusals.sh sees that none is missing.  Header
  * only. */
-#ifndef LARDER_TESTS_UNIT_EVERY_CALL_H
-#define LARDER_TESTS_UNIT_EVERY_CALL_H
+#pragma once
 
 #include <larder/account.h>
 #include <larder/hint.h>
@@ -205,5 +204,3 @@ static inline void every_call(larder_allocator *a,
 
 #undef CALL
 #undef CALL_ALONE
-
-#endif

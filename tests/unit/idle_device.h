@@ -1,8 +1,7 @@
 /* idle_device.h - a device that does nothing but answer: for a table to which a
  * test adds calls, or from which it takes some.  Header only, for cmocka
  * programs. */
-#ifndef LARDER_TESTS_UNIT_IDLE_DEVICE_H
-#define LARDER_TESTS_UNIT_IDLE_DEVICE_H
+#pragma once
 
 #include "support/rig.h"
 
@@ -93,5 +92,3 @@ static const larder_device_ops idle_ops = {
     .stream_sync = idle_handle,
     .error_text = idle_text,
 };
-
-#endif

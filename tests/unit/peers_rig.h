@@ -1,7 +1,6 @@
 /* peers_rig.h - processes that share a device: this one, and others that
  * execute commands.  Header only, for cmocka programs. */
-#ifndef LARDER_TESTS_UNIT_PEERS_RIG_H
-#define LARDER_TESTS_UNIT_PEERS_RIG_H
+#pragma once
 
 #include "support/rig.h"
 
@@ -196,5 +195,3 @@ static inline void ledger_path(char out[SHARED_NAME_MAX + 1], bool is_of_group)
     larder__ledger_name(&spec, out);
     assert_ok(larder_device_close(dev));
 }
-
-#endif

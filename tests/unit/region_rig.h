@@ -1,7 +1,6 @@
 /* region_rig.h - regions for tests, committed and decommitted by pages.  Header
  * only, for cmocka programs. */
-#ifndef LARDER_TESTS_UNIT_REGION_RIG_H
-#define LARDER_TESTS_UNIT_REGION_RIG_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -45,5 +44,3 @@ static inline larder_region_info info_of(larder_region *region)
     assert_ok(larder_region_get_info(region, &info));
     return info;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* replay_rig.h - shared by the tests of replay.  Header only, for cmocka
  * programs. */
-#ifndef LARDER_TESTS_UNIT_REPLAY_RIG_H
-#define LARDER_TESTS_UNIT_REPLAY_RIG_H
+#pragma once
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -58,5 +57,3 @@ static inline struct replay_options pytorch_on(const char *device)
 
     return o;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* sim_share_rig.h - a simulated GPU that several processes share.  Header only,
  * for cmocka programs. */
-#ifndef LARDER_TESTS_UNIT_SIM_SHARE_RIG_H
-#define LARDER_TESTS_UNIT_SIM_SHARE_RIG_H
+#pragma once
 
 #include "device_rig.h"
 
@@ -81,5 +80,3 @@ static inline void run_at_once(int count, void (*main_fn)(void))
     for (int i = 0; i < count; i++)
         assert_int_equal(child_status(pids[i]), 0);
 }
-
-#endif

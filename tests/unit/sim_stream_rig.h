@@ -1,7 +1,6 @@
 /* sim_stream_rig.h - a simulated GPU whose streams run on command, and a log of
  * what ran.  Header only, for cmocka programs. */
-#ifndef LARDER_TESTS_UNIT_SIM_STREAM_RIG_H
-#define LARDER_TESTS_UNIT_SIM_STREAM_RIG_H
+#pragma once
 
 #include "device_rig.h"
 
@@ -42,5 +41,3 @@ static inline int journal_clear(void **state)
 
 /* A test that begins with an empty journal. */
 #define TEST(name) cmocka_unit_test_setup(name, journal_clear)
-
-#endif

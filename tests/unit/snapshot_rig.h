@@ -1,7 +1,6 @@
 /* snapshot_rig.h - snapshots that were written, and a folder for their files.
  * Header only, for cmocka programs. */
-#ifndef LARDER_TESTS_UNIT_SNAPSHOT_RIG_H
-#define LARDER_TESTS_UNIT_SNAPSHOT_RIG_H
+#pragma once
 
 #include "support/history_rig.h"
 
@@ -48,5 +47,3 @@ static inline void assert_has(const struct bytes *b, const char *words)
     print_error("'%s' is not in\n%s\n", words, b->at);
     fail();
 }
-
-#endif

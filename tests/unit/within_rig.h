@@ -1,7 +1,6 @@
 /* within_rig.h - allocators of one process on devices that others use too.  Header
  * only, for cmocka programs. */
-#ifndef LARDER_TESTS_UNIT_WITHIN_RIG_H
-#define LARDER_TESTS_UNIT_WITHIN_RIG_H
+#pragma once
 
 #include <larder/ledger.h>
 
@@ -78,5 +77,3 @@ static inline void ledger_path(struct rig *rig, char out[SHARED_NAME_MAX + 1])
     memcpy(spec.uuid, props.uuid, sizeof spec.uuid);
     larder__ledger_name(&spec, out);
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* allocator_begin.h - starts the allocator of a PyTorch wheel without the rest
  * of PyTorch, for one device. */
-#ifndef LARDER_TOOLS_RECORD_PYTORCH_ALLOCATOR_BEGIN_H
-#define LARDER_TOOLS_RECORD_PYTORCH_ALLOCATOR_BEGIN_H
+#pragma once
 
 #include <c10/cuda/CUDACachingAllocator.h>
 
@@ -24,5 +23,3 @@ inline void allocator_begin()
         [](c10::DeviceIndex) { return true; });
     c10::cuda::CUDACachingAllocator::init(1);
 }
-
-#endif

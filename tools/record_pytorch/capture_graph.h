@@ -2,8 +2,7 @@
  * and for each stream the nodes that its next one will depend on.
  *
  * One thread; nodes live as long as the process. */
-#ifndef LARDER_TOOLS_RECORD_PYTORCH_CAPTURE_GRAPH_H
-#define LARDER_TOOLS_RECORD_PYTORCH_CAPTURE_GRAPH_H
+#pragma once
 
 #include <stddef.h>
 
@@ -42,5 +41,4 @@ void capture_graph_parents(const void *node, const void **out, size_t *count);
 
 #ifdef __cplusplus
 }
-#endif
 #endif

@@ -3,8 +3,7 @@
  *
  * It keeps its own streams apart from others by the lowest bit, and orders free
  * blocks by the pointer, so that numbers have to grow with pointers. */
-#ifndef LARDER_TOOLS_RECORD_PYTORCH_STREAM_NUMBER_H
-#define LARDER_TOOLS_RECORD_PYTORCH_STREAM_NUMBER_H
+#pragma once
 
 #include <stdint.h>
 
@@ -19,5 +18,3 @@ static inline void *stream_pointer(unsigned number)
 {
     return (void *)((uintptr_t)number << STREAM_SHIFT);
 }
-
-#endif

@@ -12,8 +12,7 @@
  * so that it ends at the first failure: e->error has the reason, and
  * exp_close() drops all remaining tensors.  A figure that differs from its
  * expectation does not end it. */
-#ifndef LARDER_CLI_LAB_EXPERIMENTS_EXPERIMENT_H
-#define LARDER_CLI_LAB_EXPERIMENTS_EXPERIMENT_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -199,5 +198,3 @@ extern const struct experiment experiment_checkpointing;
 /* Run one and report it; returns the status of experiments_run(). */
 int experiment_run(const struct experiment *what,
                    const struct lab_run_options *opt);
-
-#endif

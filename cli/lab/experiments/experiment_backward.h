@@ -1,6 +1,5 @@
 /* experiment_backward.h - the backward pass of the experiments 3. */
-#ifndef LARDER_CLI_LAB_EXPERIMENTS_EXPERIMENT_BACKWARD_H
-#define LARDER_CLI_LAB_EXPERIMENTS_EXPERIMENT_BACKWARD_H
+#pragma once
 
 #include "experiment.h"
 
@@ -9,5 +8,3 @@ enum { BACKWARD_X, BACKWARD_Y, BACKWARD_VARIABLES };
 bool backward_x(struct exp *e);    /* x = zeros(...), 1 GiB, with grad */
 bool backward_y(struct exp *e);    /* y = 5 * x */
 bool backward_mean(struct exp *e); /* mean(y).backward() */
-
-#endif

@@ -1,8 +1,7 @@
 /* experiment_models.h - the models that experiments train, and a training loop: a
  * perceptron for images of 784 numbers, batches as from a shuffling DataLoader, SGD with
  * momentum. */
-#ifndef LARDER_CLI_LAB_EXPERIMENTS_EXPERIMENT_MODELS_H
-#define LARDER_CLI_LAB_EXPERIMENTS_EXPERIMENT_MODELS_H
+#pragma once
 
 #include "experiment.h"
 
@@ -47,5 +46,3 @@ void training_end(struct training *t);
 
 /* One iteration.  A new epoch begins if fewer than `batch` rows are left. */
 bool training_step(struct exp *e, struct training *t, int64_t batch);
-
-#endif

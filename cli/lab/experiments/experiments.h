@@ -1,6 +1,5 @@
 /* experiments.h - the built-in experiments of `larder lab`. */
-#ifndef LARDER_CLI_LAB_EXPERIMENTS_EXPERIMENTS_H
-#define LARDER_CLI_LAB_EXPERIMENTS_EXPERIMENTS_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -30,5 +29,3 @@ int experiments_count(const char *name);
  * some were not; 2: could not run, which is reported on stderr. */
 int experiments_run(int count, char *const *names,
                     const struct lab_run_options *opt);
-
-#endif

@@ -1,7 +1,6 @@
 /* lab_try.h - functions of the lab's calls as the list of their steps: a call
  * that fails ends them, and owned tensors are dropped. */
-#ifndef LARDER_CLI_LAB_EXPERIMENTS_LAB_TRY_H
-#define LARDER_CLI_LAB_EXPERIMENTS_LAB_TRY_H
+#pragma once
 
 #include <larder/lab.h>
 
@@ -42,5 +41,3 @@ static inline larder_result lab_give(lab_tensor **t, lab_tensor **out)
         lab_unref(*(t));                                                       \
         *(t) = made;                                                           \
     } while (0)
-
-#endif

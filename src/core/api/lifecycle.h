@@ -1,6 +1,5 @@
 /* lifecycle.h - creates allocators.  Private to core. */
-#ifndef LARDER_CORE_API_LIFECYCLE_H
-#define LARDER_CORE_API_LIFECYCLE_H
+#pragma once
 
 #include "core/state/allocator.h"
 
@@ -20,5 +19,3 @@ larder_result larder__configure(struct allocator *a, const char *text);
 
 /* Turn the history on or off, if the settings just parsed say so. */
 larder_result larder__configure_history(struct allocator *a);
-
-#endif

@@ -15,8 +15,7 @@
  *
  * A header is one cache line.  When two blocks merge, the lower one's header
  * stays. */
-#ifndef LARDER_CORE_BLOCK_BLOCK_H
-#define LARDER_CORE_BLOCK_BLOCK_H
+#pragma once
 
 #include <assert.h>
 #include <stdalign.h>
@@ -74,5 +73,3 @@ struct block {
 };
 
 static_assert(sizeof(struct block) == 64, "a header fills its cache line");
-
-#endif

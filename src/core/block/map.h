@@ -14,8 +14,7 @@
  * Host memory: 145 KiB for each 4 GiB of addresses, and at most 32 KiB for each
  * granule with a table (4 KiB for each 256 KiB in which a block has begun); the
  * table of leaves is 256 KiB, of which little is touched. */
-#ifndef LARDER_CORE_BLOCK_MAP_H
-#define LARDER_CORE_BLOCK_MAP_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -189,5 +188,3 @@ static inline void map_remove(struct map *map, const struct block *b)
 {
     map_remove_in(map_granule_of(map, b->addr), b);
 }
-
-#endif

@@ -4,8 +4,7 @@
  * entries take four bytes.  Headers live in chunks that double in size and
  * never move: a header found without a lock stays valid.  Growing costs one
  * host allocation of as many headers as there already are. */
-#ifndef LARDER_CORE_BLOCK_SLAB_H
-#define LARDER_CORE_BLOCK_SLAB_H
+#pragma once
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -130,5 +129,3 @@ static inline void slab_set_serial(struct block *b, uint64_t serial)
 {
     *slab_serial_of(b) = serial;
 }
-
-#endif

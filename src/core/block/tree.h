@@ -6,8 +6,7 @@
  * data (the priority is a hash of the header's number), no parent links and
  * only about twenty lines.  Every call costs O(log n) on average; the bins keep
  * n small (bins.h). */
-#ifndef LARDER_CORE_BLOCK_TREE_H
-#define LARDER_CORE_BLOCK_TREE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -189,5 +188,3 @@ static inline struct block *tree_last(struct block *root)
         root = root->right;
     return root;
 }
-
-#endif

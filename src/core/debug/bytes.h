@@ -1,7 +1,6 @@
 /* bytes.h - reads and writes the device's bytes, through its own table of
  * functions.  Private to core. */
-#ifndef LARDER_CORE_DEBUG_BYTES_H
-#define LARDER_CORE_DEBUG_BYTES_H
+#pragma once
 
 #include "core/debug/debug.h"
 
@@ -35,5 +34,3 @@ uint64_t larder__bytes_differ(const unsigned char *at, uint64_t bytes,
 
 /* Call it when `d` is destroyed. */
 void larder__bytes_end(struct debug *d);
-
-#endif

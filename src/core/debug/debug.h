@@ -20,8 +20,7 @@
  *
  * Nothing is written or read while a stream may be capturing, because it would
  * become part of the graph. */
-#ifndef LARDER_CORE_DEBUG_DEBUG_H
-#define LARDER_CORE_DEBUG_DEBUG_H
+#pragma once
 
 #include "base/fail.h"
 #include "core/state/allocator.h"
@@ -86,5 +85,3 @@ larder_result larder__debug_check(struct allocator *a);
 
 /* Check one last time, when the allocator is destroyed. */
 larder_result larder__debug_end(struct allocator *a);
-
-#endif

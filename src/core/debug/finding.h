@@ -4,8 +4,7 @@
  * Many findings are made where no result can report them, for example by an
  * allocation that needs quarantined memory.  The first one not yet reported is
  * kept for the next larder_free(), larder_check() or larder_destroy(). */
-#ifndef LARDER_CORE_DEBUG_FINDING_H
-#define LARDER_CORE_DEBUG_FINDING_H
+#pragma once
 
 #include "base/text.h"
 #include "core/debug/debug.h"
@@ -21,5 +20,3 @@ void larder__finding_note(struct allocator *a, const struct block *b,
 /* Set the last error and return the finding's result; LARDER_OK: there is
  * none. */
 larder_result larder__finding_report(struct allocator *a);
-
-#endif

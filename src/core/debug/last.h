@@ -1,7 +1,6 @@
 /* last.h - debug:3: addresses of freed memory fault, and leaks are reported.
  * Private to core. */
-#ifndef LARDER_CORE_DEBUG_LAST_H
-#define LARDER_CORE_DEBUG_LAST_H
+#pragma once
 
 #include "core/debug/debug.h"
 
@@ -20,5 +19,3 @@ void larder__stale_release(struct allocator *a, struct pool *pool);
 /* Call it when the allocator is destroyed: notes a finding if memory was not
  * freed, with the origin of the largest block. */
 void larder__leaks_note(struct allocator *a);
-
-#endif

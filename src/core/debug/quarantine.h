@@ -5,8 +5,7 @@
  * (events.h), and filled with POISON_BYTE once its recorded streams have
  * passed.  The oldest blocks leave when others need the room and are checked
  * then: a changed byte was written after the block was freed. */
-#ifndef LARDER_CORE_DEBUG_QUARANTINE_H
-#define LARDER_CORE_DEBUG_QUARANTINE_H
+#pragma once
 
 #include "core/debug/debug.h"
 
@@ -28,5 +27,3 @@ void larder__quarantine_leave(struct allocator *a,
 
 /* Remove all blocks.  Returns whether there were any. */
 bool larder__quarantine_empty(struct allocator *a);
-
-#endif

@@ -1,7 +1,6 @@
 /* unrecorded.h - finds uses of memory on streams that were not recorded, where
  * the device knows what is queued.  Private to core. */
-#ifndef LARDER_CORE_DEBUG_UNRECORDED_H
-#define LARDER_CORE_DEBUG_UNRECORDED_H
+#pragma once
 
 #include "core/debug/debug.h"
 
@@ -9,5 +8,3 @@
  * the block on a stream that neither the block's own stream nor a recorded one
  * waits for. */
 void larder__unrecorded_check(struct allocator *a, const struct block *b);
-
-#endif

@@ -1,6 +1,5 @@
 /* zones.h - writes and checks red zones (state/zone.h).  Private to core. */
-#ifndef LARDER_CORE_DEBUG_ZONES_H
-#define LARDER_CORE_DEBUG_ZONES_H
+#pragma once
 
 #include "core/debug/debug.h"
 
@@ -9,5 +8,3 @@ larder_result larder__zones_write(struct allocator *a, struct block *b);
 
 /* Check the live block's zones; notes a finding. */
 void larder__zones_check(struct allocator *a, const struct block *b);
-
-#endif

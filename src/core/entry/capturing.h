@@ -1,6 +1,5 @@
 /* capturing.h - refuses operations that a capture forbids.  Private to core. */
-#ifndef LARDER_CORE_ENTRY_CAPTURING_H
-#define LARDER_CORE_ENTRY_CAPTURING_H
+#pragma once
 
 #include "core/state/allocator.h"
 
@@ -8,5 +7,3 @@
  * the message: "memory cannot be released". */
 larder_result larder__capturing_forbids(const struct allocator *a,
                                         const char *what);
-
-#endif

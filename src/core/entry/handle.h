@@ -10,8 +10,7 @@
  * during one fails.  Such a handle stores its allocator in `watched` instead of
  * `allocator`, so that the fast paths, which read only `allocator`, fall back
  * to the slow ones. */
-#ifndef LARDER_CORE_ENTRY_HANDLE_H
-#define LARDER_CORE_ENTRY_HANDLE_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -75,5 +74,3 @@ larder_result larder__handle_end(struct allocator *a, larder_result r);
 /* Make a handle for a new allocator, watched if its settings say so.  NULL: no
  * host memory. */
 larder_allocator *larder__handle_make(struct allocator *a);
-
-#endif

@@ -9,8 +9,7 @@
  * that all bins together are one ordered set.  This finds exactly the block
  * that PyTorch's policy picks: the smallest sufficient one, and among equals
  * the one of lowest address, or the oldest. */
-#ifndef LARDER_CORE_HEAP_BINS_H
-#define LARDER_CORE_HEAP_BINS_H
+#pragma once
 
 #include "base/bits.h"
 #include "core/block/tree.h"
@@ -113,5 +112,3 @@ static inline struct block *bins_next(const struct bins *bins,
 {
     return bins_after(bins, bins_key(bins, b));
 }
-
-#endif

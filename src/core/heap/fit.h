@@ -9,8 +9,7 @@
  * Blocks of a class are not ordered: exact best fit with the lowest address,
  * which trees of blocks give, was no better on any of forty programs
  * (docs/notes/policy.md). */
-#ifndef LARDER_CORE_HEAP_FIT_H
-#define LARDER_CORE_HEAP_FIT_H
+#pragma once
 
 #include "base/bits.h"
 #include "core/block/block.h"
@@ -170,5 +169,3 @@ static inline struct fit_place fit_after(const struct fit *fit,
         return fit_place_from(fit, at.class + 1);
     return (struct fit_place){at.block->left, at.class};
 }
-
-#endif

@@ -4,8 +4,7 @@
  * Each thread has a stack of texts.  A history keeps each different text once,
  * under a 16-bit number, and the thread caches the number that its text has in
  * the history used last. */
-#ifndef LARDER_CORE_HISTORY_ANNOTATION_H
-#define LARDER_CORE_HISTORY_ANNOTATION_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -31,5 +30,3 @@ const char *larder__texts_get(const struct text_table *t, uint16_t number);
 
 /* The number of this thread's text. */
 uint16_t larder__annotation_now(struct text_table *t);
-
-#endif

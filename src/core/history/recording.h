@@ -4,8 +4,7 @@
  * Without a history the allocator's pointer is NULL, and every place that would
  * record something tests it.  A snapshot that is being written keeps the texts
  * and stacks of a history that was stopped meanwhile. */
-#ifndef LARDER_CORE_HISTORY_RECORDING_H
-#define LARDER_CORE_HISTORY_RECORDING_H
+#pragma once
 
 #include <stdatomic.h>
 
@@ -185,5 +184,3 @@ static inline const struct history_event *history_at(const struct history *h,
 /* The note of a header.  NULL: none. */
 struct block_note *larder__history_note(const struct history *h,
                                         uint32_t number);
-
-#endif

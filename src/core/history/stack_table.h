@@ -4,8 +4,7 @@
  * A stack's number is its index in one array of words: its depth, then its
  * frames.  Stored stacks never change or move, so a number obtained under the
  * lock can be read without it. */
-#ifndef LARDER_CORE_HISTORY_STACK_TABLE_H
-#define LARDER_CORE_HISTORY_STACK_TABLE_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -39,5 +38,3 @@ static inline const uint64_t *stack_frames(const struct stack_table *t,
 {
     return number == 0 ? NULL : &t->words[number + 1];
 }
-
-#endif

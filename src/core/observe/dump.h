@@ -1,6 +1,5 @@
 /* dump.h - writes a snapshot when memory runs out.  Private to core. */
-#ifndef LARDER_CORE_OBSERVE_DUMP_H
-#define LARDER_CORE_OBSERVE_DUMP_H
+#pragma once
 
 #include "core/state/allocator.h"
 
@@ -9,5 +8,3 @@
  * dropped while the file is written.  Errors are counted; they may replace the
  * last error's message, so the caller must save it. */
 void larder__dump_on_oom(struct allocator *a);
-
-#endif

@@ -1,6 +1,5 @@
 /* oom.h - explains and reports a failed request.  Private to core. */
-#ifndef LARDER_CORE_OBSERVE_OOM_H
-#define LARDER_CORE_OBSERVE_OOM_H
+#pragma once
 
 #include "core/state/allocator.h"
 
@@ -13,5 +12,3 @@ larder_result larder__out_of_memory(struct allocator *a,
 /* Run the reclaim callbacks without the lock.  Returns whether one of them
  * freed something. */
 bool larder__run_reclaims(struct allocator *a);
-
-#endif

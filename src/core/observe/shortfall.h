@@ -1,7 +1,6 @@
 /* shortfall.h - explains from the current state why a request failed.  Private
  * to core. */
-#ifndef LARDER_CORE_OBSERVE_SHORTFALL_H
-#define LARDER_CORE_OBSERVE_SHORTFALL_H
+#pragma once
 
 #include "base/text.h"
 #include "core/state/allocator.h"
@@ -23,5 +22,3 @@ bool larder__shortfall_add_limit(struct allocator *a, const struct request *q,
 enum { SIZE_TEXT_MAX = 32 };
 const char *larder__size_text(uint64_t bytes, char out[SIZE_TEXT_MAX]);
 #define SIZE_TEXT(bytes) larder__size_text((bytes), (char[SIZE_TEXT_MAX]){0})
-
-#endif

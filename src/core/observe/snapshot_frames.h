@@ -1,7 +1,6 @@
 /* snapshot_frames.h - writes stacks with their functions' names.  Private to
  * core. */
-#ifndef LARDER_CORE_OBSERVE_SNAPSHOT_FRAMES_H
-#define LARDER_CORE_OBSERVE_SNAPSHOT_FRAMES_H
+#pragma once
 
 #include "core/observe/snapshot_state.h"
 
@@ -18,5 +17,3 @@ void larder__frames_free(struct frames *f);
 
 /* Write the frames of a stack as a list; number 0: an empty one. */
 void larder__frames_emit(struct frames *f, struct emit *e, uint32_t stack);
-
-#endif

@@ -4,8 +4,7 @@
  * Taking a snapshot copies what changes (blocks, events) under the lock.  The
  * stacks and texts that they refer to are not copied because they never change.
  * Writing needs no lock. */
-#ifndef LARDER_CORE_OBSERVE_SNAPSHOT_STATE_H
-#define LARDER_CORE_OBSERVE_SNAPSHOT_STATE_H
+#pragma once
 
 #include "core/history/recording.h"
 #include "base/emit.h"
@@ -76,5 +75,3 @@ void larder__emit_larder(struct emit *e, const struct snapshot *s);
 
 /* The history's own state. */
 void larder__history_info(const struct allocator *a, larder_history_info *out);
-
-#endif

@@ -1,6 +1,5 @@
 /* summary.h - the table of a device's statistics.  Private to core. */
-#ifndef LARDER_CORE_OBSERVE_SUMMARY_H
-#define LARDER_CORE_OBSERVE_SUMMARY_H
+#pragma once
 
 #include "core/state/stats.h"
 
@@ -9,5 +8,3 @@
  * text. */
 size_t larder__summary(const larder_stats *st, int ordinal, int abbreviated,
                        char *out, size_t capacity);
-
-#endif

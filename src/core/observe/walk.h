@@ -1,6 +1,5 @@
 /* walk.h - finds and visits blocks, slowly.  Private to core. */
-#ifndef LARDER_CORE_OBSERVE_WALK_H
-#define LARDER_CORE_OBSERVE_WALK_H
+#pragma once
 
 #include "core/state/allocator.h"
 
@@ -17,5 +16,3 @@ larder_result larder__walk_headers(struct allocator *a, larder__header_fn *fn,
  * blocks of one segment). */
 const struct block *larder__block_containing(struct allocator *a,
                                              larder_addr addr);
-
-#endif

@@ -1,7 +1,6 @@
 /* kept.h - host memory that holds the contents of pages while they are
  * released.  Private to core. */
-#ifndef LARDER_CORE_PAUSE_KEPT_H
-#define LARDER_CORE_PAUSE_KEPT_H
+#pragma once
 
 #include "core/state/allocator.h"
 
@@ -21,5 +20,3 @@ bool larder__kept_free(struct allocator *a, struct kept *k);
 /* The same at the end, when no work is queued: what the device refuses to free is
  * left to it. */
 void larder__kept_leave(struct allocator *a, struct kept *k);
-
-#endif

@@ -11,8 +11,7 @@
  *
  * Rule P3, checked by larder_check(): only a paused pool has pages that are not
  * mapped although they have handles. */
-#ifndef LARDER_CORE_PAUSE_PAUSE_H
-#define LARDER_CORE_PAUSE_PAUSE_H
+#pragma once
 
 #include "core/segments/page_span.h"
 
@@ -59,5 +58,3 @@ void larder__pause_destroy(struct allocator *a);
 
 /* Rule P3. */
 bool larder__detached_is_sound(const struct segment *s);
-
-#endif

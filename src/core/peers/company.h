@@ -1,7 +1,6 @@
 /* company.h - the implementation behind peers.h: the allocators of this process
  * on one shared device.  Private to these files. */
-#ifndef LARDER_CORE_PEERS_COMPANY_H
-#define LARDER_CORE_PEERS_COMPANY_H
+#pragma once
 
 #include <pthread.h>
 
@@ -31,5 +30,3 @@ void larder__helper_end(struct peers *p);
 
 /* Answer what no other thread has answered: it waits for one that is at it. */
 void larder__peers_answer_last(struct peers *p);
-
-#endif

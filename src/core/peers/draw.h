@@ -3,8 +3,7 @@
  *
  * A refusal by the ledger looks like one by the device: ERR_OUT_OF_MEMORY.  All
  * locks are held. */
-#ifndef LARDER_CORE_PEERS_DRAW_H
-#define LARDER_CORE_PEERS_DRAW_H
+#pragma once
 
 #include "core/state/allocator.h"
 
@@ -21,5 +20,3 @@ larder_result larder__return_memory(struct allocator *a, larder_addr addr,
                                     uint64_t bytes);
 larder_result larder__return_handle(struct allocator *a, uint64_t handle,
                                     uint64_t bytes);
-
-#endif

@@ -8,8 +8,7 @@
  * has none, and skips all of this.
  *
  * Locks: the list's before the allocators'; the ledger's own last. */
-#ifndef LARDER_CORE_PEERS_PEERS_H
-#define LARDER_CORE_PEERS_PEERS_H
+#pragma once
 
 #include "core/state/shard.h"
 
@@ -119,5 +118,3 @@ bool larder__peers_help(struct allocator *a, struct peers_search *s,
  * limit and this process's; freed memory that `debug` keeps comes first. */
 bool larder__peers_help_owner(struct allocator *a, const struct holding *h,
                               struct peers_search *s, uint64_t need);
-
-#endif

@@ -3,8 +3,7 @@
  * The first range of the k-th stream has room for a k-th of the device.  Where
  * that is not enough, each further range is three times as long as all before
  * it together, so that there are few. */
-#ifndef LARDER_CORE_POLICY_LARDER_ADDRESSES_H
-#define LARDER_CORE_POLICY_LARDER_ADDRESSES_H
+#pragma once
 
 #include "core/policy_larder/own.h"
 
@@ -30,5 +29,3 @@ larder_result larder__ranges_release(struct allocator *a);
  * allocator is destroyed.  The range is freed even if the device reports an
  * error. */
 larder_result larder__range_destroy(struct allocator *a, struct segment *s);
-
-#endif

@@ -7,8 +7,7 @@
  * do not wait.  What threads share there, the filters of private pools and the
  * history, is used under one more lock, shards.common; a thread that holds all
  * other locks needs it not, as it excludes every shard. */
-#ifndef LARDER_CORE_POLICY_LARDER_CAREFUL_H
-#define LARDER_CORE_POLICY_LARDER_CAREFUL_H
+#pragma once
 
 #include "core/state/allocator.h"
 
@@ -21,5 +20,3 @@ bool larder__careful_alloc(struct allocator *a, uint64_t bytes,
                            const void *caller);
 bool larder__careful_free(struct allocator *a, larder_addr addr,
                           const void *caller);
-
-#endif

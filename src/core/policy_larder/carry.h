@@ -21,8 +21,7 @@
  * looks as before, but the handle is withheld: it does not move, free blocks
  * that touch it are not handed out, and the fast path is closed
  * (allocator.has_withheld).  Its live memory cannot be relied on. */
-#ifndef LARDER_CORE_POLICY_LARDER_CARRY_H
-#define LARDER_CORE_POLICY_LARDER_CARRY_H
+#pragma once
 
 #include "core/policy_larder/pages.h"
 
@@ -70,5 +69,3 @@ void larder__carry_tidy(struct allocator *a);
 
 /* Free the host memory, when the allocator is destroyed. */
 void larder__carry_destroy(struct allocator *a);
-
-#endif

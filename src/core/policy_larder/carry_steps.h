@@ -2,8 +2,7 @@
  *
  * Each step works on a->larder->carry and records its progress there, so that a
  * step that failed can be continued or reverted. */
-#ifndef LARDER_CORE_POLICY_LARDER_CARRY_STEPS_H
-#define LARDER_CORE_POLICY_LARDER_CARRY_STEPS_H
+#pragma once
 
 #include "core/policy_larder/pages.h"
 
@@ -46,5 +45,3 @@ larder_result larder__carry_old_remake(struct allocator *a);
 larder_result larder__carry_old_refill(struct allocator *a);
 /* Map the handle where it was, with access. */
 larder_result larder__carry_old_map(struct allocator *a);
-
-#endif

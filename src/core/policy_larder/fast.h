@@ -8,8 +8,7 @@
  * Neighbours merge at once, and a block is cut at its low end.  The header that
  * stands for the free memory stays in its list as long as its size class does
  * not change, so most calls touch no other block of that list. */
-#ifndef LARDER_CORE_POLICY_LARDER_FAST_H
-#define LARDER_CORE_POLICY_LARDER_FAST_H
+#pragma once
 
 #include "base/bits.h"
 #include "core/segments/events.h"
@@ -220,5 +219,3 @@ static FAST_INLINE bool fast_free(struct allocator *a, struct shard *f,
     fast_merge(a, f, heap->fit, b);
     return true;
 }
-
-#endif

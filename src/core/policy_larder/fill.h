@@ -1,7 +1,6 @@
 /* fill.h - maps memory at the missing pages of a span of a paged segment.
  * Private to core. */
-#ifndef LARDER_CORE_POLICY_LARDER_FILL_H
-#define LARDER_CORE_POLICY_LARDER_FILL_H
+#pragma once
 
 #include "core/policy_larder/pages.h"
 
@@ -17,5 +16,3 @@ struct fill_rules {
 larder_result larder__fill(struct allocator *a, struct segment *s,
                            struct page_span span,
                            const struct fill_rules *rules);
-
-#endif

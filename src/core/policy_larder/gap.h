@@ -3,8 +3,7 @@
  *
  * Between two blocks in use, free and unmapped blocks alternate.  A request can
  * be placed anywhere there; it misses the unmapped pages that it touches. */
-#ifndef LARDER_CORE_POLICY_LARDER_GAP_H
-#define LARDER_CORE_POLICY_LARDER_GAP_H
+#pragma once
 
 #include "core/policy_larder/pages.h"
 
@@ -21,5 +20,3 @@ struct gap {
  * are asked for, the fewer places are looked at. */
 size_t larder__gaps_find(struct allocator *a, struct heap *heap, uint64_t size,
                          struct gap *out, size_t max);
-
-#endif

@@ -4,8 +4,7 @@
  * A driver call for a handle costs about the same whatever its size.  But a
  * handle is mapped, moved and released as a whole: one byte in use keeps all of
  * it, unless live pages may move (carry.h). */
-#ifndef LARDER_CORE_POLICY_LARDER_HANDLES_H
-#define LARDER_CORE_POLICY_LARDER_HANDLES_H
+#pragma once
 
 #include "core/policy_larder/own.h"
 
@@ -56,5 +55,3 @@ void larder__handles_drop(struct allocator *a, size_t pages);
 
 /* Release loose handles until at most `pages` pages are loose. */
 void larder__handles_keep(struct allocator *a, size_t pages);
-
-#endif

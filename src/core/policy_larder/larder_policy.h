@@ -1,9 +1,6 @@
 /* larder_policy.h - Larder's own policy (docs/POLICY.md).  Private to core. */
-#ifndef LARDER_CORE_POLICY_LARDER_LARDER_POLICY_H
-#define LARDER_CORE_POLICY_LARDER_LARDER_POLICY_H
+#pragma once
 
 #include "core/state/policy.h"
 
 extern const struct policy larder__policy_larder;
-
-#endif

@@ -13,8 +13,7 @@
  * says what waits for what.
  *
  * No pool lends below its minimum (holding.h). */
-#ifndef LARDER_CORE_POLICY_LARDER_LEND_H
-#define LARDER_CORE_POLICY_LARDER_LEND_H
+#pragma once
 
 #include "core/policy_larder/own.h"
 
@@ -41,5 +40,3 @@ size_t larder__lend_pages(struct allocator *a, size_t pages);
  * capture, the graph uses them. */
 void larder__lend_note(struct allocator *a, const struct block *b,
                        uint64_t bytes, larder_stream stream);
-
-#endif

@@ -1,7 +1,6 @@
 /* migration.h - the last step before an out-of-memory error: moves live pages,
  * at their addresses, out of handles that are mostly free.  Private to core. */
-#ifndef LARDER_CORE_POLICY_LARDER_MIGRATION_H
-#define LARDER_CORE_POLICY_LARDER_MIGRATION_H
+#pragma once
 
 #include "core/policy_larder/own.h"
 
@@ -10,5 +9,3 @@
  * is not allowed or there are too few such handles, and nothing has changed; or
  * the device refused. */
 larder_result larder__migrate(struct allocator *a, const struct request *q);
-
-#endif

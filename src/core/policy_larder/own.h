@@ -9,8 +9,7 @@
  *           pages   keeps blocks, pages in step   lend       private pools lend
  *
  * Devices without virtual memory use none of this (segment_ladder.c). */
-#ifndef LARDER_CORE_POLICY_LARDER_OWN_H
-#define LARDER_CORE_POLICY_LARDER_OWN_H
+#pragma once
 
 #include "core/segments/page_span.h"
 #include "core/state/allocator.h"
@@ -94,5 +93,3 @@ struct larder {
     size_t capacity;     /* of both lists: at least the pages held */
     uint64_t refused_at; /* more cannot be held: the device refused */
 };
-
-#endif

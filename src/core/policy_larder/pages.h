@@ -25,8 +25,7 @@
  * A handle whose pages lie in one free block moves by being unmapped there and
  * mapped where it is needed.  In between it is loose, and it stays loose if
  * mapping fails. */
-#ifndef LARDER_CORE_POLICY_LARDER_PAGES_H
-#define LARDER_CORE_POLICY_LARDER_PAGES_H
+#pragma once
 
 #include "core/policy_larder/own.h"
 #include "core/segments/page_span.h"
@@ -123,5 +122,3 @@ struct block *larder__pages_back(struct allocator *a, struct block *b,
 /* Move pages from one pool's reserved and held counts to another's. */
 void larder__pages_recount(struct allocator *a, const struct pool *from,
                            const struct pool *to, size_t pages);
-
-#endif

@@ -1,7 +1,6 @@
 /* spot.h - finds handles that nothing uses, and unmaps them.  Private to
  * core. */
-#ifndef LARDER_CORE_POLICY_LARDER_SPOT_H
-#define LARDER_CORE_POLICY_LARDER_SPOT_H
+#pragma once
 
 #include "core/policy_larder/pages.h"
 
@@ -58,5 +57,3 @@ void larder__spots_choose_one(struct spots *spots, struct spot *s);
 void larder__spots_choose(struct allocator *a, size_t pages);
 
 void larder__spots_choose_all(struct allocator *a);
-
-#endif

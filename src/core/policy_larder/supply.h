@@ -1,7 +1,6 @@
 /* supply.h - finds memory for a request that no free block can serve.  Private
  * to core. */
-#ifndef LARDER_CORE_POLICY_LARDER_SUPPLY_H
-#define LARDER_CORE_POLICY_LARDER_SUPPLY_H
+#pragma once
 
 #include "core/policy_larder/own.h"
 
@@ -16,5 +15,3 @@
  * ERR_OUT_OF_MEMORY when all of that fails, with q->refused_by set; handles
  * acquired on the way may stay loose. */
 larder_result larder__supply(struct allocator *a, struct request *q);
-
-#endif

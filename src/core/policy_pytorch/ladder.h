@@ -1,7 +1,6 @@
 /* ladder.h - steps that the policies' ladders share, for when neither the cache
  * nor the device has room.  Private to core. */
-#ifndef LARDER_CORE_POLICY_PYTORCH_LADDER_H
-#define LARDER_CORE_POLICY_PYTORCH_LADDER_H
+#pragma once
 
 #include "core/state/allocator.h"
 
@@ -11,5 +10,3 @@ larder_result larder__ladder_refuse(struct allocator *a, struct request *q);
 /* Wait for all pending blocks, within reclaim_budget_ms, and release everything
  * cached. */
 void larder__ladder_release(struct allocator *a, struct request *q);
-
-#endif

@@ -1,7 +1,6 @@
 /* pytorch.h - PyTorch's policy, and the steps of it that others use.  Private
  * to core. */
-#ifndef LARDER_CORE_POLICY_PYTORCH_PYTORCH_H
-#define LARDER_CORE_POLICY_PYTORCH_PYTORCH_H
+#pragma once
 
 #include "core/state/allocator.h"
 
@@ -23,5 +22,3 @@ larder_result larder__segment_ladder_find(struct allocator *a,
                                           struct request *q);
 larder_result larder__segment_ladder_find_alike(struct allocator *a,
                                                 struct request *q);
-
-#endif

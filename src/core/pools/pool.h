@@ -1,6 +1,5 @@
 /* pool.h - pools and their heaps.  Private to core. */
-#ifndef LARDER_CORE_POOLS_POOL_H
-#define LARDER_CORE_POOLS_POOL_H
+#pragma once
 
 #include "core/pools/stocked.h"
 #include "core/pools/tags.h"
@@ -103,5 +102,3 @@ static inline void heap_remove_unmapped(struct block *b)
     larder__assert(b->state == BLOCK_UNMAPPED);
     tree_remove(&b->segment->heap->unmapped, TREE_BY_ADDRESS, b);
 }
-
-#endif

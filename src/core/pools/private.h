@@ -1,7 +1,6 @@
 /* private.h - private pools: for graph captures and for users.  Private to
  * core. */
-#ifndef LARDER_CORE_POOLS_PRIVATE_H
-#define LARDER_CORE_POOLS_PRIVATE_H
+#pragma once
 
 #include "core/state/allocator.h"
 
@@ -60,5 +59,3 @@ uint64_t larder__private_cached_bytes(const struct allocator *a);
 /* When the allocator is destroyed and no segment is left: free all pools and
  * routes. */
 void larder__private_destroy(struct allocator *a);
-
-#endif

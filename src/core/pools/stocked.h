@@ -8,8 +8,7 @@
  *
  * Rule, checked by larder_check():
  *   B7  a heap that has memory to release is stocked. */
-#ifndef LARDER_CORE_POOLS_STOCKED_H
-#define LARDER_CORE_POOLS_STOCKED_H
+#pragma once
 
 #include "core/state/allocator.h"
 
@@ -28,5 +27,3 @@ void larder__stocked_tidy(struct pool *pool);
 
 /* The same after all of them were made to release everything. */
 void larder__stocked_empty(struct pool *pool);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * A tag has a private pool without users: it shares no memory with others, and
  * what it has cached may be released. */
-#ifndef LARDER_CORE_POOLS_TAGS_H
-#define LARDER_CORE_POOLS_TAGS_H
+#pragma once
 
 #include <larder/tag.h>
 
@@ -34,5 +33,3 @@ uint64_t larder__tags_paused_bytes(const struct allocator *a);
 /* When the allocator is destroyed.  Frames of threads stay: their handle says that
  * the allocator is gone. */
 void larder__tags_destroy(struct allocator *a);
-
-#endif

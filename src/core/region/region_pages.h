@@ -7,8 +7,7 @@
  * a free block; a part without memory is unmapped.  So the pages of a region's
  * free blocks are found like all unused pages (spot.h), and every rule of
  * blocks and pages applies.  A region is paused as a tag is (pause/pause.h). */
-#ifndef LARDER_CORE_REGION_REGION_PAGES_H
-#define LARDER_CORE_REGION_REGION_PAGES_H
+#pragma once
 
 #include <larder/region.h>
 
@@ -62,5 +61,3 @@ larder_result larder__region_fill(struct allocator *a, struct segment *s,
  * blocks, otherwise O(blocks). */
 struct block *larder__region_block(struct allocator *a, const struct region *g,
                                    larder_addr addr);
-
-#endif

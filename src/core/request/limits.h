@@ -1,6 +1,5 @@
 /* limits.h - the limits of private pools and tags.  Private to core. */
-#ifndef LARDER_CORE_REQUEST_LIMITS_H
-#define LARDER_CORE_REQUEST_LIMITS_H
+#pragma once
 
 #include "core/state/allocator.h"
 
@@ -8,5 +7,3 @@
  * limit first releases what it has cached; if that is not enough the refusal is
  * counted (tag_limit.c). */
 bool larder__usage_allows(struct allocator *a, const struct request *q);
-
-#endif

@@ -1,7 +1,6 @@
 /* request.h - the part of a request's path that all policies share (alloc.c).
  * Private to core. */
-#ifndef LARDER_CORE_REQUEST_REQUEST_H
-#define LARDER_CORE_REQUEST_REQUEST_H
+#pragma once
 
 #include "core/state/allocator.h"
 
@@ -44,5 +43,3 @@ bool larder__request_reject(struct allocator *a, struct request *q);
  * ERR_OUT_OF_MEMORY. */
 larder_result larder__request_ask(struct allocator *a, struct request *q,
                                   uint64_t moves);
-
-#endif

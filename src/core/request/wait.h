@@ -1,7 +1,6 @@
 /* wait.h - waiting for memory that recorded streams still use.  Private to
  * core. */
-#ifndef LARDER_CORE_REQUEST_WAIT_H
-#define LARDER_CORE_REQUEST_WAIT_H
+#pragma once
 
 #include "core/state/allocator.h"
 
@@ -13,5 +12,3 @@ bool larder__request_wait_one(struct allocator *a, struct request *q);
 /* Wait until pending memory is within pending_limit, or until the above returns
  * false. */
 void larder__request_limit_pending(struct allocator *a, struct request *q);
-
-#endif

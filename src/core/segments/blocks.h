@@ -1,7 +1,6 @@
 /* blocks.h - splits, merges, allocates and frees blocks, and counts that.
  * Private to core. */
-#ifndef LARDER_CORE_SEGMENTS_BLOCKS_H
-#define LARDER_CORE_SEGMENTS_BLOCKS_H
+#pragma once
 
 #include "core/state/allocator.h"
 
@@ -54,5 +53,3 @@ void larder__block_allocate(struct allocator *a, struct block *b, uint64_t size,
 /* Free a live or pending block that nothing uses any more: merge it with its
  * neighbours and insert it into its heap. */
 void larder__block_free(struct allocator *a, struct block *b);
-
-#endif

@@ -1,6 +1,5 @@
 /* cached.h - releases everything cached.  Private to core. */
-#ifndef LARDER_CORE_SEGMENTS_CACHED_H
-#define LARDER_CORE_SEGMENTS_CACHED_H
+#pragma once
 
 #include "core/state/allocator.h"
 
@@ -19,5 +18,3 @@ larder_result larder__private_release_cached(struct allocator *a,
 /* Release the unused memory of pools without users, and remove those pools that
  * have no memory left. */
 larder_result larder__private_release_unused(struct allocator *a);
-
-#endif

@@ -7,8 +7,7 @@
  * PyTorch 2.4; a stream capture forbids both).  Then a use on a stream that was
  * being captured is dropped, because the capture's end orders it; every other
  * use is kept. */
-#ifndef LARDER_CORE_SEGMENTS_EVENTS_H
-#define LARDER_CORE_SEGMENTS_EVENTS_H
+#pragma once
 
 #include "core/state/allocator.h"
 
@@ -75,5 +74,3 @@ bool larder__events_wait_one(struct allocator *a);
 
 /* Destroy all events; nothing waits any more. */
 larder_result larder__events_destroy(struct allocator *a);
-
-#endif

@@ -1,6 +1,5 @@
 /* minimum.h - what an owner of the device's memory is sure of.  Private to core. */
-#ifndef LARDER_CORE_SEGMENTS_MINIMUM_H
-#define LARDER_CORE_SEGMENTS_MINIMUM_H
+#pragma once
 
 #include "core/state/allocator.h"
 
@@ -9,5 +8,3 @@
  * ERR_OUT_OF_MEMORY, with a message. */
 larder_result larder__minimum_set(struct allocator *a, struct holding *h,
                                   uint64_t bytes);
-
-#endif

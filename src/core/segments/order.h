@@ -19,8 +19,7 @@
  *   L1  a block that is lent lies in a private pool; under the policy larder
  *       that pool has lent;
  *   L2  only a pool that is lent has lent. */
-#ifndef LARDER_CORE_SEGMENTS_ORDER_H
-#define LARDER_CORE_SEGMENTS_ORDER_H
+#pragma once
 
 #include "core/state/allocator.h"
 
@@ -42,5 +41,3 @@ larder_result larder__order_pass(struct allocator *a, const struct heap *heap);
  * that completes nothing, as a free does not.)  Memory of the host needs no
  * wait: its only streams are recorded ones. */
 larder_result larder__order_sync(struct allocator *a, const struct heap *heap);
-
-#endif

@@ -3,8 +3,7 @@
  * It is remembered, and released again before the next page is created, at
  * every larder_empty_cache() and when the allocator is destroyed, so that an
  * error leaks nothing. */
-#ifndef LARDER_CORE_SEGMENTS_ORPHAN_H
-#define LARDER_CORE_SEGMENTS_ORPHAN_H
+#pragma once
 
 #include "core/state/allocator.h"
 
@@ -18,5 +17,3 @@ void larder__orphan_try_release(struct allocator *a, struct orphan orphan);
 
 /* Try to release all orphans.  Continues after errors and returns the first. */
 larder_result larder__orphans_release(struct allocator *a);
-
-#endif

@@ -4,8 +4,7 @@
  * The pages of a handle are adjacent, and each has the handle in its entry of
  * segment.pages.  In expandable segments every page has its own handle; in paged
  * ones segment.extents has which pages are the handle's. */
-#ifndef LARDER_CORE_SEGMENTS_PAGE_SPAN_H
-#define LARDER_CORE_SEGMENTS_PAGE_SPAN_H
+#pragma once
 
 #include "core/state/allocator.h"
 
@@ -134,5 +133,3 @@ static inline size_t page_count_handles(const struct segment *s,
         count++;
     return count;
 }
-
-#endif

@@ -1,7 +1,6 @@
 /* release.h - the path from a free by the caller to a release to the device.
  * Private to core. */
-#ifndef LARDER_CORE_SEGMENTS_RELEASE_H
-#define LARDER_CORE_SEGMENTS_RELEASE_H
+#pragma once
 
 #include "core/state/allocator.h"
 
@@ -27,5 +26,3 @@ uint64_t larder__release_unused(struct allocator *a, uint64_t bytes);
 /* Release the oldest unused segments of the large pool until no more is held
  * than garbage_collection_threshold allows (gc.c). */
 void larder__collect_garbage(struct allocator *a);
-
-#endif

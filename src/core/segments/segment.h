@@ -1,7 +1,6 @@
 /* segment.h - memory from the device: segments, reserved pieces, expandable
  * ranges.  Private to core. */
-#ifndef LARDER_CORE_SEGMENTS_SEGMENT_H
-#define LARDER_CORE_SEGMENTS_SEGMENT_H
+#pragma once
 
 #include "core/segments/page_span.h"
 
@@ -95,5 +94,3 @@ void larder__expandable_forget(struct allocator *a, struct segment *s);
  * error. */
 larder_result larder__expandable_destroy(struct allocator *a,
                                          struct segment *s);
-
-#endif

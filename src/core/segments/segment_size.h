@@ -1,8 +1,7 @@
 /* segment_size.h - how much the policy `pytorch` takes from the device at a
  * time: the only place that knows.  Private to core; larder_conf_segment() asks
  * it for the tools. */
-#ifndef LARDER_CORE_SEGMENTS_SEGMENT_SIZE_H
-#define LARDER_CORE_SEGMENTS_SEGMENT_SIZE_H
+#pragma once
 
 #include "core/state/allocator.h"
 
@@ -18,5 +17,3 @@ static inline uint64_t segment_page_size(const struct conf *conf, bool is_small)
 /* The maximum by which the request's pool would grow for it. */
 uint64_t larder__pool_growth(const struct allocator *a,
                              const struct request *q);
-
-#endif

@@ -2,8 +2,7 @@
  *
  * With trim_age each page of a range has the number of the last look
  * (trim_age.h) at or after which it was in use. */
-#ifndef LARDER_CORE_SEGMENTS_STAMP_H
-#define LARDER_CORE_SEGMENTS_STAMP_H
+#pragma once
 
 #include "core/segments/page_span.h"
 
@@ -29,5 +28,3 @@ static inline bool stamp_is_old(const struct allocator *a,
 {
     return s->pages[i] != 0 && a->trim.now - s->stamps[i] >= TRIM_STEPS;
 }
-
-#endif

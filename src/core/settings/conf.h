@@ -2,8 +2,7 @@
  *
  * The grammar and keys are those of PYTORCH_CUDA_ALLOC_CONF, plus Larder's own;
  * larder-conf(5) describes each. */
-#ifndef LARDER_CORE_SETTINGS_CONF_H
-#define LARDER_CORE_SETTINGS_CONF_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -109,5 +108,3 @@ const char *larder__conf_key(size_t index);
 /* The first key that differs of those that are fixed when an allocator is
  * created, except `pytorch`.  NULL: none. */
 const char *larder__conf_fixed(const struct conf *now, const struct conf *next);
-
-#endif

@@ -1,6 +1,5 @@
 /* conf_keys.h - the keys of settings, grouped by topic.  Private to core. */
-#ifndef LARDER_CORE_SETTINGS_CONF_KEYS_H
-#define LARDER_CORE_SETTINGS_CONF_KEYS_H
+#pragma once
 
 #include <stddef.h>
 
@@ -43,5 +42,3 @@ extern const struct conf_key larder__conf_pytorch_keys[];
 extern const struct conf_key larder__conf_pinned_keys[];
 extern const struct conf_key larder__conf_larder_keys[];
 extern const struct conf_key larder__conf_peers_keys[];
-
-#endif

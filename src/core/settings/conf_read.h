@@ -2,8 +2,7 @@
  *
  * Each function reads one value of the key r->key and advances to the mark
  * after it.  ERR_CONF names the key, what was found and what is accepted. */
-#ifndef LARDER_CORE_SETTINGS_CONF_READ_H
-#define LARDER_CORE_SETTINGS_CONF_READ_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -54,5 +53,3 @@ bool larder__word_real(const struct reader *r, double *out);
 #define CONF_MOST_MB (UINT64_C(1) << 43)
 /* MiB as bytes. */
 uint64_t larder__mb_bytes(uint64_t mb);
-
-#endif

@@ -3,8 +3,7 @@
  *
  * No other code tests for a version.  Each field was verified with that
  * release's own library (docs/FIDELITY.md). */
-#ifndef LARDER_CORE_SETTINGS_PYTORCH_RULES_H
-#define LARDER_CORE_SETTINGS_PYTORCH_RULES_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -84,5 +83,3 @@ extern const struct pytorch_rules larder__pytorch_releases[];
 
 /* NULL: no such release. */
 const struct pytorch_rules *larder__pytorch_rules(const char *version);
-
-#endif

@@ -7,8 +7,7 @@
  * many pages each of its handles has.  Descriptors are sent along with the bytes
  * of their batch; fabric handles follow them.  Nothing received is used before
  * it was checked here. */
-#ifndef LARDER_CORE_SHARE_SHARE_MESSAGE_H
-#define LARDER_CORE_SHARE_SHARE_MESSAGE_H
+#pragma once
 
 #include <stdint.h>
 
@@ -49,5 +48,3 @@ larder_result larder__share_header_check(const struct share_header *h,
  * pages. */
 larder_result larder__share_batch_check(const struct share_batch *b,
                                         uint64_t first, uint64_t left);
-
-#endif

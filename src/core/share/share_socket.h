@@ -1,7 +1,6 @@
 /* share_socket.h - sends bytes and descriptors over a UNIX socket.  Private to
  * core. */
-#ifndef LARDER_CORE_SHARE_SHARE_SOCKET_H
-#define LARDER_CORE_SHARE_SHARE_SOCKET_H
+#pragma once
 
 #include <stddef.h>
 
@@ -19,5 +18,3 @@ larder_result larder__socket_receive(int socket, void *bytes, size_t count,
 
 /* Close them all; errors are ignored. */
 void larder__fds_close(const int *fds, size_t count);
-
-#endif

@@ -15,8 +15,7 @@
  * of them held unless they say otherwise.  User callbacks run without locks,
  * except for the filters of private pools, the visitors of larder_walk() and
  * what holds work back during a migration. */
-#ifndef LARDER_CORE_STATE_ALLOCATOR_H
-#define LARDER_CORE_STATE_ALLOCATOR_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -507,5 +506,3 @@ static inline bool allocator_is_capturing(const struct allocator *a)
     return a->captures > 0 || (a->routes != NULL && !a->routes_lend &&
                                !a->conf.rules->scope_is_no_capture);
 }
-
-#endif

@@ -5,8 +5,7 @@
  * what there is to check, so it runs after a number of calls proportional to
  * that: the cost per call is constant, and a small allocator is checked at
  * every call. */
-#ifndef LARDER_CORE_STATE_AUDIT_H
-#define LARDER_CORE_STATE_AUDIT_H
+#pragma once
 
 #include "core/state/allocator.h"
 
@@ -33,7 +32,5 @@ static inline void larder__audit(struct allocator *a)
 {
     (void)a;
 }
-
-#endif
 
 #endif

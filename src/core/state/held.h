@@ -1,7 +1,6 @@
 /* held.h - the memory held from the device: its count and its limit.  Private
  * to core. */
-#ifndef LARDER_CORE_STATE_HELD_H
-#define LARDER_CORE_STATE_HELD_H
+#pragma once
 
 #include "core/state/usage.h"
 
@@ -110,5 +109,3 @@ static inline void held_sub(struct allocator *a, const struct pool *pool,
     larder__assert(a->held_bytes ==
                    (uint64_t)metric_all(&a->stats.reserved_bytes));
 }
-
-#endif

@@ -12,8 +12,7 @@
  *   A3  each private pool, tag and region holds what its segments have from the
  *       device; with A1, the cache holds everything else;
  *   A4  what no owner holds is the sum over the orphans. */
-#ifndef LARDER_CORE_STATE_HOLDING_H
-#define LARDER_CORE_STATE_HOLDING_H
+#pragma once
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -91,5 +90,3 @@ static inline bool holding_is_within(const struct holding *h, uint64_t bytes)
     return h->limit_bytes == 0 ||
            (bytes <= h->limit_bytes && h->held_bytes <= h->limit_bytes - bytes);
 }
-
-#endif

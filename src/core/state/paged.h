@@ -3,8 +3,7 @@
  *
  * Under another policy there are none, and each of these does nothing.  All
  * locks are held, as everywhere in core. */
-#ifndef LARDER_CORE_STATE_PAGED_H
-#define LARDER_CORE_STATE_PAGED_H
+#pragma once
 
 #include "core/state/allocator.h"
 
@@ -61,5 +60,3 @@ larder_result larder__paged_destroy(struct allocator *a, struct segment *s);
 /* Check its own rules, for larder_check(). */
 larder_result larder__paged_check(const struct allocator *a,
                                   size_t mapped_pages);
-
-#endif

@@ -1,7 +1,6 @@
 /* policy.h - the interface of a policy to the rest of core.  Private to
  * core. */
-#ifndef LARDER_CORE_STATE_POLICY_H
-#define LARDER_CORE_STATE_POLICY_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -73,5 +72,3 @@ struct policy {
     uint32_t unit_bytes;      /* sizes and addresses are multiples */
     uint32_t small_max_bytes; /* largest request of the small pool */
 };
-
-#endif

@@ -9,8 +9,7 @@
  *   N2  private pools count the segments that belong to them;
  *   N3  regions are counted;
  *   N4  the list of pools without users contains exactly those, once each. */
-#ifndef LARDER_CORE_STATE_POOL_INDEX_H
-#define LARDER_CORE_STATE_POOL_INDEX_H
+#pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -39,5 +38,3 @@ void larder__pool_index_remove(struct pool_index *index,
 
 /* Free the table; the pools stay. */
 void larder__pool_index_destroy(struct pool_index *index);
-
-#endif

@@ -13,8 +13,7 @@
  * counts are added up whenever a call takes all locks, at the latest when a
  * shard exceeds shards.allowance.  Reported current values are always exact;
  * peaks are exact to within the allowance for each shard. */
-#ifndef LARDER_CORE_STATE_SHARD_H
-#define LARDER_CORE_STATE_SHARD_H
+#pragma once
 
 #include <pthread.h>
 
@@ -249,5 +248,3 @@ static inline struct tally *shard_tally(struct allocator *a, struct shard *f,
                ? &a->shards.tally
                : NULL;
 }
-
-#endif

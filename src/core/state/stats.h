@@ -4,8 +4,7 @@
  * of both pools together is kept as well, because it is not the sum of their
  * peaks.  The sum of increases follows from these.  All calls need the
  * allocator's lock. */
-#ifndef LARDER_CORE_STATE_STATS_H
-#define LARDER_CORE_STATE_STATS_H
+#pragma once
 
 #include <stdint.h>
 
@@ -70,5 +69,3 @@ void larder__stats_reset_accumulated(struct stats *st);
 
 /* Fill in all fields except `size` and `max_split_size`. */
 void larder__stats_copy(const struct stats *st, larder_stats *out);
-
-#endif

@@ -1,7 +1,6 @@
 /* tally.h - counts of blocks that are added to the statistics later.  Private
  * to core. */
-#ifndef LARDER_CORE_STATE_TALLY_H
-#define LARDER_CORE_STATE_TALLY_H
+#pragma once
 
 #include <stdbool.h>
 
@@ -124,5 +123,3 @@ void larder__tally_peaks(struct stats *st, struct tally *t);
 
 /* Add the changes to the current values and sums, and reset t. */
 void larder__tally_currents(struct stats *st, struct tally *t);
-
-#endif

@@ -1,7 +1,6 @@
 /* usage.h - counts what each private pool has allocated.  Private to core.  For
  * default pools, which have no owner, this costs one branch. */
-#ifndef LARDER_CORE_STATE_USAGE_H
-#define LARDER_CORE_STATE_USAGE_H
+#pragma once
 
 #include "core/block/block.h"
 #include "core/state/allocator.h"
@@ -44,5 +43,3 @@ static inline bool usage_is_final(const struct request *q)
     return q->refused_by == REFUSED_BY_POOL &&
            q->heap->pool->owner->tag != NULL;
 }
-
-#endif

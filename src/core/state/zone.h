@@ -6,8 +6,7 @@
  *
  * Each block says whether it has them; without, the program knows the block's
  * own address. */
-#ifndef LARDER_CORE_STATE_ZONE_H
-#define LARDER_CORE_STATE_ZONE_H
+#pragma once
 
 #include "core/state/allocator.h"
 
@@ -34,5 +33,3 @@ static inline struct block *zone_find(struct allocator *a, larder_addr addr)
     b = map_find(&a->map, &a->slab, addr - ZONE_BYTES);
     return b != NULL && b->zones != ZONES_NONE ? b : NULL;
 }
-
-#endif

@@ -1,6 +1,5 @@
 /* trim.h - releases part of the cached memory.  Private to core. */
-#ifndef LARDER_CORE_TRIM_TRIM_H
-#define LARDER_CORE_TRIM_TRIM_H
+#pragma once
 
 #include "core/state/allocator.h"
 
@@ -17,5 +16,3 @@ static inline void larder__trim_count(struct allocator *a, uint64_t held_before)
  * capturing.  Returns how many were released.  Called without the locks
  * (peers.h). */
 uint64_t larder__trim_for_peer(struct allocator *a, uint64_t bytes);
-
-#endif

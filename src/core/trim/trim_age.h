@@ -7,8 +7,7 @@
  * counted in looks.  A free block has the value that its pool's counter of
  * searches had when it became free, and each look advances the counter; a page
  * of a range has the number of the last look at or after which it was in use. */
-#ifndef LARDER_CORE_TRIM_TRIM_AGE_H
-#define LARDER_CORE_TRIM_TRIM_AGE_H
+#pragma once
 
 #include "core/state/allocator.h"
 
@@ -26,5 +25,3 @@ struct heap *larder__trim_next_heap(struct allocator *a, size_t *at);
 /* Release the heap's old pages.  Its stream has passed the point where it was
  * at the last look. */
 void larder__trim_heap(struct allocator *a, const struct heap *heap);
-
-#endif

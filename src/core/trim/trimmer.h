@@ -1,6 +1,5 @@
 /* trimmer.h - the thread behind trim_age.  Private to core. */
-#ifndef LARDER_CORE_TRIM_TRIMMER_H
-#define LARDER_CORE_TRIM_TRIMMER_H
+#pragma once
 
 #include "core/state/allocator.h"
 
@@ -11,5 +10,3 @@ larder_result larder__trimmer_set(struct allocator *a);
 
 /* End the thread and wait for it.  Called without the lock. */
 void larder__trimmer_end(struct allocator *a);
-
-#endif

@@ -1,7 +1,6 @@
 /* within.h - shared by the parts of a program that has NVIDIA's runtime within
  * it, for `larder exec`. */
-#ifndef LARDER_TESTS_CUDART_SUBJECT_WITHIN_H
-#define LARDER_TESTS_CUDART_SUBJECT_WITHIN_H
+#pragma once
 
 #include <cstdio>
 #include <cstdlib>
@@ -34,5 +33,3 @@ extern __device__ int shared_by_parts[4];
 
 // Launches a kernel that is in the other part, which it also fills in for.
 void launch_other_part(float *to, cudaStream_t stream);
-
-#endif

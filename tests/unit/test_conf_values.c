@@ -5,7 +5,7 @@
 #include "support/count.h"
 
 #include "core/settings/conf.h"
-#include "core/settings/conf_read.h"
+#include "core/settings/conf_keys.h"
 
 /* ---- parsing ------------------------------------------------------------------- */
 

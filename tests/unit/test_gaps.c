@@ -7,7 +7,7 @@
 #include "support/rig.h"
 
 #include "core/entry/handle.h"
-#include "core/policy_larder/gap.h"
+#include "core/policy_larder/supply.h"
 #include "core/segments/blocks.h"
 
 enum { PAGES = 24, PLACES = 256, HALF = 1 << 20, MOST = 4 };

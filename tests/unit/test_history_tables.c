@@ -8,9 +8,8 @@
 #include <larder/history.h>
 
 #include "base/host.h"
-#include "core/history/annotation.h"
 #include "core/history/recording.h"
-#include "core/history/stack_table.h"
+#include "core/history/history_tables.h"
 #include "support/host_faults.h"
 
 /* ---- stacks ------------------------------------------------------------------ */

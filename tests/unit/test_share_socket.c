@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <sys/syscall.h>
 
-#include "core/share/share_socket.h"
+#include "core/share/share_message.h"
 
 /* ---- a socket with moods
  * ----------------------------------------------------- */

@@ -5,7 +5,7 @@
 #include "support/tag_rig.h"
 
 #include "core/entry/handle.h"
-#include "core/observe/shortfall.h"
+#include "core/observe/oom.h"
 #include "core/request/request.h"
 
 /* Segments as PyTorch's, so that sizes are as the rules say. */

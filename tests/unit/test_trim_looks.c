@@ -8,7 +8,7 @@
 #include "core/entry/handle.h"
 #include "core/state/paged.h"
 #include "core/state/shard.h"
-#include "core/trim/trim_age.h"
+#include "core/trim/trim.h"
 
 #define PAGED "sim:256MiB"
 #define SEGMENTS "sim:256MiB,vmm=off"

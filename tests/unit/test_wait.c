@@ -5,7 +5,7 @@
 #include "support/rig.h"
 
 #include "core/entry/handle.h"
-#include "core/request/wait.h"
+#include "core/request/request.h"
 
 #define SPEC "sim:64MiB,backing=none,events=manual"
 

@@ -13,7 +13,7 @@
  *   E1  as many events are queued as are counted as waiting; together with
  *       the holds they are what blocks count;
  *   H1  every header that the slab handed out is in a segment. */
-#include "core/api/check.h"
+#include "core/api/lifecycle.h"
 
 #include <inttypes.h>
 
@@ -24,7 +24,6 @@
 #include "core/pools/pool.h"
 #include "core/region/region_pages.h"
 #include "core/segments/blocks.h"
-#include "core/segments/page_span.h"
 #include "core/state/paged.h"
 #include "core/state/shard.h"
 

@@ -12,7 +12,7 @@
 
 #include "base/fail.h"
 #include "base/host.h"
-#include "core/debug/quarantine.h"
+#include "core/debug/debug.h"
 #include "core/entry/handle.h"
 #include "core/pools/pool.h"
 #include "core/pools/private.h"

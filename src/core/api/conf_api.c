@@ -1,10 +1,9 @@
 /* conf_api.c - settings as text, without an allocator. */
 #include <larder/larder.h>
 
-#include "base/bits.h"
 #include "base/fail.h"
 #include "core/request/request.h"
-#include "core/segments/segment_size.h"
+#include "core/segments/segment.h"
 
 static larder_result conf_read(const char *text, struct conf *out)
 {

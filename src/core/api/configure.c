@@ -4,9 +4,8 @@
 #include "core/entry/handle.h"
 #include "core/history/recording.h"
 #include "core/peers/peers.h"
-#include "core/segments/segment.h"
 #include "core/state/paged.h"
-#include "core/trim/trimmer.h"
+#include "core/trim/trim.h"
 
 static void apply_limits(struct allocator *a)
 {

@@ -19,3 +19,8 @@ larder_result larder__configure(struct allocator *a, const char *text);
 
 /* Turn the history on or off, if the settings just parsed say so. */
 larder_result larder__configure_history(struct allocator *a);
+
+/* ---- larder_check() for the library (check.c) ---------------------------- */
+
+/* Check every structure against every rule.  All locks are held. */
+larder_result larder__check_rules(struct allocator *a);

@@ -8,7 +8,6 @@
 #include "core/pools/private.h"
 #include "core/pools/tags.h"
 #include "core/region/region_pages.h"
-#include "core/segments/cached.h"
 #include "core/state/held.h"
 #include "core/state/paged.h"
 

@@ -11,7 +11,6 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "core/block/block.h"
 #include "core/block/slab.h"
 
 enum tree_order { TREE_BY_SIZE, TREE_BY_SERIAL, TREE_BY_ADDRESS };

@@ -1,6 +1,6 @@
 /* bytes.c - reads and writes the device's bytes, through its own table of
  * functions. */
-#include "core/debug/bytes.h"
+#include "core/debug/debug.h"
 
 #include <stdatomic.h>
 #include <string.h>

@@ -3,15 +3,8 @@
 #include "core/debug/debug.h"
 
 #include "base/host.h"
-#include "core/debug/bytes.h"
-#include "core/debug/finding.h"
-#include "core/debug/last.h"
-#include "core/debug/quarantine.h"
-#include "core/debug/unrecorded.h"
-#include "core/debug/zones.h"
 #include "core/segments/order.h"
 #include "core/segments/release.h"
-#include "core/state/zone.h"
 
 /* The fraction of the device's memory that may be quarantined. */
 enum { QUARANTINE_PART = 32 };

@@ -32,7 +32,7 @@ struct finding {
     char words[LARDER_FAIL_MAX / 2];
 };
 
-/* Freed blocks in a queue, oldest first (quarantine.h). */
+/* Freed blocks in a queue, oldest first. */
 struct quarantine {
     struct quarantined *first;
     struct quarantined *last;
@@ -85,3 +85,113 @@ larder_result larder__debug_check(struct allocator *a);
 
 /* Check one last time, when the allocator is destroyed. */
 larder_result larder__debug_end(struct allocator *a);
+
+/* ---- findings (finding.c) ------------------------------------------------ */
+
+/* Many findings are made where no result can report them, for example by an
+ * allocation that needs quarantined memory.  The first one not yet reported is
+ * kept for the next larder_free(), larder_check() or larder_destroy(). */
+
+/* Note a finding about the block, with a message in this format.  Where the
+ * block was allocated is added if the history knows it. */
+#if defined(__GNUC__)
+__attribute__((format(printf, 4, 5)))
+#endif
+void larder__finding_note(struct allocator *a, const struct block *b,
+                          larder_result r, const char *format, ...);
+
+/* Set the last error and return the finding's result; LARDER_OK: there is
+ * none. */
+larder_result larder__finding_report(struct allocator *a);
+
+/* ---- the device's bytes (bytes.c) ---------------------------------------- */
+
+enum { BYTES_READ_MAX = 256 << 10 /* at once */ };
+
+/* A range of the device's memory. */
+struct bytes_range {
+    larder_addr addr;
+    uint64_t bytes;
+};
+
+/* Whether work may be queued on the stream and waited for: not if it would
+ * become part of a graph. */
+bool larder__bytes_may(struct allocator *a, larder_stream stream);
+
+/* Queue a fill of the range with `value` on the stream; the device's errors. */
+larder_result larder__bytes_fill(struct allocator *a, struct bytes_range range,
+                                 unsigned char value, larder_stream stream);
+
+/* Read the ranges, in order, together at most BYTES_READ_MAX, after all work
+ * queued on the stream.  Valid until the next read.  NULL: they cannot be
+ * read. */
+const unsigned char *larder__bytes_read(struct allocator *a,
+                                        const struct bytes_range *ranges,
+                                        size_t count, larder_stream stream);
+
+/* The offset of the first byte that is not `value`; `bytes` if there is
+ * none. */
+uint64_t larder__bytes_differ(const unsigned char *at, uint64_t bytes,
+                              unsigned char value);
+
+/* Call it when `d` is destroyed. */
+void larder__bytes_end(struct debug *d);
+
+/* ---- red zones (zones.c) ------------------------------------------------- */
+
+/* Fill the block: its red zones and the bytes between them. */
+larder_result larder__zones_write(struct allocator *a, struct block *b);
+
+/* Check the live block's zones; notes a finding. */
+void larder__zones_check(struct allocator *a, const struct block *b);
+
+/* ---- freed blocks (quarantine.c) ----------------------------------------- */
+
+/* A block in quarantine is pending (block.h), with a hold of its own
+ * (events.h), and filled with POISON_BYTE once its recorded streams have
+ * passed.  The oldest blocks leave when others need the room and are checked
+ * then: a changed byte was written after the block was freed. */
+
+/* Call it before the block is freed: keeps it from reuse afterwards.  NULL: it
+ * is too large, or there is no host memory. */
+struct quarantined *larder__quarantine_keep(struct allocator *a,
+                                            struct block *b);
+
+/* Call it when the block is freed.  Blocks beyond the quarantine's size
+ * leave. */
+void larder__quarantine_begin(struct allocator *a, struct quarantined *q);
+
+/* Check all blocks in quarantine; notes a finding. */
+void larder__quarantine_check(struct allocator *a);
+
+/* Remove the owner's blocks. */
+void larder__quarantine_leave(struct allocator *a,
+                              const struct private_pool *owner);
+
+/* Remove all blocks.  Returns whether there were any. */
+bool larder__quarantine_empty(struct allocator *a);
+
+/* ---- streams that were not recorded (unrecorded.c) ----------------------- */
+
+/* Call it before the live block is freed: notes a finding if queued work uses
+ * the block on a stream that neither the block's own stream nor a recorded one
+ * waits for. */
+void larder__unrecorded_check(struct allocator *a, const struct block *b);
+
+/* ---- addresses of freed memory, and leaks (last.c) ----------------------- */
+
+/* Make memory come from the device in handles of one page each, whatever the
+ * device's size, so that all whole pages of a block can be released alone.
+ * Call it before any memory is acquired. */
+void larder__stale_begin(struct allocator *a);
+
+/* Whether the live block has memory that is released together with it, so that
+ * its address faults instead of accessing a later block. */
+bool larder__stale_applies(struct allocator *a, const struct block *b);
+
+/* Release the free memory of this pool. */
+void larder__stale_release(struct allocator *a, struct pool *pool);
+
+/* Call it when the allocator is destroyed: notes a finding if memory was not
+ * freed, with the origin of the largest block. */
+void larder__leaks_note(struct allocator *a);

@@ -1,11 +1,12 @@
 /* finding.c - an error in the program, as a message, until it is reported. */
-#include "core/debug/finding.h"
+#include "core/debug/debug.h"
 
 #include <stdarg.h>
 #include <string.h>
 
 #include "base/fail.h"
 #include "base/symbol.h"
+#include "base/text.h"
 #include "core/history/recording.h"
 
 enum { PLACES = 6 /* how many callers are named */ };

@@ -1,9 +1,8 @@
 /* last.c - debug:3: addresses of freed memory fault, and leaks are reported. */
-#include "core/debug/last.h"
+#include "core/debug/debug.h"
 
 #include <inttypes.h>
 
-#include "core/debug/finding.h"
 #include "core/segments/order.h"
 #include "core/segments/release.h"
 #include "core/state/paged.h"

@@ -1,11 +1,9 @@
 /* quarantine.c - freed blocks that are kept from reuse for a while. */
-#include "core/debug/quarantine.h"
+#include "core/debug/debug.h"
 
 #include <inttypes.h>
 
 #include "base/host.h"
-#include "core/debug/bytes.h"
-#include "core/debug/finding.h"
 #include "core/segments/events.h"
 #include "core/segments/order.h"
 #include "core/state/zone.h"

@@ -1,12 +1,10 @@
 /* unrecorded.c - finds uses of memory on streams that were not recorded, where
  * the device knows what is queued. */
-#include "core/debug/unrecorded.h"
+#include "core/debug/debug.h"
 
 #include <inttypes.h>
 
 #include "base/host.h"
-#include "core/debug/bytes.h"
-#include "core/debug/finding.h"
 #include "core/segments/order.h"
 #include "core/state/zone.h"
 

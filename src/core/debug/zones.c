@@ -1,11 +1,9 @@
 /* zones.c - writes and checks red zones (state/zone.h). */
-#include "core/debug/zones.h"
+#include "core/debug/debug.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-#include "core/debug/bytes.h"
-#include "core/debug/finding.h"
 #include "core/segments/order.h"
 #include "core/state/zone.h"
 

@@ -150,3 +150,16 @@ larder_result larder__handle_end(struct allocator *a, larder_result r)
     larder__handle_unlock(a);
     return r;
 }
+
+/* ---- captures ------------------------------------------------------------ */
+
+larder_result larder__capturing_forbids(const struct allocator *a,
+                                        const char *what)
+{
+    if (!allocator_is_capturing(a))
+        return LARDER_OK;
+    return larder__fail(LARDER_ERR_CAPTURING,
+                        "%s while a private pool is begun or a stream is being "
+                        "captured",
+                        what);
+}

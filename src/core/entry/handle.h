@@ -74,3 +74,10 @@ larder_result larder__handle_end(struct allocator *a, larder_result r);
 /* Make a handle for a new allocator, watched if its settings say so.  NULL: no
  * host memory. */
 larder_allocator *larder__handle_make(struct allocator *a);
+
+/* ---- what a capture forbids ---------------------------------------------- */
+
+/* LARDER_ERR_CAPTURING if a stream is or may be being captured.  `what` begins
+ * the message: "memory cannot be released". */
+larder_result larder__capturing_forbids(const struct allocator *a,
+                                        const char *what);

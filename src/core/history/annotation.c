@@ -1,5 +1,5 @@
 /* annotation.c - texts that threads attach to their operations. */
-#include "core/history/annotation.h"
+#include "core/history/history_tables.h"
 
 #include <assert.h>
 #include <stdatomic.h>

@@ -11,8 +11,7 @@
 #include <larder/history.h>
 
 #include "base/ticks.h"
-#include "core/history/annotation.h"
-#include "core/history/stack_table.h"
+#include "core/history/history_tables.h"
 #include "core/state/allocator.h"
 
 enum { EVENT_ACTION_BITS = 4, MARKS_MAX = 4096 };

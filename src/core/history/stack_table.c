@@ -1,5 +1,5 @@
 /* stack_table.c - call stacks, each different one stored once. */
-#include "core/history/stack_table.h"
+#include "core/history/history_tables.h"
 
 #include <string.h>
 

@@ -5,7 +5,6 @@
 #include "base/newfile.h"
 #include "base/sized.h"
 #include "core/entry/handle.h"
-#include "core/history/recording.h"
 #include "core/observe/snapshot_state.h"
 
 /* ---- history -------------------------------------------------------------- */

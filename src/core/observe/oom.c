@@ -1,19 +1,19 @@
-/* oom.c - the message and the callbacks when memory has run out. */
+/* oom.c - the message, the snapshot and the callbacks when memory has run out. */
 #include <inttypes.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/fail.h"
 #include "base/host.h"
 #include "base/text.h"
 #include "core/history/recording.h"
-#include "core/observe/dump.h"
 #include "core/observe/oom.h"
-#include "core/observe/shortfall.h"
+#include "core/observe/snapshot_state.h"
 #include "core/pools/private.h"
 #include "core/pools/tags.h"
-#include "core/segments/segment_size.h"
+#include "core/segments/segment.h"
+#include "core/state/held.h"
 #include "core/state/shard.h"
-#include "core/state/usage.h"
 
 enum { MESSAGE_PART_MAX = 512 };
 
@@ -105,6 +105,67 @@ static void explain(struct allocator *a, const struct request *q,
     larder__set_error("%s", message);
 }
 
+/* ---- the setting dump_on_oom --------------------------------------------- */
+
+enum { PATH_ROOM = 2 * CONF_PATH_MAX };
+
+/* Expand %p to the process's number, %n to that of the dump and %% to a percent
+ * sign.  False: the path does not fit. */
+static bool expand(const char *from, uint64_t number, char *out,
+                   size_t capacity)
+{
+    struct text t;
+
+    larder__text_init(&t, out, capacity);
+    for (; *from != '\0'; from++) {
+        if (from[0] == '%' && from[1] == 'p')
+            larder__text_add(&t, "%ld", (long)getpid());
+        else if (from[0] == '%' && from[1] == 'n')
+            larder__text_add(&t, "%llu", (unsigned long long)number);
+        else
+            larder__text_add(&t, "%c", *from);
+        if (from[0] == '%' && from[1] != '\0' && strchr("pn%", from[1]) != NULL)
+            from++;
+    }
+    return t.length < t.capacity;
+}
+
+/* The copy is made under the lock, and written without it. */
+static bool dump(struct allocator *a)
+{
+    char path[PATH_ROOM];
+    struct snapshot s;
+    larder_result r;
+
+    if (!expand(a->conf.dump_path, a->dumps.count, path, sizeof path) ||
+        larder__snapshot_take(a, true, &s) != LARDER_OK)
+        return false;
+    allocator_unlock(a);
+    r = larder__snapshot_file(&s, larder__snapshot_is_json(path), path);
+    larder__snapshot_free(&s);
+    allocator_lock(a);
+    return r == LARDER_OK;
+}
+
+/* Write the snapshot that the setting dump_on_oom asks for, if any: once, or
+ * each time if its path contains %n.  Errors are counted; they may replace the
+ * last error's message. */
+static void dump_on_oom(struct allocator *a)
+{
+    const char *path = a->conf.dump_path;
+    struct history_call call = a->call;
+
+    if (path[0] == '\0' || a->dumps.is_under_way ||
+        (a->dumps.count > 0 && strstr(path, "%n") == NULL))
+        return;
+    a->dumps.is_under_way = true;
+    a->dumps.count++;
+    if (!dump(a))
+        a->dumps.failed++;
+    a->dumps.is_under_way = false;
+    history_reenter(a, call);
+}
+
 /* ---- callbacks ------------------------------------------------------------ */
 
 /* Call them without the lock: observers, if there is information for them, else
@@ -168,7 +229,7 @@ static larder_result report(struct allocator *a, const struct request *q,
         return LARDER_ERR_OUT_OF_MEMORY;
     /* Saved, as an observer's calls may fail and replace it. */
     larder__copy_error(message, sizeof message);
-    larder__dump_on_oom(a);
+    dump_on_oom(a);
     (void)callbacks_run(a, &a->oom_observers, &info);
     return larder__fail(LARDER_ERR_OUT_OF_MEMORY, "%s", message);
 }

@@ -1,5 +1,5 @@
 /* shortfall.c - explains from the current state why a request failed. */
-#include "core/observe/shortfall.h"
+#include "core/observe/oom.h"
 
 #include <inttypes.h>
 

@@ -4,11 +4,14 @@
 
 #include "base/fail.h"
 #include "base/host.h"
-#include "core/observe/snapshot_frames.h"
+#include "base/symbol.h"
+#include "base/text.h"
+#include "core/observe/snapshot_state.h"
 
 struct writer {
     const struct snapshot *snapshot;
-    struct frames frames;
+    struct known_frame *known; /* cache of frames */
+    uint32_t *lists;           /* places of the emitter, for each stack */
     uint32_t words[SNAP_WORD_COUNT];
     struct emit emit;
 };
@@ -19,12 +22,6 @@ static void put_pool(struct writer *w, enum snap_word key, larder_pool_id id)
 {
     larder__emit_word(&w->emit, key);
     larder__emit_pair(&w->emit, id.first, id.second);
-}
-
-static void put_frames(struct writer *w, uint32_t stack)
-{
-    larder__emit_word(&w->emit, KEY_FRAMES);
-    larder__frames_emit(&w->frames, &w->emit, stack);
 }
 
 static const char *text_of(const struct writer *w, uint16_t number)
@@ -49,6 +46,115 @@ static void put_empty_list(struct writer *w, enum snap_word key)
 static uint64_t time_us(const struct writer *w, uint64_t ticks)
 {
     return larder__ticks_wall_us(&w->snapshot->scale, ticks);
+}
+
+/* ---- stacks with their functions' names ---------------------------------- */
+
+/* Looking up a frame takes a microsecond, and a run has thousands.  A
+ * direct-mapped cache of this size avoids nearly all lookups and bounds the
+ * memory.  An evicted frame is looked up, and written, again. */
+enum { KNOWN_LOG2 = 11, KNOWN_FRAMES = 1 << KNOWN_LOG2 };
+
+struct known_frame {
+    uint64_t address;
+    uint32_t memo; /* a place of the emitter */
+    bool is_known;
+    bool has_offset;
+    uint64_t offset;
+    larder_frame frame;
+};
+
+/* ERR_NO_HOST_MEMORY.  Call frames_free() in any case. */
+static larder_result frames_init(struct writer *w)
+{
+    const struct snapshot *s = w->snapshot;
+
+    w->known = NULL;
+    w->lists = NULL;
+    if (s->history == NULL || s->history->stacks.words == NULL)
+        return LARDER_OK; /* 0 is no stack's number */
+    w->known = larder__host_alloc(KNOWN_FRAMES, sizeof *w->known);
+    w->lists = larder__host_alloc(s->stack_words, sizeof *w->lists);
+    return w->known != NULL && w->lists != NULL
+               ? LARDER_OK
+               : larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+}
+
+static void frames_free(const struct writer *w)
+{
+    larder__host_free(w->known);
+    larder__host_free(w->lists);
+}
+
+/* A return address points behind the call, possibly into the next function. */
+static void look_up(struct known_frame *k)
+{
+    uint64_t call = k->address - 1;
+    struct symbol symbol;
+    struct text file, name;
+
+    larder__text_init(&file, k->frame.filename, sizeof k->frame.filename);
+    larder__text_init(&name, k->frame.name, sizeof k->frame.name);
+    k->has_offset = larder__symbol_find(call, &symbol);
+    if (!k->has_offset) {
+        larder__text_add(&file, "??");
+        larder__text_add(&name, "0x%llx", (unsigned long long)call);
+        return;
+    }
+    larder__text_add(&file, "%s", symbol.object);
+    larder__symbol_add(&name, &symbol);
+    k->offset = symbol.offset;
+}
+
+static struct known_frame *know(const struct writer *w, uint64_t address)
+{
+    uint64_t hash = address * UINT64_C(0x9E3779B97F4A7C15);
+    struct known_frame *k = &w->known[hash >> (64 - KNOWN_LOG2)];
+    const struct snapshot *s = w->snapshot;
+
+    if (k->is_known && k->address == address)
+        return k;
+    *k = (struct known_frame){.address = address, .is_known = true};
+    if (s->frame_fn == NULL || !s->frame_fn(s->frame_ctx, address, &k->frame)) {
+        k->frame = (larder_frame){.line = 0};
+        look_up(k);
+    }
+    k->frame.filename[sizeof k->frame.filename - 1] = '\0';
+    k->frame.name[sizeof k->frame.name - 1] = '\0';
+    return k;
+}
+
+static void emit_frame(struct writer *w, uint64_t address)
+{
+    struct known_frame *k = know(w, address);
+
+    if (larder__emit_again(&w->emit, &k->memo))
+        return;
+    larder__emit_dict_begin(&w->emit);
+    larder__emit_keep(&w->emit, &k->memo);
+    put_key_text(w, KEY_FILENAME, k->frame.filename);
+    put_unsigned(&w->emit, KEY_LINE, k->frame.line);
+    put_key_text(w, KEY_NAME, k->frame.name);
+    if (k->has_offset)
+        put_unsigned(&w->emit, KEY_OFFSET, k->offset);
+    larder__emit_close(&w->emit);
+}
+
+/* The frames of a stack as a list; number 0: an empty one. */
+static void put_frames(struct writer *w, uint32_t stack)
+{
+    const struct history *h = w->snapshot->history;
+
+    larder__emit_word(&w->emit, KEY_FRAMES);
+    if (stack != 0 && larder__emit_again(&w->emit, &w->lists[stack]))
+        return;
+    larder__emit_list_begin(&w->emit);
+    if (stack != 0) {
+        larder__emit_keep(&w->emit, &w->lists[stack]);
+        for (size_t i = 0; i < stack_depth(&h->stacks, stack); i++)
+            emit_frame(w, stack_frames(&h->stacks, stack)[i]);
+    }
+    larder__emit_close(&w->emit);
 }
 
 /* ---- segments ------------------------------------------------------------- */
@@ -250,14 +356,14 @@ larder_result larder__snapshot_emit(const struct snapshot *s, bool json,
         return larder__fail_plain(LARDER_ERR_NO_HOST_MEMORY);
     w->snapshot = s;
     memset(w->words, 0, sizeof w->words);
-    r = larder__frames_init(&w->frames, s);
+    r = frames_init(w);
     if (r == LARDER_OK) {
         larder__emit_begin(&w->emit, json ? EMIT_JSON : EMIT_PICKLE, w->words,
                            write, ctx);
         if (!emit_document(w))
             r = LARDER_ERR_SYSTEM;
     }
-    larder__frames_free(&w->frames);
+    frames_free(w);
     larder__host_free(w);
     return r;
 }

@@ -1,5 +1,5 @@
 /* kept.c - host memory with the contents of pages while they are released. */
-#include "core/pause/kept.h"
+#include "core/pause/pause.h"
 
 #include "base/host.h"
 #include "core/segments/events.h"

@@ -2,7 +2,6 @@
 #include "core/pause/pause.h"
 
 #include "base/fail.h"
-#include "core/pause/kept.h"
 #include "core/segments/events.h"
 #include "core/segments/segment.h"
 #include "core/state/paged.h"

@@ -3,12 +3,10 @@
 
 #include "base/fail.h"
 #include "core/debug/debug.h"
-#include "core/entry/capturing.h"
 #include "core/entry/handle.h"
 #include "core/peers/peers.h"
-#include "core/pools/private.h"
 #include "core/pools/tags.h"
-#include "core/segments/cached.h"
+#include "core/segments/release.h"
 #include "core/segments/segment.h"
 
 /* ---- preconditions -------------------------------------------------------- */

@@ -23,10 +23,3 @@ struct peers {
     pthread_t thread;
     struct peers *next; /* next in the process */
 };
-
-/* Start or stop the thread that answers while the program makes no calls. */
-larder_result larder__helper_begin(struct peers *p);
-void larder__helper_end(struct peers *p);
-
-/* Answer what no other thread has answered: it waits for one that is at it. */
-void larder__peers_answer_last(struct peers *p);

@@ -5,7 +5,6 @@
 #include "base/bits.h"
 #include "base/fail.h"
 #include "core/peers/company.h"
-#include "core/peers/peers.h"
 
 enum { SMALL_BYTES = 1 << 20 };
 

@@ -10,6 +10,7 @@
 #include "base/host.h"
 #include "base/process.h"
 #include "base/witness.h"
+#include "base/worker.h"
 #include "core/peers/company.h"
 
 enum { GROUP_ROOM = 16384 };
@@ -104,6 +105,87 @@ static bool peers_is_same(const struct ledger_spec *a,
            a->is_of_group == b->is_of_group && a->group == b->group;
 }
 
+/* ---- answering -------------------------------------------------------------- */
+
+/* The lock is held. */
+static void answer(struct peers *p)
+{
+    struct ledger_question q = larder__ledger_read_question(p->ledger);
+    uint64_t left = larder__ledger_spare(p->ledger);
+    uint64_t gave = 0;
+
+    if (left > q.bytes)
+        left = q.bytes;
+    if (left < larder__ledger_excess(p->ledger))
+        left = larder__ledger_excess(p->ledger);
+    for (struct allocator *a = p->first; a != NULL; a = a->peers_next) {
+        uint64_t of_this = p->give(a, left);
+
+        gave += of_this;
+        left -= of_this < left ? of_this : left;
+    }
+    larder__ledger_answer(p->ledger, &q, gave);
+}
+
+/* If another thread is already answering there is nothing to do. */
+void larder__peers_answer(struct peers *p)
+{
+    if (!mutex_try(&p->lock, RANK_PEERS))
+        return;
+    answer(p);
+    mutex_leave(&p->lock);
+}
+
+/* Answer what no other thread has answered: it waits for one that is at it. */
+static void answer_last(struct peers *p)
+{
+    mutex_take(&p->lock, RANK_PEERS);
+    if (ledger_is_asked(p->ledger))
+        answer(p);
+    mutex_leave(&p->lock);
+}
+
+/* ---- a thread that answers while the program makes no calls ------------------ */
+
+/* It sleeps until the bell rings; the timeout covers a ring that it missed. */
+#define DOZE_NS UINT64_C(1000000000)
+
+static void *helper_run(void *ctx)
+{
+    struct peers *p = ctx;
+
+    while (!p->is_ending) {
+        larder__ledger_sleep(p->ledger, DOZE_NS);
+        if (!p->is_ending && ledger_is_asked(p->ledger))
+            answer_last(p);
+    }
+    return NULL;
+}
+
+static larder_result helper_begin(struct peers *p)
+{
+    bool has_thread;
+
+    mutex_take(&p->thread_lock, RANK_HELPER);
+    if (!p->has_thread)
+        p->has_thread = larder__worker_begin(&p->thread, helper_run, p);
+    has_thread = p->has_thread;
+    mutex_leave(&p->thread_lock);
+    return has_thread ? LARDER_OK
+                      : larder__fail(LARDER_ERR_SYSTEM,
+                                     "ledger_thread: cannot create a thread");
+}
+
+static void helper_end(struct peers *p)
+{
+    if (!p->has_thread)
+        return;
+    p->is_ending = true;
+    larder__ledger_wake(p->ledger);
+    pthread_join(p->thread, NULL);
+    p->has_thread = false;
+}
+
 /* ---- creating --------------------------------------------------------------- */
 
 /* Of an allocator's device: they are equivalent.  NULL: none is open. */
@@ -117,7 +199,7 @@ static bool device_free(void *device, uint64_t *out)
 
 static void peers_free(struct peers *p)
 {
-    larder__helper_end(p);
+    helper_end(p);
     larder__ledger_close(p->ledger);
     pthread_mutex_destroy(&p->lock);
     pthread_mutex_destroy(&p->thread_lock);
@@ -278,7 +360,7 @@ static larder_result settings_apply(struct allocator *a, bool asks)
     larder_result r = LARDER_OK;
 
     if (a->conf.ledger_thread)
-        r = larder__helper_begin(a->peers);
+        r = helper_begin(a->peers);
     if (r == LARDER_OK)
         r = keep_minimum(a, asks);
     if (r == LARDER_OK)
@@ -342,53 +424,4 @@ void larder__peers_leave(struct allocator *a)
     mutex_take(&lock, RANK_PEERS_LIST);
     peers_drop(p);
     mutex_leave(&lock);
-}
-
-uint64_t larder__peers_room(const struct peers *p, uint64_t free_bytes)
-{
-    return larder__ledger_room(p->ledger, free_bytes);
-}
-
-uint64_t larder__peers_allowance(const struct peers *p)
-{
-    return larder__ledger_allowance(p->ledger);
-}
-
-/* ---- answering -------------------------------------------------------------- */
-
-/* The lock is held. */
-static void answer(struct peers *p)
-{
-    struct ledger_question q = larder__ledger_read_question(p->ledger);
-    uint64_t left = larder__ledger_spare(p->ledger);
-    uint64_t gave = 0;
-
-    if (left > q.bytes)
-        left = q.bytes;
-    if (left < larder__ledger_excess(p->ledger))
-        left = larder__ledger_excess(p->ledger);
-    for (struct allocator *a = p->first; a != NULL; a = a->peers_next) {
-        uint64_t of_this = p->give(a, left);
-
-        gave += of_this;
-        left -= of_this < left ? of_this : left;
-    }
-    larder__ledger_answer(p->ledger, &q, gave);
-}
-
-/* If another thread is already answering there is nothing to do. */
-void larder__peers_answer(struct peers *p)
-{
-    if (!mutex_try(&p->lock, RANK_PEERS))
-        return;
-    answer(p);
-    mutex_leave(&p->lock);
-}
-
-void larder__peers_answer_last(struct peers *p)
-{
-    mutex_take(&p->lock, RANK_PEERS);
-    if (ledger_is_asked(p->ledger))
-        answer(p);
-    mutex_leave(&p->lock);
 }

@@ -79,11 +79,6 @@ static inline void peers_answer_calls_locked(struct allocator *a)
 
 /* ---- asking other allocators -------------------------------------------- */
 
-/* How much the other processes leave to this one, out of `free_bytes` on the
- * device; and how much its own limit does. */
-uint64_t larder__peers_room(const struct peers *p, uint64_t free_bytes);
-uint64_t larder__peers_allowance(const struct peers *p);
-
 /* Changes whenever other processes acquire or release memory.  A cheap start
  * for a request that may not need peers_search. */
 uint64_t larder__peers_moves(const struct allocator *a);

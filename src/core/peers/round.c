@@ -4,7 +4,6 @@
 #include "base/ticks.h"
 #include "core/history/recording.h"
 #include "core/peers/company.h"
-#include "core/peers/peers.h"
 #include "core/state/held.h"
 #include "core/state/paged.h"
 
@@ -116,7 +115,7 @@ static uint64_t lacking_of(struct allocator *a, uint64_t need)
 
     (void)larder_device_mem_info(a->device, &free_bytes, &total);
     return saturating_sub(
-        need, saturating_add(larder__peers_room(a->peers, free_bytes),
+        need, saturating_add(larder__ledger_room(a->peers->ledger, free_bytes),
                              larder__paged_movable_bytes(a)));
 }
 
@@ -128,7 +127,7 @@ bool larder__peers_help(struct allocator *a, struct peers_search *s,
     bool goes_on;
 
     if (a->peers == NULL ||
-        need > saturating_add(larder__peers_allowance(a->peers),
+        need > saturating_add(larder__ledger_allowance(a->peers->ledger),
                               larder__paged_movable_bytes(a)))
         return false;
     lacking = lacking_of(a, need);

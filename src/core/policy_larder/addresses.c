@@ -1,16 +1,13 @@
 /* addresses.c - ranges of addresses of the policy larder. */
-#include "core/policy_larder/addresses.h"
+#include "core/policy_larder/pages.h"
 
 #include "base/bits.h"
 #include "base/fail.h"
 #include "base/host.h"
 #include "core/policy_larder/carry.h"
-#include "core/policy_larder/pages.h"
 #include "core/pools/pool.h"
 #include "core/segments/order.h"
-#include "core/segments/orphan.h"
 #include "core/segments/segment.h"
-#include "core/segments/segment_size.h"
 #include "core/state/shard.h"
 
 enum { GROWTH = 3 }; /* a further range: times all that the heap has */

@@ -1,6 +1,5 @@
 /* careful.c - the careful path: hits and frees while a tag, a route, a piece or a
  * history exists. */
-#include "core/policy_larder/careful.h"
 
 #include "core/history/recording.h"
 #include "core/policy_larder/fast.h"

@@ -6,10 +6,8 @@
 #include "base/fail.h"
 #include "base/host.h"
 #include "core/history/recording.h"
-#include "core/policy_larder/carry_steps.h"
-#include "core/policy_larder/handles.h"
 #include "core/segments/events.h"
-#include "core/segments/orphan.h"
+#include "core/segments/segment.h"
 #include "core/state/held.h"
 
 enum { HOST_ALIGN = 4096 };

@@ -1,11 +1,11 @@
 /* carry_steps.c - the driver calls of a move, each of which may fail
  * (carry.h). */
-#include "core/policy_larder/carry_steps.h"
+#include "core/policy_larder/carry.h"
 
 #include "base/fail.h"
 #include "core/peers/draw.h"
 #include "core/segments/events.h"
-#include "core/segments/orphan.h"
+#include "core/segments/segment.h"
 
 static uint64_t run_bytes(const struct carry *c, size_t i)
 {

@@ -1,11 +1,10 @@
 /* fill.c - maps memory at the missing pages of a span of a paged segment. */
-#include "core/policy_larder/fill.h"
+#include "core/policy_larder/supply.h"
 
 #include "base/bits.h"
 #include "base/fail.h"
 #include "core/history/recording.h"
-#include "core/policy_larder/handles.h"
-#include "core/segments/orphan.h"
+#include "core/segments/segment.h"
 #include "core/state/held.h"
 #include "core/state/shard.h"
 

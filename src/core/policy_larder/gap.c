@@ -1,6 +1,6 @@
 /* gap.c - finds where a request misses fewest pages when no free block can
  * serve it. */
-#include "core/policy_larder/gap.h"
+#include "core/policy_larder/supply.h"
 
 #include "core/segments/blocks.h"
 

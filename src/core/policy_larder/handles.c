@@ -1,13 +1,11 @@
 /* handles.c - creates, keeps and releases the handles of the policy larder. */
-#include "core/policy_larder/handles.h"
+#include "core/policy_larder/pages.h"
 
 #include "base/bits.h"
 #include "base/fail.h"
 #include "base/host.h"
 #include "core/peers/draw.h"
-#include "core/policy_larder/pages.h"
-#include "core/segments/orphan.h"
-#include "core/segments/segment_size.h"
+#include "core/segments/segment.h"
 #include "core/state/held.h"
 
 /* ---- capacity and sizes ---------------------------------------------------- */

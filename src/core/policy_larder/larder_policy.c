@@ -4,24 +4,16 @@
  * Devices without virtual memory and private pools (a captured graph relies on
  * their memory) use segments instead, acquired and kept as PyTorch's policy
  * does, except for what is tried before a request fails (segment_ladder.c). */
-#include "base/fail.h"
-#include "base/host.h"
 #include "core/policy_larder/carry.h"
 #include "core/policy_larder/fast.h"
-#include "core/policy_larder/larder_policy.h"
+#include "core/policy_larder/own.h"
 #include "core/policy_larder/lend.h"
-#include "core/policy_larder/migration.h"
-#include "core/policy_larder/pages.h"
 #include "core/policy_larder/supply.h"
-#include "core/policy_pytorch/ladder.h"
 #include "core/policy_pytorch/pytorch.h"
 #include "core/pools/pool.h"
-#include "core/pools/private.h"
 #include "core/request/request.h"
-#include "core/request/wait.h"
 #include "core/segments/blocks.h"
-#include "core/segments/cached.h"
-#include "core/segments/events.h"
+#include "core/segments/release.h"
 #include "core/segments/segment.h"
 
 /* ---- reusing free blocks -------------------------------------------------- */

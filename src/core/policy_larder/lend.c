@@ -4,12 +4,10 @@
 
 #include "base/bits.h"
 #include "base/fail.h"
-#include "core/entry/capturing.h"
-#include "core/policy_larder/handles.h"
+#include "core/entry/handle.h"
 #include "core/policy_larder/pages.h"
 #include "core/pools/pool.h"
 #include "core/pools/private.h"
-#include "core/pools/tags.h"
 #include "core/segments/blocks.h"
 #include "core/segments/events.h"
 #include "core/segments/order.h"

@@ -1,6 +1,6 @@
 /* migration.c - the last step before an out-of-memory error: moves live pages
  * out of handles that are mostly free. */
-#include "core/policy_larder/migration.h"
+#include "core/policy_larder/supply.h"
 
 #include <stdlib.h>
 
@@ -11,8 +11,6 @@
 #include "base/host.h"
 #include "core/entry/handle.h"
 #include "core/policy_larder/carry.h"
-#include "core/policy_larder/gap.h"
-#include "core/policy_larder/handles.h"
 #include "core/policy_larder/spot.h"
 #include "core/segments/events.h"
 

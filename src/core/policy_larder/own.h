@@ -12,7 +12,7 @@
 #pragma once
 
 #include "core/segments/page_span.h"
-#include "core/state/allocator.h"
+#include "core/state/policy.h"
 
 /* Handles that are held but mapped nowhere. */
 struct loose {
@@ -93,3 +93,6 @@ struct larder {
     size_t capacity;     /* of both lists: at least the pages held */
     uint64_t refused_at; /* more cannot be held: the device refused */
 };
+
+/* Larder's own policy (docs/POLICY.md). */
+extern const struct policy larder__policy_larder;

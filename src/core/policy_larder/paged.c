@@ -3,15 +3,11 @@
 
 #include "base/fail.h"
 #include "base/host.h"
-#include "core/policy_larder/addresses.h"
 #include "core/policy_larder/carry.h"
-#include "core/policy_larder/pages.h"
-#include "core/policy_larder/handles.h"
 #include "core/policy_larder/spot.h"
 #include "core/pools/pool.h"
 #include "core/segments/blocks.h"
 #include "core/segments/segment.h"
-#include "core/segments/stamp.h"
 
 /* ---- creating -------------------------------------------------------------- */
 

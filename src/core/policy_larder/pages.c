@@ -2,7 +2,6 @@
 #include "core/policy_larder/pages.h"
 
 #include "core/history/recording.h"
-#include "core/policy_larder/handles.h"
 #include "core/pools/pool.h"
 #include "core/segments/blocks.h"
 #include "core/state/held.h"

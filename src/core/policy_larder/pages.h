@@ -7,7 +7,7 @@
  *   pages     |  p0  |  p1  |   -  |   -  |  p4  |  p4  |
  *   blocks    [live][ free  ][  unmapped ][free][  live ]
  *
- * Memory comes in handles of one or more pages (handles.h).  The pages of a
+ * Memory comes in handles of one or more pages (handles.c).  The pages of a
  * handle are adjacent, and each has the handle in its entry of segment.pages, and
  * where they begin and end in its entry of segment.extents.
  *
@@ -28,7 +28,6 @@
 #pragma once
 
 #include "core/policy_larder/own.h"
-#include "core/segments/page_span.h"
 
 /* As span_touched() and span_within(), but by addresses; the constant spares
  * divisions. */
@@ -122,3 +121,86 @@ struct block *larder__pages_back(struct allocator *a, struct block *b,
 /* Move pages from one pool's reserved and held counts to another's. */
 void larder__pages_recount(struct allocator *a, const struct pool *from,
                            const struct pool *to, size_t pages);
+
+/* ---- handles (handles.c) ------------------------------------------------- */
+
+/* A driver call for a handle costs about the same whatever its size.  But a
+ * handle is mapped, moved and released as a whole: one byte in use keeps all of
+ * it, unless live pages may move (carry.h). */
+
+/* Pages that can be created without releasing any, as far as is known; and how
+ * many have to be released before one can be, after a limit was lowered. */
+size_t larder__handles_room(const struct allocator *a);
+size_t larder__handles_excess(const struct allocator *a);
+
+/* The maximum size of a handle, in pages: a quarter more than one of PyTorch's
+ * large segments, so that a request of any size is filled evenly by handles not
+ * smaller than half of it; on devices of more than about 10 GiB, 1/400 of the
+ * device, so that their number, and with it the cost of a first pass, is bounded.
+ * The setting handle_mib replaces both. */
+size_t larder__handles_pages_max(const struct allocator *a);
+
+/* Make room in all host tables for `count` more pages, so that later steps need
+ * no host memory. */
+bool larder__handles_make_room(struct allocator *a, size_t count);
+
+/* Create a handle of `pages` pages, within the limit; it is appended to the
+ * loose ones. */
+larder_result larder__handles_create(struct allocator *a, size_t pages);
+
+/* Remove the i-th loose handle from the list and from all counts, and return
+ * it.  The last handle takes its index. */
+uint64_t larder__handles_take(struct allocator *a, size_t i);
+
+/* Release the i-th loose handle to the device.  The last one takes its
+ * index. */
+void larder__handles_release(struct allocator *a, size_t i);
+
+/* Append a handle to the loose ones; its pages are already counted as held, and
+ * there is room for it. */
+void larder__handles_loosen(struct allocator *a, struct page_handle p);
+
+/* Find, from index `from` on, the largest loose handle of at most `max` pages.
+ * False: none. */
+bool larder__handles_fit(const struct allocator *a, size_t from, size_t max,
+                         size_t *out);
+
+/* Find the smallest one.  False: none. */
+bool larder__handles_smallest(const struct allocator *a, size_t from,
+                              size_t *out);
+
+/* Release loose handles of at least `pages` pages in all, if there are as many,
+ * with as few excess pages as possible. */
+void larder__handles_drop(struct allocator *a, size_t pages);
+
+/* Release loose handles until at most `pages` pages are loose. */
+void larder__handles_keep(struct allocator *a, size_t pages);
+
+/* ---- ranges of addresses (addresses.c) ----------------------------------- */
+
+/* The first range of the k-th stream has room for a k-th of the device.  Where
+ * that is not enough, each further range is three times as long as all before
+ * it together, so that there are few. */
+
+/* Reserve a range for the heap with room for `bytes`: one unmapped block.
+ * Where addresses are short, empty ranges of any heap are released first.
+ * ERR_OUT_OF_MEMORY; ERR_NO_HOST_MEMORY. */
+larder_result larder__range_create(struct allocator *a, struct heap *heap,
+                                   uint64_t bytes);
+
+/* Reserve exactly `bytes`, a multiple of PAGE_BYTES. */
+larder_result larder__range_reserve(struct allocator *a, struct heap *heap,
+                                    uint64_t bytes);
+
+/* Forget a range without pages, whose addresses the device has released: cannot
+ * fail. */
+void larder__range_forget(struct allocator *a, struct segment *s);
+
+/* Release all ranges without pages, except those of regions.  Returns the first
+ * error. */
+larder_result larder__ranges_release(struct allocator *a);
+
+/* Release the pages and addresses of a range, whatever it contains, when the
+ * allocator is destroyed.  The range is freed even if the device reports an
+ * error. */
+larder_result larder__range_destroy(struct allocator *a, struct segment *s);

@@ -6,7 +6,7 @@
 #include "base/bits.h"
 #include "base/fail.h"
 #include "core/policy_larder/carry.h"
-#include "core/pools/stocked.h"
+#include "core/pools/pool.h"
 #include "core/segments/order.h"
 
 /* ---- the list --------------------------------------------------------------- */

@@ -3,14 +3,10 @@
 
 #include "base/bits.h"
 #include "base/fail.h"
-#include "core/policy_larder/addresses.h"
 #include "core/policy_larder/carry.h"
-#include "core/policy_larder/fill.h"
-#include "core/policy_larder/gap.h"
-#include "core/policy_larder/handles.h"
 #include "core/policy_larder/spot.h"
 #include "core/pools/pool.h"
-#include "core/segments/segment_size.h"
+#include "core/segments/segment.h"
 #include "core/state/held.h"
 
 /* ---- the pages to map ------------------------------------------------------ */

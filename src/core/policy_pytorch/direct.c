@@ -6,16 +6,13 @@
  * private pool, when the device is not asked; they are released by the next
  * allocation with routing off. */
 #include "base/fail.h"
-#include "core/policy_pytorch/ladder.h"
 #include "core/policy_pytorch/pytorch.h"
 #include "core/pools/pool.h"
 #include "core/pools/private.h"
-#include "core/request/limits.h"
-#include "core/segments/cached.h"
+#include "core/request/request.h"
 #include "core/segments/release.h"
 #include "core/segments/segment.h"
 #include "core/state/held.h"
-#include "core/state/usage.h"
 
 static larder_result direct_get(struct allocator *a, struct request *q)
 {

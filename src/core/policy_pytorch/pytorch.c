@@ -6,18 +6,13 @@
 #include "base/bits.h"
 #include "base/fail.h"
 #include "core/observe/oom.h"
-#include "core/policy_pytorch/ladder.h"
 #include "core/policy_pytorch/pytorch.h"
 #include "core/pools/pool.h"
-#include "core/pools/private.h"
-#include "core/request/limits.h"
 #include "core/request/request.h"
 #include "core/segments/blocks.h"
-#include "core/segments/cached.h"
 #include "core/segments/release.h"
 #include "core/segments/segment.h"
 #include "core/state/held.h"
-#include "core/state/usage.h"
 
 /* Whether the pool's memory comes in pages.  Tags use pages wherever the device
  * has them.  Other pools follow the setting; private pools do so only if the

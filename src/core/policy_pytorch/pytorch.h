@@ -22,3 +22,12 @@ larder_result larder__segment_ladder_find(struct allocator *a,
                                           struct request *q);
 larder_result larder__segment_ladder_find_alike(struct allocator *a,
                                                 struct request *q);
+
+/* ---- steps that the ladders of all policies share ------------------------- */
+
+/* Refuse a hopeless request without asking the device: ERR_OUT_OF_MEMORY. */
+larder_result larder__ladder_refuse(struct allocator *a, struct request *q);
+
+/* Wait for all pending blocks, within reclaim_budget_ms, and release everything
+ * cached. */
+void larder__ladder_release(struct allocator *a, struct request *q);

@@ -1,7 +1,6 @@
 /* pool.h - pools and their heaps.  Private to core. */
 #pragma once
 
-#include "core/pools/stocked.h"
 #include "core/pools/tags.h"
 
 /* All POOL_KINDS pools of an allocator, or of a private pool. */
@@ -60,6 +59,34 @@ static inline struct pool *pool_for(struct allocator *a, uint64_t size,
         kind = POOL_LONG;
     return &a->pools[kind];
 }
+
+/* ---- heaps that may have memory to release (stocked.c) ------------------- */
+
+/* A heap is stocked from the moment a free block is inserted until a search of
+ * it finds nothing.  So when memory is short only heaps that hold some are
+ * visited, not one for each stream there ever was.  A heap with a shard always
+ * stays stocked, because frees on the fast path do not report here (fast.h).
+ *
+ * Rule, checked by larder_check():
+ *   B7  a heap that has memory to release is stocked. */
+
+/* Insert a heap in order; it must not be stocked.  The list has room for all
+ * heaps. */
+void larder__stocked_add(struct heap *heap);
+
+static inline void heap_stock(struct heap *heap)
+{
+    if (__builtin_expect(!heap->is_stocked, 0))
+        larder__stocked_add(heap);
+}
+
+/* Drop heaps that have nothing to release; call it before visiting all. */
+void larder__stocked_tidy(struct pool *pool);
+
+/* The same after all of them were made to release everything. */
+void larder__stocked_empty(struct pool *pool);
+
+/* ---- the blocks of a heap -------------------------------------------------- */
 
 /* Insert a free block into its heap's index, or remove it. */
 static inline void heap_insert(struct block *b)

@@ -1,9 +1,8 @@
 /* stocked.c - the heaps of a pool that may have memory to release. */
-#include "core/pools/stocked.h"
+#include "core/pools/pool.h"
 
 #include <string.h>
 
-#include "core/pools/pool.h"
 #include "core/state/paged.h"
 
 static bool has_stock(const struct heap *heap)

@@ -1,7 +1,6 @@
 /* tags.c - named sets of allocations (larder/tag.h). */
 #include "core/pools/tags.h"
 
-#include <stdatomic.h>
 #include <string.h>
 
 #include "base/fail.h"

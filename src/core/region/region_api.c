@@ -7,14 +7,12 @@
 #include "base/host.h"
 #include "base/sized.h"
 #include "core/segments/minimum.h"
-#include "core/debug/finding.h"
-#include "core/entry/capturing.h"
+#include "core/debug/debug.h"
 #include "core/entry/handle.h"
 #include "core/history/recording.h"
 #include "core/pause/pause.h"
 #include "core/peers/peers.h"
 #include "core/region/region_pages.h"
-#include "core/state/shard.h"
 
 struct larder_region {
     larder_allocator *handle;

@@ -1,20 +1,17 @@
 /* region_commit.c - memory for a region's pages: its own idle pages first, then
  * loose handles, new handles, pages that others do not use, and finally pools
  * without users. */
-#include "base/bits.h"
 #include "base/fail.h"
 #include "core/debug/debug.h"
 #include "core/policy_larder/carry.h"
-#include "core/policy_larder/fill.h"
+#include "core/policy_larder/supply.h"
 #include "core/policy_larder/lend.h"
-#include "core/policy_larder/handles.h"
 #include "core/policy_larder/spot.h"
 #include "core/pools/pool.h"
 #include "core/region/region_pages.h"
-#include "core/request/wait.h"
+#include "core/request/request.h"
 #include "core/segments/blocks.h"
-#include "core/segments/cached.h"
-#include "core/segments/events.h"
+#include "core/segments/release.h"
 #include "core/state/held.h"
 
 enum { CUTS = 2 }; /* headers to cut a free block to a span */

@@ -1,18 +1,15 @@
 /* region_life.c - creates, trims and destroys regions. */
 #include <string.h>
 
-#include "base/bits.h"
 #include "base/fail.h"
 #include "base/host.h"
 #include "core/segments/minimum.h"
 #include "core/debug/debug.h"
-#include "core/policy_larder/addresses.h"
 #include "core/pause/pause.h"
-#include "core/policy_larder/handles.h"
 #include "core/pools/pool.h"
 #include "core/pools/private.h"
 #include "core/region/region_pages.h"
-#include "core/segments/orphan.h"
+#include "core/segments/segment.h"
 #include "core/state/paged.h"
 
 /* Identifies the pools of regions in events and snapshots. */

@@ -2,7 +2,7 @@
 #include "core/region/region_pages.h"
 
 #include "base/fail.h"
-#include "core/debug/unrecorded.h"
+#include "core/debug/debug.h"
 #include "core/history/recording.h"
 #include "core/pools/pool.h"
 #include "core/segments/blocks.h"

@@ -5,13 +5,13 @@
 #include "core/peers/peers.h"
 #include "core/pools/pool.h"
 #include "core/pools/private.h"
+#include "core/pools/tags.h"
 #include "core/request/request.h"
-#include "core/request/wait.h"
 #include "core/segments/blocks.h"
-#include "core/segments/cached.h"
 #include "core/segments/events.h"
+#include "core/segments/release.h"
 #include "core/segments/segment.h"
-#include "core/segments/segment_size.h"
+#include "core/state/held.h"
 #include "core/state/zone.h"
 
 /* PyTorch refuses sizes from here on without trying. */
@@ -57,7 +57,29 @@ uint64_t larder__round_size(const struct conf *conf, uint32_t unit,
     return bits_up(bytes, unit);
 }
 
-/* ---- the request ---------------------------------------------------------- */
+/* ---- requests that fail -------------------------------------------------- */
+
+bool larder__request_is_hopeless(const struct allocator *a,
+                                 const struct request *q)
+{
+    uint64_t total = a->props.total_bytes - a->props.context_bytes;
+    uint64_t live = (uint64_t)metric_all(&a->stats.allocated_bytes) -
+                    larder__tags_paused_bytes(a);
+
+    if (a->allowed_bytes < total)
+        total = a->allowed_bytes;
+    total -= bits_lesser(total, held_owed_to_others(a, q->heap->pool));
+    return q->size > total || live > total - q->size;
+}
+
+bool larder__request_reject(struct allocator *a, struct request *q)
+{
+    q->rejected = q->refused_by != REFUSED_BY_DEVICE && a->conf.throw_on_oom;
+    a->stats.num_oom_rejections += q->rejected;
+    return q->rejected;
+}
+
+/* ---- finding memory --------------------------------------------------------- */
 
 /* Take the piece of the setting preallocate:SIZE, once. */
 static larder_result preallocate(struct allocator *a, struct request *q)
@@ -108,6 +130,48 @@ larder_result larder__find_reclaimed(struct allocator *a, struct request *q)
     (void)larder__run_reclaims(a); /* whatever they return */
     return larder__find_again(a, q);
 }
+
+/* ---- asking other processes ---------------------------------------------- */
+
+/* Whether memory released by other processes cannot help. */
+static bool is_hopeless(const struct allocator *a, const struct request *q)
+{
+    return q->refused_by != REFUSED_BY_DEVICE || q->rejected ||
+           larder__request_is_hopeless(a, q);
+}
+
+/* The device memory that would be enough for the request. */
+static uint64_t need_of(const struct allocator *a, const struct request *q)
+{
+    uint64_t need = bits_up(q->size, PAGE_BYTES);
+
+    return !a->is_paged && q->segment_bytes > need ? q->segment_bytes : need;
+}
+
+/* After a request found nothing: try again as long as that may help.  `moves` is
+ * the value of larder__peers_moves() before the search.  Drops and retakes the
+ * locks.  ERR_OUT_OF_MEMORY. */
+static larder_result request_ask(struct allocator *a, struct request *q,
+                                 uint64_t moves)
+{
+    struct peers_search search = larder__peers_search(a);
+    larder_result r = LARDER_ERR_OUT_OF_MEMORY;
+    larder_result routed;
+
+    search.moves = moves;
+    while (r == LARDER_ERR_OUT_OF_MEMORY && !is_hopeless(a, q) &&
+           larder__peers_help(a, &search, need_of(a, q))) {
+        a->ledger_refusal = NULL;
+        r = larder__find_again(a, q);
+    }
+    if (r != LARDER_ERR_OUT_OF_MEMORY)
+        return r;
+    /* The heap may be gone: locks were dropped, and a pool may have ended. */
+    routed = larder__request_route(a, q);
+    return routed == LARDER_OK ? r : routed;
+}
+
+/* ---- the request ------------------------------------------------------------ */
 
 /* Memory that a graph uses has no red zones: each replay writes to what was
  * free during capture, and by then that may be where zones of other blocks
@@ -160,7 +224,7 @@ larder_result larder__request(struct allocator *a, uint64_t bytes,
     if (r == LARDER_ERR_OUT_OF_MEMORY && allocator_make_room(a))
         r = larder__find_again(a, &q);
     if (r == LARDER_ERR_OUT_OF_MEMORY && a->peers != NULL)
-        r = larder__request_ask(a, &q, moves);
+        r = request_ask(a, &q, moves);
     if (r == LARDER_ERR_OUT_OF_MEMORY)
         return larder__out_of_memory(a, &q, false);
     if (r != LARDER_OK)

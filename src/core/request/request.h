@@ -28,7 +28,7 @@ uint64_t larder__round_size(const struct conf *conf, uint32_t unit,
                             uint64_t bytes);
 
 /* Whether no reclaiming can help because live memory and the request together
- * exceed the limit or the device.  Runs no callbacks (hopeless.c). */
+ * exceed the limit or the device.  Runs no callbacks. */
 bool larder__request_is_hopeless(const struct allocator *a,
                                  const struct request *q);
 
@@ -37,9 +37,20 @@ bool larder__request_is_hopeless(const struct allocator *a,
  * not as out of memory, as in PyTorch. */
 bool larder__request_reject(struct allocator *a, struct request *q);
 
-/* After a request found nothing: ask other processes on the device for memory
- * and try again as long as that may help (ask.c). `moves` is the value of
- * larder__peers_moves() before the search.  Drops and retakes the locks.
- * ERR_OUT_OF_MEMORY. */
-larder_result larder__request_ask(struct allocator *a, struct request *q,
-                                  uint64_t moves);
+/* ---- waiting for recorded streams (wait.c) ------------------------------- */
+
+/* Wait until a pending block becomes free.  False: there is none, the device
+ * reports an error, or the request's reclaim_budget_ms has passed
+ * (q->out_of_time). */
+bool larder__request_wait_one(struct allocator *a, struct request *q);
+
+/* Wait until pending memory is within pending_limit, or until the above returns
+ * false. */
+void larder__request_limit_pending(struct allocator *a, struct request *q);
+
+/* ---- the limits of private pools and tags (tag_limit.c) ------------------ */
+
+/* Whether the limit of the request's pool allows it to grow.  A tag at its
+ * limit first releases what it has cached; if that is not enough the refusal is
+ * counted (tag_limit.c). */
+bool larder__usage_allows(struct allocator *a, const struct request *q);

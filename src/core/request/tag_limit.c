@@ -1,7 +1,7 @@
 /* tag_limit.c - statistics and limits of tags. */
-#include "core/request/limits.h"
-#include "core/segments/cached.h"
-#include "core/state/usage.h"
+#include "core/request/request.h"
+#include "core/segments/release.h"
+#include "core/state/held.h"
 
 #include <larder/tag.h>
 
@@ -10,7 +10,7 @@
 #include "core/entry/handle.h"
 #include "core/pools/private.h"
 #include "core/pools/tags.h"
-#include "core/segments/segment_size.h"
+#include "core/segments/segment.h"
 
 /* ---- limits --------------------------------------------------------------- */
 

@@ -1,5 +1,5 @@
 /* wait.c - waiting for memory that recorded streams still use. */
-#include "core/request/wait.h"
+#include "core/request/request.h"
 
 #include <time.h>
 

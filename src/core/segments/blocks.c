@@ -3,9 +3,9 @@
 
 #include "core/history/recording.h"
 #include "core/pools/pool.h"
-#include "core/segments/stamp.h"
+#include "core/segments/page_span.h"
 #include "core/state/shard.h"
-#include "core/state/usage.h"
+#include "core/state/held.h"
 
 /* ---- adjacent blocks ------------------------------------------------------ */
 

@@ -1,12 +1,10 @@
 /* cached.c - releases everything cached. */
-#include "core/segments/cached.h"
+#include "core/segments/release.h"
 
 #include "base/fail.h"
 #include "core/pools/private.h"
 #include "core/pools/tags.h"
 #include "core/segments/events.h"
-#include "core/segments/orphan.h"
-#include "core/segments/release.h"
 #include "core/segments/segment.h"
 #include "core/state/paged.h"
 

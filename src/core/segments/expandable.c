@@ -14,8 +14,6 @@
 #include "core/pools/pool.h"
 #include "core/segments/blocks.h"
 #include "core/segments/order.h"
-#include "core/segments/orphan.h"
-#include "core/segments/segment_size.h"
 #include "core/state/held.h"
 #include "core/state/paged.h"
 

@@ -2,7 +2,7 @@
 #include "core/segments/minimum.h"
 
 #include "base/fail.h"
-#include "core/segments/cached.h"
+#include "core/segments/release.h"
 #include "core/state/held.h"
 
 /* Whether there is room for `owed`, the bytes by which all owners together are

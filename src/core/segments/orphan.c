@@ -1,6 +1,6 @@
 /* orphan.c - memory that the device failed to take back. */
 #include "core/peers/draw.h"
-#include "core/segments/orphan.h"
+#include "core/segments/segment.h"
 
 #include "base/fail.h"
 #include "base/host.h"

@@ -8,7 +8,7 @@
 #include "core/segments/events.h"
 #include "core/segments/segment.h"
 #include "core/state/paged.h"
-#include "core/state/usage.h"
+#include "core/state/held.h"
 
 void larder__block_retire(struct allocator *a, struct block *b)
 {

@@ -24,5 +24,23 @@ uint64_t larder__unused_bytes(const struct allocator *a);
 uint64_t larder__release_unused(struct allocator *a, uint64_t bytes);
 
 /* Release the oldest unused segments of the large pool until no more is held
- * than garbage_collection_threshold allows (gc.c). */
+ * than garbage_collection_threshold allows. */
 void larder__collect_garbage(struct allocator *a);
+
+/* ---- everything cached (cached.c) ---------------------------------------- */
+
+/* Wait for all recorded streams, then release every unused segment and page of
+ * the default pools and of private pools without users.  Continues after an
+ * error of the device, and returns the first. */
+larder_result larder__release_cached(struct allocator *a);
+
+/* The same without waiting: pending blocks stay. */
+larder_result larder__release_idle(struct allocator *a);
+
+/* Release the unused memory of one pool. */
+larder_result larder__private_release_cached(struct allocator *a,
+                                             struct private_pool *p);
+
+/* Release the unused memory of pools without users, and remove those pools that
+ * have no memory left. */
+larder_result larder__private_release_unused(struct allocator *a);

@@ -2,6 +2,7 @@
  * ranges. */
 #include "core/segments/segment.h"
 
+#include "base/bits.h"
 #include "base/fail.h"
 #include "base/host.h"
 #include "core/history/recording.h"
@@ -9,7 +10,6 @@
 #include "core/pools/pool.h"
 #include "core/segments/blocks.h"
 #include "core/segments/order.h"
-#include "core/segments/orphan.h"
 #include "core/state/held.h"
 
 static void segment_link(struct allocator *a, struct segment *s)
@@ -224,4 +224,25 @@ larder_result larder__segment_release(struct allocator *a, struct block *b)
     larder__segment_unlink(s);
     larder__host_free(s);
     return LARDER_OK;
+}
+
+/* ---- sizes under the policy `pytorch` ------------------------------------ */
+
+uint64_t larder__segment_size(const struct conf *conf, uint64_t size)
+{
+    if (size <= SMALL_MAX_BYTES)
+        return SMALL_SEGMENT_BYTES;
+    if (size < LARGE_MIN_BYTES)
+        return conf->large_segment_bytes;
+    return bits_up(size, ROUND_SEGMENT_BYTES);
+}
+
+uint64_t larder__pool_growth(const struct allocator *a, const struct request *q)
+{
+    const struct pool *pool = q->heap->pool;
+    uint64_t page_bytes = segment_page_size(&a->conf, pool->is_small);
+
+    if (!a->has_pages)
+        return q->segment_bytes;
+    return (q->size + page_bytes - 1) / page_bytes * page_bytes;
 }

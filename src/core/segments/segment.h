@@ -94,3 +94,37 @@ void larder__expandable_forget(struct allocator *a, struct segment *s);
  * error. */
 larder_result larder__expandable_destroy(struct allocator *a,
                                          struct segment *s);
+
+/* ---- memory that the device failed to take back (orphan.c) --------------- */
+
+/* It is remembered, and released again before the next page is created, at
+ * every larder_empty_cache() and when the allocator is destroyed, so that an
+ * error leaks nothing. */
+
+/* Make room so that `count` more pages can be held, and each of them, or one
+ * driver allocation, can become an orphan. */
+bool larder__orphans_make_room(struct allocator *a, size_t count);
+
+/* Release this memory now, or remember it for later.  Never fails; the caller
+ * has made room. */
+void larder__orphan_try_release(struct allocator *a, struct orphan orphan);
+
+/* Try to release all orphans.  Continues after errors and returns the first. */
+larder_result larder__orphans_release(struct allocator *a);
+
+/* ---- how much the policy `pytorch` takes ----------------------------------- */
+
+/* The only place that knows; larder_conf_segment() asks it for the tools. */
+
+/* The segment for a request of this rounded size. */
+uint64_t larder__segment_size(const struct conf *conf, uint64_t size);
+
+/* A page of an expandable segment of the small or the large pool. */
+static inline uint64_t segment_page_size(const struct conf *conf, bool is_small)
+{
+    return is_small ? (uint64_t)SMALL_SEGMENT_BYTES : conf->large_segment_bytes;
+}
+
+/* The maximum by which the request's pool would grow for it. */
+uint64_t larder__pool_growth(const struct allocator *a,
+                             const struct request *q);

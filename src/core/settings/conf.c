@@ -11,9 +11,7 @@ enum { CONF_NAMES_MAX = 2048 }; /* room for the names of all keys */
 
 static const struct conf_key *const lists[] = {
     larder__conf_pytorch_keys,
-    larder__conf_pinned_keys,
     larder__conf_larder_keys,
-    larder__conf_peers_keys,
 };
 
 enum { LISTS = sizeof lists / sizeof lists[0] };

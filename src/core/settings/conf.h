@@ -62,7 +62,7 @@ struct conf {
     int lifetimes;       /* enum conf_lifetimes: the same */
     int migrate;         /* enum conf_migrate: the same */
     bool migrate_is_off; /* given so: no guard either (migrate.h) */
-    uint64_t handle_mib; /* the largest handle; 0: by the device (handles.h) */
+    uint64_t handle_mib; /* the largest handle; 0: by the device (handles.c) */
     uint64_t small_kib;  /* the largest request of the small pool, in KiB */
 
     uint64_t debug; /* level; fixed at creation (debug/debug.h) */

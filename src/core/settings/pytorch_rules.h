@@ -6,7 +6,6 @@
 #pragma once
 
 #include <stdbool.h>
-#include <stddef.h>
 
 /* Which of two free blocks of one size is taken.  PYTORCH_NEW_BLOCKS numbers
  * every new header, PYTORCH_NEW_SEGMENTS only memory from the device; the lower

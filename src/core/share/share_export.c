@@ -11,7 +11,6 @@
 #include "core/segments/events.h"
 #include "core/segments/page_span.h"
 #include "core/share/share_message.h"
-#include "core/share/share_socket.h"
 #include "core/state/paged.h"
 #include "core/state/zone.h"
 

@@ -7,7 +7,6 @@
 #include "base/host.h"
 #include "base/sized.h"
 #include "core/share/share_message.h"
-#include "core/share/share_socket.h"
 #include "core/state/allocator.h"
 #include "device/device.h"
 

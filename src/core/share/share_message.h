@@ -9,8 +9,6 @@
  * it was checked here. */
 #pragma once
 
-#include <stdint.h>
-
 #include <larder/device.h>
 
 enum {
@@ -48,3 +46,18 @@ larder_result larder__share_header_check(const struct share_header *h,
  * pages. */
 larder_result larder__share_batch_check(const struct share_batch *b,
                                         uint64_t first, uint64_t left);
+
+/* ---- sending and receiving (share_socket.c) ------------------------------ */
+
+/* Send all bytes; the descriptors go with the first byte. */
+larder_result larder__socket_send(int socket, const void *bytes, size_t count,
+                                  const int *fds, size_t fd_count);
+
+/* Receive exactly `count` bytes and up to `capacity` descriptors.  They are
+ * closed on exec, and the caller closes them.  On failure none is left open. */
+larder_result larder__socket_receive(int socket, void *bytes, size_t count,
+                                     int *fds, size_t capacity,
+                                     size_t *fd_count);
+
+/* Close them all; errors are ignored. */
+void larder__fds_close(const int *fds, size_t count);

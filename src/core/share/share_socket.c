@@ -1,5 +1,5 @@
 /* share_socket.c - sends bytes and descriptors over a UNIX socket. */
-#include "core/share/share_socket.h"
+#include "core/share/share_message.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -33,7 +33,6 @@
 #include "core/state/policy.h"
 #include "core/state/pool_index.h"
 #include "core/state/stats.h"
-#include "core/state/tally.h"
 #include "device/device.h"
 
 /* PyTorch's constants (CUDACachingAllocator; the same from 1.8 to 2.13). */
@@ -70,22 +69,22 @@ struct heap {
     struct fit *fit;
     size_t page_count;    /* of its paged segments */
     uint64_t range_bytes; /* total length of their addresses */
-    bool is_stocked;      /* stocked.h */
+    bool is_stocked;      /* pool.h */
 };
 
-/* The number of steps that trim_age is divided into (trim_age.h). */
+/* The number of steps that trim_age is divided into (trim.h). */
 enum { TRIM_STEPS = 4 };
 
 struct pool {
     struct heap **heaps; /* sorted by stream */
     uint32_t heap_count;
     uint32_t heap_capacity;
-    struct heap **stocked; /* the stocked ones (stocked.h), sorted as well */
+    struct heap **stocked; /* the stocked ones (pool.h), sorted as well */
     uint32_t stocked_count;
     struct heap *last_heap; /* the heap found last */
     bool is_small;
     enum stats_pool stats;
-    uint64_t searches;          /* for the age of free blocks (gc.c) */
+    uint64_t searches;          /* for the age of free blocks (unused.c) */
     uint64_t marks[TRIM_STEPS]; /* earlier values of it, for trim_age.c */
     struct private_pool *owner; /* NULL: a default pool */
 };
@@ -93,7 +92,7 @@ struct pool {
 /* POOL_LONG is for hinted requests under the policy larder (hint.h). */
 enum pool_kind { POOL_SMALL, POOL_LARGE, POOL_LONG, POOL_KINDS };
 
-/* What a private pool has allocated (usage.h). */
+/* What a private pool has allocated (held.h). */
 struct usage {
     uint64_t allocations;
     uint64_t allocated_bytes;
@@ -103,7 +102,7 @@ struct usage {
     uint64_t refused; /* requests refused because of a tag's limit */
 };
 
-/* Host memory with the contents of a paused pool (pause/kept.h). */
+/* Host memory with the contents of a paused pool (pause/pause.h). */
 struct kept {
     char *host; /* NULL: empty */
     uint64_t bytes;
@@ -224,7 +223,7 @@ struct page_handle {
     size_t at; /* the page it is to be mapped at, while fill.c plans */
 };
 
-/* Memory that the device failed to take back (orphan.h): a driver allocation or
+/* Memory that the device failed to take back (segment.h): a driver allocation or
  * a handle. */
 struct orphan {
     larder_addr memory; /* 0: it is a handle */
@@ -301,7 +300,7 @@ enum { SHARD_SLOTS_LOG2 = 8, SHARD_SLOTS = 1 << SHARD_SLOTS_LOG2 };
 struct shards {
     uint64_t max_bytes; /* largest request on the fast path (fast.h); 0: none */
     bool takes_frees;   /* whether frees take it */
-    atomic_bool is_careful; /* whether hits take the careful path (careful.h) */
+    atomic_bool is_careful; /* whether hits take the careful path (fast.h) */
     bool has_waiting;       /* blocks wait for recorded streams */
     bool is_watching;       /* has_waiting, or there is a bell */
     /* Not 0 while other processes ask for memory (peers.h); NULL: no peers. */
@@ -327,7 +326,7 @@ struct privates {
     size_t regions;          /* how many belong to regions */
 };
 
-/* What trim_age has observed (trim_age.h). */
+/* What trim_age has observed (trim.h). */
 struct trim {
     struct trimmer *thread; /* NULL: trim_age was never set */
     int64_t activity;       /* allocations at the last look */
@@ -335,7 +334,7 @@ struct trim {
     uint32_t now;           /* number of looks so far */
 };
 
-/* Memory that the device failed to take back (orphan.h). */
+/* Memory that the device failed to take back (segment.h). */
 struct orphans {
     struct orphan *list;
     size_t count;

@@ -3,8 +3,6 @@
 
 #if LARDER_ASSERT_LEVEL > 1
 
-#include "base/fail.h"
-
 /* A check of n objects is due every n / AUDIT_SHARE calls; a pool's index
  * counts as INDEX_COST objects. */
 enum { AUDIT_SHARE = 16, INDEX_COST = 512 };

@@ -29,7 +29,7 @@ struct account {
     struct holding cache;
     struct holding *drawer; /* whom handles are for; NULL: the cache */
     uint64_t owed_bytes;    /* the parts of all minimums that are not held */
-    uint64_t refused_bytes; /* orphans (orphan.h), which no owner holds */
+    uint64_t refused_bytes; /* orphans (segment.h), which no owner holds */
 };
 
 /* The part of its minimum that the owner does not hold. */

@@ -26,7 +26,7 @@ larder_result larder__paged_release_empty(struct allocator *a);
 /* Release what is mapped nowhere. */
 void larder__paged_release_loose(struct allocator *a);
 /* Release those pages of a default pool's heap that trim_age considers old
- * (stamp.h).  Its stream has passed the point where it was when they were last
+ * (page_span.h).  Its stream has passed the point where it was when they were last
  * in use. */
 void larder__paged_release_old(struct allocator *a, const struct heap *heap);
 /* Release memory until no more than `target` bytes are held. */

@@ -6,7 +6,7 @@
  * All shards' locks and the allocator's together guard everything, and every
  * other call takes them all.  Lock order: the allocator's lock, then the
  * shards' by number; a thread that holds only one shard's lock takes no other
- * but shards.common (careful.h).
+ * but shards.common (fast.h).
  *
  * Counting: while only one thread allocates, everything is counted in one place
  * and exactly.  From the second thread on, each shard counts by itself, and its

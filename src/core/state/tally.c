@@ -1,5 +1,5 @@
 /* tally.c - counts of blocks that are added to the statistics later. */
-#include "core/state/tally.h"
+#include "core/state/stats.h"
 
 #include <stddef.h>
 #include <string.h>

@@ -1,20 +1,14 @@
 /* trim.c - releases part of the cached memory. */
 #include "core/trim/trim.h"
 
-#include "core/entry/capturing.h"
 #include "core/entry/handle.h"
 #include "core/history/recording.h"
 #include "core/peers/peers.h"
-#include "core/pools/private.h"
 #include "core/segments/blocks.h"
-#include "core/segments/cached.h"
 #include "core/segments/events.h"
-#include "core/segments/orphan.h"
 #include "core/segments/release.h"
 #include "core/segments/segment.h"
 #include "core/state/paged.h"
-#include "core/state/shard.h"
-#include "core/trim/trim_age.h"
 
 static uint64_t excess(const struct allocator *a, uint64_t target)
 {

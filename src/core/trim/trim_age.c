@@ -1,6 +1,5 @@
 /* trim_age.c - releases memory that has not been used for a long time, a heap
  * at a time. */
-#include "core/trim/trim_age.h"
 
 #include "base/host.h"
 #include "core/pools/pool.h"
@@ -8,7 +7,6 @@
 #include "core/segments/blocks.h"
 #include "core/segments/events.h"
 #include "core/segments/segment.h"
-#include "core/segments/stamp.h"
 #include "core/state/held.h"
 #include "core/state/paged.h"
 #include "core/trim/trim.h"

@@ -2,7 +2,7 @@
  *
  * Locks: the trimmer's own lock ranks below the allocator's.  It guards
  * `age_ns` and `is_ending`, and is held only to read them. */
-#include "core/trim/trimmer.h"
+#include "core/trim/trim.h"
 
 #include <pthread.h>
 #include <time.h>
@@ -14,7 +14,6 @@
 #include "base/worker.h"
 #include "core/history/recording.h"
 #include "core/state/shard.h"
-#include "core/trim/trim_age.h"
 
 enum { PERIOD_MIN_NS = 1000000, NAP_NS = 1000000 };
 

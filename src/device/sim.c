@@ -288,6 +288,7 @@ static void sim_init(struct sim *sim, const struct sim_spec *spec, int ordinal)
     sim->spec = *spec;
     sim->ordinal = ordinal;
     sim->exported.fd = -1;
+    sim->nowhere.file.fd = -1;
     larder__sim_identify(sim, spec->shared);
     sim->budget.capacity_bytes = spec->capacity_bytes;
     sim->budget.context_bytes = spec->context_bytes;

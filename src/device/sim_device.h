@@ -7,6 +7,7 @@
 
 #include <pthread.h>
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include <larder/sim.h>
 
@@ -30,8 +31,14 @@ struct sim_budget {
     struct sim_share *share; /* NULL: not shared with other processes */
 };
 
-struct sim_lent;
-struct sim_foreign;
+/* A memory file that something was imported from. */
+struct sim_foreign {
+    struct sim_foreign *next;
+    struct own_fd file; /* none: there is no memory behind the addresses */
+    dev_t device;
+    ino_t inode;
+    uint32_t pages;
+};
 
 /* A physical handle.  It exists until it is released and no longer mapped. */
 struct sim_page {
@@ -40,7 +47,6 @@ struct sim_page {
     uint64_t bytes;
     uint32_t mappings;
     bool is_released;
-    struct sim_lent *lent;       /* set once it is exported */
     struct sim_foreign *foreign; /* if imported: the file that contains it, */
     uint64_t foreign_offset;     /* and its offset there */
 };
@@ -101,9 +107,10 @@ struct sim {
     struct sim_slots pages;
     struct sim_slots events;
     unsigned char uuid[LARDER_UUID_BYTES];
-    struct sim_lent *lent;       /* released, but still in use */
+    struct sim_range *gone;      /* released, but still in use */
     struct own_fd exported;      /* locks on what this process exported */
     struct sim_foreign *foreign; /* other devices' memory files */
+    struct sim_foreign nowhere;  /* that of all without memory */
     struct sim_pinned pinned;
     uint64_t allocations;
     uint64_t reservations;
@@ -150,7 +157,7 @@ larder_result larder__sim_mem_alloc(struct sim *sim, uint64_t bytes,
 larder_result larder__sim_mem_free(struct sim *sim, larder_addr addr);
 /* The allocation that contains the address.  NULL: none, or no longer. */
 struct sim_range *larder__sim_mem_find(const struct sim *sim, larder_addr addr);
-/* Return its memory; `lent` stays the caller's. */
+/* Return its memory. */
 larder_result larder__sim_mem_end(struct sim *sim, struct sim_range *range);
 void larder__sim_memory_close(struct sim *sim);
 /* Whether the whole range may be accessed, in either region. */
@@ -188,6 +195,8 @@ larder_result larder__sim_page_export(struct sim *sim, uint64_t page,
 larder_result larder__sim_page_import(struct sim *sim,
                                       const larder_page_handle *handle,
                                       uint64_t bytes, uint64_t *out);
+/* Whether what is released stays because other processes use it. */
+bool larder__sim_lend_keeps(struct sim *sim, struct sim_range *range);
 /* Called when an imported page is destroyed. */
 void larder__sim_lend_return(struct sim *sim, struct sim_page *page);
 /* Release pages that other processes no longer use. */
@@ -218,7 +227,7 @@ larder_result larder__sim_ipc_open(struct sim *sim, const void *handle,
                                    struct sim_ipc *out);
 larder_result larder__sim_ipc_close(struct sim *sim, const struct sim_ipc *ipc);
 /* Whether an allocation that is freed stays because other processes have it
- * open; if so the list of what is lent keeps it. */
+ * open. */
 bool larder__sim_ipc_keeps(struct sim *sim, struct sim_range *range);
 
 /* ---- sim_vmm.c ---------------------------------------------------------- */

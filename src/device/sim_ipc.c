@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "base/bits.h"
-#include "base/host.h"
 #include "device/sim_fail.h"
 #include "device/sim_lend.h"
 #include "device/sim_process.h"
@@ -40,8 +39,7 @@ static bool is_kept(const struct lend_place *p, int fd)
 {
     struct flock lock;
 
-    if (!larder__lend_place_has(p, fd) ||
-        !larder__lend_lock(fd, F_RDLCK, p->offset, p->bytes))
+    if (!larder__lend_place_lock(p, fd))
         return false;
     lock = larder__lend_locked(fd, exported_locks + p->offset, p->bytes);
     return lock.l_type != F_UNLCK &&
@@ -55,7 +53,7 @@ static bool is_kept(const struct lend_place *p, int fd)
 static larder_result exported_open(struct sim *sim)
 {
     if (sim->exported.fd >= 0 ||
-        larder__lend_open_own("self", sim->backing.file.fd, &sim->exported))
+        larder__lend_open(0, sim->backing.file.fd, &sim->exported))
         return LARDER_OK;
     return larder__lend_refused("opening the memory file again");
 }
@@ -64,20 +62,12 @@ static larder_result range_export(struct sim *sim, struct sim_range *range)
 {
     uint64_t offset = larder__sim_backing_offset(&sim->backing, range->addr);
     larder_result r = exported_open(sim);
-    struct sim_lent *lent;
 
-    if (r != LARDER_OK || range->lent != NULL)
+    if (r != LARDER_OK || range->is_lent)
         return r;
-    lent = larder__host_alloc(1, sizeof *lent);
-    if (lent == NULL)
-        return larder__sim_fail_plain(LARDER_ERR_NO_HOST_MEMORY);
-    if (!exported_lock(sim, F_RDLCK, offset, range->bytes)) {
-        larder__host_free(lent);
+    if (!exported_lock(sim, F_RDLCK, offset, range->bytes))
         return larder__lend_refused("locking memory in the memory file");
-    }
-    *lent = (struct sim_lent){
-        .place = range, .bytes = range->bytes, .is_memory = true};
-    range->lent = lent;
+    range->is_lent = true;
     return LARDER_OK;
 }
 
@@ -118,10 +108,8 @@ bool larder__sim_ipc_keeps(struct sim *sim, struct sim_range *range)
     uint64_t offset = larder__sim_backing_offset(&sim->backing, range->addr);
 
     (void)exported_lock(sim, F_UNLCK, offset, range->bytes);
-    if (larder__lend_keeps(sim, range->lent))
-        return true;
-    range->lent = NULL;
-    return false;
+    range->is_lent = larder__sim_lend_keeps(sim, range);
+    return range->is_lent;
 }
 
 /* ---- import ------------------------------------------------------------- */
@@ -160,7 +148,7 @@ static larder_result import_real(struct sim *sim, const struct lend_place *p,
     struct own_fd file = {.fd = -1};
     larder_result r;
 
-    if (!larder__lend_place_open(p, &file))
+    if (!larder__lend_open(p->pid, p->file, &file))
         return is_over(p, " cannot be opened");
     if (!is_kept(p, file.fd))
         r = is_over(p, " is no longer allocated");
@@ -170,19 +158,6 @@ static larder_result import_real(struct sim *sim, const struct lend_place *p,
         r = granules_import(sim, f, p, out);
     larder__own_fd_close(&file);
     return r;
-}
-
-/* Without memory it is unknown whether it is still allocated. */
-static larder_result import_bare(struct sim *sim, const struct lend_place *p,
-                                 struct sim_page **out)
-{
-    struct sim_foreign *f = larder__host_alloc(1, sizeof *f);
-
-    if (f == NULL)
-        return larder__sim_fail_plain(LARDER_ERR_NO_HOST_MEMORY);
-    *f = (struct sim_foreign){.next = sim->foreign, .file.fd = -1};
-    sim->foreign = f;
-    return granules_import(sim, f, p, out);
 }
 
 static larder_result ipc_import(struct sim *sim, const struct lend_place *p,
@@ -195,8 +170,9 @@ static larder_result ipc_import(struct sim *sim, const struct lend_place *p,
     if (sim->backing.is_real != (p->file >= 0))
         return is_over(p, " cannot be mapped: only one of the two devices has "
                           "memory behind its addresses");
+    /* Without memory it is unknown whether it is still allocated. */
     r = sim->backing.is_real ? import_real(sim, p, out)
-                             : import_bare(sim, p, out);
+                             : granules_import(sim, &sim->nowhere, p, out);
     larder__lend_foreign_sweep(sim);
     return r;
 }

@@ -96,20 +96,23 @@ struct flock larder__lend_locked(int file, uint64_t offset, uint64_t bytes)
 
 /* ---- places of memory files ----------------------------------------------- */
 
-static int lend_open_again(const char *process, int file)
+static int lend_open_again(int64_t pid, int64_t file)
 {
+    char process[24] = "self";
     char path[64];
 
-    snprintf(path, sizeof path, "/proc/%s/fd/%d", process, file);
+    if (pid != 0)
+        snprintf(process, sizeof process, "%" PRId64, pid);
+    snprintf(path, sizeof path, "/proc/%s/fd/%" PRId64, process, file);
     return open(path, O_RDWR | O_CLOEXEC);
 }
 
-bool larder__lend_open_own(const char *process, int file, struct own_fd *out)
+bool larder__lend_open(int64_t pid, int64_t file, struct own_fd *out)
 {
     int fd;
 
     larder__forks_bar();
-    fd = lend_open_again(process, file);
+    fd = lend_open_again(pid, file);
     if (fd >= 0)
         larder__own_fd_keep(out, fd);
     larder__forks_allow();
@@ -144,20 +147,25 @@ bool larder__lend_place_is_sound(const struct lend_place *p, uint64_t magic,
            p->bytes - 1 < limit && p->offset < limit;
 }
 
-bool larder__lend_place_open(const struct lend_place *p, struct own_fd *out)
+/* Whether the descriptor refers to a simulated GPU's memory file. */
+static bool is_memory_file(int fd)
 {
-    char process[24];
+    static const char expected[] = "/memfd:" SIM_FILE_NAME " ";
+    char path[64];
+    char target[sizeof expected];
 
-    snprintf(process, sizeof process, "%" PRId64, p->pid);
-    return larder__lend_open_own(process, (int)p->file, out);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    return readlink(path, target, sizeof target) >=
+               (ssize_t)sizeof expected - 1 &&
+           memcmp(target, expected, sizeof expected - 1) == 0;
 }
 
-bool larder__lend_place_has(const struct lend_place *p, int fd)
+bool larder__lend_place_lock(const struct lend_place *p, int fd)
 {
     struct stat st;
 
-    return larder__lend_is_file(fd) && fstat(fd, &st) == 0 &&
-           st.st_ino == p->inode;
+    return is_memory_file(fd) && fstat(fd, &st) == 0 && st.st_ino == p->inode &&
+           larder__lend_lock(fd, F_RDLCK, p->offset, p->bytes);
 }
 
 /* ---- export --------------------------------------------------------------- */
@@ -166,7 +174,7 @@ static larder_result export_fd(const struct sim *sim, const struct sim_page *p,
                                int *out)
 {
     uint64_t offset = p->place->addr;
-    int fd = lend_open_again("self", sim->backing.file.fd);
+    int fd = lend_open_again(0, sim->backing.file.fd);
 
     if (fd < 0)
         return larder__lend_refused("opening the memory file again");
@@ -220,11 +228,7 @@ larder_result larder__sim_page_export(struct sim *sim, uint64_t handle,
 
     if (r != LARDER_OK)
         return r;
-    if (page->lent == NULL) /* so that release needs no host memory */
-        page->lent = larder__host_alloc(1, sizeof *page->lent);
-    if (page->lent == NULL)
-        return larder__sim_fail_plain(LARDER_ERR_NO_HOST_MEMORY);
-    *page->lent = (struct sim_lent){.place = page->place, .bytes = page->bytes};
+    page->place->is_lent = true;
     r = kind == LARDER_HANDLE_FD ? export_fd(sim, page, &made.fd)
                                  : export_fabric(sim, page, made.fabric);
     if (r == LARDER_OK)
@@ -232,51 +236,48 @@ larder_result larder__sim_page_export(struct sim *sim, uint64_t handle,
     return r;
 }
 
-static bool is_lent(const struct sim *sim, const struct sim_lent *lent)
+static bool is_in_use(const struct sim *sim, const struct sim_range *range)
 {
     uint64_t offset =
-        lent->is_memory
-            ? larder__sim_backing_offset(&sim->backing, lent->place->addr)
-            : lent->place->addr;
+        range->is_memory
+            ? larder__sim_backing_offset(&sim->backing, range->addr)
+            : range->addr;
 
-    return larder__lend_locked(sim->backing.file.fd, offset, lent->bytes)
+    return larder__lend_locked(sim->backing.file.fd, offset, range->bytes)
                .l_type != F_UNLCK;
 }
 
-bool larder__lend_keeps(struct sim *sim, struct sim_lent *lent)
+bool larder__sim_lend_keeps(struct sim *sim, struct sim_range *range)
 {
-    if (!is_lent(sim, lent)) {
-        larder__host_free(lent);
+    if (!range->is_lent || !is_in_use(sim, range))
         return false;
-    }
-    lent->is_gone = true;
-    lent->next = sim->lent;
-    sim->lent = lent;
+    range->is_gone = true;
+    range->gone_next = sim->gone;
+    sim->gone = range;
     return true;
 }
 
 /* False: the host refused, and it is tried again. */
-static bool lent_end(struct sim *sim, const struct sim_lent *lent)
+static bool gone_end(struct sim *sim, struct sim_range *range)
 {
-    if (lent->is_memory)
-        return larder__sim_mem_end(sim, lent->place) == LARDER_OK;
-    larder__sim_page_unplace(sim, lent->place, lent->bytes);
+    if (range->is_memory)
+        return larder__sim_mem_end(sim, range) == LARDER_OK;
+    larder__sim_page_unplace(sim, range, range->bytes);
     return true;
 }
 
 void larder__sim_lend_sweep(struct sim *sim)
 {
-    struct sim_lent **link = &sim->lent;
+    struct sim_range **link = &sim->gone;
 
     while (*link != NULL) {
-        struct sim_lent *lent = *link;
+        struct sim_range *range = *link;
+        struct sim_range *next = range->gone_next;
 
-        if (is_lent(sim, lent) || !lent_end(sim, lent)) {
-            link = &lent->next;
-            continue;
-        }
-        *link = lent->next;
-        larder__host_free(lent);
+        if (is_in_use(sim, range) || !gone_end(sim, range))
+            link = &range->gone_next;
+        else
+            *link = next;
     }
 }
 
@@ -288,25 +289,13 @@ static larder_result not_a_page(void)
                             "the handle is not one of a simulated GPU's page");
 }
 
-bool larder__lend_is_file(int fd)
-{
-    static const char expected[] = "/memfd:" SIM_FILE_NAME " ";
-    char path[64];
-    char target[sizeof expected];
-
-    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-    return readlink(path, target, sizeof target) >=
-               (ssize_t)sizeof expected - 1 &&
-           memcmp(target, expected, sizeof expected - 1) == 0;
-}
-
 larder_result larder__lend_foreign(struct sim *sim, int fd,
                                    struct sim_foreign **out)
 {
     struct sim_foreign *f = sim->foreign;
     struct stat st;
 
-    if (!larder__lend_is_file(fd) || fstat(fd, &st) != 0)
+    if (!is_memory_file(fd) || fstat(fd, &st) != 0)
         return not_a_page();
     while (f != NULL && (f->device != st.st_dev || f->inode != st.st_ino))
         f = f->next;
@@ -317,7 +306,7 @@ larder_result larder__lend_foreign(struct sim *sim, int fd,
     f = larder__host_alloc(1, sizeof *f);
     if (f == NULL)
         return larder__sim_fail_plain(LARDER_ERR_NO_HOST_MEMORY);
-    if (!larder__lend_open_own("self", fd, &f->file)) {
+    if (!larder__lend_open(0, fd, &f->file)) {
         larder__host_free(f);
         return larder__lend_refused("opening the page's memory file");
     }
@@ -423,7 +412,7 @@ static larder_result import_at(struct sim *sim, int fd, uint64_t offset,
 static larder_result import_fd(struct sim *sim, int fd, uint64_t bytes,
                                uint64_t *out)
 {
-    off_t offset = larder__lend_is_file(fd) ? lseek(fd, 0, SEEK_CUR) : -1;
+    off_t offset = is_memory_file(fd) ? lseek(fd, 0, SEEK_CUR) : -1;
 
     return offset < 0 ? not_a_page()
                       : import_at(sim, fd, (uint64_t)offset, bytes, out);
@@ -443,15 +432,13 @@ static larder_result import_fabric(struct sim *sim, const void *from,
         place.file < 0)
         return not_a_page();
     if (!larder__sim_process_lives((pid_t)place.pid, place.start) ||
-        !larder__lend_place_open(&place, &file))
+        !larder__lend_open(place.pid, place.file, &file))
         return larder__sim_fail(
             LARDER_ERR_DEVICE,
             "process %" PRId64 ", which owned the page, has ended", place.pid);
-    if (larder__lend_place_has(&place, file.fd) &&
-        larder__lend_lock(file.fd, F_RDLCK, place.offset, place.bytes))
-        r = import_at(sim, file.fd, place.offset, bytes, out);
-    else
-        r = not_a_page();
+    r = larder__lend_place_lock(&place, file.fd)
+            ? import_at(sim, file.fd, place.offset, bytes, out)
+            : not_a_page();
     larder__own_fd_close(&file);
     return r;
 }
@@ -488,25 +475,14 @@ void larder__sim_lend_return(struct sim *sim, struct sim_page *page)
 
 /* ---- cleanup -------------------------------------------------------------- */
 
-/* The places are freed with the rest of the file. */
 void larder__sim_lend_close(struct sim *sim)
 {
     for (uint32_t i = 0; i < sim->pages.count; i++) {
         struct sim_page *page = larder__sim_slots_at(&sim->pages, i);
 
-        if (page->slot.next != SIM_SLOT_TAKEN)
-            continue;
-        larder__host_free(page->lent);
-        if (page->foreign != NULL)
+        if (page->slot.next == SIM_SLOT_TAKEN && page->foreign != NULL)
             page->foreign->pages = 0;
     }
     larder__lend_foreign_sweep(sim);
-    while (sim->lent != NULL) {
-        struct sim_lent *lent = sim->lent;
-
-        sim->lent = lent->next;
-        if (!lent->is_memory) /* else its range is freed with it */
-            larder__host_free(lent);
-    }
     larder__own_fd_close(&sim->exported);
 }

@@ -1,11 +1,10 @@
 /* sim_memory.c - driver allocations of the simulated GPU, and which addresses
  * are accessible. */
-#include <inttypes.h>
+#include "device/sim_device.h"
 
 #include "base/bits.h"
 #include "base/host.h"
 #include "device/sim_fail.h"
-#include "device/sim_lend.h"
 
 /* Small requests share a granule of 2 MiB; larger ones have their own. */
 static enum sim_align request_align(uint64_t bytes)
@@ -77,7 +76,7 @@ larder_result larder__sim_mem_alloc(struct sim *sim, uint64_t bytes,
     range = larder__host_alloc_unset(sizeof *range);
     if (range == NULL)
         return larder__sim_fail_plain(LARDER_ERR_NO_HOST_MEMORY);
-    *range = (struct sim_range){0};
+    *range = (struct sim_range){.is_memory = true};
     r = memory_take(sim, bytes, align, range);
     if (r != LARDER_OK) {
         larder__host_free(range);
@@ -121,9 +120,7 @@ struct sim_range *larder__sim_mem_find(const struct sim *sim, larder_addr addr)
 {
     struct sim_range *range = larder__sim_space_find(&sim->memory, addr);
 
-    return range == NULL || (range->lent != NULL && range->lent->is_gone)
-               ? NULL
-               : range;
+    return range == NULL || range->is_gone ? NULL : range;
 }
 
 larder_result larder__sim_mem_free(struct sim *sim, larder_addr addr)
@@ -139,7 +136,7 @@ larder_result larder__sim_mem_free(struct sim *sim, larder_addr addr)
     r = larder__sim_streams_wait(sim);
     if (r != LARDER_OK)
         return r;
-    if (range->lent == NULL || !larder__sim_ipc_keeps(sim, range))
+    if (!range->is_lent || !larder__sim_ipc_keeps(sim, range))
         r = larder__sim_mem_end(sim, range);
     if (r == LARDER_OK)
         sim->allocations--;
@@ -152,7 +149,6 @@ void larder__sim_memory_close(struct sim *sim)
 
     while ((range = larder__sim_space_any(&sim->memory)) != NULL) {
         larder__sim_space_release(&sim->memory, range);
-        larder__host_free(range->lent);
         larder__host_free(range);
     }
 }

@@ -1,6 +1,6 @@
 /* sim_page.c - physical handles of the simulated GPU: a place in its memory
  * file, and a lifetime that ends with the last mapping. */
-#include "device/sim_lend.h"
+#include "device/sim_device.h"
 
 #include <inttypes.h>
 
@@ -75,7 +75,7 @@ static void page_end(struct sim *sim, struct sim_page *page)
 {
     if (page->foreign != NULL)
         larder__sim_lend_return(sim, page);
-    else if (page->lent == NULL || !larder__lend_keeps(sim, page->lent))
+    else if (page->place == NULL || !larder__sim_lend_keeps(sim, page->place))
         larder__sim_page_unplace(sim, page->place, page->bytes);
     larder__sim_slots_release(&sim->pages, page);
 }

@@ -19,9 +19,8 @@
 /* Sizes and addresses are multiples of 512 bytes, or of 2 MiB. */
 enum sim_align { SIM_ALIGN_512, SIM_ALIGN_2MIB, SIM_ALIGN_COUNT };
 
-struct sim_lent;
-
-/* Allocated by its owner, who modifies only `lent`. */
+/* Allocated by its owner, who modifies only what concerns other processes
+ * (sim_lend.c). */
 struct sim_range {
     larder_addr addr;
     uint64_t bytes;
@@ -32,7 +31,10 @@ struct sim_range {
     struct sim_range *right;
     uint64_t best[SIM_ALIGN_COUNT];
     uint32_t priority;
-    struct sim_lent *lent; /* of an allocation: set once it is exported */
+    bool is_memory; /* an allocation; otherwise a page's place in the file */
+    bool is_lent;   /* exported */
+    bool is_gone;   /* released, but other processes use it */
+    struct sim_range *gone_next;
 };
 
 struct sim_space {

@@ -1,7 +1,7 @@
 /* sim_vmm.c - reservations and their mappings, with a driver's rules: only
  * whole handles, only where nothing is mapped, usable only after access is
  * set. */
-#include "device/sim_lend.h"
+#include "device/sim_device.h"
 
 #include <inttypes.h>
 #include <string.h>

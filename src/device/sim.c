@@ -4,7 +4,6 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/fail.h"
 #include "base/host.h"
@@ -25,7 +24,7 @@ larder_result larder__sim_enter(struct sim *sim)
     larder_result r;
 
     sim_lock(sim);
-    r = larder__sim_use(sim);
+    r = larder__sim_budget_begin(&sim->budget);
     if (r != LARDER_OK)
         sim_unlock(sim);
     return r;
@@ -70,15 +69,14 @@ static larder_result op_mem_info(void *self, uint64_t *free_bytes,
 static larder_result op_processes(void *self, larder_process_fn *fn, void *ctx)
 {
     struct sim *sim = self;
-    larder_device_process one = {.pid = getpid(), .is_self = 1};
+    larder_device_process found[SIM_BUDGET_SLOTS];
+    int count;
 
-    if (sim->budget.share != NULL)
-        return larder__sim_share_each(sim->budget.share, fn, ctx);
     sim_lock(sim);
-    one.bytes = larder__sim_budget_use(&sim->budget).self_bytes;
+    count = larder__sim_budget_processes(&sim->budget, found);
     sim_unlock(sim);
-    if (one.bytes != 0)
-        fn(ctx, &one);
+    for (int i = 0; i < count; i++)
+        fn(ctx, &found[i]);
     return LARDER_OK;
 }
 
@@ -240,8 +238,7 @@ static void op_close(void *self)
     larder__sim_memory_close(sim);
     larder__sim_pinned_close(sim);
     larder__sim_backing_close(&sim->backing);
-    if (sim->budget.share != NULL)
-        larder__sim_share_close(sim->budget.share);
+    larder__sim_budget_close(&sim->budget);
     pthread_mutex_destroy(&sim->lock);
     larder__host_free(sim);
 }
@@ -290,8 +287,6 @@ static void sim_init(struct sim *sim, const struct sim_spec *spec, int ordinal)
     sim->exported.fd = -1;
     sim->nowhere.file.fd = -1;
     larder__sim_identify(sim, spec->shared);
-    sim->budget.capacity_bytes = spec->capacity_bytes;
-    sim->budget.context_bytes = spec->context_bytes;
     sim->pages.item_bytes = sizeof(struct sim_page);
     sim->events.item_bytes = sizeof(struct sim_event);
     larder__sim_space_init(&sim->memory, b->first, b->region_bytes);
@@ -316,9 +311,9 @@ static larder_result sim_create(const struct sim_spec *spec, int ordinal,
         r = larder__fail_plain(LARDER_ERR_SYSTEM);
         goto close_backing;
     }
-    if (spec->shared[0] != '\0')
-        r = larder__sim_share_open(spec->shared, ordinal, spec->capacity_bytes,
-                                   &sim->budget.share);
+    sim->budget.capacity_bytes = spec->capacity_bytes;
+    sim->budget.context_bytes = spec->context_bytes;
+    r = larder__sim_budget_open(&sim->budget, spec->shared, ordinal);
     if (r != LARDER_OK)
         goto destroy_lock;
     sim_init(sim, spec, ordinal);

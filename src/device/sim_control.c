@@ -140,7 +140,7 @@ larder_result larder_sim_regions(larder_device *dev, larder_addr *first,
 larder_result larder_sim_get_usage(larder_device *dev, larder_sim_usage *out)
 {
     larder_sim_usage usage = {.size = sizeof usage};
-    struct sim_share_use use;
+    struct sim_budget_use use;
     struct sim *sim;
     larder_result r = control_get(dev, &sim);
 

@@ -13,23 +13,14 @@
 
 #include "base/witness.h"
 #include "device/sim_backing.h"
+#include "device/sim_budget.h"
 #include "device/sim_card.h"
-#include "device/sim_share.h"
 #include "device/sim_slots.h"
 #include "device/sim_space.h"
 #include "device/sim_spec.h"
 
 /* Pages and reservations are multiples of this. */
 #define SIM_GRANULE (UINT64_C(2) << 20)
-
-/* The limit, and what is held. */
-struct sim_budget {
-    uint64_t capacity_bytes;
-    uint64_t context_bytes; /* charged at first use */
-    bool is_used;
-    uint64_t held_bytes;     /* by this device, without the context */
-    struct sim_share *share; /* NULL: not shared with other processes */
-};
 
 /* A memory file that something was imported from. */
 struct sim_foreign {
@@ -140,15 +131,6 @@ static inline void sim_unlock(struct sim *sim)
 larder_result larder__sim_enter(struct sim *sim);
 /* Release the lock and return r. */
 larder_result larder__sim_leave(struct sim *sim, larder_result r);
-
-/* ---- sim_budget.c ------------------------------------------------------- */
-
-/* Charge the context at first use. */
-larder_result larder__sim_use(struct sim *sim);
-/* ERR_OUT_OF_MEMORY if it does not fit. */
-larder_result larder__sim_budget_take(struct sim_budget *b, uint64_t bytes);
-void larder__sim_budget_release(struct sim_budget *b, uint64_t bytes);
-struct sim_share_use larder__sim_budget_use(const struct sim_budget *b);
 
 /* ---- sim_memory.c ------------------------------------------------------- */
 

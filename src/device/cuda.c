@@ -6,7 +6,7 @@
 
 #include "base/fail.h"
 #include "base/host.h"
-#include "device/open.h"
+#include "device/device_object.h"
 
 static larder_result op_props(void *self, larder_device_props *out)
 {
@@ -14,12 +14,6 @@ static larder_result op_props(void *self, larder_device_props *out)
 
     *out = c->props;
     return LARDER_OK;
-}
-
-static const char *op_error_text(void *self)
-{
-    (void)self;
-    return larder__cuda_words();
 }
 
 static void op_close(void *self)
@@ -39,7 +33,7 @@ static larder_result cuda_wrap(struct cuda *c, larder_device **out)
     ops.name = c->family->name;
     ops.close = op_close;
     ops.props = op_props;
-    ops.error_text = op_error_text;
+    ops.error_text = larder__cuda_error_text;
     if (c->props.granularity_bytes == 0)
         larder__device_without_vmm(&ops);
     if (c->call.page_export == NULL || c->call.page_import == NULL) {
@@ -84,7 +78,7 @@ static larder_result find_device(struct cuda *c, const char *text, int number)
     (void)larder__cuda_result(c, NULL, answer);
     return larder__fail(answer == CUD_NO_DEVICE ? LARDER_ERR_UNSUPPORTED
                                                 : LARDER_ERR_DEVICE,
-                        "device '%s': %s", text, larder__cuda_words());
+                        "device '%s': %s", text, larder__cuda_error_text(NULL));
 }
 
 /* No virtual memory if the calls are missing or the device does not support
@@ -140,7 +134,7 @@ static larder_result find_props(struct cuda *c, const char *text)
         return LARDER_OK;
     (void)larder__cuda_result(c, NULL, answer);
     return larder__fail(LARDER_ERR_DEVICE, "device '%s': %s", text,
-                        larder__cuda_words());
+                        larder__cuda_error_text(NULL));
 }
 
 /* Reject an export type that the device does not support now, not when the
@@ -190,6 +184,99 @@ static void find_peers(struct cuda *c)
     }
 }
 
+/* ---- specs ---------------------------------------------------------------- */
+
+/* "cuda:0,export=fd": which device of a driver to open, and how. */
+struct cuda_spec {
+    int number;
+    int handle_type; /* CUD_HANDLE_*: how pages are exported */
+};
+
+struct part {
+    const char *text;
+    int length;
+};
+
+/* Take the part up to the next comma. */
+static struct part part_next(const char **at)
+{
+    struct part p = {.text = *at, .length = (int)strcspn(*at, ",")};
+
+    *at += p.length;
+    return p;
+}
+
+static bool part_is(const struct part *p, const char *word)
+{
+    return (size_t)p->length == strlen(word) &&
+           memcmp(p->text, word, (size_t)p->length) == 0;
+}
+
+static bool number_read(const struct part *p, int *out)
+{
+    int n = 0;
+
+    if (p->length < 1 || p->length > 2)
+        return false;
+    for (int i = 0; i < p->length; i++) {
+        if (p->text[i] < '0' || p->text[i] > '9')
+            return false;
+        n = n * 10 + (p->text[i] - '0');
+    }
+    *out = n;
+    return n < CUDA_DEVICES_MAX;
+}
+
+static bool setting_read(const struct part *p, struct cuda_spec *out)
+{
+    static const struct {
+        const char *text;
+        int type;
+    } exports[] = {{"export=none", CUD_HANDLE_NONE},
+                   {"export=fd", CUD_HANDLE_FD},
+                   {"export=fabric", CUD_HANDLE_FABRIC}};
+
+    for (size_t i = 0; i < sizeof exports / sizeof exports[0]; i++) {
+        if (part_is(p, exports[i].text)) {
+            out->handle_type = exports[i].type;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* `text` begins with `family` and a colon.  ERR_INVALID names the wrong part
+ * and what is accepted. */
+static larder_result spec_parse(const char *text, const char *family,
+                                struct cuda_spec *out)
+{
+    const char *at = text + strlen(family) + 1;
+    struct part p = part_next(&at);
+    bool seen = false;
+
+    *out = (struct cuda_spec){.handle_type = CUD_HANDLE_NONE};
+    if (!number_read(&p, &out->number))
+        return larder__fail(LARDER_ERR_INVALID,
+                            "device '%s': '%.*s' is not a device: expected a "
+                            "number from 0 to %d",
+                            text, p.length, p.text, CUDA_DEVICES_MAX - 1);
+    while (*at == ',') {
+        at++;
+        p = part_next(&at);
+        if (!setting_read(&p, out))
+            return larder__fail(LARDER_ERR_INVALID,
+                                "device '%s': '%.*s' is not a setting: "
+                                "expected export=none, export=fd or "
+                                "export=fabric",
+                                text, p.length, p.text);
+        if (seen)
+            return larder__fail(LARDER_ERR_INVALID,
+                                "device '%s': 'export' is given twice", text);
+        seen = true;
+    }
+    return LARDER_OK;
+}
+
 /* ---- opening -------------------------------------------------------------- */
 
 static larder_result cuda_find(struct cuda *c, const char *text,
@@ -210,13 +297,13 @@ static larder_result cuda_find(struct cuda *c, const char *text,
     return r;
 }
 
-larder_result larder__cuda_open(const struct cuda_family *family,
-                                const char *text, int ordinal,
+larder_result larder__cuda_open(const char *text, int ordinal,
                                 larder_device **out)
 {
+    const struct cuda_family *family = larder__cuda_family(text);
     struct cuda_spec spec;
     struct cuda *c;
-    larder_result r = larder__cuda_spec_parse(text, family->name, &spec);
+    larder_result r = spec_parse(text, family->name, &spec);
 
     if (r != LARDER_OK)
         return r;

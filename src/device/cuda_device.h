@@ -11,8 +11,29 @@
 
 #include <larder/device.h>
 
-#include "device/cuda_family.h"
-#include "device/cuda_spec.h"
+#include "device/cuda_driver.h"
+
+enum cuda_attribute {
+#define X(name, cuda, hip, theirs) CUDA_ATTRIBUTE_##name,
+    CUD_ATTRIBUTE_MAP(X)
+#undef X
+        CUDA_ATTRIBUTE_COUNT
+};
+
+enum {
+#define X(need, name, cuda, hip, arguments) +1
+    CUDA_CALL_COUNT = 0 CUD_CALL_MAP(X)
+#undef X
+};
+
+enum { CUDA_FAMILIES = 2, CUDA_LIBRARIES_MAX = 5, CUDA_DEVICES_MAX = 64 };
+
+/* One of the two drivers served by the same code. */
+struct cuda_family {
+    const char *name; /* "cuda": of the spec and of the device */
+    const char *libraries[CUDA_LIBRARIES_MAX]; /* ended by NULL */
+    int column; /* in the lists of cuda_driver.h, from CUDA's on */
+};
 
 struct cuda {
     const struct cuda_family *family;
@@ -58,6 +79,21 @@ enum cuda_scope_kind {
     CUDA_SCOPES
 };
 
+/* ---- cuda_load.c -------------------------------------------------------- */
+
+/* The driver that a spec names. */
+const struct cuda_family *larder__cuda_family(const char *spec);
+
+/* Its driver's number; -1: it has no such attribute. */
+int larder__cuda_attribute(const struct cuda_family *family,
+                           enum cuda_attribute which);
+
+/* Load the driver and find its calls.  The library is never unloaded: drivers
+ * do not support that.  ERR_UNSUPPORTED says what could not be loaded, or which
+ * call is missing. */
+larder_result larder__cuda_load(const struct cuda_family *family,
+                                struct cud_calls *out);
+
 /* ---- cuda_context.c ----------------------------------------------------- */
 
 extern const struct cuda_scope larder__cuda_scopes[CUDA_SCOPES];
@@ -101,15 +137,13 @@ larder_result larder__cuda_leave(struct cuda *c, struct cuda_scope *s,
 /* Release the context, if it was acquired. */
 void larder__cuda_context_close(struct cuda *c);
 
-/* ---- cuda_error.c ------------------------------------------------------- */
-
 /* Translate a driver's result; its name and text become this thread's message.
  * `s` may be NULL. */
 larder_result larder__cuda_result(const struct cuda *c,
                                   const struct cuda_scope *s,
                                   cud_result answer);
 /* The message of this thread's last failure. */
-const char *larder__cuda_words(void);
+const char *larder__cuda_error_text(void *self);
 
 /* ---- cuda_calls.c ------------------------------------------------------- */
 

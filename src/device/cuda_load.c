@@ -1,22 +1,25 @@
 /* cuda_load.c - loads the drivers' libraries at run time, so that building and
  * installing need none of them. */
-#include "device/cuda_family.h"
+#include "device/cuda_device.h"
 
 #include <dlfcn.h>
-#include <stdbool.h>
 #include <string.h>
 
 #include "base/fail.h"
 
-const struct cuda_family larder__cuda_family = {
-    .name = "cuda", .libraries = {"libcuda.so.1"}, .column = 0};
-
 /* The first library that can be loaded is used. */
-const struct cuda_family larder__hip_family = {
-    .name = "hip",
-    .libraries = {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5",
-                  "libamdhip64.so"},
-    .column = 1};
+static const struct cuda_family families[CUDA_FAMILIES] = {
+    {.name = "cuda", .libraries = {"libcuda.so.1"}, .column = 0},
+    {.name = "hip",
+     .libraries = {"libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5",
+                   "libamdhip64.so"},
+     .column = 1},
+};
+
+const struct cuda_family *larder__cuda_family(const char *spec)
+{
+    return &families[strncmp(spec, "hip:", 4) == 0];
+}
 
 static const int attributes[CUDA_ATTRIBUTE_COUNT][CUDA_FAMILIES] = {
 #define X(name, cuda, hip, theirs) {cuda, hip},

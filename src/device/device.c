@@ -1,11 +1,13 @@
-/* device.c - the device object: created from a table, closed, queried. */
+/* device.c - the device object: opened by its spec or created from a table,
+ * closed, queried. */
 #include "device/device_object.h"
+
+#include <string.h>
 
 #include "base/fail.h"
 #include "base/host.h"
 #include "base/process.h"
 #include "base/sized.h"
-#include "device/open.h"
 
 /* ---- the table ---------------------------------------------------------- */
 
@@ -134,6 +136,21 @@ larder_result larder_device_create(const larder_device_ops *ops, void *self,
     larder_device_set_prices(dev, &prices);
     *out = dev;
     return LARDER_OK;
+}
+
+larder_result larder_device_open(const char *spec, int ordinal,
+                                 larder_device **out)
+{
+    if (spec == NULL || out == NULL)
+        return larder__fail_plain(LARDER_ERR_INVALID);
+    if (strncmp(spec, "sim:", 4) == 0)
+        return larder__sim_open(spec, ordinal, out);
+    if (strncmp(spec, "cuda:", 5) == 0 || strncmp(spec, "hip:", 4) == 0)
+        return larder__cuda_open(spec, ordinal, out);
+    return larder__fail(LARDER_ERR_INVALID,
+                        "device '%s' is unknown: expected "
+                        "sim:SIZE[,SETTING=VALUE...], cuda:N or hip:N",
+                        spec);
 }
 
 larder_result larder_device_close(larder_device *dev)

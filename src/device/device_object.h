@@ -53,4 +53,14 @@ struct larder_device {
 /* Whether it was created before a fork and this is the child. */
 bool larder__device_is_parents(const larder_device *dev);
 
+/* Remove the calls of virtual memory from a table, and those on its pages. */
+void larder__device_without_vmm(larder_device_ops *ops);
+
+/* Open a device; `spec` begins with "sim:". */
+larder_result larder__sim_open(const char *spec, int ordinal,
+                               larder_device **out);
+/* The same; it begins with "cuda:" or "hip:". */
+larder_result larder__cuda_open(const char *spec, int ordinal,
+                                larder_device **out);
+
 _Static_assert(LARDER_CALL_COUNT <= 32, "a bit for each call");

@@ -7,9 +7,8 @@
 
 #include "base/fail.h"
 #include "base/host.h"
-#include "device/device.h"
+#include "device/device_object.h"
 #include "device/sim_fail.h"
-#include "device/open.h"
 
 /* A simulated device is recognised by this address. */
 static const char sim_name[] = "sim";

@@ -31,11 +31,6 @@ static const uint64_t region_bytes_first_try = UINT64_C(1) << 38;
 static const uint64_t region_bytes_first_try = UINT64_C(1) << 44;
 #endif
 
-static void *sim_backing_as_pointer(larder_addr addr)
-{
-    return (void *)(uintptr_t)addr;
-}
-
 static larder_result sim_backing_refused(const char *what, uint64_t bytes)
 {
     return larder__sim_fail(LARDER_ERR_SYSTEM,
@@ -51,7 +46,7 @@ static larder_addr regions_map(larder_addr wish, uint64_t region_bytes)
 {
     const uint64_t align = 2 * LARDER_MIB;
     uint64_t bytes = 2 * region_bytes + align;
-    void *got = mmap(sim_backing_as_pointer(wish), bytes, PROT_NONE,
+    void *got = mmap(sim_pointer(wish), bytes, PROT_NONE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     larder_addr begin, first;
 
@@ -61,8 +56,7 @@ static larder_addr regions_map(larder_addr wish, uint64_t region_bytes)
     first = bits_up(begin, align);
     if (first > begin)
         munmap(got, first - begin);
-    munmap(sim_backing_as_pointer(first + 2 * region_bytes),
-           begin + align - first);
+    munmap(sim_pointer(first + 2 * region_bytes), begin + align - first);
     return first;
 }
 
@@ -131,7 +125,7 @@ void larder__sim_backing_close(struct sim_backing *b)
 {
     if (!b->is_real)
         return;
-    munmap(sim_backing_as_pointer(b->first), 2 * b->region_bytes);
+    munmap(sim_pointer(b->first), 2 * b->region_bytes);
     larder__own_fd_close(&b->file);
 }
 
@@ -143,11 +137,11 @@ static bool file_map(larder_addr addr, uint64_t bytes, int file,
     bool is_mapped;
 
     larder__forks_bar();
-    is_mapped = mmap(sim_backing_as_pointer(addr), bytes, PROT_NONE,
+    is_mapped = mmap(sim_pointer(addr), bytes, PROT_NONE,
                      MAP_SHARED | MAP_FIXED | MAP_NORESERVE, file,
                      (off_t)offset) != MAP_FAILED;
     if (is_mapped)
-        madvise(sim_backing_as_pointer(addr), bytes, MADV_DONTFORK);
+        madvise(sim_pointer(addr), bytes, MADV_DONTFORK);
     larder__forks_allow();
     return is_mapped;
 }
@@ -177,8 +171,8 @@ larder_result larder__sim_backing_commit(struct sim_backing *b,
     larder_addr begin = bits_down(addr, b->host_page_bytes);
     larder_addr end = bits_up(addr + bytes, b->host_page_bytes);
 
-    if (b->is_real && mprotect(sim_backing_as_pointer(begin), end - begin,
-                               PROT_READ | PROT_WRITE) != 0)
+    if (b->is_real &&
+        mprotect(sim_pointer(begin), end - begin, PROT_READ | PROT_WRITE) != 0)
         return sim_backing_refused("give", bytes);
     return LARDER_OK;
 }
@@ -193,13 +187,13 @@ larder_result larder__sim_backing_decommit(struct sim_backing *b,
 
     if (!b->is_real || begin >= end)
         return LARDER_OK;
-    if (mprotect(sim_backing_as_pointer(begin), end - begin, PROT_NONE) != 0)
+    if (mprotect(sim_pointer(begin), end - begin, PROT_NONE) != 0)
         return sim_backing_refused("take back", bytes);
     if (b->is_shared)
         larder__sim_backing_discard(b, larder__sim_backing_offset(b, begin),
                                     end - begin);
     else
-        madvise(sim_backing_as_pointer(begin), end - begin, MADV_DONTNEED);
+        madvise(sim_pointer(begin), end - begin, MADV_DONTNEED);
     return LARDER_OK;
 }
 
@@ -217,7 +211,7 @@ larder_result larder__sim_backing_unmap(struct sim_backing *b, larder_addr addr,
                                         uint64_t bytes)
 {
     if (b->is_real &&
-        mmap(sim_backing_as_pointer(addr), bytes, PROT_NONE,
+        mmap(sim_pointer(addr), bytes, PROT_NONE,
              MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1,
              0) == MAP_FAILED)
         return sim_backing_refused("unmap", bytes);
@@ -227,8 +221,8 @@ larder_result larder__sim_backing_unmap(struct sim_backing *b, larder_addr addr,
 larder_result larder__sim_backing_access(struct sim_backing *b,
                                          larder_addr addr, uint64_t bytes)
 {
-    if (b->is_real && mprotect(sim_backing_as_pointer(addr), bytes,
-                               PROT_READ | PROT_WRITE) != 0)
+    if (b->is_real &&
+        mprotect(sim_pointer(addr), bytes, PROT_READ | PROT_WRITE) != 0)
         return sim_backing_refused("give access to", bytes);
     return LARDER_OK;
 }

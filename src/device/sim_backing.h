@@ -26,6 +26,12 @@ struct sim_backing {
     bool is_shared; /* the first region lies in the file, too */
 };
 
+/* Where the memory behind an address is. */
+static inline void *sim_pointer(larder_addr addr)
+{
+    return (void *)(uintptr_t)addr;
+}
+
 larder_result larder__sim_backing_open(struct sim_backing *b, bool is_real,
                                        int ordinal, uint64_t capacity_bytes);
 void larder__sim_backing_close(struct sim_backing *b);

@@ -78,7 +78,7 @@ struct sim_stream {
 
 enum { SIM_STREAM_CHUNK = 256, SIM_STREAM_CHUNKS = LARDER_SIM_STREAMS / 256 };
 
-/* The addresses of pinned host memory, in order. */
+/* The addresses of pinned host memory. */
 struct sim_pinned {
     void **list;
     size_t count;
@@ -145,8 +145,6 @@ void larder__sim_memory_close(struct sim *sim);
 /* Whether the whole range may be accessed, in either region. */
 bool larder__sim_is_accessible(const struct sim *sim, larder_addr addr,
                                uint64_t bytes);
-
-/* ---- sim_pinned.c ------------------------------------------------------- */
 
 larder_result larder__sim_pinned_alloc(struct sim *sim, uint64_t bytes,
                                        void **out);
@@ -300,13 +298,12 @@ void larder__sim_streams_close(struct sim *sim);
 /* Whether the work can run; ERR_DEVICE names memory that it may not access. */
 larder_result larder__sim_work_check(const struct sim *sim,
                                      const struct sim_work *work);
-/* Check the work and run it. */
-larder_result larder__sim_work_do(const struct sim *sim,
-                                  const struct sim_work *work);
+/* Run it, once it was checked. */
+void larder__sim_work_do(const struct sim *sim, const struct sim_work *work);
 /* Record the pages that the work will access, when it is queued. */
 void larder__sim_work_queued(const struct sim *sim, struct sim_work *work);
-/* As larder__sim_work_do(), when the work is next; also ERR_DEVICE if other
- * pages were mapped at its memory meanwhile. */
+/* Check and run it, when it is next; also ERR_DEVICE if other pages were mapped
+ * at its memory meanwhile. */
 larder_result larder__sim_work_turn(const struct sim *sim,
                                     const struct sim_work *work);
 

@@ -1,10 +1,14 @@
-/* sim_memory.c - driver allocations of the simulated GPU, and which addresses
- * are accessible. */
+/* sim_memory.c - driver allocations of the simulated GPU, which addresses are
+ * accessible, and pinned host memory. */
 #include "device/sim_device.h"
+
+#include <inttypes.h>
 
 #include "base/bits.h"
 #include "base/host.h"
 #include "device/sim_fail.h"
+
+/* ---- allocations ---------------------------------------------------------- */
 
 /* Small requests share a granule of 2 MiB; larger ones have their own. */
 static enum sim_align request_align(uint64_t bytes)
@@ -161,4 +165,47 @@ bool larder__sim_is_accessible(const struct sim *sim, larder_addr addr,
     if (range == NULL)
         return larder__sim_vmm_is_accessible(sim, addr, bytes);
     return bytes <= range->bytes - (addr - range->addr);
+}
+
+/* ---- pinned host memory --------------------------------------------------- */
+
+larder_result larder__sim_pinned_alloc(struct sim *sim, uint64_t bytes,
+                                       void **out)
+{
+    struct sim_pinned *pinned = &sim->pinned;
+    void *ptr;
+
+    if (!HOST_ROOM(pinned->list, pinned->capacity, pinned->count + 1) ||
+        (ptr = larder__host_alloc_aligned(4096, bytes)) == NULL)
+        return larder__sim_fail_plain(LARDER_ERR_NO_HOST_MEMORY);
+    pinned->list[pinned->count++] = ptr;
+    *out = ptr;
+    return LARDER_OK;
+}
+
+/* Freeing any other address is an error, as a driver's is, and not the end of
+ * the process. */
+larder_result larder__sim_pinned_free(struct sim *sim, void *ptr)
+{
+    struct sim_pinned *pinned = &sim->pinned;
+    size_t place = 0;
+    larder_result r;
+
+    while (place < pinned->count && pinned->list[place] != ptr)
+        place++;
+    if (place == pinned->count)
+        return larder__sim_fail(LARDER_ERR_DEVICE,
+                                "no pinned memory begins at 0x%" PRIxPTR,
+                                (uintptr_t)ptr);
+    if ((r = larder__sim_streams_wait(sim)) != LARDER_OK)
+        return r;
+    pinned->list[place] = pinned->list[--pinned->count];
+    larder__host_free(ptr);
+    return LARDER_OK;
+}
+
+/* What was not freed stays: queued work of other devices may use it. */
+void larder__sim_pinned_close(struct sim *sim)
+{
+    larder__host_free(sim->pinned.list);
 }

@@ -6,11 +6,6 @@
 
 #include "device/sim_fail.h"
 
-static void *sim_work_as_pointer(uint64_t addr)
-{
-    return (void *)(uintptr_t)addr;
-}
-
 static larder_result device_range_check(const struct sim *sim, uint64_t addr,
                                         uint64_t bytes)
 {
@@ -131,18 +126,18 @@ static bool is_written(const struct sim *sim, const struct sim_work *work)
 static void copy_do(const struct sim *sim, const struct sim_work *work)
 {
     if (work->as.copy.bytes != 0 && is_written(sim, work))
-        memmove(sim_work_as_pointer(work->as.copy.dst),
-                sim_work_as_pointer(work->as.copy.src), work->as.copy.bytes);
+        memmove(sim_pointer(work->as.copy.dst), sim_pointer(work->as.copy.src),
+                work->as.copy.bytes);
 }
 
 static void fill_do(const struct sim *sim, const struct sim_work *work)
 {
     if (work->as.fill.bytes != 0 && work->as.fill.bytes <= sim->spec.most_bytes)
-        memset(sim_work_as_pointer(work->as.fill.dst), work->as.fill.value,
+        memset(sim_pointer(work->as.fill.dst), work->as.fill.value,
                work->as.fill.bytes);
 }
 
-static void work_do(const struct sim *sim, const struct sim_work *work)
+void larder__sim_work_do(const struct sim *sim, const struct sim_work *work)
 {
     if (work->kind == SIM_WORK_LAUNCH)
         work->as.launch.fn(work->as.launch.ctx);
@@ -150,16 +145,6 @@ static void work_do(const struct sim *sim, const struct sim_work *work)
         copy_do(sim, work);
     else if (work->kind == SIM_WORK_FILL && sim->backing.is_real)
         fill_do(sim, work);
-}
-
-larder_result larder__sim_work_do(const struct sim *sim,
-                                  const struct sim_work *work)
-{
-    larder_result r = larder__sim_work_check(sim, work);
-
-    if (r == LARDER_OK)
-        work_do(sim, work);
-    return r;
 }
 
 larder_result larder__sim_work_turn(const struct sim *sim,
@@ -170,6 +155,6 @@ larder_result larder__sim_work_turn(const struct sim *sim,
     if (r == LARDER_OK)
         r = pages_check(sim, work);
     if (r == LARDER_OK)
-        work_do(sim, work);
+        larder__sim_work_do(sim, work);
     return r;
 }

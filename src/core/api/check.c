@@ -409,7 +409,8 @@ static larder_result check_private(const struct allocator *a)
 
         if (r != LARDER_OK)
             return r;
-        segments += p->segment_count;
+        for (const struct segment *s = p->segments; s != NULL; s = s->pool_next)
+            segments += s->heap->pool->owner == p;
         regions += p->region != NULL;
         if (p->tag != NULL || p->region != NULL)
             continue;

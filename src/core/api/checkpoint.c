@@ -70,8 +70,7 @@ static size_t save_blocks(struct allocator *a, const struct private_pool *p,
 {
     size_t n = 0;
 
-    for (struct segment *s = segment_from(p, a->segments); s != NULL;
-         s = segment_from(p, s->next)) {
+    for (struct segment *s = p->segments; s != NULL; s = s->pool_next) {
         for (const struct block *b = s->head; b != NULL; b = block_next(a, b)) {
             if (out != NULL)
                 out[n] = (struct saved_block){
@@ -162,12 +161,12 @@ static bool has_memory(struct allocator *a, const struct segment *s,
 static size_t tile(struct allocator *a, const struct private_pool *p,
                    const larder_checkpoint *cp, size_t first)
 {
-    struct segment *s = segment_from(p, a->segments);
+    struct segment *s = p->segments;
     uint64_t bytes = 0;
     size_t i = first;
 
     while (s != NULL && s->addr != cp->blocks[first].addr)
-        s = segment_from(p, s->next);
+        s = s->pool_next;
     while (s != NULL && i < cp->count && bytes < s->bytes &&
            cp->blocks[i].addr == s->addr + bytes &&
            is_of_kind(&cp->blocks[i], s) && has_memory(a, s, &cp->blocks[i]))
@@ -198,8 +197,7 @@ static larder_result check_segments(struct allocator *a,
 static larder_result check_idle(struct allocator *a,
                                 const struct private_pool *p)
 {
-    for (struct segment *s = segment_from(p, a->segments); s != NULL;
-         s = segment_from(p, s->next)) {
+    for (struct segment *s = p->segments; s != NULL; s = s->pool_next) {
         for (const struct block *b = s->head; b != NULL; b = block_next(a, b)) {
             if (b->state == BLOCK_PENDING ||
                 (b->state == BLOCK_LIVE && b->uses != NULL))
@@ -242,8 +240,7 @@ static void checkpoint_free_live(struct allocator *a,
                                  const struct private_pool *p, bool mapped,
                                  struct addr_list *freed)
 {
-    for (struct segment *s = segment_from(p, a->segments); s != NULL;
-         s = segment_from(p, s->next)) {
+    for (struct segment *s = p->segments; s != NULL; s = s->pool_next) {
         for (struct block *b = s->head; b != NULL; b = block_next(a, b)) {
             struct block *before = block_prev(a, b);
             bool joins = before != NULL && before->state == BLOCK_FREE;
@@ -283,12 +280,12 @@ static const struct block *allocate_saved(struct allocator *a,
                                           const struct private_pool *p,
                                           const struct saved_block *saved)
 {
-    struct segment *s = segment_from(p, a->segments);
+    struct segment *s = p->segments;
     struct block *b;
 
     larder__assert(s != NULL && saved->bytes > 0);
     while (saved->addr < s->addr || saved->addr - s->addr >= s->bytes) {
-        s = segment_from(p, s->next);
+        s = s->pool_next;
         larder__assert(s != NULL);
     }
     b = s->head;

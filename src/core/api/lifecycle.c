@@ -297,16 +297,15 @@ static larder_result release_everything(struct allocator *a)
 static bool pools_are_captured(const struct allocator *a,
                                const struct pool *pools)
 {
-    for (int kind = 0; kind < POOL_KINDS; kind++) {
-        for (uint32_t i = 0; i < pools[kind].heap_count; i++) {
-            int is_capturing = 0;
+    const struct heap *heap;
 
-            if (larder_device_stream_is_capturing(a->device,
-                                                  pools[kind].heaps[i]->stream,
-                                                  &is_capturing) == LARDER_OK &&
-                is_capturing)
-                return true;
-        }
+    for (size_t i = 0; (heap = pools_heap(pools, i)) != NULL; i++) {
+        int is_capturing = 0;
+
+        if (larder_device_stream_is_capturing(a->device, heap->stream,
+                                              &is_capturing) == LARDER_OK &&
+            is_capturing)
+            return true;
     }
     return false;
 }

@@ -437,10 +437,10 @@ static uint64_t largest_of_heap(const struct heap *heap, uint64_t largest)
 
 static uint64_t largest_of(const struct pool *pools, uint64_t largest)
 {
-    for (int kind = 0; kind < POOL_KINDS; kind++) {
-        for (uint32_t i = 0; i < pools[kind].heap_count; i++)
-            largest = largest_of_heap(pools[kind].heaps[i], largest);
-    }
+    const struct heap *heap;
+
+    for (size_t i = 0; (heap = pools_heap(pools, i)) != NULL; i++)
+        largest = largest_of_heap(heap, largest);
     return largest;
 }
 

@@ -61,10 +61,7 @@ static uint64_t active_in(struct allocator *a, const struct private_pool *p)
 {
     uint64_t bytes = 0;
 
-    if (p->segment_count == 0)
-        return 0;
-    for (const struct segment *s = segment_from(p, a->segments); s != NULL;
-         s = segment_from(p, s->next))
+    for (const struct segment *s = p->segments; s != NULL; s = s->pool_next)
         bytes += used_of(a, s);
     return bytes;
 }

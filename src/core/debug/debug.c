@@ -97,8 +97,8 @@ typedef void block_act(struct allocator *a, struct block *b);
 static void each_zoned(struct allocator *a, const struct private_pool *owner,
                        block_act *act)
 {
-    for (const struct segment *s = segment_from(owner, a->segments); s != NULL;
-         s = segment_from(owner, s->next)) {
+    for (const struct segment *s = owner->segments; s != NULL;
+         s = s->pool_next) {
         for (struct block *b = s->head; b != NULL; b = block_next(a, b)) {
             if (b->state == BLOCK_LIVE && b->zones != ZONES_NONE)
                 act(a, b);

@@ -16,8 +16,8 @@ static larder_result each(struct allocator *a, const struct private_pool *p,
 {
     larder_result r = LARDER_OK;
 
-    for (struct segment *s = segment_from(p, a->segments);
-         s != NULL && r == LARDER_OK; s = segment_from(p, s->next))
+    for (struct segment *s = p->segments; s != NULL && r == LARDER_OK;
+         s = s->pool_next)
         r = take(a, s);
     return r;
 }
@@ -54,8 +54,7 @@ static uint64_t runs_sum(struct allocator *a, const struct private_pool *p,
 {
     uint64_t sum = 0;
 
-    for (const struct segment *s = segment_from(p, a->segments); s != NULL;
-         s = segment_from(p, s->next)) {
+    for (const struct segment *s = p->segments; s != NULL; s = s->pool_next) {
         const struct block *b = s->head;
         struct page_span run;
 
@@ -156,8 +155,8 @@ static larder_result copy_contents(struct allocator *a, struct private_pool *p,
 
     if (host == NULL)
         return LARDER_OK;
-    for (struct segment *s = segment_from(p, a->segments);
-         s != NULL && r == LARDER_OK; s = segment_from(p, s->next))
+    for (struct segment *s = p->segments; s != NULL && r == LARDER_OK;
+         s = s->pool_next)
         r = copy_segment(a, s, &host, kind);
     if (r == LARDER_OK) /* all streams have passed */
         p->kept.is_in_flight = false;
@@ -228,12 +227,12 @@ bool larder__detached_is_sound(const struct segment *s)
            d->mapped <= d->end && d->end <= s->bytes / s->page_bytes;
 }
 
-static bool is_detached(const struct allocator *a, const struct private_pool *p)
+static bool is_detached(const struct private_pool *p)
 {
-    const struct segment *s = segment_from(p, a->segments);
+    const struct segment *s = p->segments;
 
     while (s != NULL && !segment_is_detached(s))
-        s = segment_from(p, s->next);
+        s = s->pool_next;
     return s != NULL;
 }
 
@@ -425,8 +424,8 @@ static larder_result fill_pool(struct allocator *a,
 {
     larder_result r = LARDER_OK;
 
-    for (struct segment *s = segment_from(p, a->segments);
-         s != NULL && r == LARDER_OK; s = segment_from(p, s->next)) {
+    for (struct segment *s = p->segments; s != NULL && r == LARDER_OK;
+         s = s->pool_next) {
         const struct block *b = s->head;
         struct page_span run;
 
@@ -441,8 +440,7 @@ static bool ensure_headers(struct allocator *a, const struct private_pool *p)
 {
     uint32_t headers = SLAB_SPARE;
 
-    for (struct segment *s = segment_from(p, a->segments); s != NULL;
-         s = segment_from(p, s->next)) {
+    for (struct segment *s = p->segments; s != NULL; s = s->pool_next) {
         for (const struct block *b = s->head; b != NULL; b = block_next(a, b))
             headers += b->state == BLOCK_FREE ? 2 : 0;
     }
@@ -469,9 +467,8 @@ static void resumed(struct allocator *a, struct private_pool *p)
     p->is_paused = false;
     p->paused_bytes = 0;
     (void)larder__kept_free(a, &p->kept);
-    for (struct segment *s = segment_from(p, a->segments); s != NULL;
-         s = next) {
-        next = segment_from(p, s->next);
+    for (struct segment *s = p->segments; s != NULL; s = next) {
+        next = s->pool_next;
         if (s->kind == SEGMENT_EXPANDABLE)
             larder__expandable_forget(a, s);
     }
@@ -484,8 +481,8 @@ static void resume_undo(struct allocator *a, const struct private_pool *p)
     char words[LARDER_FAIL_MAX];
 
     larder__copy_error(words, sizeof words);
-    for (struct segment *s = segment_from(p, a->segments);
-         s != NULL && !p->kept.is_in_flight; s = segment_from(p, s->next))
+    for (struct segment *s = p->segments; s != NULL && !p->kept.is_in_flight;
+         s = s->pool_next)
         (void)detach(a, s);
     release(a, p);
     larder__set_error("%s", words);
@@ -494,7 +491,7 @@ static void resume_undo(struct allocator *a, const struct private_pool *p)
 larder_result larder__pause_end(struct allocator *a, struct private_pool *p,
                                 pause_fill *fill)
 {
-    bool was_detached = is_detached(a, p); /* with its contents */
+    bool was_detached = is_detached(p); /* with its contents */
     larder_result r = was_detached ? each(a, p, attach) : supply(a, p, fill);
 
     larder__assert(allocator_is_locked(a) && p->is_paused);

@@ -19,8 +19,8 @@ static larder_result pause_check_pages(const struct allocator *a,
                             "device '%s' has no virtual memory: released "
                             "memory could not be mapped at its addresses again",
                             larder_device_name(a->device));
-    for (const struct segment *s = segment_from(tag->pool, a->segments);
-         s != NULL; s = segment_from(tag->pool, s->next)) {
+    for (const struct segment *s = tag->pool->segments; s != NULL;
+         s = s->pool_next) {
         if (s->kind != SEGMENT_EXPANDABLE)
             return larder__fail(LARDER_ERR_UNSUPPORTED,
                                 "the memory of tag '%s' does not lie in pages "

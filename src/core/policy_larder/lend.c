@@ -42,8 +42,7 @@ void larder__lend_note(struct allocator *a, const struct block *b,
 static const struct block *lent_block(struct allocator *a,
                                       const struct private_pool *p)
 {
-    for (const struct segment *s = segment_from(p, a->segments); s != NULL;
-         s = segment_from(p, s->next)) {
+    for (const struct segment *s = p->segments; s != NULL; s = s->pool_next) {
         for (const struct block *b = s->head; b != NULL; b = block_next(a, b)) {
             if ((b->state == BLOCK_LIVE || b->state == BLOCK_PENDING) &&
                 b->is_lent)

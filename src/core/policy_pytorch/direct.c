@@ -19,7 +19,7 @@ static larder_result direct_get(struct allocator *a, struct request *q)
     larder_result r;
 
     q->refused_by = REFUSED_BY_POOL;
-    if (!larder__private_allows(a, q))
+    if (!larder__private_allows(q))
         return larder__fail_plain(LARDER_ERR_OUT_OF_MEMORY);
     q->refused_by = REFUSED_BY_DEVICE;
     r = larder__segment_carve(a, q->heap, q->size, &q->block);

@@ -249,15 +249,14 @@ void larder__private_remove(struct allocator *a, struct private_pool *p)
     private_free(a, p);
 }
 
-static uint64_t pool_cached_bytes(const struct pool *pool)
+static uint64_t pools_cached_bytes(const struct pool *pools)
 {
     uint64_t bytes = 0;
+    const struct heap *heap;
 
-    for (uint32_t i = 0; i < pool->heap_count; i++) {
-        const struct bins *bins = pool->heaps[i]->bins;
-
-        for (struct block *b = larder__bins_fit(bins, 0); b != NULL;
-             b = bins_next(bins, b))
+    for (size_t i = 0; (heap = pools_heap(pools, i)) != NULL; i++) {
+        for (struct block *b = larder__bins_fit(heap->bins, 0); b != NULL;
+             b = bins_next(heap->bins, b))
             bytes += b->bytes;
     }
     return bytes;
@@ -268,11 +267,8 @@ uint64_t larder__private_cached_bytes(const struct allocator *a)
     uint64_t bytes = 0;
 
     for (const struct private_pool *p = a->privates.first; p != NULL;
-         p = p->next) {
-        if (!p->is_paused)
-            bytes += pool_cached_bytes(&p->pools[POOL_SMALL]) +
-                     pool_cached_bytes(&p->pools[POOL_LARGE]);
-    }
+         p = p->next)
+        bytes += p->is_paused ? 0 : pools_cached_bytes(p->pools);
     return bytes;
 }
 
@@ -296,18 +292,16 @@ void larder__private_destroy(struct allocator *a)
 /* ---- limits -------------------------------------------------------------- */
 
 /* The memory that it holds, and its segments carved from pieces. */
-static uint64_t reserved_bytes(const struct allocator *a,
-                               const struct private_pool *p)
+static uint64_t reserved_bytes(const struct private_pool *p)
 {
     uint64_t bytes = p->holding.held_bytes;
 
-    for (const struct segment *s = segment_from(p, a->segments); s != NULL;
-         s = segment_from(p, s->next))
+    for (const struct segment *s = p->segments; s != NULL; s = s->pool_next)
         bytes += s->kind == SEGMENT_CARVED ? s->bytes : 0;
     return bytes;
 }
 
-bool larder__private_allows(const struct allocator *a, const struct request *q)
+bool larder__private_allows(const struct request *q)
 {
     const struct private_pool *p = q->heap->pool->owner;
 
@@ -315,7 +309,7 @@ bool larder__private_allows(const struct allocator *a, const struct request *q)
         return true;
     larder__assert(q->segment_bytes >= q->size || q->segment_bytes == 0);
     return q->segment_bytes <= p->holding.limit_bytes &&
-           reserved_bytes(a, p) <= p->holding.limit_bytes - q->segment_bytes;
+           reserved_bytes(p) <= p->holding.limit_bytes - q->segment_bytes;
 }
 
 static void info_count_block(const struct block *b, larder_pool_info *out)
@@ -338,9 +332,8 @@ void larder__private_info(struct allocator *a, const struct private_pool *p,
     out->limit_bytes = p->holding.limit_bytes;
     out->users = p->users;
     out->is_begun = p->route != NULL;
-    out->reserved_bytes = reserved_bytes(a, p);
-    for (const struct segment *s = segment_from(p, a->segments); s != NULL;
-         s = segment_from(p, s->next)) {
+    out->reserved_bytes = reserved_bytes(p);
+    for (const struct segment *s = p->segments; s != NULL; s = s->pool_next) {
         out->segments++;
         for (const struct block *b = s->head; b != NULL; b = block_next(a, b))
             info_count_block(b, out);

@@ -47,7 +47,7 @@ void larder__private_append_unused(struct allocator *a, struct private_pool *p);
 void larder__private_remove(struct allocator *a, struct private_pool *p);
 
 /* Whether the request's pool may grow by its segment. */
-bool larder__private_allows(const struct allocator *a, const struct request *q);
+bool larder__private_allows(const struct request *q);
 
 /* Fill in all fields except `size`. */
 void larder__private_info(struct allocator *a, const struct private_pool *p,

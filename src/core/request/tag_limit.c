@@ -28,7 +28,7 @@ bool larder__usage_allows(struct allocator *a, const struct request *q)
     if (owner == NULL || owner->holding.limit_bytes == 0)
         return true;
     if (owner->tag == NULL)
-        return larder__private_allows(a, q);
+        return larder__private_allows(q);
     bytes = larder__pool_growth(a, q);
     if (has_room(owner, bytes))
         return true;

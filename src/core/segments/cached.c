@@ -26,13 +26,10 @@ static larder_result private_tidy(struct allocator *a,
                                   const struct private_pool *p)
 {
     larder_result r = LARDER_OK;
+    struct heap *heap;
 
-    for (int kind = 0; kind < POOL_KINDS; kind++) {
-        const struct pool *pool = &p->pools[kind];
-
-        for (uint32_t i = 0; i < pool->heap_count; i++)
-            fail_keep_first(&r, larder__expandable_tidy(a, pool->heaps[i]));
-    }
+    for (size_t i = 0; (heap = pools_heap(p->pools, i)) != NULL; i++)
+        fail_keep_first(&r, larder__expandable_tidy(a, heap));
     return r;
 }
 
@@ -40,7 +37,7 @@ static larder_result private_tidy(struct allocator *a,
  * still find it. */
 static bool private_is_over(const struct private_pool *p)
 {
-    return p->tag == NULL && p->route == NULL && p->segment_count == 0;
+    return p->tag == NULL && p->route == NULL && p->segments == NULL;
 }
 
 larder_result larder__private_release_unused(struct allocator *a)

@@ -529,11 +529,11 @@ larder_result larder__events_pass_heaps(struct allocator *a,
                                         const struct pool *pools)
 {
     larder_result r = LARDER_OK;
+    const struct heap *heap;
 
-    for (int kind = 0; kind < POOL_KINDS; kind++) {
-        for (uint32_t i = 0; r == LARDER_OK && i < pools[kind].heap_count; i++)
-            r = larder__events_pass(a, pools[kind].heaps[i]->stream);
-    }
+    for (size_t i = 0; r == LARDER_OK && (heap = pools_heap(pools, i)) != NULL;
+         i++)
+        r = larder__events_pass(a, heap->stream);
     return r;
 }
 

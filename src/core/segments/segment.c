@@ -14,14 +14,21 @@
 
 static void segment_link(struct allocator *a, struct segment *s)
 {
+    struct private_pool *owner = s->heap->pool->owner;
+
     larder__assert(s->head != NULL && s->head->segment == s);
     s->link = &a->segments;
     s->next = a->segments;
     if (s->next != NULL)
         s->next->link = &s->next;
     a->segments = s;
-    if (s->heap->pool->owner != NULL)
-        s->heap->pool->owner->segment_count++;
+    if (owner == NULL)
+        return;
+    s->pool_link = &owner->segments;
+    s->pool_next = owner->segments;
+    if (s->pool_next != NULL)
+        s->pool_next->pool_link = &s->pool_next;
+    owner->segments = s;
 }
 
 void larder__segment_unlink(struct segment *s)
@@ -31,8 +38,12 @@ void larder__segment_unlink(struct segment *s)
     *s->link = s->next;
     if (s->next != NULL)
         s->next->link = s->link;
-    if (s->heap->pool->owner != NULL)
-        s->heap->pool->owner->segment_count--;
+    if (s->heap->pool->owner == NULL)
+        return;
+    larder__assert(*s->pool_link == s);
+    *s->pool_link = s->pool_next;
+    if (s->pool_next != NULL)
+        s->pool_next->pool_link = s->pool_link;
 }
 
 static struct block *segment_fill(struct allocator *a, struct segment *s)

@@ -144,7 +144,7 @@ struct private_pool {
     struct tag *tag;           /* NULL: a pool of the user's, or */
     struct region *region;     /* of a region (region_pages.h) */
     struct route *route;       /* in effect for these allocations; NULL: none */
-    size_t segment_count;      /* segments that belong to it */
+    struct segment *segments;  /* that belong to it, newest first */
     struct private_pool *next; /* in the order of creation */
     struct private_pool **link;       /* what points to it there */
     struct private_pool *unused_next; /* in the list of pools without users */
@@ -187,9 +187,11 @@ struct segment {
     struct heap *heap;
     struct block *head; /* the block at addr */
     enum segment_kind kind;
-    uint32_t stack;        /* in the history, where it last grew; 0: none */
-    struct segment *next;  /* in the allocator's list */
-    struct segment **link; /* what points to it there */
+    uint32_t stack;            /* in the history, where it last grew; 0: none */
+    struct segment *next;      /* in the allocator's list */
+    struct segment **link;     /* what points to it there */
+    struct segment *pool_next; /* in the list of its private pool, */
+    struct segment **pool_link; /* and what points to it there */
 
     union {
         struct { /* SEGMENT_CARVED */
@@ -473,13 +475,16 @@ static inline struct block *block_prev(struct allocator *a,
     return slab_get(&a->slab, b->prev);
 }
 
-/* The first of the pool's segments from s on, in the allocator's list. */
-static inline struct segment *segment_from(const struct private_pool *p,
-                                           struct segment *s)
+/* The i-th heap of POOL_KINDS pools, the allocator's or a private pool's.  NULL:
+ * there are fewer. */
+static inline struct heap *pools_heap(const struct pool *pools, size_t i)
 {
-    while (s != NULL && s->heap->pool->owner != p)
-        s = s->next;
-    return s;
+    for (int kind = 0; kind < POOL_KINDS; kind++) {
+        if (i < pools[kind].heap_count)
+            return pools[kind].heaps[i];
+        i -= pools[kind].heap_count;
+    }
+    return NULL;
 }
 
 /* Whether its memory is released for a while. */

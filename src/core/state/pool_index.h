@@ -6,7 +6,7 @@
  *
  * Rules, checked by larder_check():
  *   N1  the index contains exactly the pools of the user;
- *   N2  private pools count the segments that belong to them;
+ *   N2  private pools list the segments that belong to them;
  *   N3  regions are counted;
  *   N4  the list of pools without users contains exactly those, once each. */
 #pragma once

@@ -13,20 +13,13 @@
 
 /* ---- when trimming is not allowed ------------------------------------------ */
 
-/* Whether a stream with memory in the pool is capturing. */
-static bool pool_is_capturing(struct allocator *a, const struct pool *pool)
-{
-    for (uint32_t i = 0; i < pool->heap_count; i++) {
-        if (larder__private_is_graphs(a, pool->heaps[i]->stream))
-            return true;
-    }
-    return false;
-}
-
+/* Whether a stream with memory in the default pools is capturing. */
 static bool pools_are_capturing(struct allocator *a)
 {
-    for (int kind = 0; kind < POOL_KINDS; kind++) {
-        if (pool_is_capturing(a, &a->pools[kind]))
+    const struct heap *heap;
+
+    for (size_t i = 0; (heap = pools_heap(a->pools, i)) != NULL; i++) {
+        if (larder__private_is_graphs(a, heap->stream))
             return true;
     }
     return false;
@@ -141,23 +134,13 @@ static bool heap_has_old(const struct allocator *a, const struct heap *heap)
 
 struct heap *larder__trim_next_heap(struct allocator *a, size_t *at)
 {
-    size_t first = 0; /* index of the pool's first heap, over all pools */
+    struct heap *heap;
 
     larder__assert(allocator_is_locked(a));
-    for (int kind = 0; kind < POOL_KINDS; kind++) {
-        const struct pool *pool = &a->pools[kind];
-
-        for (; *at < first + pool->heap_count; ++*at) {
-            struct heap *heap = pool->heaps[*at - first];
-
-            if (heap_has_old(a, heap)) {
-                ++*at;
-                return heap;
-            }
-        }
-        first += pool->heap_count;
-    }
-    return NULL;
+    do
+        heap = pools_heap(a->pools, (*at)++);
+    while (heap != NULL && !heap_has_old(a, heap));
+    return heap;
 }
 
 void larder__trim_heap(struct allocator *a, const struct heap *heap)

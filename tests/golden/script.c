@@ -286,7 +286,7 @@ static larder_result set_rules(struct run *r, const struct script *s,
     a->small_max_bytes = 0; /* it is not yet created */
     larder__handle_unlock(a);
     result = larder_configure(r->allocator, s->conf);
-    a->small_max_bytes = a->policy->small_max_bytes;
+    a->small_max_bytes = SMALL_MAX_BYTES;
     if (result == LARDER_OK && s->fraction < 1)
         result = larder_set_memory_fraction(r->allocator, s->fraction);
     return result;

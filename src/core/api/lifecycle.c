@@ -12,7 +12,6 @@
 #include "core/pause/pause.h"
 #include "core/peers/draw.h"
 #include "core/peers/peers.h"
-#include "core/policy_larder/own.h"
 #include "core/policy_pytorch/pytorch.h"
 #include "core/pools/pool.h"
 #include "core/pools/private.h"
@@ -21,7 +20,6 @@
 
 #include "core/history/recording.h"
 #include "core/segments/segment.h"
-#include "core/state/paged.h"
 #include "core/trim/trim.h"
 
 /* ---- options -------------------------------------------------------------- */
@@ -127,7 +125,7 @@ static uint64_t small_max(const struct allocator *a)
     static_assert(CONF_SMALL_KIB_LEAST * LARDER_KIB >= 1u << MAP_SLOT_LOG2,
                   "no two large blocks begin in the same slot");
     return a->is_paged ? a->conf.small_kib * LARDER_KIB
-                       : a->policy->small_max_bytes;
+                       : (uint64_t)SMALL_MAX_BYTES;
 }
 
 static larder_result allocator_init(struct allocator *a, larder_device *dev,
@@ -149,8 +147,8 @@ static larder_result allocator_init(struct allocator *a, larder_device *dev,
         return r;
     r = larder__configure(a, conf != NULL ? conf : "");
     a->small_max_bytes = small_max(a); /* never changes */
-    a->slab.has_serials = a->policy->has_serials &&
-                          a->conf.rules->free_order != PYTORCH_ADDRESSES;
+    a->slab.has_serials =
+        a->policy->is_exact && a->conf.rules->free_order != PYTORCH_ADDRESSES;
     if (r == LARDER_OK)
         r = larder__configure_history(a);
     if (r == LARDER_OK)
@@ -244,7 +242,7 @@ static larder_result sync_uses(struct allocator *a, const struct segment *s)
     larder_result r = LARDER_OK;
 
     for (struct block *b = s->head; b != NULL; b = block_next(a, b)) {
-        if (b->state != BLOCK_LIVE && b->state != BLOCK_PENDING)
+        if (!block_is_in_use(b))
             continue;
         for (const struct use *use = b->uses; use != NULL; use = use->next)
             fail_keep_first(&r,
@@ -258,14 +256,11 @@ static larder_result segment_destroy(struct allocator *a, struct segment *s)
     larder_result r = LARDER_OK;
 
     larder__assert(s->heap != NULL && s->head != NULL);
-    if (s->kind == SEGMENT_EXPANDABLE)
-        return larder__expandable_destroy(a, s);
-    if (s->kind == SEGMENT_PAGED)
+    if (s->pages != NULL)
         return larder__paged_destroy(a, s);
     if (s->kind == SEGMENT_DRIVER)
         r = larder__return_memory(a, s->addr, s->bytes);
-    larder__segment_unlink(s);
-    larder__host_free(s);
+    larder__segment_free(s);
     return r;
 }
 

@@ -9,7 +9,6 @@
 #include "core/pools/tags.h"
 #include "core/region/region_pages.h"
 #include "core/state/held.h"
-#include "core/state/paged.h"
 
 const char *larder_owner_name(larder_owner_kind kind)
 {
@@ -51,8 +50,7 @@ static uint64_t used_of(struct allocator *a, const struct segment *s)
     uint64_t bytes = 0;
 
     for (const struct block *b = s->head; b != NULL; b = block_next(a, b))
-        bytes +=
-            b->state == BLOCK_LIVE || b->state == BLOCK_PENDING ? b->bytes : 0;
+        bytes += block_is_in_use(b) ? b->bytes : 0;
     return bytes;
 }
 

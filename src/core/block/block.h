@@ -73,3 +73,16 @@ struct block {
 };
 
 static_assert(sizeof(struct block) == 64, "a header fills its cache line");
+
+/* Whether it is handed out, or was and recorded streams still use it. */
+static inline bool block_is_in_use(const struct block *b)
+{
+    return b->state == BLOCK_LIVE || b->state == BLOCK_PENDING;
+}
+
+/* Whether there is such a block and its addresses are free, with memory or
+ * without. */
+static inline bool block_is_available(const struct block *b)
+{
+    return b != NULL && !block_is_in_use(b);
+}

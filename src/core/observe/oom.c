@@ -6,7 +6,6 @@
 #include "base/fail.h"
 #include "base/host.h"
 #include "base/text.h"
-#include "core/history/recording.h"
 #include "core/observe/oom.h"
 #include "core/observe/snapshot_state.h"
 #include "core/pools/private.h"

@@ -90,7 +90,6 @@ static const struct policy pinned_policy = {
     .adjust = pinned_adjust,
     .explain_fully = true,
     .unit_bytes = UNIT,
-    .small_max_bytes = SMALL_MAX_BYTES,
 };
 
 /* ---- creating -------------------------------------------------------------- */

@@ -1,5 +1,4 @@
 /* addresses.c - ranges of addresses of the policy larder. */
-#include "core/policy_larder/pages.h"
 
 #include "base/bits.h"
 #include "base/fail.h"
@@ -12,15 +11,11 @@
 
 enum { GROWTH = 3 }; /* a further range: times all that the heap has */
 
-static void segment_free(struct segment *s)
+static void range_free(struct segment *s)
 {
     larder__assert(s->bytes <= s->heap->range_bytes);
     s->heap->range_bytes -= s->bytes;
-    larder__segment_unlink(s);
-    larder__host_free(s->pages);
-    larder__host_free(s->stamps);
-    larder__host_free(s->extents);
-    larder__host_free(s);
+    larder__segment_free(s);
 }
 
 /* ---- releasing ----------------------------------------------------------- */
@@ -42,7 +37,7 @@ void larder__range_forget(struct allocator *a, struct segment *s)
     larder__assert(s->head->state == BLOCK_UNMAPPED && s->head->next == 0);
     heap_remove_unmapped(s->head);
     shard_give_header(a, s->head);
-    segment_free(s);
+    range_free(s);
 }
 
 larder_result larder__ranges_release(struct allocator *a)
@@ -61,15 +56,19 @@ larder_result larder__ranges_release(struct allocator *a)
     return r;
 }
 
-larder_result larder__range_destroy(struct allocator *a, struct segment *s)
+/* Also an expandable segment, whose handles are of one page each. */
+larder_result larder__paged_destroy(struct allocator *a, struct segment *s)
 {
-    size_t pages = s->bytes / PAGE_BYTES;
+    size_t pages = s->bytes / s->page_bytes;
+    bool is_paged = s->kind == SEGMENT_PAGED;
     larder_result r = larder__order_sync(a, s->heap);
 
     larder__carry_leave(a, s);
-    /* Stops at the last page that is mapped: reading the rest of the table, as
-     * long as the device is large, would cost a page fault for each piece of it. */
-    for (size_t i = 0, end; s->page_count > 0 && i < pages; i = end) {
+    /* Stops at the last page of a range that is mapped: reading the rest of the
+     * table, as long as the device is large, would cost a page fault for each
+     * piece of it. */
+    for (size_t i = 0, end; i < pages && !(is_paged && s->page_count == 0);
+         i = end) {
         struct orphan orphan = {.handle = s->pages[i],
                                 .mapped_at = page_at(s, i)};
 
@@ -77,9 +76,10 @@ larder_result larder__range_destroy(struct allocator *a, struct segment *s)
         if (orphan.handle == 0)
             continue;
         end = page_handle_end(s, i);
-        orphan.bytes = pages_bytes(end - i);
-        larder__assert(end - i <= s->page_count);
-        s->page_count -= end - i;
+        orphan.bytes = (end - i) * s->page_bytes;
+        larder__assert(!is_paged || end - i <= s->page_count);
+        if (is_paged)
+            s->page_count -= end - i;
         a->page_count -= end - i;
         larder__orphan_try_release(a, orphan);
     }
@@ -87,7 +87,10 @@ larder_result larder__range_destroy(struct allocator *a, struct segment *s)
     fail_keep_first(&r, larder__orphans_release(a));
     fail_keep_first(&r,
                     larder__device_address_free(a->device, s->addr, s->bytes));
-    segment_free(s);
+    if (is_paged)
+        range_free(s);
+    else
+        larder__segment_free(s);
     return r;
 }
 

@@ -41,8 +41,7 @@ size_t larder__carry_used(struct allocator *a, const struct block *first,
          b = slab_get(&a->slab, b->next)) {
         struct page_span used = pages_touched(s, b->addr, b->bytes);
 
-        if (used.end <= handle.begin || b->state == BLOCK_FREE ||
-            b->state == BLOCK_UNMAPPED)
+        if (used.end <= handle.begin || !block_is_in_use(b))
             continue;
         if (b->state == BLOCK_PENDING || block_is_exported(b))
             return handle.end - handle.begin;
@@ -255,7 +254,7 @@ static larder_result go_on(struct allocator *a)
     return r;
 }
 
-larder_result larder__carry_back(struct allocator *a)
+larder_result larder__paged_settle(struct allocator *a)
 {
     larder_result r;
 

@@ -38,10 +38,6 @@ size_t larder__carry_used(struct allocator *a, const struct block *first,
 larder_result larder__carry(struct allocator *a, struct segment *s,
                             struct page_span handle);
 
-/* Finish undoing a failed move, or complete it; OK if there is none.  The error
- * names the addresses that stay withheld. */
-larder_result larder__carry_back(struct allocator *a);
-
 /* Whether these pages of the segment, or a part of the block, are withheld. */
 static inline bool carry_withholds_pages(const struct allocator *a,
                                          const struct segment *s,

@@ -4,11 +4,6 @@
 
 #include "core/segments/blocks.h"
 
-static bool is_available(const struct block *b)
-{
-    return b != NULL && (b->state == BLOCK_FREE || b->state == BLOCK_UNMAPPED);
-}
-
 /* The free and unmapped blocks between two blocks in use. */
 struct run {
     struct block *first;
@@ -23,14 +18,15 @@ struct run {
 static struct run run_of(struct allocator *a, struct block *unmapped)
 {
     struct block *before = slab_get(&a->slab, unmapped->prev);
-    struct run run = {.first = is_available(before) ? before : unmapped};
+    struct run run = {.first = block_is_available(before) ? before : unmapped};
     const struct block *b;
 
     larder__assert(unmapped->state == BLOCK_UNMAPPED);
-    larder__assert(!is_available(slab_get(&a->slab, run.first->prev)));
+    larder__assert(!block_is_available(slab_get(&a->slab, run.first->prev)));
     run.begin = run.first->addr;
     run.end = run.begin;
-    for (b = run.first; is_available(b); b = slab_get(&a->slab, b->next)) {
+    for (b = run.first; block_is_available(b);
+         b = slab_get(&a->slab, b->next)) {
         run.end = b->addr + b->bytes;
         run.free_bytes += b->state == BLOCK_FREE ? b->bytes : 0;
     }
@@ -115,7 +111,7 @@ static void consider(struct allocator *a, const struct run *run,
         return;
     while (b->addr > addr)
         b = slab_at(&a->slab, b->prev);
-    larder__assert(is_available(b) && addr < b->addr + b->bytes);
+    larder__assert(block_is_available(b) && addr < b->addr + b->bytes);
     gap.block = b;
     gap_count_missing(a, &gap, size);
     keep_best(gaps, &gap);
@@ -126,7 +122,7 @@ static void consider(struct allocator *a, const struct run *run,
 static void consider_run(struct allocator *a, const struct run *run,
                          uint64_t size, struct gaps *gaps)
 {
-    for (struct block *b = run->first; is_available(b);
+    for (struct block *b = run->first; block_is_available(b);
          b = slab_get(&a->slab, b->next)) {
         larder_addr end = b->addr + b->bytes;
 

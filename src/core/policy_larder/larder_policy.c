@@ -6,7 +6,6 @@
  * does, except for what is tried before a request fails (segment_ladder.c). */
 #include "core/policy_larder/carry.h"
 #include "core/policy_larder/fast.h"
-#include "core/policy_larder/own.h"
 #include "core/policy_larder/lend.h"
 #include "core/policy_larder/supply.h"
 #include "core/policy_pytorch/pytorch.h"
@@ -152,7 +151,7 @@ static larder_result find_paged(struct allocator *a, struct request *q)
     larder__assert(allocator_is_locked(a) && q->heap->fit != NULL);
     larder__assert(q->size >= q->bytes && q->size % FAST_UNIT == 0);
     if (a->has_withheld && !allocator_is_capturing(a))
-        (void)larder__carry_back(a); /* the device may work again */
+        (void)larder__paged_settle(a); /* the device may work again */
     if (larder_policy_take_free(a, q) || take_completed(a, q))
         return LARDER_OK;
     if (a->reclaims.count > 0 && !q->reclaimed)
@@ -202,5 +201,4 @@ const struct policy larder__policy_larder = {
     .should_split = larder_should_split,
     .explain_fully = true,
     .unit_bytes = FAST_UNIT,
-    .small_max_bytes = SMALL_MAX_BYTES,
 };

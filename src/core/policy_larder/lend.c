@@ -44,8 +44,7 @@ static const struct block *lent_block(struct allocator *a,
 {
     for (const struct segment *s = p->segments; s != NULL; s = s->pool_next) {
         for (const struct block *b = s->head; b != NULL; b = block_next(a, b)) {
-            if ((b->state == BLOCK_LIVE || b->state == BLOCK_PENDING) &&
-                b->is_lent)
+            if (block_is_in_use(b) && b->is_lent)
                 return b;
         }
     }

@@ -12,7 +12,7 @@
 #pragma once
 
 #include "core/segments/page_span.h"
-#include "core/state/policy.h"
+#include "core/state/paged.h"
 
 /* Handles that are held but mapped nowhere. */
 struct loose {

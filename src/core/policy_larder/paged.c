@@ -1,5 +1,4 @@
 /* paged.c - the policy larder's pages as the rest of core sees them. */
-#include "core/state/paged.h"
 
 #include "base/fail.h"
 #include "base/host.h"
@@ -61,7 +60,7 @@ larder_result larder__paged_release_heap(struct allocator *a, struct heap *heap)
 
     if (heap->fit == NULL)
         return LARDER_OK;
-    r = larder__carry_back(a);
+    r = larder__paged_settle(a);
     if (r != LARDER_OK)
         return r;
     larder__spots_find_of(a, heap);
@@ -78,7 +77,7 @@ larder_result larder__paged_release_empty(struct allocator *a)
         return LARDER_OK;
     if (a->pieces != NULL)
         release_carved(a);
-    r = larder__carry_back(a);
+    r = larder__paged_settle(a);
     return r == LARDER_OK ? larder__ranges_release(a) : r;
 }
 
@@ -122,7 +121,7 @@ void larder__paged_trim(struct allocator *a, uint64_t target)
 
     if (!a->is_paged)
         return;
-    (void)larder__carry_back(a);
+    (void)larder__paged_settle(a);
     if (loose < pages) {
         larder__spots_find(a);
         larder__spots_choose(a, pages - loose);
@@ -150,16 +149,6 @@ void larder__paged_let_go(struct allocator *a, struct segment *s,
 void larder__paged_keep(struct allocator *a, uint64_t bytes)
 {
     larder__handles_keep(a, bytes / PAGE_BYTES);
-}
-
-larder_result larder__paged_settle(struct allocator *a)
-{
-    return larder__carry_back(a);
-}
-
-larder_result larder__paged_destroy(struct allocator *a, struct segment *s)
-{
-    return larder__range_destroy(a, s);
 }
 
 /* ---- queries --------------------------------------------------------------- */

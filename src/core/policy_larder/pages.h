@@ -199,8 +199,3 @@ void larder__range_forget(struct allocator *a, struct segment *s);
 /* Release all ranges without pages, except those of regions.  Returns the first
  * error. */
 larder_result larder__ranges_release(struct allocator *a);
-
-/* Release the pages and addresses of a range, whatever it contains, when the
- * allocator is destroyed.  The range is freed even if the device reports an
- * error. */
-larder_result larder__range_destroy(struct allocator *a, struct segment *s);

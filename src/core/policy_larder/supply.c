@@ -219,19 +219,14 @@ static struct spot_except except_of(const struct target *t)
     return (struct spot_except){t->segment, t->span};
 }
 
-static bool is_in_use(const struct block *b)
-{
-    return b->state != BLOCK_FREE && b->state != BLOCK_UNMAPPED;
-}
-
 /* The last block in use before the target, as a slab index; 0: none. */
 static uint32_t anchor_of(struct allocator *a, const struct target *t)
 {
     const struct block *b = t->block;
 
-    while (!is_in_use(b) && b->prev != 0)
+    while (!block_is_in_use(b) && b->prev != 0)
         b = slab_at(&a->slab, b->prev);
-    return is_in_use(b) ? b->self : 0;
+    return block_is_in_use(b) ? b->self : 0;
 }
 
 /* The block that the target begins in.  Its header may have changed: moving
@@ -398,7 +393,7 @@ static larder_result supply_in_order(struct allocator *a, struct request *q,
 larder_result larder__supply(struct allocator *a, struct request *q)
 {
     struct gap gap;
-    larder_result r = larder__carry_back(a);
+    larder_result r = larder__paged_settle(a);
 
     if (r == LARDER_OK)
         r = find_gap(a, q, &gap);

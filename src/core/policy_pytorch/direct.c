@@ -70,6 +70,5 @@ const struct policy larder__policy_direct = {
     .find = direct_find,
     .should_split = direct_should_split,
     .unit_bytes = UNIT_BYTES,
-    .small_max_bytes = SMALL_MAX_BYTES,
     .freed = direct_freed,
 };

@@ -265,11 +265,8 @@ static bool pytorch_should_split(const struct allocator *a,
 const struct policy larder__policy_pytorch = {
     .name = "pytorch",
     .id = LARDER_POLICY_PYTORCH,
-    .has_serials = true,
     .is_exact = true,
     .find = pytorch_find,
-    .captures_order_all = true,
     .should_split = pytorch_should_split,
     .unit_bytes = UNIT_BYTES,
-    .small_max_bytes = SMALL_MAX_BYTES,
 };

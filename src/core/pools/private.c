@@ -314,7 +314,7 @@ bool larder__private_allows(const struct request *q)
 
 static void info_count_block(const struct block *b, larder_pool_info *out)
 {
-    if (b->state != BLOCK_LIVE && b->state != BLOCK_PENDING)
+    if (!block_is_in_use(b))
         return;
     larder__assert(b->requested > 0 && b->requested <= b->bytes);
     out->active_bytes += b->bytes;

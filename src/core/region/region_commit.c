@@ -59,7 +59,7 @@ static void keep_minimum_of_cache(struct allocator *a)
 static larder_result pull(struct allocator *a, const struct region *g,
                           struct page_span span, size_t pages)
 {
-    larder_result r = larder__carry_back(a);
+    larder_result r = larder__paged_settle(a);
     size_t there = a->larder->loose.pages + larder__handles_room(a);
 
     if (r != LARDER_OK || there >= pages)
@@ -237,7 +237,8 @@ larder_result larder__region_commit(struct allocator *a, struct region *g,
                                     struct page_span span)
 {
     struct lack lack = count_lack(a, g, span);
-    larder_result r = larder__carry_back(a); /* the pages at hand are mapped */
+    larder_result r =
+        larder__paged_settle(a); /* the pages at hand are mapped */
 
     larder__assert(allocator_is_locked(a));
     larder__assert(span.begin < span.end);

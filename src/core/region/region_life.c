@@ -10,7 +10,6 @@
 #include "core/pools/private.h"
 #include "core/region/region_pages.h"
 #include "core/segments/segment.h"
-#include "core/state/paged.h"
 
 /* Identifies the pools of regions in events and snapshots. */
 #define REGION_POOL_FIRST (UINT32_MAX - UINT64_C(1))

@@ -5,7 +5,6 @@
 #include "core/peers/peers.h"
 #include "core/pools/pool.h"
 #include "core/pools/private.h"
-#include "core/pools/tags.h"
 #include "core/request/request.h"
 #include "core/segments/blocks.h"
 #include "core/segments/events.h"

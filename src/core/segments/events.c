@@ -110,7 +110,7 @@ static bool stream_is_captured(const struct allocator *a, larder_stream stream)
 
     if (!allocator_is_capturing(a))
         return false;
-    return a->policy->captures_order_all ||
+    return a->policy->is_exact ||
            (larder_device_stream_is_capturing(a->device, stream,
                                               &is_capturing) == LARDER_OK &&
             is_capturing);
@@ -120,7 +120,7 @@ static bool stream_is_captured(const struct allocator *a, larder_stream stream)
  * was queued outside of it.  PyTorch ignores this. */
 static bool stays_captured(const struct allocator *a, bool was, bool is)
 {
-    return a->policy->captures_order_all ? was || is : was && is;
+    return a->policy->is_exact ? was || is : was && is;
 }
 
 larder_result larder__events_use(struct allocator *a, struct block *b,

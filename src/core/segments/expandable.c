@@ -209,9 +209,7 @@ static larder_result range_destroy(struct allocator *a, struct segment *s)
         return r;
     heap_remove_unmapped(s->head);
     slab_give(&a->slab, s->head);
-    larder__segment_unlink(s);
-    larder__host_free(s->pages);
-    larder__host_free(s);
+    larder__segment_free(s);
     return LARDER_OK;
 }
 
@@ -224,11 +222,6 @@ static larder_result range_tidy(struct allocator *a, struct segment *s)
 }
 
 /* ---- growing -------------------------------------------------------------- */
-
-static bool block_is_available(const struct block *b)
-{
-    return b != NULL && (b->state == BLOCK_FREE || b->state == BLOCK_UNMAPPED);
-}
 
 /* Whether `size` bytes of free or unmapped addresses begin with b. */
 static bool has_addresses(struct allocator *a, const struct block *b,
@@ -524,22 +517,4 @@ void larder__expandable_forget(struct allocator *a, struct segment *s)
             b = unmap_middle(a, b, page_at(s, span.begin), span_bytes(s, span));
     }
     (void)range_tidy(a, s);
-}
-
-larder_result larder__expandable_destroy(struct allocator *a, struct segment *s)
-{
-    larder_result r = larder__order_sync(a, s->heap);
-
-    for (size_t i = 0; i < s->bytes / s->page_bytes; i++) {
-        if (s->pages[i] != 0)
-            page_drop(a, s, i, true);
-    }
-    /* An orphan may be mapped in this range. */
-    fail_keep_first(&r, larder__orphans_release(a));
-    fail_keep_first(&r,
-                    larder__device_address_free(a->device, s->addr, s->bytes));
-    larder__segment_unlink(s);
-    larder__host_free(s->pages);
-    larder__host_free(s);
-    return r;
 }

@@ -31,7 +31,7 @@ static void segment_link(struct allocator *a, struct segment *s)
     owner->segments = s;
 }
 
-void larder__segment_unlink(struct segment *s)
+static void segment_unlink(const struct segment *s)
 {
     larder__assert(*s->link == s);
     larder__assert(s->next == NULL || s->next->link == &s->next);
@@ -44,6 +44,15 @@ void larder__segment_unlink(struct segment *s)
     *s->pool_link = s->pool_next;
     if (s->pool_next != NULL)
         s->pool_next->pool_link = s->pool_link;
+}
+
+void larder__segment_free(struct segment *s)
+{
+    segment_unlink(s);
+    larder__host_free(s->pages);
+    larder__host_free(s->stamps);
+    larder__host_free(s->extents);
+    larder__host_free(s);
 }
 
 static struct block *segment_fill(struct allocator *a, struct segment *s)
@@ -232,8 +241,7 @@ larder_result larder__segment_release(struct allocator *a, struct block *b)
         return r;
     heap_remove(b);
     slab_give(&a->slab, b);
-    larder__segment_unlink(s);
-    larder__host_free(s);
+    larder__segment_free(s);
     return LARDER_OK;
 }
 

@@ -20,8 +20,8 @@ larder_result larder__segment_carve(struct allocator *a, struct heap *heap,
  * it nothing changes. */
 larder_result larder__segment_release(struct allocator *a, struct block *b);
 
-/* Unlink a segment from the allocator's list. */
-void larder__segment_unlink(struct segment *s);
+/* Unlink a segment from the allocator's lists, and free its host memory. */
+void larder__segment_free(struct segment *s);
 
 /* ---- reserved pieces (piece.c) -------------------------------------------- */
 
@@ -88,12 +88,6 @@ bool larder__expandable_has_pages(const struct block *b);
  * of a block or none.  The segment may be gone afterwards.  Two headers for each
  * free block are ensured. */
 void larder__expandable_forget(struct allocator *a, struct segment *s);
-
-/* Release the pages and addresses of a segment, whatever it contains, when the
- * allocator is destroyed.  The segment is freed even if the device reports an
- * error. */
-larder_result larder__expandable_destroy(struct allocator *a,
-                                         struct segment *s);
 
 /* ---- memory that the device failed to take back (orphan.c) --------------- */
 

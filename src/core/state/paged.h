@@ -38,8 +38,9 @@ void larder__paged_let_go(struct allocator *a, struct segment *s,
                           struct page_span span);
 void larder__paged_keep(struct allocator *a, uint64_t bytes);
 
-/* Map live pages that a failed move left without memory; OK if there are
- * none. */
+/* Map live pages that a failed move left without memory: finish undoing the move,
+ * or complete it (carry.h).  OK if there are none.  The error names the addresses
+ * that stay withheld. */
 larder_result larder__paged_settle(struct allocator *a);
 
 /* Take an unmapped handle of `bytes`, no longer held or counted, as if the
@@ -52,9 +53,9 @@ uint64_t larder__paged_movable_bytes(const struct allocator *a);
 bool larder__paged_has_movable(const struct heap *heap);
 uint64_t larder__paged_loose_bytes(const struct allocator *a);
 
-/* When the allocator is destroyed: release the pages and addresses of a paged
- * segment, whatever it contains.  The segment is freed even if the device
- * reports an error. */
+/* When the allocator is destroyed: release the pages and addresses of a segment
+ * of pages, paged or expandable, whatever it contains.  The segment is freed even
+ * if the device reports an error. */
 larder_result larder__paged_destroy(struct allocator *a, struct segment *s);
 
 /* Check its own rules, for larder_check(). */

@@ -57,18 +57,16 @@ struct policy {
     /* Adjust the settings to the policy.  NULL: no change. */
     void (*adjust)(struct conf *conf);
     bool explain_fully; /* explain OOM errors in more detail than PyTorch */
-    /* While a capture may be in progress, assume that its end orders all
-     * recorded streams, as PyTorch does. */
-    bool captures_order_all;
     /* Percent above the peak in use that is held before unused segments are
      * released; 0: no bound. */
     uint32_t slack_percent;
     /* It keeps pages of its own (paged.h), and its heaps use `fit` if the device
      * maps pages. */
     bool is_paged;
-    bool has_serials;         /* equal free blocks are ordered as in PyTorch */
-    bool is_exact;            /* tells and keeps what PyTorch does, no more */
-    bool is_host;             /* it allocates host memory */
-    uint32_t unit_bytes;      /* sizes and addresses are multiples */
-    uint32_t small_max_bytes; /* largest request of the small pool */
+    /* It tells and keeps what PyTorch does and no more, orders equal free blocks
+     * as PyTorch does, and assumes, while a capture may be in progress, that its
+     * end orders all recorded streams. */
+    bool is_exact;
+    bool is_host;        /* it allocates host memory */
+    uint32_t unit_bytes; /* sizes and addresses are multiples */
 };

@@ -91,7 +91,7 @@ static void look_at_pool(struct allocator *a, struct pool *pool)
 static void stamp_range(struct allocator *a, struct segment *s)
 {
     for (struct block *b = s->head; b != NULL; b = block_next(a, b)) {
-        if (b->state == BLOCK_LIVE || b->state == BLOCK_PENDING)
+        if (block_is_in_use(b))
             stamp_block(a, b);
     }
 }

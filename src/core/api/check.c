@@ -24,20 +24,13 @@
 #include "core/pools/pool.h"
 #include "core/region/region_pages.h"
 #include "core/segments/blocks.h"
-#include "core/state/paged.h"
 #include "core/state/shard.h"
 
 /* Totals of the walk. */
 struct sums {
-    int64_t allocation[STATS_POOLS];
-    int64_t segment[STATS_POOLS];
-    int64_t active[STATS_POOLS];
-    int64_t inactive_split[STATS_POOLS];
-    int64_t allocated_bytes[STATS_POOLS];
-    int64_t reserved_bytes[STATS_POOLS];
-    int64_t active_bytes[STATS_POOLS];
-    int64_t inactive_split_bytes[STATS_POOLS];
-    int64_t requested_bytes[STATS_POOLS];
+#define X(name, text) int64_t name[STATS_POOLS];
+    LARDER_METRIC_MAP(X)
+#undef X
     uint64_t blocks;
     uint64_t free_blocks;
     uint64_t unmapped_blocks;

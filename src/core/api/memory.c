@@ -104,10 +104,12 @@ static LAST larder_result alloc_waiting(struct allocator *a, struct shard *f,
                                caller);
 }
 
-larder_result larder_alloc(larder_allocator *handle, uint64_t bytes,
-                           larder_stream stream, larder_addr *out)
+/* Inlined, so that larder_alloc() does not look at its hint.  The fast path knows
+ * no pool of long-lived memory. */
+static FAST_INLINE larder_result
+alloc_at_all(larder_allocator *handle, uint64_t bytes, larder_stream stream,
+             larder_hint hint, larder_addr *out, const void *caller)
 {
-    const void *caller = __builtin_return_address(0);
     struct allocator *a;
     struct shard *f;
     bool done;
@@ -116,66 +118,35 @@ larder_result larder_alloc(larder_allocator *handle, uint64_t bytes,
         return larder__fail_plain(LARDER_ERR_INVALID);
     a = handle_quick(handle);
     if (a == NULL)
-        return alloc_counted(handle, bytes, stream, LARDER_HINT_NONE, out,
-                             caller);
-    f = shard_of(a, stream);
+        return alloc_counted(handle, bytes, stream, hint, out, caller);
+    f = hint == LARDER_HINT_LONG ? NULL : shard_of(a, stream);
     if (f == NULL)
-        return alloc_slowly(a, bytes, stream, LARDER_HINT_NONE, out, caller);
+        return alloc_slowly(a, bytes, stream, hint, out, caller);
     if (!lock_try(&f->lock))
         return alloc_waiting(a, f, bytes, out, caller);
     done = fast_alloc(a, f, bytes, out);
     lock_leave(&f->lock);
-    return done ? LARDER_OK
-                : alloc_slowly(a, bytes, stream, LARDER_HINT_NONE, out, caller);
+    return done ? LARDER_OK : alloc_slowly(a, bytes, stream, hint, out, caller);
 }
 
-/* ---- allocating with a hint ------------------------------------------------ */
-
-static larder_result check_hint(larder_hint hint)
+larder_result larder_alloc(larder_allocator *handle, uint64_t bytes,
+                           larder_stream stream, larder_addr *out)
 {
-    if (hint == LARDER_HINT_NONE || hint == LARDER_HINT_LONG ||
-        hint == LARDER_HINT_SHORT)
-        return LARDER_OK;
-    return larder__fail(LARDER_ERR_INVALID,
-                        "%d is not a hint: expected LARDER_HINT_NONE, "
-                        "LARDER_HINT_LONG or LARDER_HINT_SHORT",
-                        (int)hint);
-}
-
-/* The fast path of larder_alloc(), unless the hint selects another pool. */
-static bool alloc_quickly(struct allocator *a, uint64_t bytes,
-                          larder_stream stream, larder_hint hint,
-                          larder_addr *out)
-{
-    struct shard *f = shard_of(a, stream);
-    bool done;
-
-    if (f == NULL || hint == LARDER_HINT_LONG)
-        return false;
-    lock_take(&f->lock);
-    done = fast_alloc(a, f, bytes, out);
-    lock_leave(&f->lock);
-    return done;
+    return alloc_at_all(handle, bytes, stream, LARDER_HINT_NONE, out,
+                        __builtin_return_address(0));
 }
 
 larder_result larder_alloc_hinted(larder_allocator *handle, uint64_t bytes,
                                   larder_stream stream, larder_hint hint,
                                   larder_addr *out)
 {
-    struct allocator *a;
-    larder_result r = check_hint(hint);
-
-    if (r != LARDER_OK)
-        return r;
-    if (out == NULL)
-        return larder__fail_plain(LARDER_ERR_INVALID);
-    a = handle_quick(handle);
-    if (a == NULL)
-        return alloc_counted(handle, bytes, stream, hint, out,
-                             __builtin_return_address(0));
-    if (alloc_quickly(a, bytes, stream, hint, out))
-        return LARDER_OK;
-    return alloc_slowly(a, bytes, stream, hint, out,
+    if (hint != LARDER_HINT_NONE && hint != LARDER_HINT_LONG &&
+        hint != LARDER_HINT_SHORT)
+        return larder__fail(LARDER_ERR_INVALID,
+                            "%d is not a hint: expected LARDER_HINT_NONE, "
+                            "LARDER_HINT_LONG or LARDER_HINT_SHORT",
+                            (int)hint);
+    return alloc_at_all(handle, bytes, stream, hint, out,
                         __builtin_return_address(0));
 }
 

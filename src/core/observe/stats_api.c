@@ -80,37 +80,28 @@ struct scale {
     const char *unit;
 };
 
-static struct scale scale_bytes(int64_t value)
+static struct scale scale_of(int64_t value, bool is_bytes)
 {
-    static const char *const units[] = {"B  ", "KiB", "MiB",
-                                        "GiB", "TiB", "PiB"};
-    struct scale s = {.divisor = 1, .unit = units[0]};
+    static const char *const bytes[] = {"B  ", "KiB", "MiB", "GiB",
+                                        "TiB", "PiB", NULL};
+    static const char *const counts[] = {" ", "K", "M", NULL};
+    const int64_t step = is_bytes ? 1024 : 1000;
+    const int64_t most = step * (is_bytes ? 768 : 750);
+    const char *const *unit = is_bytes ? bytes : counts;
+    struct scale s = {.divisor = 1};
 
-    for (int i = 1; i < 6 && value >= 768 * 1024; i++) {
-        value /= 1024;
-        s.divisor *= 1024;
-        s.unit = units[i];
+    for (; value >= most && unit[1] != NULL; unit++) {
+        value /= step;
+        s.divisor *= step;
     }
-    return s;
-}
-
-static struct scale scale_count(int64_t value)
-{
-    static const char *const units[] = {" ", "K", "M"};
-    struct scale s = {.divisor = 1, .unit = units[0]};
-
-    for (int i = 1; i < 3 && value >= 750 * 1000; i++) {
-        value /= 1000;
-        s.divisor *= 1000;
-        s.unit = units[i];
-    }
+    s.unit = *unit;
     return s;
 }
 
 static void add_cell(struct text *t, int64_t value, int64_t scale_by,
                      int is_bytes)
 {
-    struct scale s = is_bytes ? scale_bytes(scale_by) : scale_count(scale_by);
+    struct scale s = scale_of(scale_by, is_bytes != 0);
 
     larder__text_add(t, is_bytes ? " %6" PRId64 " %s |" : " %7" PRId64 " %s  |",
                      value / s.divisor, s.unit);

@@ -2,6 +2,8 @@
 #include "core/pause/pause.h"
 
 #include "base/fail.h"
+#include "core/entry/handle.h"
+#include "core/peers/peers.h"
 #include "core/segments/events.h"
 #include "core/segments/segment.h"
 #include "core/state/paged.h"
@@ -395,8 +397,8 @@ static uint64_t missing_bytes(const struct segment *s, struct page_span run)
     return bytes;
 }
 
-uint64_t larder__pause_missing(struct allocator *a,
-                               const struct private_pool *p)
+/* Bytes of the pages that resuming has to supply. */
+static uint64_t pause_missing(struct allocator *a, const struct private_pool *p)
 {
     return runs_sum(a, p, needs_pages, missing_bytes);
 }
@@ -405,7 +407,7 @@ uint64_t larder__pause_missing(struct allocator *a,
 static larder_result check_limit(struct allocator *a,
                                  const struct private_pool *p)
 {
-    uint64_t bytes = larder__pause_missing(a, p);
+    uint64_t bytes = pause_missing(a, p);
     const struct holding *h = &p->holding;
 
     if (bytes == 0 || holding_is_within(h, bytes))
@@ -488,8 +490,9 @@ static void resume_undo(struct allocator *a, const struct private_pool *p)
     larder__set_error("%s", words);
 }
 
-larder_result larder__pause_end(struct allocator *a, struct private_pool *p,
-                                pause_fill *fill)
+/* After an error it is still paused, and what `fill` mapped is released. */
+static larder_result pause_end(struct allocator *a, struct private_pool *p,
+                               pause_fill *fill)
 {
     bool was_detached = is_detached(p); /* with its contents */
     larder_result r = was_detached ? each(a, p, attach) : supply(a, p, fill);
@@ -499,6 +502,31 @@ larder_result larder__pause_end(struct allocator *a, struct private_pool *p,
         resumed(a, p);
     else if (!was_detached)
         resume_undo(a, p);
+    return r;
+}
+
+static larder_result resume(struct allocator *a, struct private_pool *p,
+                            pause_fill *fill)
+{
+    larder_result r;
+
+    if (!p->is_paused)
+        return larder__fail(LARDER_ERR_INVALID, "the %s '%s' is not paused",
+                            kind_of(p), p->name);
+    r = larder__capturing_forbids(a, "memory cannot be paused or resumed");
+    return r == LARDER_OK ? pause_end(a, p, fill) : r;
+}
+
+larder_result larder__pause_resume(struct allocator *a, struct private_pool *p,
+                                   pause_fill *fill)
+{
+    struct peers_search search = larder__peers_search(a);
+    larder_result r = resume(a, p, fill);
+
+    while (
+        r == LARDER_ERR_OUT_OF_MEMORY &&
+        larder__peers_help_owner(a, &p->holding, &search, pause_missing(a, p)))
+        r = resume(a, p, fill);
     return r;
 }
 

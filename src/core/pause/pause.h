@@ -32,14 +32,12 @@ larder_result larder__pause_begin(struct allocator *a, struct private_pool *p,
 typedef larder_result pause_fill(struct allocator *a, struct segment *s,
                                  struct page_span span);
 
-/* Map the paused pool's memory again, with its contents if they were kept.
- * After an error it is still paused, and what `fill` mapped is released. */
-larder_result larder__pause_end(struct allocator *a, struct private_pool *p,
-                                pause_fill *fill);
-
-/* Bytes of the pages that resuming has to supply. */
-uint64_t larder__pause_missing(struct allocator *a,
-                               const struct private_pool *p);
+/* Map the paused pool's memory again, with its contents if they were kept.  What
+ * is lacking is asked of other processes, for which the locks are dropped and
+ * retaken.  After an error it is still paused, and what `fill` mapped is
+ * released.  ERR_INVALID: it is not paused. */
+larder_result larder__pause_resume(struct allocator *a, struct private_pool *p,
+                                   pause_fill *fill);
 
 /* Unmap all pages of the settled pool, with the errors of larder__pause_begin(). */
 larder_result larder__pause_detach(struct allocator *a, struct private_pool *p);

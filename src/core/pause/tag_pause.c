@@ -4,7 +4,6 @@
 #include "base/fail.h"
 #include "core/debug/debug.h"
 #include "core/entry/handle.h"
-#include "core/peers/peers.h"
 #include "core/pools/tags.h"
 #include "core/segments/release.h"
 #include "core/segments/segment.h"
@@ -88,52 +87,19 @@ static larder_result fill(struct allocator *a, struct segment *s,
     return larder__expandable_fill(a, s, span);
 }
 
-static larder_result tag_resume(struct allocator *a, struct tag *tag)
-{
-    larder_result r = larder__pause_end(a, tag->pool, fill);
-
-    if (r == LARDER_OK && a->debug != NULL && tag->is_dropped)
-        larder__debug_resume(a, tag->pool);
-    return r;
-}
-
-static larder_result resume_checked(struct allocator *a, const char *name)
-{
-    struct tag *tag;
-    larder_result r = larder__tag_find(a, name, &tag);
-
-    if (r != LARDER_OK)
-        return r;
-    if (!tag->pool->is_paused)
-        return larder__fail(LARDER_ERR_INVALID, "the tag '%s' is not paused",
-                            name);
-    r = larder__capturing_forbids(a, "memory cannot be paused or resumed");
-    return r == LARDER_OK ? tag_resume(a, tag) : r;
-}
-
-/* Whether to try again. */
-static bool others_help(struct allocator *a, const char *name,
-                        struct peers_search *search)
-{
-    struct tag *tag;
-
-    return larder__tag_find(a, name, &tag) == LARDER_OK &&
-           larder__peers_help_owner(a, &tag->pool->holding, search,
-                                    larder__pause_missing(a, tag->pool));
-}
-
 larder_result larder_resume(larder_allocator *handle, const char *name)
 {
-    struct peers_search search;
     struct allocator *a;
+    struct tag *tag;
     larder_result r =
         larder__handle_lock_for(handle, &a, __builtin_return_address(0));
 
     if (r != LARDER_OK)
         return r;
-    search = larder__peers_search(a);
-    r = resume_checked(a, name);
-    while (r == LARDER_ERR_OUT_OF_MEMORY && others_help(a, name, &search))
-        r = resume_checked(a, name);
+    r = larder__tag_find(a, name, &tag);
+    if (r == LARDER_OK)
+        r = larder__pause_resume(a, tag->pool, fill);
+    if (r == LARDER_OK && a->debug != NULL && tag->is_dropped)
+        larder__debug_resume(a, tag->pool);
     return larder__handle_end(a, r);
 }

@@ -322,36 +322,15 @@ larder_result larder_region_pause(larder_region *region, larder_pause_mode mode)
     return larder__handle_end(a, r);
 }
 
-static larder_result resume(struct allocator *a, struct region *g)
-{
-    larder_result r = LARDER_OK;
-
-    if (!g->pool->is_paused)
-        r = larder__fail(LARDER_ERR_INVALID, "the region '%s' is not paused",
-                         g->name);
-    if (r == LARDER_OK)
-        r = larder__capturing_forbids(a, "memory cannot be paused or resumed");
-    return r == LARDER_OK ? larder__pause_end(a, g->pool, larder__region_fill)
-                          : r;
-}
-
 larder_result larder_region_resume(larder_region *region)
 {
-    struct peers_search search;
     struct allocator *a;
-    struct region *g;
     larder_result r = region_lock(region, &a);
 
     if (r != LARDER_OK)
         return r;
-    g = region->region;
     history_enter(a, __builtin_return_address(0));
-    search = larder__peers_search(a);
-    r = resume(a, g);
-    while (r == LARDER_ERR_OUT_OF_MEMORY &&
-           larder__peers_help_owner(a, &g->pool->holding, &search,
-                                    larder__pause_missing(a, g->pool)))
-        r = resume(a, g);
+    r = larder__pause_resume(a, region->region->pool, larder__region_fill);
     return region_api_end(a, r);
 }
 

@@ -1,6 +1,9 @@
 /* stats.c - the allocator's statistics, cheap to update. */
 #include "core/state/stats.h"
 
+#include <stddef.h>
+#include <string.h>
+
 void larder__metric_move(struct metric *m, unsigned pool, int64_t change)
 {
     if (change > 0)
@@ -82,4 +85,60 @@ void larder__stats_copy(const struct stats *st, larder_stats *out)
     LARDER_COUNTER_MAP(X)
     LARDER_OWN_COUNTER_MAP(X)
 #undef X
+}
+
+/* ---- counts that are added up later -------------------------------------- */
+
+/* Which counts stand for which statistics, those at an offset in struct stats. */
+static const struct pair {
+    size_t metric;
+    enum tally_count count;
+} pairs[] = {
+    {offsetof(struct stats, allocation), TALLY_BLOCKS},
+    {offsetof(struct stats, active), TALLY_BLOCKS},
+    {offsetof(struct stats, allocated_bytes), TALLY_BYTES},
+    {offsetof(struct stats, active_bytes), TALLY_BYTES},
+    {offsetof(struct stats, requested_bytes), TALLY_REQUESTED},
+};
+
+enum { PAIRS = sizeof pairs / sizeof pairs[0] };
+
+static struct metric *pair_metric(struct stats *st, const struct pair *pair)
+{
+    return (struct metric *)((char *)st + pair->metric);
+}
+
+void larder__tally_peaks(struct stats *st, struct tally *t)
+{
+    if (!t->is_used)
+        return;
+    if (t->is_rising)
+        tally_settle(t);
+    for (int i = 0; i < PAIRS; i++) {
+        struct metric *m = pair_metric(st, &pairs[i]);
+        unsigned count = pairs[i].count;
+
+        for (unsigned p = 0; p < STATS_POOLS; p++)
+            tally_raise(&m->peak[p], m->current[p] + t->pools[p][count].peak);
+        tally_raise(&m->peak_all, metric_all(m) + t->peaks[count]);
+    }
+}
+
+void larder__tally_currents(struct stats *st, struct tally *t)
+{
+    if (!t->is_used)
+        return;
+    for (int i = 0; i < PAIRS; i++) {
+        struct metric *m = pair_metric(st, &pairs[i]);
+
+        for (unsigned p = 0; p < STATS_POOLS; p++) {
+            const struct tally_metric *count = &t->pools[p][pairs[i].count];
+
+            larder__assert(count->added >= 0 && count->freed >= 0);
+            larder__assert(m->current[p] + tally_current(count) >= 0);
+            m->current[p] += tally_current(count);
+            m->freed[p] += count->freed;
+        }
+    }
+    memset(t, 0, sizeof *t);
 }

@@ -71,7 +71,11 @@ void larder__stats_reset_accumulated(struct stats *st);
 /* Fill in all fields except `size` and `max_split_size`. */
 void larder__stats_copy(const struct stats *st, larder_stats *out);
 
-/* ---- counts that are added up later (tally.c) ---------------------------- */
+/* ---- counts that are added up later ----------------------------------------- */
+
+/* What is counted.  Without splits, events and limits, allocated blocks and
+ * active blocks are the same: three counts stand for five. */
+enum tally_count { TALLY_BLOCKS, TALLY_BYTES, TALLY_REQUESTED, TALLY_COUNTS };
 
 /* Changes of a count in one pool since it was last added up; the current value
  * has changed by added - freed. */
@@ -81,24 +85,9 @@ struct tally_metric {
     int64_t peak; /* as of the last free */
 };
 
-/* Without splits, events and limits, allocated blocks and active blocks are the
- * same: three counts stand for five. */
-struct tally_pool {
-    struct tally_metric blocks;
-    struct tally_metric bytes;
-    struct tally_metric requested;
-};
-
-/* Peaks of both pools together. */
-struct tally_peaks {
-    int64_t blocks;
-    int64_t bytes;
-    int64_t requested;
-};
-
 struct tally {
-    struct tally_pool pools[STATS_POOLS];
-    struct tally_peaks peaks;
+    struct tally_metric pools[STATS_POOLS][TALLY_COUNTS];
+    int64_t peaks[TALLY_COUNTS]; /* of both pools together */
     bool is_used;
     bool is_rising; /* something was allocated since the last free */
 };
@@ -114,28 +103,18 @@ static inline int64_t tally_current(const struct tally_metric *m)
     return m->added - m->freed;
 }
 
-static inline void tally_raise_metric(struct tally_metric *small,
-                                      struct tally_metric *large, int64_t *both)
-{
-    int64_t of_small = tally_current(small);
-    int64_t of_large = tally_current(large);
-
-    tally_raise(&small->peak, of_small);
-    tally_raise(&large->peak, of_large);
-    tally_raise(both, of_small + of_large);
-}
-
 /* Between two frees counts only rise, so peaks are updated only before the next
  * free and when they are read. */
 static inline void tally_settle(struct tally *t)
 {
-    struct tally_pool *small = &t->pools[STATS_SMALL];
-    struct tally_pool *large = &t->pools[STATS_LARGE];
+    for (int i = 0; i < TALLY_COUNTS; i++) {
+        struct tally_metric *small = &t->pools[STATS_SMALL][i];
+        struct tally_metric *large = &t->pools[STATS_LARGE][i];
 
-    tally_raise_metric(&small->blocks, &large->blocks, &t->peaks.blocks);
-    tally_raise_metric(&small->bytes, &large->bytes, &t->peaks.bytes);
-    tally_raise_metric(&small->requested, &large->requested,
-                       &t->peaks.requested);
+        tally_raise(&small->peak, tally_current(small));
+        tally_raise(&large->peak, tally_current(large));
+        tally_raise(&t->peaks[i], tally_current(small) + tally_current(large));
+    }
     t->is_rising = false;
 }
 
@@ -143,36 +122,36 @@ static inline void tally_settle(struct tally *t)
 static inline void tally_add(struct tally *t, unsigned pool, uint64_t bytes,
                              uint64_t requested)
 {
-    struct tally_pool *here = &t->pools[pool];
+    struct tally_metric *here = t->pools[pool];
 
     larder__assert(requested > 0 && requested <= bytes);
     t->is_used = true;
     t->is_rising = true;
-    here->blocks.added++;
-    here->bytes.added += (int64_t)bytes;
-    here->requested.added += (int64_t)requested;
+    here[TALLY_BLOCKS].added++;
+    here[TALLY_BYTES].added += (int64_t)bytes;
+    here[TALLY_REQUESTED].added += (int64_t)requested;
 }
 
 /* Count a freed block. */
 static inline void tally_sub(struct tally *t, unsigned pool, uint64_t bytes,
                              uint64_t requested)
 {
-    struct tally_pool *here = &t->pools[pool];
+    struct tally_metric *here = t->pools[pool];
 
     larder__assert(requested > 0 && requested <= bytes);
     if (t->is_rising)
         tally_settle(t);
     t->is_used = true;
-    here->blocks.freed++;
-    here->bytes.freed += (int64_t)bytes;
-    here->requested.freed += (int64_t)requested;
+    here[TALLY_BLOCKS].freed++;
+    here[TALLY_BYTES].freed += (int64_t)bytes;
+    here[TALLY_REQUESTED].freed += (int64_t)requested;
 }
 
 /* The change of allocated bytes since the last sum. */
 static inline int64_t tally_bytes(const struct tally *t)
 {
-    return tally_current(&t->pools[STATS_SMALL].bytes) +
-           tally_current(&t->pools[STATS_LARGE].bytes);
+    return tally_current(&t->pools[STATS_SMALL][TALLY_BYTES]) +
+           tally_current(&t->pools[STATS_LARGE][TALLY_BYTES]);
 }
 
 /* Whether the sum is off by no more than `allowance` after another `change`

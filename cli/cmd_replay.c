@@ -1,5 +1,4 @@
 /* cmd_replay.c - `larder replay`. */
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,7 +1,6 @@
 /* cmd_report.c - `larder report` and `larder diff`. */
 #include <locale.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "commands.h"

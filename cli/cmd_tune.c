@@ -1,5 +1,4 @@
 /* cmd_tune.c - `larder tune` and `larder fit`. */
-#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>

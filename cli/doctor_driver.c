@@ -2,7 +2,6 @@
  * their GPUs. */
 #include "doctor.h"
 
-#include <inttypes.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>

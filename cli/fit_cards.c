@@ -3,7 +3,6 @@
 #include "fit_cards.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include <larder/sim.h>
 

@@ -1,7 +1,6 @@
 /* ranks_report.c - the ranks of one job as text. */
 #include "ranks_report.h"
 
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

@@ -2,7 +2,6 @@
  * of a recording. */
 #include "top.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <stddef.h>

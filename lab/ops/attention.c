@@ -3,7 +3,6 @@
 #include <math.h>
 
 #include "kernels/nn_kernels.h"
-#include "ops/op.h"
 
 /* Minus infinity where the key is after the query. */
 static larder_result mask_scores(lab_tensor *scores, lab_tensor **out)

@@ -1,8 +1,6 @@
 /* odometer.c - loops over tensors of any strides, by rows. */
 #include "tensor/odometer.h"
 
-#include <stdlib.h>
-
 /* ---- planning ----------------------------------------------------------- */
 
 static void dimension_add(struct lab__odometer *o,

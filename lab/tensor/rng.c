@@ -1,8 +1,6 @@
 /* rng.c - random numbers. */
 #include "tensor/rng.h"
 
-#include <math.h>
-
 #include "tensor/float_math.h"
 #include "tensor/wide.h"
 

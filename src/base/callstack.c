@@ -3,7 +3,6 @@
 
 #include <execinfo.h>
 #include <pthread.h>
-#include <stdbool.h>
 
 enum { UNWIND_MAX = 192 };
 

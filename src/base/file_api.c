@@ -1,5 +1,4 @@
 /* file_api.c - the file writer as public functions. */
-#include <errno.h>
 #include <stdio.h>
 
 #include <larder/file.h>

@@ -5,7 +5,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #define SMALL_REQUEST_BYTES ((uint64_t)1 << 20)
 /* A free remainder in the large pool is larger than this; a smaller one belongs

@@ -4,7 +4,6 @@
 #include <larder/sim.h>
 
 #include <ctype.h>
-#include <stdbool.h>
 #include <string.h>
 
 enum { KEY_MAX = 32 };

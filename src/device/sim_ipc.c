@@ -5,11 +5,9 @@
  * behind the file's contents; each process that opens it locks the granules it
  * maps, in a description of its own.  So the kernel knows both, even if
  * processes die. */
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/bits.h"

@@ -7,7 +7,6 @@
 
 #include "replay/replay.h"
 #include "snapshot/snapshot_conf.h"
-#include "trace/trace_source.h"
 
 /* ---- the recorded settings ---------------------------------------------- */
 

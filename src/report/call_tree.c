@@ -4,7 +4,6 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "report/frame_groups.h"
 #include "report/frame_kind.h"

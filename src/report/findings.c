@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "report/groups.h"
 #include "report/report_words.h"
 
 struct finding_list {

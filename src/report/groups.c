@@ -2,7 +2,6 @@
 #include "report/groups.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "report/explain.h"
 #include "report/report_words.h"

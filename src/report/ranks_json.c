@@ -1,5 +1,4 @@
 /* ranks_json.c - the ranks of one job as JSON, written and read. */
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 

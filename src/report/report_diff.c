@@ -8,7 +8,6 @@
 #include "report/frame_groups.h"
 #include "json/json_memory.h"
 #include "report/report.h"
-#include "report/report_words.h"
 #include "report/summary_of_run.h"
 #include "snapshot/device_list.h"
 #include "snapshot/plain_text.h"

@@ -2,7 +2,6 @@
  * free in them. */
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "report/call_tree.h"
 #include "report/frame_groups.h"

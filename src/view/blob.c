@@ -2,7 +2,6 @@
 #include "view/blob.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "snapshot/address_map.h"
 #include "trace/array_room.h"

@@ -5,7 +5,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 void exp_init(struct exp *e, const struct experiment *what,
               const struct lab_run_options *opt)

@@ -4,7 +4,6 @@
 #include <jansson.h>
 #include <larder/history.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "complain.h"

@@ -1,7 +1,6 @@
 /* experiment_loops.c - experiment 1, continued: reserved memory over the
  * batches of a training loop. */
 #include <inttypes.h>
-#include <stdio.h>
 
 #include "experiment.h"
 #include "experiment_models.h"

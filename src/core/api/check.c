@@ -21,6 +21,8 @@
 #include "core/debug/debug.h"
 #include "core/entry/handle.h"
 #include "core/pause/pause.h"
+#include "core/pools/pool.h"
+#include "core/region/region_pages.h"
 #include "core/segments/blocks.h"
 #include "core/state/shard.h"
 

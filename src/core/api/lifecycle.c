@@ -15,6 +15,7 @@
 #include "core/policy_pytorch/pytorch.h"
 #include "core/pools/pool.h"
 #include "core/pools/private.h"
+#include "core/region/region_pages.h"
 #include "core/segments/events.h"
 
 #include "core/history/recording.h"

@@ -10,6 +10,7 @@
 #include "core/observe/walk.h"
 #include "core/peers/peers.h"
 #include "core/policy_larder/fast.h"
+#include "core/pools/pool.h"
 #include "core/request/request.h"
 #include "core/segments/blocks.h"
 #include "core/segments/order.h"

@@ -4,6 +4,7 @@
 #include "base/host.h"
 #include "core/policy_larder/carry.h"
 #include "core/policy_larder/spot.h"
+#include "core/pools/pool.h"
 #include "core/segments/blocks.h"
 #include "core/segments/segment.h"
 

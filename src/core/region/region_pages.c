@@ -4,9 +4,11 @@
 #include "base/fail.h"
 #include "core/debug/debug.h"
 #include "core/history/recording.h"
+#include "core/pools/pool.h"
 #include "core/segments/blocks.h"
 #include "core/segments/events.h"
 #include "core/segments/release.h"
+#include "core/state/held.h"
 
 /* How many pages before an address are tried for the beginning of its block. */
 enum { LOOKS = 512 };

@@ -3,6 +3,7 @@
 
 #include "base/fail.h"
 #include "core/pools/private.h"
+#include "core/pools/tags.h"
 #include "core/segments/events.h"
 #include "core/segments/segment.h"
 #include "core/state/paged.h"

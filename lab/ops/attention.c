@@ -2,7 +2,7 @@
  * their memory use: softmax(q·kᵀ/√d [+ mask])·v. */
 #include <math.h>
 
-#include "kernels/nn_kernels.h"
+#include "ops/op.h"
 
 /* Minus infinity where the key is after the query. */
 static larder_result mask_scores(lab_tensor *scores, lab_tensor **out)

@@ -1,6 +1,5 @@
 /* dropout.c - dropout with a saved mask of one byte for each element, allocated
  * in the order of CUDA's fused kernel: mask, then result. */
-#include "kernels/kernels.h"
 #include "ops/op.h"
 #include "tensor/rng.h"
 

@@ -3,7 +3,6 @@
  * If recorded, such an operation is a new node on top of the tensor's history.
  * Views of the same memory would have to follow; PyTorch rebuilds their
  * history, the lab reports an error if there are any. */
-#include "kernels/kernels.h"
 #include "ops/op.h"
 #include "tensor/element.h"
 

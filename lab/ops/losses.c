@@ -1,6 +1,4 @@
 /* losses.c - loss functions. */
-#include "kernels/kernels.h"
-#include "kernels/nn_kernels.h"
 #include "ops/op.h"
 
 /* ---- negative log-likelihood ---------------------------------------------- */
@@ -10,6 +8,25 @@ static const int64_t ignored = -100;
 
 enum { LOGP, TARGET, TOTAL }; /* saved */
 
+/* out, zeros before: -grad / total at each row's class. */
+static void nll_spread(lab_tensor *out, const lab_tensor *grad,
+                       const lab_tensor *target, const lab_tensor *total)
+{
+    int64_t rows = out->sizes[0], classes = out->sizes[1];
+    const int64_t *class;
+    float *to, value;
+
+    if (!LAB__READABLE(out, grad, target, total))
+        return;
+    class = lab__data(target);
+    to = lab__floats(out);
+    value = -*lab__floats(grad) / *lab__floats(total);
+    for (int64_t i = 0; i < rows; i++) {
+        if (class[i] != ignored)
+            to[i * classes + class[i]] = value;
+    }
+}
+
 static larder_result nll_back(const struct lab__back *b)
 {
     LAB__OWNED lab_tensor *made = NULL, *target = NULL;
@@ -17,8 +34,32 @@ static larder_result nll_back(const struct lab__back *b)
     LAB__TRY(lab__nn_dense(lab__saved(b, TARGET), &target));
     LAB__TRY(lab__tensor_like(lab__saved(b, LOGP), &made));
     LAB__TRY(lab__fill(made, 0));
-    lab__nll_backward(made, b->grads[0], target, lab__saved(b, TOTAL), ignored);
+    nll_spread(made, b->grads[0], target, lab__saved(b, TOTAL));
     return lab__give(&made, &b->results[0]);
+}
+
+/* out: minus the mean of each row's log-probability of its class; total: the
+ * number of rows that count. */
+static void nll_sum(lab_tensor *out, lab_tensor *total, const lab_tensor *logp,
+                    const lab_tensor *target)
+{
+    int64_t rows = logp->sizes[0], classes = logp->sizes[1], counted = 0;
+    const int64_t *class;
+    const float *in;
+    double sum = 0;
+
+    if (!LAB__READABLE(out, total, logp, target))
+        return;
+    class = lab__data(target);
+    in = lab__floats(logp);
+    for (int64_t i = 0; i < rows; i++) {
+        if (class[i] == ignored)
+            continue;
+        sum -= in[i * classes + class[i]];
+        counted++;
+    }
+    *lab__floats(total) = (float)counted;
+    *lab__floats(out) = (float)(sum / (double)counted);
 }
 
 /* `classes` is the contiguous target. */
@@ -29,7 +70,7 @@ static larder_result nll(lab_tensor *logp, lab_tensor *target,
 
     LAB__TRY(lab__tensor_of(logp, 0, NULL, &made));
     LAB__TRY(lab__tensor_of(logp, 0, NULL, &total));
-    lab__nll_forward(made, total, logp, classes, ignored);
+    nll_sum(made, total, logp, classes);
     return lab__recorded(
         &(struct lab__recording){.name = "NllLossBackward0",
                                  .backward = nll_back,

@@ -115,3 +115,65 @@ larder_result lab__nn_check_part(const char *op, const lab_tensor *like,
     LAB__TRY(lab__check_float(op, t));
     return lab__check_place(op, like, t);
 }
+
+/* ---- windows ------------------------------------------------------------ */
+
+larder_result lab__window_check(const char *op, const lab_tensor *x,
+                                const lab_window *win)
+{
+    if (win->size != sizeof *win)
+        return lab__invalid("lab_window has %zu bytes, this library's has %zu",
+                            win->size, sizeof *win);
+    LAB__TRY(lab__check_float(op, x));
+    LAB__TRY(lab__nn_check_ndim(op, "the input", x, 4));
+    for (int i = 0; i < 2; i++) {
+        if (win->stride[i] < 1 || win->dilation[i] < 1 || win->padding[i] < 0 ||
+            win->kernel[i] < 0)
+            return lab__invalid(
+                "%s: windows of %lld, a stride of %lld, padding of %lld and "
+                "dilation of %lld cannot be combined",
+                op, (long long)win->kernel[i], (long long)win->stride[i],
+                (long long)win->padding[i], (long long)win->dilation[i]);
+    }
+    return LARDER_OK;
+}
+
+/* How many windows fit along one side. */
+static int64_t windows_along(const lab_window *win, int side, int64_t length)
+{
+    int64_t room = length + 2 * win->padding[side] -
+                   win->dilation[side] * (win->kernel[side] - 1) - 1;
+    int64_t stride = win->stride[side], count;
+
+    if (win->kernel[side] == 0)
+        return stride;
+    if (room < 0)
+        return 0;
+    count = (win->rounds_up ? room + stride - 1 : room) / stride + 1;
+    /* The last window must begin in the image or before it. */
+    if (win->rounds_up && (count - 1) * stride >= length + win->padding[side])
+        count--;
+    return count;
+}
+
+larder_result lab__window_sizes(const char *op, const lab_tensor *x,
+                                const lab_window *win, int64_t sizes[4])
+{
+    for (int i = 0; i < 2; i++) {
+        int64_t length = x->sizes[2 + i];
+
+        if (win->transposed)
+            sizes[2 + i] = (length - 1) * win->stride[i] - 2 * win->padding[i] +
+                           win->dilation[i] * (win->kernel[i] - 1) +
+                           win->output_padding[i] + 1;
+        else
+            sizes[2 + i] = windows_along(win, i, length);
+        if (sizes[2 + i] < 1)
+            return lab__invalid("%s: no window fits: %lld elements, padding "
+                                "%lld, a window of %lld",
+                                op, (long long)length,
+                                (long long)win->padding[i],
+                                (long long)win->kernel[i]);
+    }
+    return LARDER_OK;
+}

@@ -1,6 +1,8 @@
 /* op.h - functions that operations share. */
 #pragma once
 
+#include <larder/lab_raw.h>
+
 #include "autograd/node.h"
 #include "kernels/kernels.h"
 
@@ -84,9 +86,10 @@ void lab__dense_drop(struct lab__dense *dense);
 larder_result lab__dense_all(int count, lab_tensor *const *ts,
                              struct lab__dense *out);
 
-/* t's rows by index, both contiguous, with indices in range (indexing.c). */
-larder_result lab__rows_of(const lab_tensor *t, const lab_tensor *index,
-                           lab_tensor **out);
+/* Whether an element is outside [lowest, rows) and, if allowed is not NULL, not
+ * *allowed; *value is the first one.  False if index cannot be read (rows.c). */
+bool lab__index_outside(const lab_tensor *index, int64_t lowest, int64_t rows,
+                        const int64_t *allowed, int64_t *value);
 
 /* ERR_INVALID unless t has `ndim` dimensions. */
 larder_result lab__nn_check_ndim(const char *op, const char *what,
@@ -96,6 +99,23 @@ larder_result lab__nn_check_index(const char *op, const lab_tensor *t);
 /* lab__check_float() and lab__check_place() with `like`, unless t is NULL. */
 larder_result lab__nn_check_part(const char *op, const lab_tensor *like,
                                  const lab_tensor *t);
+
+/* The elements of t on and below the diagonal, or on and above it if `upper`; out
+ * may be t, both are contiguous (raw_order.c). */
+void lab__triangle(lab_tensor *out, const lab_tensor *t, int64_t diagonal,
+                   bool upper);
+
+/* The largest or smallest elements along dim, the first of equal ones; a NaN comes
+ * before all others.  t may have any strides; values may be NULL (raw_reduce.c). */
+void lab__extreme(lab_tensor *values, lab_tensor *indices, const lab_tensor *t,
+                  int dim, bool largest);
+
+/* ERR_INVALID unless the window is possible and x are images of floats. */
+larder_result lab__window_check(const char *op, const lab_tensor *x,
+                                const lab_window *win);
+/* The result's height and width, in sizes[2] and sizes[3]. */
+larder_result lab__window_sizes(const char *op, const lab_tensor *x,
+                                const lab_window *win, int64_t sizes[4]);
 
 /* ---- element-wise operations (elementwise_op.c): operands and results ---- */
 

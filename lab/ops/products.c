@@ -2,7 +2,6 @@
  * torch.nn.functional.linear make of them. */
 #include <inttypes.h>
 
-#include "kernels/kernels.h"
 #include "ops/op.h"
 
 /* ---- the product -------------------------------------------------------- */

@@ -1,6 +1,4 @@
 /* reductions.c - sums and means, and summing to undo broadcasts. */
-#include "kernels/kernels.h"
-#include "kernels/nn_kernels.h"
 #include "ops/op.h"
 
 /* ---- summing without recording ------------------------------------------ */

@@ -2,9 +2,8 @@
  * views: transposed, strided, broadcast, in place. */
 #include <math.h>
 
-#include "kernels/kernels.h"
-#include "kernels/nn_kernels.h"
 #include "lab_rig.h"
+#include "ops/op.h"
 #include "windows.h"
 
 enum { ROUNDS = 60, ELEMENTS_MAX = 4096 };

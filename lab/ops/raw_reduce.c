@@ -1,12 +1,11 @@
-/* raw_reduce.c - reductions, extremes, scans and sorting over dimensions. */
+/* raw_reduce.c - reductions, extremes, running sums and sorting, not recorded. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "ops/op.h"
 #include "tensor/element.h"
-#include "kernels/nn_kernels.h"
 #include "tensor/host_memory.h"
-#include "tensor/parallel.h"
 
 /* ---- reducing some dimensions ------------------------------------------- */
 
@@ -166,8 +165,9 @@ static void reduce_part(void *context, int64_t begin, int64_t end)
     }
 }
 
-void lab__reduce(lab_reduction op, lab_tensor *out, const lab_tensor *t,
-                 unsigned dims, double p)
+/* out has t's dimensions, with size 1 for those in dims, or lacks these. */
+static void reduce(lab_reduction op, lab_tensor *out, const lab_tensor *t,
+                   unsigned dims, double p)
 {
     struct reduction r = {.op = op, .p = p, .t = t, .out = out, .count = 1};
 
@@ -185,6 +185,58 @@ void lab__reduce(lab_reduction op, lab_tensor *out, const lab_tensor *t,
     }
     lab__parallel(out->storage->session, lab_numel(out),
                   lab__grain(LAB__GRAIN / 8, r.count), reduce_part, &r);
+}
+
+static lab_dtype dtype_for(lab_reduction op, const lab_tensor *t)
+{
+    bool whole = t->kind != LAB_FLOAT32;
+
+    switch (op) {
+    case LAB_ANY:
+    case LAB_ALL:
+        return LAB_BOOL;
+    case LAB_COUNT_NONZERO:
+        return LAB_INT64;
+    case LAB_SUM:
+    case LAB_PROD:
+        return whole ? LAB_INT64 : t->dtype;
+    default:
+        return t->dtype;
+    }
+}
+
+static larder_result reduce_check(lab_reduction op, const lab_tensor *t,
+                                  unsigned dims)
+{
+    bool has_floats =
+        op == LAB_VAR || op == LAB_STD || op == LAB_NORM || op == LAB_LOGSUMEXP;
+
+    if ((int)op < 0 || op > LAB_COUNT_NONZERO)
+        return lab__invalid("%d is not a reduction", (int)op);
+    if (has_floats && t->kind != LAB_FLOAT32)
+        return lab__check_float("reduce", t);
+    if (op != LAB_AMAX && op != LAB_AMIN)
+        return LARDER_OK;
+    for (int d = 0; d < t->ndim; d++) {
+        if ((dims & 1U << d) != 0 && t->sizes[d] == 0)
+            return lab__invalid("dimension %d has no elements to choose from",
+                                d);
+    }
+    return LARDER_OK;
+}
+
+larder_result lab_raw_reduce(lab_reduction op, lab_tensor *t, unsigned dims,
+                             bool keep, double p, lab_tensor **out)
+{
+    int64_t sizes[LAB_MAX_DIMS];
+    int n = lab__reduced_sizes(t, dims, keep, sizes);
+    LAB__OWNED lab_tensor *made = NULL;
+
+    LAB__TRY(reduce_check(op, t, dims));
+    LAB__TRY(lab__tensor_new(t->storage->session, dtype_for(op, t),
+                             t->storage->place, n, sizes, &made));
+    reduce(op, made, t, dims, p);
+    return lab__done(&made, out);
 }
 
 /* ---- along one dimension ------------------------------------------------ */
@@ -264,6 +316,26 @@ void lab__extreme(lab_tensor *values, lab_tensor *indices, const lab_tensor *t,
     run_along(&a, line_extreme);
 }
 
+larder_result lab_raw_extreme(lab_tensor *t, int dim, bool largest, bool keep,
+                              lab_tensor **values, lab_tensor **indices)
+{
+    const char *op = largest ? "max" : "min";
+    int64_t sizes[LAB_MAX_DIMS];
+    LAB__OWNED lab_tensor *chosen = NULL, *dense = NULL;
+    int n;
+
+    LAB__TRY(lab__check_dim(op, t, &dim));
+    if (t->ndim > 0 && t->sizes[dim] == 0)
+        return lab__invalid("%s: dimension %d has no elements", op, dim);
+    n = lab__reduced_sizes(t, 1U << dim, keep, sizes);
+    LAB__TRY(lab__nn_dense(t, &dense));
+    if (values != NULL)
+        LAB__TRY(lab__tensor_of(t, n, sizes, &chosen));
+    LAB__TRY(lab__ints_of(t, n, sizes, indices));
+    lab__extreme(chosen, *indices, dense, dim, largest);
+    return values != NULL ? lab__give(&chosen, values) : LARDER_OK;
+}
+
 static void line_scan(void *context, int64_t line)
 {
     const struct along *a = context;
@@ -280,11 +352,23 @@ static void line_scan(void *context, int64_t line)
     }
 }
 
-void lab__scan(bool product, lab_tensor *out, const lab_tensor *t, int dim)
+larder_result lab_raw_scan(lab_reduction op, lab_tensor *t, int dim,
+                           lab_tensor **out)
 {
-    struct along a = {t, dim, out, NULL, lab__lines_of(t, dim), product};
+    LAB__OWNED lab_tensor *made = NULL, *dense = NULL;
 
-    run_along(&a, line_scan);
+    LAB__TRY(lab__check_dim("scan", t, &dim));
+    if (op != LAB_SUM && op != LAB_PROD)
+        return lab__invalid(
+            "scan: only sums and products are supported, not reduction %d",
+            (int)op);
+    LAB__TRY(lab__nn_dense(t, &dense));
+    LAB__TRY(lab__tensor_new(t->storage->session, dtype_for(op, t),
+                             t->storage->place, t->ndim, t->sizes, &made));
+    run_along(&(struct along){dense, dim, made, NULL, lab__lines_of(t, dim),
+                              op == LAB_PROD},
+              line_scan);
+    return lab__done(&made, out);
 }
 
 /* ---- sorting ------------------------------------------------------------ */
@@ -343,8 +427,9 @@ static void line_sort(const struct along *a, int64_t line,
     }
 }
 
-larder_result lab__sort(lab_tensor *values, lab_tensor *indices,
-                        const lab_tensor *t, int dim, bool descending)
+/* Fails only for lack of host memory. */
+static larder_result sort(lab_tensor *values, lab_tensor *indices,
+                          const lab_tensor *t, int dim, bool descending)
 {
     struct along a = {t,         dim, values, indices, lab__lines_of(t, dim),
                       descending};
@@ -360,4 +445,26 @@ larder_result lab__sort(lab_tensor *values, lab_tensor *indices,
         line_sort(&a, line, entries);
     lab__host_free(entries);
     return LARDER_OK;
+}
+
+larder_result lab_raw_sort(lab_tensor *t, int dim, bool descending,
+                           int64_t count, lab_tensor **values,
+                           lab_tensor **indices)
+{
+    LAB__OWNED lab_tensor *sorted = NULL, *order = NULL, *dense = NULL;
+    int64_t length, sizes[LAB_MAX_DIMS];
+
+    LAB__TRY(lab__check_dim("sort", t, &dim));
+    length = t->ndim == 0 ? 1 : t->sizes[dim];
+    if (count < 0 || count > length)
+        return lab__invalid("topk: %lld of the %lld elements of dimension %d",
+                            (long long)count, (long long)length, dim);
+    for (int d = 0; d < t->ndim; d++)
+        sizes[d] = d == dim ? count : t->sizes[d];
+    LAB__TRY(lab__nn_dense(t, &dense));
+    LAB__TRY(lab__tensor_of(t, t->ndim, sizes, &sorted));
+    LAB__TRY(lab__ints_of(t, t->ndim, sizes, &order));
+    LAB__TRY(sort(sorted, order, dense, dim, descending));
+    lab__give(&sorted, values);
+    return lab__give(&order, indices);
 }

@@ -1,8 +1,6 @@
-/* raw_index_op.c - elements by index, not recorded. */
-#include <larder/lab_raw.h>
-
-#include "kernels/nn_kernels.h"
+/* raw_index.c - elements by index, not recorded. */
 #include "ops/op.h"
+#include "tensor/element.h"
 #include "tensor/rng.h"
 
 /* ---- gather and scatter ------------------------------------------------- */
@@ -38,10 +36,27 @@ static larder_result range_check(const char *op, const lab_tensor *index,
         (long long)value, (long long)length);
 }
 
+/* The offset in t of the index's element i: its own position, except for dim,
+ * where it is the index's value. */
+static int64_t place_of(const lab_tensor *index, int64_t i, const lab_tensor *t,
+                        int dim)
+{
+    int64_t chosen = ((const int64_t *)lab__data(index))[i], offset = 0;
+
+    for (int d = index->ndim; d-- > 0;) {
+        int64_t at = d == dim ? chosen : i % index->sizes[d];
+
+        offset += at * t->strides[d];
+        i /= index->sizes[d];
+    }
+    return offset;
+}
+
 larder_result lab_raw_gather(lab_tensor *t, int dim, lab_tensor *index,
                              lab_tensor **out)
 {
     LAB__OWNED_DENSE struct lab__dense d = {{NULL}};
+    int64_t count;
 
     if (t->ndim == 0)
         return lab__invalid("gather: a tensor without dimensions");
@@ -49,7 +64,11 @@ larder_result lab_raw_gather(lab_tensor *t, int dim, lab_tensor *index,
     LAB__TRY(lab__dense_all(2, (lab_tensor *[]){t, index}, &d));
     LAB__TRY(range_check("gather", d.t[1], 0, t->sizes[dim]));
     LAB__TRY(lab__tensor_of(t, index->ndim, index->sizes, out));
-    lab__gather(*out, d.t[0], dim, d.t[1]);
+    if (!LAB__READABLE(*out, t))
+        return LARDER_OK;
+    count = lab_numel(index);
+    for (int64_t i = 0; i < count; i++)
+        lab__put(*out, i, lab__get(d.t[0], place_of(d.t[1], i, d.t[0], dim)));
     return LARDER_OK;
 }
 
@@ -71,6 +90,30 @@ static larder_result source_check(const lab_tensor *t, const lab_tensor *index,
     return LARDER_OK;
 }
 
+static void element_put(lab_tensor *t, int64_t at, double x, bool add)
+{
+    lab__put(t, at, add ? lab__get(t, at) + x : x);
+}
+
+static void scatter(lab_tensor *t, int dim, const lab_tensor *index,
+                    const lab_tensor *src, double number, bool add)
+{
+    int64_t count = lab_numel(index);
+
+    if (!lab__readable(t))
+        return;
+    for (int64_t i = 0; i < count; i++) {
+        /* The source may be larger than the index. */
+        double x =
+            src == NULL
+                ? number
+                : lab__get(src, lab__offset_of(i, index->ndim, index->sizes,
+                                               src->strides));
+
+        element_put(t, place_of(index, i, t, dim), x, add);
+    }
+}
+
 larder_result lab_raw_scatter(lab_tensor *t, int dim, lab_tensor *index,
                               lab_tensor *src, double number, bool add)
 {
@@ -84,14 +127,23 @@ larder_result lab_raw_scatter(lab_tensor *t, int dim, lab_tensor *index,
     LAB__TRY(
         range_check("scatter", dense, 0, t->ndim == 0 ? 1 : t->sizes[dim]));
     t->storage->version++;
-    lab__scatter(t, dim, dense, src, number, add);
+    scatter(t, dim, dense, src, number, add);
     lab__round(t);
     return LARDER_OK;
 }
 
 /* ---- several index tensors ---------------------------------------------- */
 
-static larder_result places_check(const lab_tensor *t, struct lab__places *p)
+/* Positions in dimensions dim … dim + count - 1 of a tensor, by index tensors of
+ * these sizes, and any strides. */
+struct places {
+    int dim, count;
+    lab_tensor *const *indices;
+    int ndim;
+    int64_t sizes[LAB_MAX_DIMS];
+};
+
+static larder_result places_check(const lab_tensor *t, struct places *p)
 {
     if (p->count < 1 || p->dim < 0 || p->dim + p->count > t->ndim)
         return lab__invalid(
@@ -113,13 +165,12 @@ static larder_result places_check(const lab_tensor *t, struct lab__places *p)
 /* Make index tensors contiguous, check them, and broadcast them. */
 static larder_result places_take(const lab_tensor *t, int dim,
                                  lab_tensor *const *indices, int count,
-                                 struct lab__dense *dense,
-                                 struct lab__places *out)
+                                 struct lab__dense *dense, struct places *out)
 {
     if (count < 1 || count > LAB_MAX_DIMS)
         return lab__invalid("index: %d index tensors", count);
     LAB__TRY(lab__dense_all(count, indices, dense));
-    *out = (struct lab__places){
+    *out = (struct places){
         .dim = dim,
         .count = count,
         .indices = dense->t,
@@ -136,7 +187,7 @@ static larder_result places_take(const lab_tensor *t, int dim,
 
 /* The sizes of what the places take from t, or are put to; the number of
  * dimensions. */
-static int places_sizes(const lab_tensor *t, const struct lab__places *p,
+static int places_sizes(const lab_tensor *t, const struct places *p,
                         int64_t sizes[2 * LAB_MAX_DIMS])
 {
     int n = 0;
@@ -150,23 +201,82 @@ static int places_sizes(const lab_tensor *t, const struct lab__places *p,
     return n;
 }
 
+/* The offset in t that element i of the broadcast indices selects. */
+static int64_t places_offset(const struct places *p, const lab_tensor *t,
+                             int64_t i)
+{
+    int64_t offset = 0;
+
+    for (int k = 0; k < p->count; k++) {
+        const lab_tensor *index = p->indices[k];
+        int64_t chosen = ((const int64_t *)lab__data(index))[lab__offset_of(
+            i, index->ndim, index->sizes, index->strides)];
+
+        if (chosen < 0)
+            chosen += t->sizes[p->dim + k];
+        offset += chosen * t->strides[p->dim + k];
+    }
+    return offset;
+}
+
+/* Call fn for every selected element of t, with its number in the order of a
+ * result: dimensions before dim, places, dimensions behind. */
+static void places_visit(const lab_tensor *t, const struct places *p,
+                         void (*fn)(void *context, int64_t at, int64_t number),
+                         void *context)
+{
+    int after = p->dim + p->count, rest = t->ndim - after;
+    int64_t before_count = lab__count(p->dim, t->sizes);
+    int64_t places = lab__count(p->ndim, p->sizes);
+    int64_t rest_count = lab__count(rest, t->sizes + after);
+    int64_t number = 0;
+
+    for (int64_t b = 0; b < before_count; b++) {
+        int64_t base = lab__offset_of(b, p->dim, t->sizes, t->strides);
+
+        for (int64_t i = 0; i < places; i++) {
+            int64_t at = base + places_offset(p, t, i);
+
+            for (int64_t j = 0; j < rest_count; j++)
+                fn(context,
+                   at + lab__offset_of(j, rest, t->sizes + after,
+                                       t->strides + after),
+                   number++);
+        }
+    }
+}
+
+struct transfer {
+    lab_tensor *to;
+    const lab_tensor *from;
+    bool add;
+};
+
+static void take_one(void *context, int64_t at, int64_t number)
+{
+    const struct transfer *t = context;
+
+    lab__put(t->to, number, lab__get(t->from, at));
+}
+
 larder_result lab_raw_index(lab_tensor *t, int dim, lab_tensor *const *indices,
                             int count, lab_tensor **out)
 {
     LAB__OWNED_DENSE struct lab__dense dense = {{NULL}};
     int64_t sizes[2 * LAB_MAX_DIMS];
-    struct lab__places places;
+    struct places places;
 
     LAB__TRY(places_take(t, dim, indices, count, &dense, &places));
     LAB__TRY(lab__tensor_of(t, places_sizes(t, &places, sizes), sizes, out));
-    lab__places_take(*out, t, &places);
+    if (LAB__READABLE(*out, t))
+        places_visit(t, &places, take_one,
+                     &(struct transfer){.to = *out, .from = t});
     return LARDER_OK;
 }
 
 /* src, broadcast to what the places select. */
-static larder_result put_source(const lab_tensor *t,
-                                const struct lab__places *p, lab_tensor *src,
-                                lab_tensor **out)
+static larder_result put_source(const lab_tensor *t, const struct places *p,
+                                lab_tensor *src, lab_tensor **out)
 {
     int64_t room[2 * LAB_MAX_DIMS], sizes[2 * LAB_MAX_DIMS];
     int room_ndim = places_sizes(t, p, room), ndim = places_sizes(t, p, sizes);
@@ -181,19 +291,31 @@ static larder_result put_source(const lab_tensor *t,
     return lab__invalid("index_put: the values do not fit the places");
 }
 
+static void put_one(void *context, int64_t at, int64_t number)
+{
+    const struct transfer *t = context;
+    const lab_tensor *from = t->from;
+
+    element_put(t->to, at,
+                lab__get(from, lab__offset_of(number, from->ndim, from->sizes,
+                                              from->strides)),
+                t->add);
+}
+
 larder_result lab_raw_index_put(lab_tensor *t, int dim,
                                 lab_tensor *const *indices, int count,
                                 lab_tensor *src, bool add)
 {
     LAB__OWNED_DENSE struct lab__dense dense = {{NULL}};
     LAB__OWNED lab_tensor *wide = NULL;
-    struct lab__places places;
+    struct places places;
 
     LAB__TRY(lab__check_writable("index_put", t));
     LAB__TRY(places_take(t, dim, indices, count, &dense, &places));
     LAB__TRY(put_source(t, &places, src, &wide));
     t->storage->version++;
-    lab__places_put(t, wide, &places, add);
+    if (LAB__READABLE(t, wide))
+        places_visit(t, &places, put_one, &(struct transfer){t, wide, add});
     lab__round(t);
     return LARDER_OK;
 }
@@ -211,17 +333,42 @@ static larder_result values_check(const char *op, const lab_tensor *t)
                      op);
 }
 
+static int64_t nonzero_count(const lab_tensor *t)
+{
+    int64_t count = lab_numel(t), found = 0;
+
+    for (int64_t i = 0; i < count; i++)
+        found += lab__get(t, i) != 0;
+    return found;
+}
+
+static void nonzero_list(const lab_tensor *t, int64_t *to)
+{
+    int64_t count = lab_numel(t);
+
+    for (int64_t i = 0; i < count; i++) {
+        int64_t rest = i;
+
+        if (lab__get(t, i) == 0)
+            continue;
+        for (int d = t->ndim; d-- > 0;) {
+            to[d] = rest % t->sizes[d];
+            rest /= t->sizes[d];
+        }
+        to += t->ndim;
+    }
+}
+
 larder_result lab_raw_nonzero(lab_tensor *t, lab_tensor **out)
 {
     LAB__OWNED lab_tensor *dense = NULL;
-    int64_t sizes[2];
+    int64_t sizes[2] = {0, t->ndim};
 
     LAB__TRY(values_check("nonzero", t));
     LAB__TRY(lab__nn_dense(t, &dense));
-    sizes[0] = lab__nonzero_count(dense);
-    sizes[1] = t->ndim;
+    sizes[0] = nonzero_count(dense);
     LAB__TRY(lab__ints_of(t, 2, sizes, out));
-    lab__nonzero(*out, dense);
+    nonzero_list(dense, lab__data(*out));
     return LARDER_OK;
 }
 
@@ -245,7 +392,8 @@ larder_result lab_raw_bincount(lab_tensor *t, lab_tensor *weights,
                                int64_t min_length, lab_tensor **out)
 {
     LAB__OWNED_DENSE struct lab__dense d = {{NULL}};
-    int64_t bins;
+    int64_t bins, count;
+    const int64_t *numbers;
 
     LAB__TRY(lab__nn_check_index("bincount", t));
     if (weights != NULL && !lab__same_sizes(t, weights))
@@ -256,7 +404,11 @@ larder_result lab_raw_bincount(lab_tensor *t, lab_tensor *weights,
     LAB__TRY(lab_zeros(t->storage->session,
                        weights != NULL ? lab_dtype_of(weights) : LAB_INT64,
                        t->storage->place, 1, &bins, out));
-    lab__bincount(*out, d.t[0], d.t[1]);
+    numbers = lab__data(d.t[0]);
+    count = lab_numel(t);
+    for (int64_t i = 0; i < count; i++)
+        element_put(*out, numbers[i], weights != NULL ? lab__get(d.t[1], i) : 1,
+                    true);
     return LARDER_OK;
 }
 

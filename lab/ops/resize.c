@@ -1,8 +1,8 @@
-/* raw_resize_kernels.c - images of another size, by nearest or bilinear
- * neighbours, and the way back. */
+/* resize.c - images of another size, by nearest or bilinear neighbours, not
+ * recorded. */
 #include <math.h>
 
-#include "kernels/nn_kernels.h"
+#include "ops/op.h"
 
 enum { N, C, H, W };
 
@@ -89,21 +89,35 @@ static void resize_all(const lab_tensor *out, const lab_tensor *in, bool linear,
     }
 }
 
-void lab__resize(lab_tensor *out, const lab_tensor *x, bool linear,
-                 bool align_corners)
+/* ---- the operations ----------------------------------------------------- */
+
+larder_result lab_raw_resize2d(lab_tensor *x, const int64_t *to, bool linear,
+                               bool align_corners, lab_tensor **out)
 {
-    if (LAB__READABLE(out, x))
-        resize_all(out, x, linear, align_corners, false);
+    LAB__OWNED lab_tensor *made = NULL, *dense = NULL;
+
+    LAB__TRY(lab__check_float("interpolate", x));
+    LAB__TRY(lab__nn_check_ndim("interpolate", "the input", x, 4));
+    if (to[0] < 1 || to[1] < 1 || lab_numel(x) == 0)
+        return lab__invalid("interpolate: to %lld by %lld elements",
+                            (long long)to[0], (long long)to[1]);
+    LAB__TRY(lab__nn_dense(x, &dense));
+    LAB__TRY(lab__tensor_of(
+        x, 4, (int64_t[]){x->sizes[0], x->sizes[1], to[0], to[1]}, &made));
+    if (lab__readable(x))
+        resize_all(made, dense, linear, align_corners, false);
+    return lab__done(&made, out);
 }
 
-void lab__resize_backward(lab_tensor *grad_x, const lab_tensor *grad,
-                          bool linear, bool align_corners)
+larder_result lab_raw_resize2d_backward(lab_tensor *grad, const int64_t *sizes,
+                                        bool linear, bool align_corners,
+                                        lab_tensor **out)
 {
-    int64_t count = lab_numel(grad_x);
+    LAB__OWNED lab_tensor *made = NULL, *dense = NULL;
 
-    if (!LAB__READABLE(grad_x, grad))
-        return;
-    for (int64_t i = 0; i < count; i++)
-        lab__floats(grad_x)[i] = 0;
-    resize_all(grad, grad_x, linear, align_corners, true);
+    LAB__TRY(lab__nn_dense(grad, &dense));
+    LAB__TRY(lab__zeros_of(grad, 4, sizes, &made));
+    if (lab__readable(grad))
+        resize_all(dense, made, linear, align_corners, true);
+    return lab__done(&made, out);
 }

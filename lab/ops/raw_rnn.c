@@ -1,10 +1,82 @@
-/* rnn_kernels.c - one direction of one recurrent layer, over all its steps. */
-#include "kernels/nn_kernels.h"
-
+/* raw_rnn.c - one direction of one recurrent layer, over all its steps, not
+ * recorded. */
 #include <math.h>
 #include <string.h>
 
+#include "ops/op.h"
 #include "tensor/host_memory.h"
+
+/* ---- checks ------------------------------------------------------------- */
+
+/* The number of blocks of H rows in its weights. */
+static int cell_gates(lab_cell cell)
+{
+    return cell == LAB_LSTM ? 4 : cell == LAB_GRU ? 3 : 1;
+}
+
+/* rows × columns, in x's place, contiguous; NULL is accepted if optional. */
+static larder_result part_check(const lab_tensor *x, const lab_tensor *t,
+                                const char *what, int64_t rows, int64_t columns)
+{
+    bool fits;
+
+    if (t == NULL)
+        return LARDER_OK;
+    LAB__TRY(lab__nn_check_part("rnn", x, t));
+    fits = columns == 0
+               ? t->ndim == 1 && t->sizes[0] == rows
+               : t->ndim == 2 && t->sizes[0] == rows && t->sizes[1] == columns;
+    if (fits && lab_is_contiguous(t))
+        return LARDER_OK;
+    return lab__invalid("rnn: the %s must be contiguous, of %lld rows of %lld",
+                        what, (long long)rows,
+                        (long long)(columns == 0 ? 1 : columns));
+}
+
+static larder_result lengths_check(const lab_rnn *rnn, const lab_tensor *x)
+{
+    for (int64_t i = 0; rnn->lengths != NULL && i < x->sizes[1]; i++) {
+        if (rnn->lengths[i] < 1 || rnn->lengths[i] > x->sizes[0])
+            return lab__invalid("rnn: a row has %lld steps; expected 1 to %lld",
+                                (long long)rnn->lengths[i],
+                                (long long)x->sizes[0]);
+    }
+    return LARDER_OK;
+}
+
+static larder_result rnn_check(const lab_rnn *rnn, const lab_tensor *x,
+                               const lab_tensor *out)
+{
+    int64_t hidden, rows;
+
+    if (rnn->size != sizeof *rnn)
+        return lab__invalid("lab_rnn has %zu bytes, this library's has %zu",
+                            rnn->size, sizeof *rnn);
+    if (rnn->w_x == NULL || rnn->w_h == NULL || rnn->h == NULL ||
+        (rnn->cell == LAB_LSTM && rnn->c == NULL))
+        return lab__invalid("rnn: weights or state missing");
+    LAB__TRY(lab__nn_check_ndim("rnn", "the input", x, 3));
+    LAB__TRY(lab__check_float("rnn", x));
+    LAB__TRY(lab__nn_check_ndim("rnn", "the output", out, 3));
+    LAB__TRY(lab__nn_check_ndim("rnn", "the weight of h", rnn->w_h, 2));
+    hidden = rnn->w_h->sizes[1];
+    rows = cell_gates(rnn->cell) * hidden;
+    if (!lab_is_contiguous(x) || !lab_is_contiguous(out) || rnn->at < 0 ||
+        rnn->at + hidden > out->sizes[2] || out->sizes[0] != x->sizes[0] ||
+        out->sizes[1] != x->sizes[1])
+        return lab__invalid("rnn: input and output must be contiguous, of the "
+                            "same steps and rows, with room for %lld at %lld",
+                            (long long)hidden, (long long)rnn->at);
+    LAB__TRY(part_check(x, rnn->w_h, "weight of h", rows, hidden));
+    LAB__TRY(part_check(x, rnn->w_x, "weight of x", rows, x->sizes[2]));
+    LAB__TRY(part_check(x, rnn->b_x, "bias of x", rows, 0));
+    LAB__TRY(part_check(x, rnn->b_h, "bias of h", rows, 0));
+    LAB__TRY(part_check(x, rnn->h, "initial h", x->sizes[1], hidden));
+    LAB__TRY(part_check(x, rnn->c, "initial c", x->sizes[1], hidden));
+    return lengths_check(rnn, x);
+}
+
+/* ---- a run -------------------------------------------------------------- */
 
 /* What is kept of a step for each row: its gates, of H values each, then an
  * LSTM's c, or the part of a GRU's third gate that comes from h. */
@@ -20,17 +92,14 @@ struct run {
     const lab_rnn *rnn;
     struct sizes s;
     const float *x, *w_x, *w_h, *b_x, *b_h; /* b_x, b_h may be NULL */
+    float *out, *kept;                      /* kept may be NULL */
     float *pre_x, *pre_h; /* of one row: what x and h add to each gate */
     float *step;          /* gates etc. of one row, if none are kept */
 };
 
-int lab__cell_gates(lab_cell cell)
-{
-    return cell == LAB_LSTM ? 4 : cell == LAB_GRU ? 3 : 1;
-}
-
 static larder_result run_begin(struct run *run, const lab_rnn *rnn,
-                               const lab_tensor *x, const lab_tensor *out)
+                               const lab_tensor *x, const lab_tensor *out,
+                               const lab_tensor *kept)
 {
     size_t bytes;
 
@@ -38,7 +107,7 @@ static larder_result run_begin(struct run *run, const lab_rnn *rnn,
     run->s.rows = x->sizes[1];
     run->s.in = x->sizes[2];
     run->s.hidden = rnn->w_h->sizes[1];
-    run->s.gates = lab__cell_gates(rnn->cell);
+    run->s.gates = cell_gates(rnn->cell);
     run->s.out_width = out->sizes[2];
     run->s.kept_width = (run->s.gates + 1) * run->s.hidden;
     run->x = lab__floats(x);
@@ -46,6 +115,8 @@ static larder_result run_begin(struct run *run, const lab_rnn *rnn,
     run->w_h = lab__floats(rnn->w_h);
     run->b_x = lab__floats(rnn->b_x);
     run->b_h = lab__floats(rnn->b_h);
+    run->out = lab__floats(out);
+    run->kept = lab__floats(kept);
     bytes = (size_t)(3 * run->s.kept_width) * sizeof(float);
     run->pre_x = lab__host_zeroed(bytes);
     if (run->pre_x == NULL)
@@ -61,22 +132,37 @@ static void row_begin(struct run *run, int64_t row, const lab_tensor *x)
         run->rnn->lengths != NULL ? run->rnn->lengths[row] : x->sizes[0];
 }
 
-/* The step that is processed as number i. */
-static int64_t step_number(const struct run *run, int64_t i)
+/* The step processed as number i of a row, in order of memory. */
+static int64_t place_of(const struct run *run, int64_t i, int64_t row)
 {
-    return run->rnn->backwards ? run->s.steps - 1 - i : i;
+    int64_t step = run->rnn->backwards ? run->s.steps - 1 - i : i;
+
+    return step * run->s.rows + row;
 }
 
 /* h after the step processed as number i; the initial h before the first. */
-static const float *h_after(const struct run *run, const float *out, int64_t i,
-                            int64_t row)
+static float *h_after(const struct run *run, int64_t i, int64_t row)
 {
     const struct sizes *s = &run->s;
 
     if (i < 0)
         return lab__floats(run->rnn->h) + row * s->hidden;
-    return out + (step_number(run, i) * s->rows + row) * s->out_width +
-           run->rnn->at;
+    return run->out + place_of(run, i, row) * s->out_width + run->rnn->at;
+}
+
+/* What is kept of that step; if nothing is, one buffer serves all steps. */
+static float *kept_of(const struct run *run, int64_t i, int64_t row)
+{
+    return run->kept != NULL
+               ? run->kept + place_of(run, i, row) * run->s.kept_width
+               : run->step;
+}
+
+/* An LSTM's c after that step; the initial c before the first. */
+static const float *c_after(const struct run *run, int64_t i, int64_t row)
+{
+    return i < 0 ? lab__floats(run->rnn->c) + row * run->s.hidden
+                 : kept_of(run, i, row) + 4 * run->s.hidden;
 }
 
 /* ---- forward ------------------------------------------------------------ */
@@ -150,32 +236,24 @@ static void plain_step(const struct run *run, float *h)
     }
 }
 
-static void row_forward(const struct run *run, int64_t row, float *out,
-                        float *kept)
+static void row_forward(const struct run *run, int64_t row)
 {
     const struct sizes *s = &run->s;
-    const float *c = run->rnn->cell == LAB_LSTM
-                         ? lab__floats(run->rnn->c) + row * s->hidden
-                         : NULL;
 
     for (int64_t i = 0; i < s->steps; i++) {
-        int64_t at = step_number(run, i) * s->rows + row;
-        float *keep = kept != NULL ? kept + at * s->kept_width : run->step;
-        const float *before = h_after(run, out, i - 1, row);
-        float *h = out + at * s->out_width + run->rnn->at;
+        float *keep = kept_of(run, i, row), *h = h_after(run, i, row);
+        const float *before = h_after(run, i - 1, row);
 
         product(run->pre_x, run->w_x, run->b_x, s->gates * s->hidden,
-                run->x + at * s->in, s->in);
+                run->x + place_of(run, i, row) * s->in, s->in);
         product(run->pre_h, run->w_h, run->b_h, s->gates * s->hidden, before,
                 s->hidden);
-        if (run->rnn->cell == LAB_LSTM) {
-            lstm_step(run, c, keep, h);
-            c = keep + 4 * s->hidden;
-        } else if (run->rnn->cell == LAB_GRU) {
+        if (run->rnn->cell == LAB_LSTM)
+            lstm_step(run, c_after(run, i - 1, row), keep, h);
+        else if (run->rnn->cell == LAB_GRU)
             gru_step(run, before, keep, h);
-        } else {
+        else
             plain_step(run, h);
-        }
     }
 }
 
@@ -185,43 +263,35 @@ static void rest_zero(const struct run *run, int64_t row, lab_tensor *out)
     const struct sizes *s = &run->s;
 
     for (int64_t t = s->steps; t < out->sizes[0]; t++)
-        memset(lab__floats(out) + (t * s->rows + row) * s->out_width +
-                   run->rnn->at,
-               0, (size_t)s->hidden * sizeof(float));
+        memset(run->out + (t * s->rows + row) * s->out_width + run->rnn->at, 0,
+               (size_t)s->hidden * sizeof(float));
 }
 
-/* The last c of a row; if none are kept one buffer serves all steps. */
-static const float *c_after(const struct run *run, const float *kept,
-                            int64_t row)
+larder_result lab_raw_rnn(const lab_rnn *rnn, lab_tensor *x, lab_tensor *out,
+                          lab_tensor *h_last, lab_tensor *c_last,
+                          lab_tensor *kept)
 {
-    const struct sizes *s = &run->s;
-    int64_t at = step_number(run, s->steps - 1) * s->rows + row;
-
-    return (kept != NULL ? kept + at * s->kept_width : run->step) +
-           4 * s->hidden;
-}
-
-larder_result lab__rnn_forward(const lab_rnn *rnn, const lab_tensor *x,
-                               lab_tensor *out, lab_tensor *h_last,
-                               lab_tensor *c_last, lab_tensor *kept)
-{
-    float *keep = lab__floats(kept);
     struct run run;
+    int64_t hidden;
 
+    LAB__TRY(rnn_check(rnn, x, out));
+    hidden = rnn->w_h->sizes[1];
+    LAB__TRY(part_check(x, h_last, "last h", x->sizes[1], hidden));
+    LAB__TRY(part_check(x, c_last, "last c", x->sizes[1], hidden));
     if (!LAB__READABLE(out, x))
         return LARDER_OK;
-    LAB__TRY(run_begin(&run, rnn, x, out));
+    LAB__TRY(run_begin(&run, rnn, x, out, kept));
     for (int64_t row = 0; row < run.s.rows; row++) {
-        size_t bytes = (size_t)run.s.hidden * sizeof(float);
+        size_t bytes = (size_t)hidden * sizeof(float);
 
         row_begin(&run, row, x);
         rest_zero(&run, row, out);
-        row_forward(&run, row, lab__floats(out), keep);
-        memcpy(lab__floats(h_last) + row * run.s.hidden,
-               h_after(&run, lab__floats(out), run.s.steps - 1, row), bytes);
+        row_forward(&run, row);
+        memcpy(lab__floats(h_last) + row * hidden,
+               h_after(&run, run.s.steps - 1, row), bytes);
         if (c_last != NULL)
-            memcpy(lab__floats(c_last) + row * run.s.hidden,
-                   c_after(&run, keep, row), bytes);
+            memcpy(lab__floats(c_last) + row * hidden,
+                   c_after(&run, run.s.steps - 1, row), bytes);
     }
     lab__host_free(run.pre_x);
     return LARDER_OK;
@@ -231,7 +301,7 @@ larder_result lab__rnn_forward(const lab_rnn *rnn, const lab_tensor *x,
 
 struct back {
     struct run run;
-    const float *out, *kept, *grad_out; /* grad_out may be NULL */
+    const float *grad_out; /* may be NULL */
     const lab_rnn_grads *to;
     float *dh, *dc; /* of one row, between two steps */
 };
@@ -311,24 +381,18 @@ static void step_back(struct back *b, int64_t i, int64_t row)
 {
     const struct sizes *s = &b->run.s;
     const lab_rnn_grads *to = b->to;
-    int64_t at = step_number(&b->run, i) * s->rows + row;
-    int64_t rows = s->gates * s->hidden;
-    const float *kept = b->kept + at * s->kept_width, *one = &(float){1};
-    const float *before = h_after(&b->run, b->out, i - 1, row);
+    int64_t at = place_of(&b->run, i, row), rows = s->gates * s->hidden;
+    const float *kept = kept_of(&b->run, i, row), *one = &(float){1};
+    const float *before = h_after(&b->run, i - 1, row);
 
     for (int64_t j = 0; b->grad_out != NULL && j < s->hidden; j++)
         b->dh[j] += b->grad_out[at * s->out_width + b->run.rnn->at + j];
     if (b->run.rnn->cell == LAB_LSTM)
-        lstm_back(b, kept,
-                  i > 0 ? b->kept +
-                              (step_number(&b->run, i - 1) * s->rows + row) *
-                                  s->kept_width +
-                              4 * s->hidden
-                        : lab__floats(b->run.rnn->c) + row * s->hidden);
+        lstm_back(b, kept, c_after(&b->run, i - 1, row));
     else if (b->run.rnn->cell == LAB_GRU)
         gru_back(b, kept, before);
     else
-        plain_back(b, h_after(&b->run, b->out, i, row));
+        plain_back(b, h_after(&b->run, i, row));
     if (to->x != NULL)
         transposed_add(lab__floats(to->x) + at * s->in, b->run.w_x,
                        b->run.pre_x, rows, s->in);
@@ -353,21 +417,21 @@ static void state_end(lab_tensor *to, const float *state, int64_t row,
         lab__floats(to)[row * hidden + j] += state[j];
 }
 
-larder_result lab__rnn_backward(const lab_rnn *rnn, const lab_tensor *x,
-                                const lab_tensor *out, const lab_tensor *kept,
-                                const lab_tensor *grad_out,
-                                const lab_tensor *grad_h,
-                                const lab_tensor *grad_c,
-                                const lab_rnn_grads *to)
+larder_result lab_raw_rnn_backward(const lab_rnn *rnn, lab_tensor *x,
+                                   lab_tensor *out, lab_tensor *kept,
+                                   lab_tensor *grad_out, lab_tensor *grad_h,
+                                   lab_tensor *grad_c, const lab_rnn_grads *to)
 {
-    struct back b = {.to = to};
+    struct back b = {.to = to, .grad_out = lab__floats(grad_out)};
 
+    LAB__TRY(rnn_check(rnn, x, out));
+    if (to->size != sizeof *to)
+        return lab__invalid(
+            "lab_rnn_grads has %zu bytes, this library's has %zu", to->size,
+            sizeof *to);
     if (!LAB__READABLE(out, x))
         return LARDER_OK;
-    LAB__TRY(run_begin(&b.run, rnn, x, out));
-    b.out = lab__floats(out);
-    b.kept = lab__floats(kept);
-    b.grad_out = lab__floats(grad_out);
+    LAB__TRY(run_begin(&b.run, rnn, x, out, kept));
     b.dh = b.run.step;
     b.dc = b.run.step + b.run.s.hidden;
     for (int64_t row = 0; row < b.run.s.rows; row++) {

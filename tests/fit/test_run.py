@@ -68,6 +68,18 @@ class Cards(Case):
 
 
 class Lifetimes(Case):
+    def test_numbers_are_drawn_with_a_generator_of_the_program(self):
+        self.told(
+            self.script(
+                """
+                import torch
+                generator = torch.Generator("cuda").manual_seed(1)
+                drawn = torch.randn(8, device="cuda", generator=generator)
+                assert torch.bernoulli(drawn, generator=generator).shape == (8,)
+                """
+            )
+        )
+
     def test_an_optimizer_made_before_the_move_has_its_parameters(self):
         told = self.told(self.script(TINY))
         kinds = dict(told["kinds"])

@@ -174,9 +174,7 @@ class GpuMode(TorchDispatchMode):
 
     def run(self, func, args, kwargs):
         """Run an operator: returns its fake result, with memory allocated."""
-        for name in _IGNORED:
-            if name in kwargs:
-                kwargs = {k: v for k, v in kwargs.items() if k != name}
+        kwargs = {k: None if k in _IGNORED else v for k, v in kwargs.items()}
         before = self.temporaries.before(func, args, kwargs)
         try:
             try:

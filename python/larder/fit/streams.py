@@ -26,7 +26,7 @@ class Stream(_streams.Stream):
         return False
 
     def __enter__(self):
-        self._context = StreamContext(self)
+        self._context = torch.cuda.stream(self)
         self._context.__enter__()
         return self
 
@@ -52,15 +52,3 @@ class Current:
 
 
 current = None  # a Current
-
-
-class StreamContext:
-    def __init__(self, stream):
-        self.stream = stream
-
-    def __enter__(self):
-        self._before = current.stream
-        current.set(self.stream)
-
-    def __exit__(self, *exception):
-        current.set(self._before)

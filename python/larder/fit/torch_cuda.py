@@ -13,22 +13,6 @@ from larder.torch import patching
 _CPU_GENERATOR = torch.Generator  # before it is replaced
 
 
-class Device:
-    """torch.cuda.device with one GPU, which is always current."""
-
-    check = None  # refuses others: f(device)
-
-    def __init__(self, device=None):
-        self.check(device)
-        self.idx = 0
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *exception):
-        return False
-
-
 class Generator(_CPU_GENERATOR):
     """A GPU generator is a host generator: nothing is drawn from it."""
 
@@ -77,28 +61,23 @@ def _memory_free(options):
     return mem_get_info
 
 
-def _answers(options):
-    """Replaced names of torch.cuda, with their replacements."""
+def _answers(options, check_device):
+    """Replaced names of torch.cuda, with their replacements: its other functions and
+    classes call these."""
     properties = _properties(options)
     current = streams.current
-
-    def stream(stream):
-        return streams.StreamContext(stream)
-
     return {
         "is_available": lambda: True,
         **_nothing("init _lazy_init synchronize ipc_collect set_rng_state"),
-        **_nothing("manual_seed manual_seed_all seed seed_all set_rng_state_all"),
+        **_nothing("manual_seed manual_seed_all seed seed_all"),
         "_is_compiled": lambda: True,
         "is_initialized": lambda: True,
         "_lazy_call": lambda call, **kwargs: call(),
         "device_count": lambda: 1,
         "current_device": lambda: 0,
-        "set_device": lambda device: Device.check(device),
-        "_exchange_device": lambda device: 0,
+        "set_device": check_device,
+        "_exchange_device": lambda device: check_device(device) or 0,
         "_maybe_exchange_device": lambda device: 0,
-        "get_device_name": lambda device=None: properties.name,
-        "get_device_capability": lambda device=None: options.capability,
         "get_device_properties": lambda device=None: properties,
         "get_arch_list": lambda: ["sm_%d%d" % options.capability],
         "can_device_access_peer": lambda device, peer: False,
@@ -110,15 +89,10 @@ def _answers(options):
         "utilization": lambda device=None: 0,
         "initial_seed": lambda: 0,
         "get_rng_state": _state,
-        "get_rng_state_all": lambda: [_state()],
         "default_generators": (torch.default_generator,),
-        "device": Device,
-        "device_of": Device,
         "Stream": streams.Stream,
         "ExternalStream": streams.Stream,
         "Event": streams.Event,
-        "StreamContext": streams.StreamContext,
-        "stream": stream,
         "set_stream": current.set,
         "current_stream": lambda device=None: current.stream,
         "default_stream": lambda device=None: current.default,
@@ -187,10 +161,9 @@ def _resize(storages):
 
 
 def install(storages, options, unsupported):
-    Device.check = staticmethod(unsupported.check_device)
     torch.cuda.CUDAGraph = torch.cuda.graphs.CUDAGraph = unsupported.refuse_graph
     streams.current = streams.Current(storages)
-    answers = _answers(options)
+    answers = _answers(options, unsupported.check_device)
     for owner in (torch.cuda, torch.cuda.memory, torch.cuda.random, torch.cuda.streams):
         patching.put(owner, answers)
     if hasattr(torch, "accelerator"):

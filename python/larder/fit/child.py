@@ -51,7 +51,6 @@ class Run:
         self.watcher = Watcher(self.book, options.steps)
         # This tries out PyTorch's engine while PyTorch is unmodified.
         guard.install()
-        self.mode.adding.try_engine()
         tensors.install()
         torch_cuda.install(self.mode.storages, options, self.mode.unsupported)
         composites.install(options)

@@ -12,7 +12,6 @@ from larder.torch._plugin import (
     allocator,
     last_error,
     library,
-    must,
     path,
     plugin_must,
 )
@@ -82,14 +81,4 @@ def why_it_failed():
     return (
         library.larder_torch_last_error().decode(errors="replace")
         or last_error()
-    )
-
-
-def write_snapshot(file):
-    """Raises OSError if it cannot be written."""
-    must(
-        library.larder_snapshot_write(
-            allocator(ORDINAL), file.encode(errors="surrogateescape"), None
-        ),
-        OSError,
     )

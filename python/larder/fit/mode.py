@@ -14,10 +14,9 @@ from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from larder.fit import (
-    composites, formulas, known, ledger, real, recurrent, temporaries, unread,
+    adding, composites, formulas, known, ledger, real, recurrent, temporaries, unread,
     unsupported, values,
 )
-from larder.fit.adding import Adding
 from larder.fit.scopes import scopes
 from larder.fit.storages import Storages
 
@@ -83,7 +82,6 @@ class GpuMode(TorchDispatchMode):
         self.fake = FakeTensorMode(allow_non_fake_inputs=True)
         self.storages = Storages(book)
         self.unsupported = unsupported.Unsupported()
-        self.adding = Adding()
         self.real = real.Real() if options.real_cpu else None
         # With --real-cpu everything that comes from the host is read.
         self.unread = None if self.real else unread.Unread()
@@ -311,5 +309,4 @@ class GpuMode(TorchDispatchMode):
         first, second = args[0], args[1]
         if not (_is_gpu(first) and _is_gpu(second)) or kwargs:
             return NotImplemented
-        kept = self.adding.in_place(first, second)
-        return NotImplemented if kept is None else kept
+        return first if adding.is_in_place(first, second) else NotImplemented

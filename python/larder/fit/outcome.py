@@ -6,7 +6,7 @@ import sys
 import torch
 
 from larder._files import NewFile
-from larder.fit import gpu, summary
+from larder.fit import summary
 
 
 def write(run, how, seconds):
@@ -14,7 +14,7 @@ def write(run, how, seconds):
     book.write_trace(options.trace)
     if options.snapshot:
         try:
-            gpu.write_snapshot(options.snapshot)
+            torch.cuda.memory._dump_snapshot(options.snapshot)
         except OSError as error:
             print(f"larder run: {options.snapshot}: {error}", file=sys.stderr)
     told = {

@@ -27,37 +27,55 @@ def _flat(tensors):
     )
 
 
-def _repeat(whole, part):
+# ---- how a collective makes an output from an input --------------------------------
+
+
+def _repeat(rank, whole, part):
     """The gathered result: this rank's part, once for each rank."""
     count = max(1, part.numel())
     for one in whole.view(-1).split(count):
         one.copy_(part.reshape(-1)[: one.numel()])
 
 
-def _take_part(part, whole):
-    part.copy_(whole.reshape(-1)[: part.numel()].view(part.shape))
-
-
-def _fill(parts, given):
-    """Like NCCL, which gathers in one tensor."""
-    whole = _flat(parts)
+def _fill(rank, parts, given):
     for part in parts:
         part.copy_(given)
+
+
+def _gather(rank, parts, given):
+    """Like NCCL, which gathers in one tensor."""
+    whole = _flat(parts)
+    _fill(rank, parts, given)
     del whole
 
 
-def _take_if_alike(part, given):
-    if part.shape == given.shape:
-        part.copy_(given)
+def _take_part(rank, part, whole):
+    part.copy_(whole.reshape(-1)[: part.numel()].view(part.shape))
 
 
-def _pairwise(fill):
-    """A collective of several outputs, each from an input."""
+def _take(rank, part, given):
+    part.copy_(given[rank])
 
-    def collective(self, outputs, inputs, opts=None):
-        self._use(outputs)
-        for output, given in zip(outputs, inputs):
-            fill(output, given)
+
+def _reduce(rank, part, given):
+    whole = _flat(given)
+    _take(rank, part, given)
+    del whole
+
+
+def _take_if_as_large(rank, output, given):
+    if output.numel() == given.numel():
+        output.copy_(given.view(output.shape))
+
+
+def _collective(make):
+    """Of one output, or of several from an input each."""
+
+    def collective(self, outputs, inputs, *options, **named):
+        self._use([outputs, inputs])
+        is_one = isinstance(outputs, torch.Tensor)
+        for output, given in [(outputs, inputs)] if is_one else zip(outputs, inputs):
+            make(self.rank(), output, given)
         return _done(outputs)
 
     return collective
@@ -117,62 +135,19 @@ class Group(dist.ProcessGroup):
     def recv_anysource(self, tensors, tag=0):
         return self._keep(tensors)
 
-    # ---- what is gathered ------------------------------------------------
+    # ---- made results ---------------------------------------------------------
 
-    allgather = _pairwise(_fill)
-    allgather_into_tensor_coalesced = _pairwise(_repeat)
-
-    def _allgather_base(self, whole, part, opts=None):
-        self._use([whole])
-        _repeat(whole, part)
-        return _done(whole)
+    allgather = _collective(_gather)
+    _allgather_base = allgather_into_tensor_coalesced = _collective(_repeat)
+    gather = _collective(_fill)
+    reduce_scatter = _collective(_reduce)
+    _reduce_scatter_base = reduce_scatter_tensor_coalesced = _collective(_take_part)
+    scatter = _collective(_take)
+    alltoall = alltoall_base = _collective(_take_if_as_large)
 
     def allgather_coalesced(self, outputs, inputs, opts=None):
-        self._use(inputs)
-        for parts in outputs:
-            for part, given in zip(parts, inputs):
-                part.copy_(given)
+        self.gather(list(zip(*outputs)), inputs)
         return _done(outputs)
-
-    def gather(self, outputs, inputs, opts=None):
-        self._use(inputs)
-        for parts in outputs:
-            for part in parts:
-                part.copy_(inputs[0])
-        return _done(outputs)
-
-    # ---- what is scattered -----------------------------------------------
-
-    def reduce_scatter(self, outputs, inputs, opts=None):
-        self._use(outputs)
-        for part, given in zip(outputs, inputs):
-            whole = _flat(given)
-            part.copy_(given[self.rank()])
-            del whole
-        return _done(outputs)
-
-    def _reduce_scatter_base(self, part, whole, opts=None):
-        self._use([part])
-        _take_part(part, whole)
-        return _done(part)
-
-    reduce_scatter_tensor_coalesced = _pairwise(_take_part)
-
-    def scatter(self, outputs, inputs, opts=None):
-        self._use(outputs)
-        for part, given in zip(outputs, inputs):
-            part.copy_(given[self.rank()])
-        return _done(outputs)
-
-    # ---- what is exchanged -----------------------------------------------
-
-    def alltoall_base(self, output, given, to=(), of=(), opts=None):
-        self._use([output])
-        if output.numel() == given.numel():
-            output.copy_(given.view(output.shape))
-        return _done(output)
-
-    alltoall = _pairwise(_take_if_alike)
 
     # ---- their names since 2.15 ---------------------------------------------
 

@@ -80,6 +80,19 @@ class Lifetimes(Case):
             )
         )
 
+    def test_the_device_and_the_stream_are_contexts(self):
+        self.told(
+            self.script(
+                """
+                import torch
+                data, side = torch.zeros(8, device="cuda"), torch.cuda.Stream()
+                with torch.cuda.device_of(data), torch.cuda.device(0), side:
+                    assert torch.cuda.current_stream() == side
+                assert torch.cuda.current_stream() == torch.cuda.default_stream()
+                """
+            )
+        )
+
     def test_an_optimizer_made_before_the_move_has_its_parameters(self):
         told = self.told(self.script(TINY))
         kinds = dict(told["kinds"])

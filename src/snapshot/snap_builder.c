@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Python writes dicts in batches of a thousand, so a smaller first batch is
@@ -494,20 +495,15 @@ void snap_builder_init(struct snap_builder *b)
 void snap_builder_free(struct snap_builder *b)
 {
     for (size_t i = 0; i < b->object_count; i++)
-        snap_release(&b->memory, b->objects[i].items,
-                     b->objects[i].capacity * sizeof *b->objects[i].items);
-    snap_release(&b->memory, b->objects,
-                 b->object_capacity * sizeof *b->objects);
-    snap_release(&b->memory, b->stack, b->stack_capacity * sizeof *b->stack);
-    snap_release(&b->memory, b->marks, b->mark_capacity * sizeof *b->marks);
-    snap_release(&b->memory, b->memo, b->memo_capacity * sizeof *b->memo);
-    snap_release(&b->memory, b->rest, b->rest_capacity);
-    snap_release(&b->memory, b->ids, b->id_capacity * sizeof *b->ids);
-    snap_release(&b->memory, b->text, b->text_capacity);
-    snap_release(&b->memory, b->file_frames.at,
-                 b->file_frames.capacity * sizeof *b->file_frames.at);
-    snap_release(&b->memory, b->file_stacks.at,
-                 b->file_stacks.capacity * sizeof *b->file_stacks.at);
+        free(b->objects[i].items);
+    free(b->objects);
+    free(b->stack);
+    free(b->marks);
+    free(b->memo);
+    free(b->rest);
+    free(b->ids);
+    free(b->text);
+    free(b->file_stacks);
     snap_runs_free(b);
     snap_intern_free(b);
 }

@@ -68,13 +68,6 @@ struct snap_object {
     bool shared;  /* several values may refer to it */
 };
 
-/* What the numbers of a file are here. */
-struct snap_numbers {
-    uint32_t *at;
-    size_t count;
-    size_t capacity;
-};
-
 struct snap_builder {
     struct snap_memory memory;
     struct snap_input in;
@@ -109,10 +102,11 @@ struct snap_builder {
     size_t text_capacity;
     struct snap_runs runs;
 
-    /* Of a file whose records refer to frames and stacks by number
-     * (snap_stacks.c). */
-    struct snap_numbers file_frames;
-    struct snap_numbers file_stacks;
+    /* Of a file whose records refer to stacks by number (snap_stacks.c): what
+     * its numbers are here. */
+    uint32_t *file_stacks;
+    size_t file_stack_count;
+    size_t file_stack_capacity;
 
     char *rest; /* snap_rest.h: the text being built */
     size_t rest_count;

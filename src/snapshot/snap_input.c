@@ -2,6 +2,7 @@
 #include "snapshot/snap_input.h"
 
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Small enough to stay in the CPU's cache. */
@@ -22,12 +23,8 @@ bool snap_input_begin(struct snap_input *in)
 void snap_input_close(struct snap_input *in)
 {
     trace_ahead_stop(in->ahead);
-    in->ahead = NULL;
     trace_source_close(in->source);
-    in->source = NULL;
-    snap_release(in->memory, in->window, in->capacity);
-    in->window = NULL;
-    in->capacity = 0;
+    free(in->window);
 }
 
 /* Move the unread rest to the start of the window. */

@@ -2,6 +2,7 @@
  * once. */
 #include "snapshot/snap_intern.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/snapshot_words.h"
@@ -178,28 +179,12 @@ void snap_intern_init(struct snap_builder *b)
     snap_intern_pool(b, (const struct snap_value[2]){{0}, {0}});
 }
 
-static void trim_sequences(struct snap_builder *b, struct snap_set *set,
-                           uint64_t **begins, void *parts, size_t count,
-                           size_t size)
-{
-    snap_trim(&b->memory, parts, &set->part_capacity,
-              count == 0 ? 0 : (size_t)(*begins)[count], size);
-    snap_trim(&b->memory, begins, &set->capacity, count + 1, sizeof **begins);
-}
-
 void snap_intern_free(struct snap_builder *b)
 {
-    struct snapshot *s = b->s;
     struct snap_intern *t = &b->intern;
     struct snap_set *const sets[] = {&t->strings, &t->frames, &t->stacks,
                                      &t->streams, &t->pools,  &t->unknown_keys};
 
     for (size_t i = 0; i < sizeof sets / sizeof *sets; i++)
-        snap_table_free(&b->memory, &sets[i]->table);
-    trim_sequences(b, &t->strings, &s->string_begins, &s->string_bytes,
-                   s->string_count, 1);
-    trim_sequences(b, &t->stacks, &s->stack_begins, &s->stack_frames,
-                   s->stack_count, sizeof *s->stack_frames);
-    snap_trim(&b->memory, &s->frames, &t->frames.capacity, s->frame_count,
-              sizeof *s->frames);
+        free(sets[i]->table.slots);
 }

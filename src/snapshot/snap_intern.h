@@ -28,8 +28,7 @@ struct snap_intern {
 /* Adds the words of snapshot_words.h and the zeroth item of each kind. */
 void snap_intern_init(struct snap_builder *b);
 
-/* Free the tables; the items in the snapshot stay, and their arrays are
- * trimmed. */
+/* Free the tables; the items in the snapshot stay. */
 void snap_intern_free(struct snap_builder *b);
 
 uint32_t snap_intern_string(struct snap_builder *b, const char *bytes,

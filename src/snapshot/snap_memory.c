@@ -79,14 +79,3 @@ void snap_release(struct snap_memory *m, void *p, size_t bytes)
     free(p);
     m->used -= bytes;
 }
-
-void snap_trim(struct snap_memory *m, void *array, size_t *capacity,
-               size_t count, size_t item)
-{
-    if (count == 0)
-        count = 1;
-    if (count >= *capacity || !array_resize(array, count, item))
-        return;
-    m->used -= (*capacity - count) * item;
-    *capacity = count;
-}

@@ -25,9 +25,6 @@ bool snap_reserve(struct snap_memory *m, void *array, size_t *capacity,
 /* Zeroed memory; NULL: none. */
 void *snap_alloc(struct snap_memory *m, size_t count, size_t item);
 
-/* `bytes` is the allocated size.  Accepts NULL. */
+/* `bytes` is the allocated size.  Accepts NULL.  When reading has ended, free()
+ * is enough. */
 void snap_release(struct snap_memory *m, void *p, size_t bytes);
-
-/* Free what an array has beyond `count` items. */
-void snap_trim(struct snap_memory *m, void *array, size_t *capacity,
-               size_t count, size_t item);

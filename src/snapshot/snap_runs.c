@@ -7,6 +7,7 @@
  * without a search. */
 #include "snapshot/snap_runs.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "snapshot/snap_builder.h"
@@ -223,11 +224,8 @@ void snap_runs_stack(struct snap_builder *b)
 
 void snap_runs_free(struct snap_builder *b)
 {
-    struct snap_memory *m = &b->memory;
-    struct snap_runs *r = &b->runs;
-
-    snap_table_free(m, &r->table);
-    snap_release(m, r->at, r->capacity * sizeof *r->at);
-    snap_release(m, r->bytes, r->bytes_capacity);
-    snap_release(m, r->past, SNAP_PAST * sizeof *r->past);
+    free(b->runs.table.slots);
+    free(b->runs.at);
+    free(b->runs.bytes);
+    free(b->runs.past);
 }

@@ -14,27 +14,14 @@ TOOL_NO_RETURN static void wrong(struct snap_builder *b,
                  snap_kind_name(b, v));
 }
 
-/* The list of frames was converted to a stack already. */
-static void take_frames(struct snap_builder *b, const struct snap_value *v)
-{
-    struct snap_numbers *n = &b->file_frames;
-    const uint32_t *frames;
-
-    if (v->kind == SNAP_EMPTY_LIST)
-        return;
-    if (v->kind != SNAP_STACK)
-        snap_fail_at(b, v->at, "\"frames\" is %s; expected a list of frames",
-                     snap_kind_name(b, v));
-    frames = snapshot_stack(b->s, (uint32_t)v->bits, &n->count);
-    SNAP_ROOM(b, n->at, n->capacity, n->count);
-    memcpy(n->at, frames, n->count * sizeof *frames);
-}
-
-/* Convert the frame numbers of a stack to our own. */
-static uint32_t take_stack(struct snap_builder *b, const struct snap_value *v)
+/* Convert the frame numbers of a stack to our own; `all` is the stack that the
+ * list of all frames was read as. */
+static uint32_t take_stack(struct snap_builder *b, const struct snap_value *v,
+                           uint32_t all)
 {
     const struct snap_object *o = snap_object_of(b, v, SNAP_LIST);
-    const struct snap_numbers *frames = &b->file_frames;
+    size_t count;
+    const uint32_t *frames = snapshot_stack(b->s, all, &count);
 
     if (v->kind == SNAP_EMPTY_LIST)
         return 0;
@@ -44,43 +31,44 @@ static uint32_t take_stack(struct snap_builder *b, const struct snap_value *v)
     for (size_t i = 0; i < o->count; i++) {
         const struct snap_value *n = &o->items[i];
 
-        if (n->kind != SNAP_INT || n->bits >= frames->count)
+        if (n->kind != SNAP_INT || n->bits >= count)
             snap_fail_at(
                 b, v->at,
                 "a stack contains something that is not the number of a frame; "
                 "expected integers below %zu",
-                frames->count);
-        b->ids[i] = frames->at[n->bits];
+                count);
+        b->ids[i] = frames[n->bits];
     }
     return snap_intern_stack(b, b->ids, o->count);
 }
 
+static void add_stack(struct snap_builder *b, uint32_t stack)
+{
+    SNAP_ADD(b, b->file_stacks, b->file_stack_count, b->file_stack_capacity,
+             stack);
+}
+
 /* Number 0 is none; what the file numbers from 0 follows. */
-static void take_stacks(struct snap_builder *b, const struct snap_value *v)
+static void take_stacks(struct snap_builder *b, const struct snap_value *v,
+                        uint32_t frames)
 {
     const struct snap_object *o = snap_object_of(b, v, SNAP_LIST);
-    struct snap_numbers *stacks = &b->file_stacks;
 
     if (v->kind != SNAP_EMPTY_LIST && (o == NULL || o->range != SNAP_UNSET))
         wrong(b, v);
-    SNAP_ADD(b, stacks->at, stacks->count, stacks->capacity, 0);
-    for (size_t i = 0; o != NULL && i < o->count; i++) {
-        uint32_t stack = take_stack(b, &o->items[i]);
-
-        SNAP_ADD(b, stacks->at, stacks->count, stacks->capacity, stack);
-    }
+    add_stack(b, 0);
+    for (size_t i = 0; o != NULL && i < o->count; i++)
+        add_stack(b, take_stack(b, &o->items[i], frames));
 }
 
 static void resolve(struct snap_builder *b, uint32_t at, uint32_t *stack)
 {
-    const struct snap_numbers *stacks = &b->file_stacks;
-
-    if (*stack >= stacks->count)
+    if (*stack >= b->file_stack_count)
         snap_fail_at(b, at,
                      "there is a reference to stack %" PRIu32
                      "; expected a number below %zu",
-                     *stack - 1, stacks->count - 1);
-    *stack = stacks->at[*stack];
+                     *stack - 1, b->file_stack_count - 1);
+    *stack = b->file_stacks[*stack];
 }
 
 static void resolve_all(struct snap_builder *b, uint32_t at)
@@ -102,12 +90,11 @@ static void resolve_all(struct snap_builder *b, uint32_t at)
 static void drop_list(struct snap_builder *b, uint32_t list)
 {
     struct snapshot *s = b->s;
-    struct snap_numbers *stacks = &b->file_stacks;
     uint64_t begin = s->stack_begins[list];
     uint64_t length = s->stack_begins[list + 1] - begin;
 
-    for (size_t i = 0; i < stacks->count; i++) {
-        if (stacks->at[i] == list)
+    for (size_t i = 0; i < b->file_stack_count; i++) {
+        if (b->file_stacks[i] == list)
             return;
     }
     memmove(s->stack_frames + begin, s->stack_frames + begin + length,
@@ -116,8 +103,8 @@ static void drop_list(struct snap_builder *b, uint32_t list)
     s->stack_count--;
     for (size_t i = list; i <= s->stack_count; i++)
         s->stack_begins[i] = s->stack_begins[i + 1] - length;
-    for (size_t i = 0; i < stacks->count; i++)
-        stacks->at[i] -= stacks->at[i] > list;
+    for (size_t i = 0; i < b->file_stack_count; i++)
+        b->file_stacks[i] -= b->file_stacks[i] > list;
 }
 
 void snap_resolve_stacks(struct snap_builder *b, const struct snap_value *root,
@@ -133,8 +120,12 @@ void snap_resolve_stacks(struct snap_builder *b, const struct snap_value *root,
                      "\"frames\" of events are numbers, but there is no key "
                      "\"%s\"",
                      frames == NULL ? "frames" : "stacks");
-    take_frames(b, frames);
-    take_stacks(b, stacks);
+    if (frames->kind != SNAP_STACK && frames->kind != SNAP_EMPTY_LIST)
+        snap_fail_at(b, frames->at,
+                     "\"frames\" is %s; expected a list of frames",
+                     snap_kind_name(b, frames));
+    /* An empty list is the empty stack, 0. */
+    take_stacks(b, stacks, (uint32_t)frames->bits);
     if (frames->kind == SNAP_STACK)
         drop_list(b, (uint32_t)frames->bits);
     resolve_all(b, stacks->at);

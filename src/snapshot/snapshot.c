@@ -63,20 +63,6 @@ static void read_either(struct snap_builder *b)
     }
 }
 
-static void trim(struct snap_builder *b)
-{
-    struct snapshot *s = b->s;
-
-    snap_trim(&b->memory, &s->events, &b->event_capacity, s->event_end,
-              sizeof *s->events);
-    snap_trim(&b->memory, &s->blocks, &b->block_capacity, s->block_end,
-              sizeof *s->blocks);
-    snap_trim(&b->memory, &s->segments, &b->segment_capacity, s->segment_end,
-              sizeof *s->segments);
-    snap_trim(&b->memory, &s->histories, &b->history_capacity, s->history_count,
-              sizeof *s->histories);
-}
-
 /* ---- cells of notebooks ---------------------------------------------------- */
 
 /* Longer than any path. */
@@ -99,7 +85,6 @@ static void number_cells(struct snap_builder *b)
 {
     enum { NOT_ASKED, NO_CELL, FIRST_CELL }; /* further cells follow */
     struct snapshot *s = b->s;
-    size_t bytes = s->string_count * sizeof(uint32_t);
     uint32_t *of_file =
         snap_alloc(&b->memory, s->string_count, sizeof *of_file);
     uint32_t next = FIRST_CELL;
@@ -113,7 +98,7 @@ static void number_cells(struct snap_builder *b)
             *number = is_of_kernel(s, s->frames[i].filename) ? next++ : NO_CELL;
         s->frames[i].cell = *number - NO_CELL;
     }
-    snap_release(&b->memory, of_file, bytes);
+    free(of_file);
 }
 
 /* An error at any depth leads back here. */
@@ -154,7 +139,6 @@ bool snapshot_read_source(struct trace_source *source, const char *path,
     done = read_whole(&b);
     snap_input_close(&b.in);
     snap_builder_free(&b);
-    trim(&b);
     if (o->peak_memory_bytes != NULL)
         *o->peak_memory_bytes = b.memory.peak;
     if (!done) {

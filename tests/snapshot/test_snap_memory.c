@@ -48,8 +48,8 @@ static void what_is_used_adds_up(void **state)
         struct array *a = &arrays[which];
 
         if (random_u32(&seed, 5) == 0) {
-            a->count = random_u32(&seed, (unsigned)a->count + 1);
-            snap_trim(&m, &a->at, &a->capacity, a->count, sizeof *a->at);
+            snap_release(&m, a->at, a->capacity * sizeof *a->at);
+            *a = (struct array){NULL, 0, 0};
         } else {
             size_t needed = a->count + random_u32(&seed, 200);
 
@@ -160,7 +160,6 @@ static void without_memory_nothing_changes(void **state)
     libc_fail(1, true);
     fine = snap_reserve(&m, &array, &capacity, 20, 1);
     p = snap_alloc(&m, 20, 1);
-    snap_trim(&m, &array, &capacity, 5, 1);
     libc_fail(0, false);
     assert_false(fine && LIBC_FAULTS);
     assert_true(p == NULL || !LIBC_FAULTS);
@@ -174,21 +173,6 @@ static void without_memory_nothing_changes(void **state)
     free(array);
 }
 
-static void what_is_trimmed_to_nothing_keeps_one(void **state)
-{
-    struct snap_memory m = {.input_bytes = 1, .used = 100};
-    char *array = malloc(100);
-    size_t capacity = 100;
-
-    (void)state;
-    snap_trim(&m, &array, &capacity, 100, 1);
-    assert_int_equal(capacity, 100);
-    snap_trim(&m, &array, &capacity, 0, 1);
-    assert_int_equal(capacity, 1);
-    assert_int_equal(m.used, 1);
-    free(array);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -197,7 +181,6 @@ int main(void)
         cmocka_unit_test(the_budget_is_kept_to_the_byte),
         cmocka_unit_test(what_is_too_large_to_count_is_refused),
         cmocka_unit_test(without_memory_nothing_changes),
-        cmocka_unit_test(what_is_trimmed_to_nothing_keeps_one),
     };
 
     return run_counted_tests(tests);

@@ -180,11 +180,11 @@ void larder__emit_close(struct emit *e)
  * bytes of the text. */
 static size_t next_character(const char *text, const char **out, size_t *length)
 {
-    const unsigned char *s = (const unsigned char *)text;
+    uint32_t code;
 
-    *length = utf8_length(s, SIZE_MAX);
+    *length = utf8_read((const unsigned char *)text, SIZE_MAX, &code);
     *out = text;
-    if (*length > 0 && !utf8_is_surrogate(s))
+    if (*length > 0 && !utf8_is_surrogate(code))
         return *length;
     *out = UTF8_REPLACEMENT;
     *length = sizeof UTF8_REPLACEMENT - 1;
@@ -218,16 +218,13 @@ static size_t put_json_character(struct emit *e, const char *text,
 {
     const unsigned char *s = (const unsigned char *)text;
     const char *c;
-    size_t length;
+    uint32_t code;
+    size_t length = utf8_read(s, SIZE_MAX, &code);
     size_t n;
 
-    if (s[0] < 0x20) {
-        put_json_escape(e, s[0]);
-        return 1;
-    }
-    if (may_be_surrogate && utf8_is_surrogate(s)) {
-        put_json_escape(e, 0xD000u | (s[1] & 0x3Fu) << 6 | (s[2] & 0x3Fu));
-        return 3;
+    if (code < 0x20 || (may_be_surrogate && utf8_is_surrogate(code))) {
+        put_json_escape(e, code);
+        return length;
     }
     if (s[0] == '"' || s[0] == '\\')
         emit_put(e, '\\');

@@ -8,14 +8,17 @@
 /* What stands for a byte that is not UTF-8: U+FFFD. */
 #define UTF8_REPLACEMENT "\xEF\xBF\xBD"
 
-/* The length of the character, or lone surrogate, that these bytes begin with;
- * 0: they begin with none.  A NUL ends it as the end of the bytes does. */
-static inline size_t utf8_length(const unsigned char *s, size_t left)
+/* The length of the character, or lone surrogate, that these bytes begin with,
+ * and its number; 0: they begin with none, and *code is the first byte.  A NUL
+ * ends it as the end of the bytes does. */
+static inline size_t utf8_read(const unsigned char *s, size_t left,
+                               uint32_t *code)
 {
     static const uint32_t min[] = {0, 0, 0x80, 0x800, 0x10000};
     uint32_t c = left > 0 ? s[0] : UINT32_MAX;
     size_t n = 1;
 
+    *code = c;
     if (c < 0x80)
         return 1;
     if (c >= 0xC2 && c < 0xE0)
@@ -32,12 +35,14 @@ static inline size_t utf8_length(const unsigned char *s, size_t left)
             return 0;
         c = c << 6 | (s[i] & 0x3F);
     }
-    return c < min[n] || c > 0x10FFFF ? 0 : n;
+    if (c < min[n] || c > 0x10FFFF)
+        return 0;
+    *code = c;
+    return n;
 }
 
-/* Whether a length is that of half a surrogate pair: encoded like a character,
- * but none. */
-static inline bool utf8_is_surrogate(const unsigned char *s)
+/* Whether it is half a surrogate pair: encoded like a character, but none. */
+static inline bool utf8_is_surrogate(uint32_t code)
 {
-    return s[0] == 0xED && s[1] >= 0xA0;
+    return code >= 0xD800 && code < 0xE000;
 }

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-#include "snapshot/utf8_clean.h"
+#include "snapshot/plain_text.h"
 
 static _Thread_local bool failed;
 

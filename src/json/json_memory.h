@@ -30,7 +30,7 @@ static inline json_t *json_nonzero(uint64_t n)
 }
 
 /* A string of text that may contain anything, as a file's name may
- * (utf8_clean.h).  NULL: no host memory. */
+ * (plain_text.h).  NULL: no host memory. */
 json_t *utf8_json(const char *text);
 
 /* Start watching the calling thread. */

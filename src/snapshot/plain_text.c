@@ -1,10 +1,10 @@
 /* plain_text.c - makes text safe for a terminal. */
 #include "snapshot/plain_text.h"
 
-#include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "snapshot/utf8_clean.h"
+#include "base/utf8.h"
 
 static bool is_control(unsigned code)
 {
@@ -21,21 +21,19 @@ static bool is_direction(unsigned code)
 
 size_t plain_text_control(const char *text, unsigned *code)
 {
-    const unsigned char *p = (const unsigned char *)text;
-    size_t n = 1;
+    size_t length = utf8_read((const unsigned char *)text, SIZE_MAX, code);
 
-    *code = p[0];
-    if ((p[0] & 0xe0) == 0xc0 && (p[1] & 0xc0) == 0x80) {
-        *code = (p[0] & 0x1fU) << 6 | (p[1] & 0x3fU);
-        n = 2;
-    } else if ((p[0] & 0xf0) == 0xe0 && (p[1] & 0xc0) == 0x80 &&
-               (p[2] & 0xc0) == 0x80) {
-        *code = (p[0] & 0xfU) << 12 | (p[1] & 0x3fU) << 6 | (p[2] & 0x3fU);
-        n = 3;
-    } else if (p[0] >= 0x80) {
-        return 0;
-    }
-    return p[0] != '\0' && (is_control(*code) || is_direction(*code)) ? n : 0;
+    return *code != 0 && (is_control(*code) || is_direction(*code)) ? length
+                                                                    : 0;
+}
+
+/* The length of the character that the text begins with; 0: it is none. */
+static size_t utf8_character(const char *text)
+{
+    uint32_t code;
+    size_t length = utf8_read((const unsigned char *)text, SIZE_MAX, &code);
+
+    return utf8_is_surrogate(code) ? 0 : length;
 }
 
 void plain_text(char *text)
@@ -72,4 +70,25 @@ void plain_text_put(FILE *out, const char *text)
     snprintf(shown, sizeof shown, "%s", text);
     plain_text(shown);
     fputs(shown, out);
+}
+
+enum { REPLACEMENT_BYTES = sizeof UTF8_REPLACEMENT - 1 };
+
+char *utf8_clean(const char *text)
+{
+    char *clean = malloc(REPLACEMENT_BYTES * strlen(text) + 1);
+    size_t used = 0;
+
+    if (clean == NULL)
+        return NULL;
+    while (*text != '\0') {
+        size_t length = utf8_character(text);
+        size_t bytes = length > 0 ? length : REPLACEMENT_BYTES;
+
+        memcpy(clean + used, length > 0 ? text : UTF8_REPLACEMENT, bytes);
+        used += bytes;
+        text += length > 0 ? length : 1;
+    }
+    clean[used] = '\0';
+    return clean;
 }

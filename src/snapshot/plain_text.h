@@ -18,3 +18,7 @@ void plain_text(char *text);
 
 /* Print it so; of a very long one the end. */
 void plain_text_put(FILE *out, const char *text);
+
+/* A copy in which each byte that is not UTF-8 is U+FFFD, those of a lone
+ * surrogate too.  NULL: no host memory.  The caller frees it. */
+char *utf8_clean(const char *text);

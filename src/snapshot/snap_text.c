@@ -11,6 +11,7 @@ bool snap_utf8_valid(const unsigned char *p, size_t count)
 {
     size_t i = 0;
     uint64_t word;
+    uint32_t code;
 
     for (; i + 8 <= count; i += 8) {
         memcpy(&word, p + i, 8);
@@ -18,7 +19,7 @@ bool snap_utf8_valid(const unsigned char *p, size_t count)
             break;
     }
     while (i < count) {
-        size_t n = utf8_length(p + i, count - i);
+        size_t n = utf8_read(p + i, count - i, &code);
 
         if (n == 0)
             return false;

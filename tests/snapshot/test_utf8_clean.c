@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "snapshot/utf8_clean.h"
+#include "snapshot/plain_text.h"
 
 #define BAD "\xef\xbf\xbd"
 

@@ -196,6 +196,7 @@ static void invalid_utf8_is_replaced(void **state)
         {"\xC2\x80", "\xC2\x80"},
         {"\xDF\xBF", "\xDF\xBF"},
         {"\xDF\xC0", BAD BAD},
+        {"\xE0\x80\x80", BAD BAD BAD},
         {"\xE0\x9F\xBF", BAD BAD BAD},
         {"\xE0\xA0\x80", "\xE0\xA0\x80"},
         {"\xED\x9F\xBF", "\xED\x9F\xBF"},

@@ -10,9 +10,8 @@
 #include <setjmp.h>
 
 #include "snapshot/snap_input.h"
-#include "snapshot/snap_intern.h"
 #include "snapshot/snap_memory.h"
-#include "snapshot/snap_runs.h"
+#include "snapshot/snap_table.h"
 #include "base/snapshot_words.h"
 #include "snapshot/snapshot.h"
 
@@ -66,6 +65,52 @@ struct snap_object {
     bool only_frames;
     bool settled; /* was used, and must not change */
     bool shared;  /* several values may refer to it */
+};
+
+/* The items of one kind by content; the snapshot stores them. */
+struct snap_set {
+    struct snap_table table;
+    size_t capacity;      /* of the items; of strings and stacks: of begins */
+    size_t part_capacity; /* of what strings and stacks consist of */
+};
+
+struct snap_intern {
+    struct snap_set strings;
+    struct snap_set frames;
+    struct snap_set stacks;
+    struct snap_set streams;
+    struct snap_set pools;
+    struct snap_set unknown_keys;
+    uint32_t last_stream; /* usually the same as before */
+    uint32_t last_pool;
+};
+
+/* How many past runs are remembered to detect repetition: an iteration has
+ * fewer lists. */
+enum { SNAP_PAST = 1 << 16 };
+
+/* A sequence of opcodes that only fetches frames from the memo, and the stack
+ * that they form.  As long as the memo does not change, the same bytes are the
+ * same stack. */
+struct snap_run {
+    size_t begin; /* in the stored bytes */
+    uint32_t length;
+    uint32_t frames;
+    uint32_t stack;
+    uint64_t seen; /* index of its last occurrence in the past */
+};
+
+struct snap_runs {
+    struct snap_run *at;
+    size_t count;
+    size_t capacity;
+    uint32_t *past; /* numbers of the last SNAP_PAST runs; or NULL */
+    uint64_t past_count;
+    uint64_t follow; /* position in the past that is being repeated */
+    unsigned char *bytes;
+    size_t bytes_used;
+    size_t bytes_capacity;
+    struct snap_table table;
 };
 
 struct snap_builder {
@@ -245,6 +290,38 @@ void snap_object_free(struct snap_builder *b, const struct snap_value *v,
 
 /* Convert a finished list or dict to what it means. */
 void snap_settle(struct snap_builder *b, struct snap_value *v);
+
+/* ---- items stored once (snap_intern.c) ---------------------------------- */
+
+/* Strings, frames, stacks, streams and pools.  Each call returns the number of
+ * an equal item, or adds it. */
+
+/* Adds the words of snapshot_words.h and the zeroth item of each kind. */
+void snap_intern_init(struct snap_builder *b);
+
+/* Free the tables; the items in the snapshot stay. */
+void snap_intern_free(struct snap_builder *b);
+
+uint32_t snap_intern_string(struct snap_builder *b, const char *bytes,
+                            size_t length);
+uint32_t snap_intern_frame(struct snap_builder *b,
+                           const struct snapshot_frame *frame);
+uint32_t snap_intern_stack(struct snap_builder *b, const uint32_t *frames,
+                           size_t count);
+uint32_t snap_intern_stream(struct snap_builder *b, uint64_t stream);
+
+/* Of two integers. */
+uint32_t snap_intern_pool(struct snap_builder *b, const struct snap_value *id);
+
+/* Count an unknown key. */
+void snap_intern_unknown(struct snap_builder *b, uint32_t key);
+
+/* ---- stacks recognised by their bytes (snap_runs.c) ---------------------- */
+
+/* After a mark: if a list of frames that was seen before follows, consume it as
+ * a whole. */
+void snap_runs_stack(struct snap_builder *b);
+void snap_runs_free(struct snap_builder *b);
 
 /* ---- records (snap_schema.c) -------------------------------------------- */
 

@@ -1,12 +1,9 @@
 /* snap_intern.c - strings, frames, stacks, streams and pools, each stored
  * once. */
-#include "snapshot/snap_intern.h"
+#include "snapshot/snap_builder.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#include "base/snapshot_words.h"
-#include "snapshot/snap_builder.h"
 
 /* Number the item that is about to be stored. */
 static uint32_t set_add(struct snap_builder *b, struct snap_set *set,

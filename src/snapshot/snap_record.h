@@ -61,12 +61,3 @@ bool snap_take_time(const struct snap_record *r, int64_t *out);
 bool snap_take_device(const struct snap_record *r, uint16_t *out);
 bool snap_take_total(const struct snap_record *r, enum snap_word key,
                      uint64_t *out);
-
-/* Make a record.  Returns its number.  The masks contain its keys
- * (snap_segment.c). */
-extern const uint64_t snap_history_keys;
-extern const uint64_t snap_block_keys;
-extern const uint64_t snap_segment_keys;
-uint64_t snap_history_make(const struct snap_record *r);
-uint64_t snap_block_make(const struct snap_record *r);
-uint64_t snap_segment_make(const struct snap_record *r);

@@ -5,12 +5,10 @@
  * one's is several times faster than executing them.  Training repeats itself:
  * as long as lists come in the same order as before, the next one is known
  * without a search. */
-#include "snapshot/snap_runs.h"
+#include "snapshot/snap_builder.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#include "snapshot/snap_builder.h"
 
 enum { RUN_BYTES_MAX = 64 << 10, KEPT_BYTES_MAX = 32 << 20 };
 

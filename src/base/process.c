@@ -15,16 +15,6 @@ static struct own_fd *list;
 
 /* ---- forks ---------------------------------------------------------------- */
 
-static void before(void)
-{
-    mutex_take(&lock, RANK_DESCRIPTORS);
-}
-
-static void in_parent(void)
-{
-    mutex_leave(&lock);
-}
-
 /* The objects that contain these descriptors belong to the parent: their state
  * is unknown here. */
 static void process_in_child(void)
@@ -50,7 +40,8 @@ static bool is_watched;
 
 static void watch(void)
 {
-    is_watched = pthread_atfork(before, in_parent, process_in_child) == 0;
+    is_watched = pthread_atfork(larder__forks_bar, larder__forks_allow,
+                                process_in_child) == 0;
 }
 
 bool larder__process_watch(void)

@@ -28,19 +28,12 @@ static larder_result shared_object_refused(const struct shared_object *o,
                         o->name, strerror(errno));
 }
 
-static larder_result shared_object_foreign(const struct shared_object *o,
-                                           const char *what)
+static larder_result untrusted(const struct shared_object *o, const char *what,
+                               const char *whose)
 {
     return larder__fail(LARDER_ERR_SYSTEM,
-                        "the shared memory object '%s' %s %s: %s", o->name,
-                        what, o->kind, o->advice);
-}
-
-static larder_result untrusted(const struct shared_object *o, const char *what)
-{
-    return larder__fail(LARDER_ERR_SYSTEM,
-                        "the shared memory object '%s' %s: %s", o->name, what,
-                        o->advice);
+                        "the shared memory object '%s' %s%s: %s", o->name, what,
+                        whose, o->advice);
 }
 
 /* ---- locks ---------------------------------------------------------------- */
@@ -165,18 +158,18 @@ static larder_result check_owner(const struct shared_object *o)
     if (fstat(o->file.fd, &st) != 0)
         return shared_object_refused(o, "asking about");
     if (!S_ISREG(st.st_mode))
-        return untrusted(o, "is no regular file");
+        return untrusted(o, "is no regular file", "");
     if (o->is_of_group) {
         if (st.st_gid != o->group)
-            return untrusted(o, "belongs to another group");
+            return untrusted(o, "belongs to another ", "group");
         if ((st.st_mode & S_IRWXO) != 0)
-            return untrusted(o, "is open to other users");
+            return untrusted(o, "is open to other users", "");
         return LARDER_OK;
     }
     if (st.st_uid != geteuid())
-        return untrusted(o, "belongs to another user");
+        return untrusted(o, "belongs to another ", "user");
     if ((st.st_mode & (S_IRWXG | S_IRWXO)) != 0)
-        return untrusted(o, "is open to other users");
+        return untrusted(o, "is open to other users", "");
     return LARDER_OK;
 }
 
@@ -256,7 +249,7 @@ static larder_result map(struct shared_object *o)
         return r;
     }
     if (st.st_size != 0 && (size_t)st.st_size != o->bytes)
-        return shared_object_foreign(o, "has another size than that of");
+        return untrusted(o, "has another size than that of ", o->kind);
     p = map_for_us(o);
     if (p == MAP_FAILED)
         return shared_object_refused(o, "mapping");
@@ -265,7 +258,7 @@ static larder_result map(struct shared_object *o)
         atomic_load_explicit((const _Atomic uint64_t *)p, memory_order_acquire);
     return magic == 0 || magic == o->magic
                ? LARDER_OK
-               : shared_object_foreign(o, "does not contain");
+               : untrusted(o, "does not contain ", o->kind);
 }
 
 larder_result larder__shared_join(struct shared_object *o)

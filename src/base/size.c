@@ -58,19 +58,12 @@ static struct fraction read_fraction(const char **text)
     return f;
 }
 
-/* The whole bytes of the fraction; bit by bit because the product may
- * overflow. */
+/* The whole bytes of the fraction; the product has up to 80 bits. */
 static uint64_t fraction_bytes(struct fraction f, int shift)
 {
-    uint64_t bytes = 0;
+    __extension__ typedef unsigned __int128 wide;
 
-    for (int i = 0; i < shift; i++) {
-        f.rest *= 2;
-        bytes = 2 * bytes + (f.rest >= f.scale);
-        if (f.rest >= f.scale)
-            f.rest -= f.scale;
-    }
-    return bytes;
+    return (uint64_t)(((wide)f.rest << shift) / f.scale);
 }
 
 /* Whether p is a point between two digits. */

@@ -243,22 +243,14 @@ uint64_t larder__ledger_allowance(struct ledger *l)
     return left;
 }
 
-uint64_t larder__ledger_excess(struct ledger *l)
+uint64_t larder__ledger_due(struct ledger *l, uint64_t asked)
 {
-    uint64_t excess;
-
-    mutex_take(&l->lock, RANK_LEDGER);
-    excess = saturating_sub(own_held(l), limit_of(l));
-    mutex_leave(&l->lock);
-    return excess;
-}
-
-uint64_t larder__ledger_spare(struct ledger *l)
-{
-    uint64_t spare;
+    uint64_t spare, excess;
 
     mutex_take(&l->lock, RANK_LEDGER);
     spare = saturating_sub(l->reserved_bytes, l->minimum_bytes);
+    excess = saturating_sub(own_held(l), limit_of(l));
     mutex_leave(&l->lock);
-    return spare;
+    spare = bits_lesser(spare, asked);
+    return spare > excess ? spare : excess;
 }

@@ -119,12 +119,9 @@ uint64_t larder__ledger_room(struct ledger *l, uint64_t free_bytes);
 /* The room that its own limit leaves, whatever others hold. */
 uint64_t larder__ledger_allowance(struct ledger *l);
 
-/* Bytes to return so that the process is within its limit, which may have been
- * lowered. */
-uint64_t larder__ledger_excess(struct ledger *l);
-
-/* Bytes held beyond its minimum. */
-uint64_t larder__ledger_spare(struct ledger *l);
+/* Bytes to return when another process asks for so many: of those beyond its
+ * minimum, and what it holds beyond its limit, which may have been lowered. */
+uint64_t larder__ledger_due(struct ledger *l, uint64_t asked);
 
 /* A number that changes when other processes acquire or return memory, or end.
  * While it stays the same, memory that was not available is still unavailable,

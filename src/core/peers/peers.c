@@ -111,13 +111,9 @@ static bool peers_is_same(const struct ledger_spec *a,
 static void answer(struct peers *p)
 {
     struct ledger_question q = larder__ledger_read_question(p->ledger);
-    uint64_t left = larder__ledger_spare(p->ledger);
+    uint64_t left = larder__ledger_due(p->ledger, q.bytes);
     uint64_t gave = 0;
 
-    if (left > q.bytes)
-        left = q.bytes;
-    if (left < larder__ledger_excess(p->ledger))
-        left = larder__ledger_excess(p->ledger);
     for (struct allocator *a = p->first; a != NULL; a = a->peers_next) {
         uint64_t of_this = p->give(a, left);
 

@@ -96,8 +96,8 @@ LAB__INLINE void plane_rows(const struct conv *v, float *out, float *in,
     }
 }
 
-static void forward_row(float *out, float *in, int64_t count, int64_t stride,
-                        float w)
+LAB__INLINE void forward_row(float *out, float *in, int64_t count,
+                             int64_t stride, float w)
 {
     if (stride == 1) {
         for (int64_t i = 0; i < count; i++)
@@ -137,8 +137,8 @@ static void forward(lab_tensor *out, const lab_tensor *a, const lab_tensor *w,
             forward_plane, &v);
 }
 
-static void input_row(float *grad, float *in, int64_t count, int64_t stride,
-                      float w)
+LAB__INLINE void input_row(float *grad, float *in, int64_t count,
+                           int64_t stride, float w)
 {
     if (stride == 1) {
         for (int64_t i = 0; i < count; i++)
@@ -176,8 +176,8 @@ static void grad_input(lab_tensor *grad_a, const lab_tensor *grad,
             grad_input_plane, &v);
 }
 
-static float row_product(const float *grad, const float *in, int64_t count,
-                         int64_t stride)
+LAB__INLINE float row_product(const float *grad, const float *in, int64_t count,
+                              int64_t stride)
 {
     float sum = 0;
 

@@ -60,7 +60,9 @@ static int64_t in_channel(const struct layout *l, int64_t channel, int64_t k)
 /* The offset of element k of a set. */
 static int64_t place_of(const struct layout *l, int64_t set, int64_t k)
 {
-    return l->groups == 0 ? in_channel(l, set, k) : set * l->in_set + k;
+    if (l->groups == 0)
+        return in_channel(l, set, k);
+    return set * l->in_set + k;
 }
 
 static int64_t channel_of(const struct layout *l, int64_t at)

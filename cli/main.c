@@ -13,6 +13,7 @@ static int run_version(const struct cli_command *self, int argc, char **argv);
 static int run_help(const struct cli_command *self, int argc, char **argv);
 static int run_completion(const struct cli_command *self, int argc,
                           char **argv);
+static int run_complete(const struct cli_command *self, int argc, char **argv);
 static const char *command_word(size_t index);
 
 /* For commands without options: the operands. */
@@ -52,12 +53,20 @@ static const struct cli_command command_completion = {
     .name = "completion",
     .summary = "Print the script that completes the command line in a shell.",
     .operands = COMPLETION_SHELLS,
-    .text =
-        "'make install' installs the three for the shells.\n"
-        "A table lists the options that they are made from, one per line.\n",
+    .text = "'make install' installs the three for the shells.\n"
+            "A table lists the options that they offer, one per line.\n",
     .is_hidden = true,
     .take = take_operand,
     .run = run_completion,
+};
+
+/* What the scripts run; its words are those of the line that is completed. */
+static const struct cli_command command_complete = {
+    .name = "complete",
+    .summary = "Print what can follow the words of a command line.",
+    .operands = "",
+    .is_hidden = true,
+    .run = run_complete,
 };
 
 /* In a browser (docs/SITE.md) there is no process to start or to watch. */
@@ -65,16 +74,36 @@ static const struct cli_command *const commands[] = {
 #ifndef __EMSCRIPTEN__
     &cli_command_run,
 #endif
-    &cli_command_report,  &cli_command_fit,
-    &cli_command_tune,    &cli_command_replay,
-    &cli_command_diff,    &cli_command_view,
+    &cli_command_report,
+    &cli_command_fit,
+    &cli_command_tune,
+    &cli_command_replay,
+    &cli_command_diff,
+    &cli_command_view,
     &cli_command_convert,
 #ifndef __EMSCRIPTEN__
-    &cli_command_lab,     &cli_command_exec,
-    &cli_command_top,     &cli_command_doctor,
+    &cli_command_lab,
+    &cli_command_exec,
+    &cli_command_top,
+    &cli_command_doctor,
 #endif
-    &command_version,     &command_help,
-    &command_completion,  NULL,
+    &command_version,
+    &command_help,
+    &command_completion,
+    &command_complete,
+    NULL,
+};
+
+static const struct cli_option root_table[] = {
+    {"version", NULL, "show the version", CLI_UNREAD},
+    {.name = NULL},
+};
+
+static const struct cli_command root = {
+    .name = "",
+    .operands = "",
+    .options = root_table,
+    .parts = commands,
 };
 
 enum { COMMAND_COUNT = sizeof commands / sizeof commands[0] - 1 };
@@ -103,14 +132,14 @@ static const char *command_word(size_t index)
 /* Reports if there is none. */
 static const struct cli_command *find_command(const char *name)
 {
+    const struct cli_command *found = cli_find_part(&root, name);
     const char *names[COMMAND_COUNT + 1];
     const char *nearest;
 
-    for (size_t i = 0; i < COMMAND_COUNT; i++) {
-        if (strcmp(commands[i]->name, name) == 0)
-            return commands[i];
+    if (found != NULL)
+        return found;
+    for (size_t i = 0; i < COMMAND_COUNT; i++)
         names[i] = commands[i]->name;
-    }
     names[COMMAND_COUNT] = NULL;
     nearest = cli_nearest(name, names);
     cli_complain(NULL, "unknown %s '%s'%s%s%s",
@@ -131,20 +160,6 @@ static int run_version(const struct cli_command *self, int argc, char **argv)
     return CLI_EXIT_OK;
 }
 
-/* NULL: there is none. */
-static const struct cli_command *find_part(const struct cli_command *command,
-                                           const char *name)
-{
-    size_t length = strlen(command->name);
-
-    for (size_t i = 0; command->parts != NULL && command->parts[i] != NULL;
-         i++) {
-        if (strcmp(command->parts[i]->name + length + 1, name) == 0)
-            return command->parts[i];
-    }
-    return NULL;
-}
-
 static int run_help(const struct cli_command *self, int argc, char **argv)
 {
     const struct cli_command *about, *part;
@@ -160,7 +175,7 @@ static int run_help(const struct cli_command *self, int argc, char **argv)
     about = find_command(o.words[0]);
     if (about == NULL)
         return CLI_EXIT_BAD;
-    part = o.words[1] != NULL ? find_part(about, o.words[1]) : about;
+    part = o.words[1] != NULL ? cli_find_part(about, o.words[1]) : about;
     if (part == NULL) {
         cli_complain(NULL, "'%s' has no subcommand '%s'", about->name,
                      o.words[1]);
@@ -182,10 +197,17 @@ static int run_completion(const struct cli_command *self, int argc, char **argv)
     shell = o.words[0];
     if (shell == NULL)
         return cli_bad_usage(self, "no shell; expected " COMPLETION_SHELLS);
-    if (!completion_write(stdout, shell, commands))
+    if (!completion_print(&root, shell))
         return cli_bad_usage(self, "no shell '%s'; expected " COMPLETION_SHELLS,
                              shell);
     return CLI_EXIT_OK;
+}
+
+static int run_complete(const struct cli_command *self, int argc, char **argv)
+{
+    (void)self;
+    return completion_offer(&root, argc - 1, argv + 1) ? CLI_EXIT_OK
+                                                       : CLI_EXIT_NO;
 }
 
 static int run_command(int argc, char **argv)
@@ -205,7 +227,7 @@ static int run_command(int argc, char **argv)
     command = find_command(name);
     if (command == NULL)
         return CLI_EXIT_BAD;
-    part = argc > 2 ? find_part(command, argv[2]) : NULL;
+    part = argc > 2 ? cli_find_part(command, argv[2]) : NULL;
     return part != NULL ? part->run(part, argc - 2, argv + 2)
                         : command->run(command, argc - 1, argv + 1);
 }

@@ -83,9 +83,33 @@ const char *cli_nearest(const char *word, const char *const *names)
     return nearest;
 }
 
+/* ---- commands ------------------------------------------------------------- */
+
+const char *cli_last_name(const struct cli_command *command)
+{
+    const char *blank = strrchr(command->name, ' ');
+
+    return blank != NULL ? blank + 1 : command->name;
+}
+
+const struct cli_command *cli_find_part(const struct cli_command *command,
+                                        const char *name)
+{
+    const struct cli_command *const *part = command->parts;
+
+    for (; part != NULL && *part != NULL; part++) {
+        if (strcmp(cli_last_name(*part), name) == 0)
+            return *part;
+    }
+    return NULL;
+}
+
 /* ---- help ----------------------------------------------------------------- */
 
 enum { HELP_COLUMN = 24 };
+
+const struct cli_option cli_help_option = {.name = "help",
+                                           .help = "show this and exit"};
 
 static void print_option(const struct cli_option *o)
 {
@@ -110,8 +134,6 @@ static void print_option(const struct cli_option *o)
 
 void cli_help_command(const struct cli_command *command)
 {
-    static const struct cli_option help = {.name = "help",
-                                           .help = "show this and exit"};
     const struct cli_option *o = command->options;
 
     printf("Usage: larder %s%s%s%s\n%s\n\n", command->name,
@@ -121,7 +143,7 @@ void cli_help_command(const struct cli_command *command)
     puts("Options:");
     for (; o != NULL && o->name != NULL; o++)
         print_option(o);
-    print_option(&help);
+    print_option(&cli_help_option);
     if (command->text != NULL)
         printf("\n%s", command->text);
 }
@@ -146,6 +168,21 @@ const char *cli_dashes(const struct cli_option *o)
 bool cli_takes_word(const struct cli_option *o)
 {
     return o->argument != NULL && o->argument[0] != '[';
+}
+
+const struct cli_option *cli_find_option(const struct cli_command *command,
+                                         const char *word)
+{
+    const struct cli_option *o = command->options;
+    size_t dashes = strncmp(word, "--", 2) == 0 ? 2 : 1;
+    size_t length = dashes == 2 ? strcspn(word + dashes, "=") : 1;
+
+    for (; o != NULL && o->name != NULL; o++) {
+        if (word[0] == '-' && strlen(o->name) == length &&
+            memcmp(o->name, word + dashes, length) == 0)
+            return o;
+    }
+    return NULL;
 }
 
 static int unknown_option(const struct cli_args *a, const char *word)
@@ -196,37 +233,20 @@ static int take_value(struct cli_args *a, const struct cli_option *o,
     return OPTION;
 }
 
-/* `-o VALUE` or `-oVALUE`. */
-static int find_letter(struct cli_args *a, const char *word)
-{
-    const struct cli_option *o = a->command->options;
-
-    for (; o != NULL && o->name != NULL; o++) {
-        if (o->name[0] != word[1] || o->name[1] != '\0')
-            continue;
-        if (word[2] == '\0')
-            return take_value(a, o, NULL);
-        if (cli_takes_word(o))
-            return take_value(a, o, word + 1);
-    }
-    return unknown_option(a, word);
-}
-
+/* `--name VALUE` or `--name=VALUE`, `-o VALUE` or `-oVALUE`. */
 static int find_option(struct cli_args *a, const char *word)
 {
-    const struct cli_option *o = a->command->options;
-    const char *name = word + 2;
-    size_t length = strcspn(name, "=");
+    const struct cli_option *o;
+    bool is_letter = word[1] != '-';
 
     if (strcmp(word, "-h") == 0 || strcmp(word, "--help") == 0)
         return HELP;
-    if (word[1] != '-')
-        return find_letter(a, word);
-    for (; o != NULL && o->name != NULL; o++) {
-        if (strlen(o->name) == length && memcmp(o->name, name, length) == 0)
-            return take_value(a, o, name[length] == '=' ? name + length : NULL);
-    }
-    return unknown_option(a, word);
+    o = cli_find_option(a->command, word);
+    if (o == NULL || (is_letter && word[2] != '\0' && !cli_takes_word(o)))
+        return unknown_option(a, word);
+    if (is_letter)
+        return take_value(a, o, word[2] != '\0' ? word + 1 : NULL);
+    return take_value(a, o, strchr(word, '='));
 }
 
 static int next_word(struct cli_args *a)

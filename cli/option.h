@@ -102,6 +102,18 @@ cli_take_fn cli_take_flag;
 cli_take_fn cli_take_text;
 cli_take_fn cli_take_number;
 
+/* The option that a word names, as "-o" or "--output=FILE" do; NULL: none. */
+const struct cli_option *cli_find_option(const struct cli_command *command,
+                                         const char *word);
+
+/* A part by its name without the command's, or a command; NULL: there is none. */
+const struct cli_command *cli_find_part(const struct cli_command *command,
+                                        const char *name);
+const char *cli_last_name(const struct cli_command *command);
+
+/* What every command has besides its table. */
+extern const struct cli_option cli_help_option;
+
 /* Whether the word after an option is its value. */
 bool cli_takes_word(const struct cli_option *o);
 

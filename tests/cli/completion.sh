@@ -26,20 +26,55 @@ options_of() {
 
 for command in run report fit tune replay diff view convert lab 'lab run' exec doctor; do
     # shellcheck disable=SC2086  # a command and its part
+    "$larder" complete $command - >"$tmp/offers"
+    # shellcheck disable=SC2086
     for option in $(options_of $command); do
         last="completion: $command $option"
-        sed -n "/^_larder_options()/,/^}/s/^ *'$command') echo '\(.*\)'.*/ \1 /p" \
-            "$tmp/larder.bash" | grep -q -e " $option " ||
-            say_failed 'not in the script for bash'
-        name=${option#-}
-        name=${name#-}
-        grep -q -e "__larder_in $command' -[ls] $name " "$tmp/larder.fish" ||
-            say_failed 'not in the script for fish'
-        sed -n "/^_larder_$(echo "$command" | tr ' ' _)()/,/^}/p" \
-            "$tmp/larder.zsh" | grep -q -e "'${option}[=+]*\[" ||
-            say_failed 'not in the script for zsh'
+        grep -q "^$option$(printf '\t')." "$tmp/offers" ||
+            say_failed 'not offered with its help'
     done
 done
+
+# ---- the answers of `larder complete` ------------------------------------------
+
+# offers WORD...: print the words that can be the last, on one line.
+offers() {
+    "$larder" complete "$@" | cut -f 1 | tr '\n' ' ' | sed 's/ $//'
+}
+
+last='complete'
+is 'no command of that name' "$(offers hello '')" ''
+is 'a hidden command' "$(offers comple)" ''
+is 'options before a command' "$(offers --)" '--version --help'
+is 'an unknown option' "$(offers replay --plicy=)" ''
+is 'a part is the first word' "$(offers lab --json r)" ''
+is 'an option without operands' "$(offers doctor '')" '--json --help'
+is 'a separate equals sign' "$(offers replay --policy = d)" direct
+is 'and no value yet' "$(offers replay --policy =)" 'larder pytorch direct'
+is 'a value in the same word' "$(offers replay --policy=d)" --policy=direct
+# files_follow WANTED WORD...: whether the last word can be a file.
+files_follow() {
+    wanted=$1
+    shift
+    "$larder" complete "$@" >/dev/null
+    is "the status of 'complete $*'" "$?" "$wanted"
+}
+files_follow 0 report ''
+files_follow 0 view -o ''
+files_follow 0 view --output=
+files_follow 0 run --json=
+files_follow 0 lab run a
+files_follow 1 replay --repeat ''
+files_follow 1 replay --po
+files_follow 1 doctor ''
+files_follow 1 help ''
+files_follow 1 completion ''
+files_follow 1 run --advise=
+
+# The stubs run the command that is on the line.
+mkdir "$tmp/bin"
+ln -s "$(realpath "$larder")" "$tmp/bin/larder"
+PATH=$tmp/bin:$PATH
 
 # ---- bash --------------------------------------------------------------------
 
@@ -51,7 +86,7 @@ bash_offers() {
         read -ra COMP_WORDS <<<"${2//=/ = }"
         [[ $2 == *[\ ] ]] && COMP_WORDS+=("")
         COMP_CWORD=$((${#COMP_WORDS[@]} - 1))
-        _larder
+        _larder larder
         printf "%s\n" "${COMPREPLY[@]}"' - "$tmp/larder.bash" "$1" |
         LC_ALL=C sort | tr '\n' ' ' | sed 's/ $//'
 }
@@ -85,6 +120,10 @@ if command -v bash >/dev/null; then
         "$tmp/two words.trace"
     is 'larder view -o FILE' "$(bash_offers "larder view -o $tmp/one")" \
         "$tmp/one.trace"
+    is 'larder view --output=FILE' \
+        "$(bash_offers "larder view --output=$tmp/one")" "$tmp/one.trace"
+    is 'names and files' "$(cd "$tmp" && bash_offers 'larder lab run one')" \
+        'one.trace one_empty_cache'
 fi
 
 # ---- fish --------------------------------------------------------------------
@@ -108,6 +147,13 @@ if command -v fish >/dev/null; then
         '--each-statement --each-step'
     is 'larder report FILE' "$(fish_offers "larder report $tmp/one")" \
         "$tmp/one.trace"
+    is 'larder view --output=FILE' \
+        "$(fish_offers "larder view --output=$tmp/one")" \
+        "--output=$tmp/one.trace"
+    is 'larder replay --repeat' "$(fish_offers 'larder replay --repeat ')" ''
+    is 'the descriptions' "$(HOME=$tmp fish --no-config -c \
+        "source '$tmp/larder.fish'; complete -C 'larder view --op'")" \
+        "$("$larder" complete view --op)"
 fi
 
 # ---- zsh ---------------------------------------------------------------------
@@ -118,7 +164,9 @@ cat >"$tmp/drive.zsh" <<'ZSH'
 zmodload zsh/zpty
 zpty shell "HOME=$1 zsh -f -i"
 zpty -w shell "PS1= PS2=; fpath=($1/functions \$fpath); autoload -U compinit"
-zpty -w shell "compinit -u -D; larder() { print \"<<\$*>>\" }; print rea\\dy"
+zpty -w shell "compinit -u -D; larder() {
+    [[ \$1 == complete ]] && { command larder \"\$@\"; return }
+    print \"<<\$*>>\" }; print rea\\dy"
 zpty -r shell line '*ready*'
 zpty -w -n shell "$2"$'\t\n'
 zpty -r shell line '*<<*>>*'
@@ -141,6 +189,9 @@ if command -v zsh >/dev/null; then
         'lab run move_and_reuse'
     is 'larder view --tit' "$(zsh_completes 'larder view --tit')" \
         'view --title'
+    is 'larder view --output=FILE' \
+        "$(zsh_completes "larder view --output=$tmp/one")" \
+        "view --output=$tmp/one.trace"
 fi
 
 finish

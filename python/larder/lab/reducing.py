@@ -26,6 +26,18 @@ def _dims(dim):
     return (dim,) if isinstance(dim, int) else dim
 
 
+def _reduced(name, op, input, dims, keepdim, rule, p=0.0):
+    """A reduction whose gradient is rule(gradient, input, result), the gradient and
+    the result with the reduced dimensions as 1."""
+    out = raw.reduce(op, input, dims, keepdim, p)
+    shape = _kept_shape(input, dims)
+
+    def backward(grad, x, result):
+        return rule(grad.reshape(shape), x, result.reshape(shape))
+
+    return made_of(name, out, input, backward, input, out)
+
+
 # ---- sums and means of several dimensions ----
 
 
@@ -98,15 +110,13 @@ min = _extreme(False)
 def _folded(name, op, input, dims, keepdim):
     """Distributes the gradient equally among the elements that equal the
     result."""
-    out = raw.reduce(op, input, dims, keepdim)
-    shape = _kept_shape(input, dims)
 
     def rule(grad, x, result):
-        mask = raw.map("eq", x, result.reshape(shape))
+        mask = raw.map("eq", x, result)
         count = raw.reduce(raw.SUM, mask, dims, True)
-        return grad.reshape(shape) / count * mask
+        return grad / count * mask
 
-    return made_of(name, out, input, rule, input, out)
+    return _reduced(name, op, input, dims, keepdim, rule)
 
 
 def amax(input, dim=(), keepdim=False):
@@ -148,16 +158,10 @@ count_nonzero = _boolean(raw.COUNT)
 
 
 def prod(input, dim=None, keepdim=False):
-    out = raw.reduce(raw.PROD, input, _dims(dim), keepdim)
-    shape = _kept_shape(input, _dims(dim))
-    return made_of(
-        "ProdBackward0",
-        out,
-        input,
-        lambda grad, x, result: (grad * result).reshape(shape) / x,
-        input,
-        out,
-    )
+    def rule(grad, x, result):
+        return grad * result / x
+
+    return _reduced("ProdBackward0", raw.PROD, input, _dims(dim), keepdim, rule)
 
 
 def _spread_of(name, op):
@@ -198,28 +202,24 @@ std = _spread_of("std", raw.STD)
 @in_float32
 def norm(input, p=2, dim=None, keepdim=False):
     order = 2.0 if p == "fro" else float(p)
-    dims = _dims(dim)
-    shape = _kept_shape(input, dims)
 
     def rule(grad, x, result):
-        grad, result = grad.reshape(shape), result.reshape(shape)
         if order == 2.0:
             return x * (grad / result)
         return raw.map("norm_backward", grad, x, result, p=order)
 
-    out = raw.reduce(raw.NORM, input, dims, keepdim, order)
-    return made_of("NormBackward1", out, input, rule, input, out)
+    return _reduced(
+        "NormBackward1", raw.NORM, input, _dims(dim), keepdim, rule, order
+    )
 
 
 def logsumexp(input, dim, keepdim=False):
-    dims = _dims(dim)
-    shape = _kept_shape(input, dims)
-    out = raw.reduce(raw.LOGSUMEXP, input, dims, keepdim)
-
     def rule(grad, x, result):
-        return grad.reshape(shape) * (x - result.reshape(shape)).exp()
+        return grad * (x - result).exp()
 
-    return made_of("LogsumexpBackward0", out, input, rule, input, out)
+    return _reduced(
+        "LogsumexpBackward0", raw.LOGSUMEXP, input, _dims(dim), keepdim, rule
+    )
 
 
 def cumsum(input, dim):

@@ -1,22 +1,8 @@
 """torch.nn.functional"""
 
-from larder.lab import making, operations, pointwise
-from larder.lab.failures import gate
+from larder.lab import imaging, losses, making, normalizing, operations, pointwise
+from larder.lab.failures import gate, own_names
 from larder.lab.functions import named
-from larder.lab.imaging import (  # noqa: F401
-    adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_max_pool2d, avg_pool1d,
-    avg_pool2d, conv1d, conv2d, conv_transpose1d, conv_transpose2d, interpolate,
-    max_pool1d, max_pool2d, pad, pixel_shuffle,
-)
-from larder.lab.losses import (  # noqa: F401
-    binary_cross_entropy, binary_cross_entropy_with_logits, cosine_embedding_loss,
-    cross_entropy, gaussian_nll_loss, huber_loss, kl_div, l1_loss,
-    margin_ranking_loss, mse_loss, multi_margin_loss, nll_loss, poisson_nll_loss,
-    smooth_l1_loss, soft_margin_loss, triplet_margin_loss,
-)
-from larder.lab.normalizing import (  # noqa: F401
-    batch_norm, group_norm, instance_norm, layer_norm, rms_norm,
-)
 from larder.lab.operations import (  # noqa: F401
     dropout, embedding, gelu, linear, log_softmax, relu_, sigmoid, softmax, tanh,
 )
@@ -28,7 +14,11 @@ from larder.lab.products import (  # noqa: F401
     bilinear, cosine_similarity, normalize, scaled_dot_product_attention,
 )
 
-upsample = interpolate
+for _module in (imaging, losses, normalizing):
+    for _name in own_names(vars(_module)):
+        globals()[_name] = getattr(_module, _name)
+
+upsample = imaging.interpolate
 
 
 def relu(input, inplace=False):
@@ -101,7 +91,9 @@ def dropout1d(input, p=0.5, training=True, inplace=False):
     return dropout2d(input, p, training)
 
 
-_OTHERS = ("gate", "making", "named", "operations", "pointwise")
+_OTHERS = """
+    gate imaging losses making named normalizing operations own_names pointwise
+""".split()
 _NAMES = [name for name in globals() if name not in _OTHERS and name[0] != "_"]
 
 __getattr__ = gate("torch.nn.functional", lambda: _NAMES)

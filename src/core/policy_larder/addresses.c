@@ -11,13 +11,6 @@
 
 enum { GROWTH = 3 }; /* a further range: times all that the heap has */
 
-static void range_free(struct segment *s)
-{
-    larder__assert(s->bytes <= s->heap->range_bytes);
-    s->heap->range_bytes -= s->bytes;
-    larder__segment_free(s);
-}
-
 /* ---- releasing ----------------------------------------------------------- */
 
 /* Release the addresses of a range that has no pages. */
@@ -37,7 +30,9 @@ void larder__range_forget(struct allocator *a, struct segment *s)
     larder__assert(s->head->state == BLOCK_UNMAPPED && s->head->next == 0);
     heap_remove_unmapped(s->head);
     shard_give_header(a, s->head);
-    range_free(s);
+    larder__assert(s->bytes <= s->heap->range_bytes);
+    s->heap->range_bytes -= s->bytes;
+    larder__segment_free(s);
 }
 
 larder_result larder__ranges_release(struct allocator *a)
@@ -56,19 +51,19 @@ larder_result larder__ranges_release(struct allocator *a)
     return r;
 }
 
-/* Also an expandable segment, whose handles are of one page each. */
+/* Also an expandable segment, which does not count its pages and whose handles
+ * have one page each. */
 larder_result larder__paged_destroy(struct allocator *a, struct segment *s)
 {
     size_t pages = s->bytes / s->page_bytes;
-    bool is_paged = s->kind == SEGMENT_PAGED;
+    size_t left = s->kind == SEGMENT_PAGED ? s->page_count : pages;
     larder_result r = larder__order_sync(a, s->heap);
 
     larder__carry_leave(a, s);
     /* Stops at the last page of a range that is mapped: reading the rest of the
      * table, as long as the device is large, would cost a page fault for each
      * piece of it. */
-    for (size_t i = 0, end; i < pages && !(is_paged && s->page_count == 0);
-         i = end) {
+    for (size_t i = 0, end; left > 0 && i < pages; i = end) {
         struct orphan orphan = {.handle = s->pages[i],
                                 .mapped_at = page_at(s, i)};
 
@@ -76,10 +71,9 @@ larder_result larder__paged_destroy(struct allocator *a, struct segment *s)
         if (orphan.handle == 0)
             continue;
         end = page_handle_end(s, i);
+        larder__assert(end - i <= left);
+        left -= end - i;
         orphan.bytes = (end - i) * s->page_bytes;
-        larder__assert(!is_paged || end - i <= s->page_count);
-        if (is_paged)
-            s->page_count -= end - i;
         a->page_count -= end - i;
         larder__orphan_try_release(a, orphan);
     }
@@ -87,10 +81,7 @@ larder_result larder__paged_destroy(struct allocator *a, struct segment *s)
     fail_keep_first(&r, larder__orphans_release(a));
     fail_keep_first(&r,
                     larder__device_address_free(a->device, s->addr, s->bytes));
-    if (is_paged)
-        range_free(s);
-    else
-        larder__segment_free(s);
+    larder__segment_free(s);
     return r;
 }
 

@@ -22,6 +22,7 @@ larder_result larder__debug_create(struct allocator *a)
     a->debug->quarantine.max_bytes = a->props.total_bytes / QUARANTINE_PART;
     if (a->debug->level > 2)
         larder__stale_begin(a);
+    a->make_room = larder__quarantine_empty;
     return LARDER_OK;
 }
 

@@ -168,6 +168,9 @@ void larder__quarantine_check(struct allocator *a);
 void larder__quarantine_leave(struct allocator *a,
                               const struct private_pool *owner);
 
+/* Remove all blocks.  Returns whether there were any. */
+bool larder__quarantine_empty(struct allocator *a);
+
 /* ---- streams that were not recorded (unrecorded.c) ----------------------- */
 
 /* Call it before the live block is freed: notes a finding if queued work uses

@@ -23,7 +23,7 @@ larder_result larder__segment_ladder_find(struct allocator *a,
 larder_result larder__segment_ladder_find_alike(struct allocator *a,
                                                 struct request *q);
 
-/* ---- steps that the ladders of all policies share ------------------------- */
+/* ---- steps that the ladders of all policies share (ladder.c) -------------- */
 
 /* Refuse a hopeless request without asking the device: ERR_OUT_OF_MEMORY. */
 larder_result larder__ladder_refuse(struct allocator *a, struct request *q);

@@ -22,32 +22,6 @@
 #include "core/state/held.h"
 #include "core/state/paged.h"
 
-/* ---- steps that all ladders share ---------------------------------------- */
-
-larder_result larder__ladder_refuse(struct allocator *a, struct request *q)
-{
-    uint64_t device_bytes = a->props.total_bytes - a->props.context_bytes;
-
-    q->refused_by =
-        a->allowed_bytes < device_bytes ? REFUSED_BY_LIMIT : REFUSED_BY_DEVICE;
-    (void)larder__request_reject(a, q);
-    return larder__fail_plain(LARDER_ERR_OUT_OF_MEMORY);
-}
-
-void larder__ladder_release(struct allocator *a, struct request *q)
-{
-    if (a->conf.reclaim_budget_ms == CONF_UNLIMITED) {
-        (void)larder__release_cached(a); /* the next search decides */
-        return;
-    }
-    a->stats.num_sync_all_streams++;
-    while (larder__request_wait_one(a, q))
-        ;
-    (void)larder__release_idle(a);
-}
-
-/* ---- the steps of this one -------------------------------------------------- */
-
 /* How much must be released to the device before the request's segment fits. */
 static uint64_t lacking_bytes(const struct allocator *a,
                               const struct request *q)

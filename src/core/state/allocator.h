@@ -440,14 +440,14 @@ struct allocator {
 #endif
 
     struct debug *debug; /* state of debug:2 and 3 (debug/debug.h); NULL: off */
+    /* Release the freed blocks that it keeps from reuse.  Returns whether there
+     * were any.  NULL: it never keeps any. */
+    bool (*make_room)(struct allocator *a);
 };
 
-/* Release the freed blocks that debug:2 and 3 keep from reuse.  Returns whether
- * there were any. */
-bool larder__quarantine_empty(struct allocator *a);
 static inline bool allocator_make_room(struct allocator *a)
 {
-    return a->debug != NULL && larder__quarantine_empty(a);
+    return a->make_room != NULL && a->make_room(a);
 }
 
 /* Whether the calling thread holds all locks; at assertion level 0: true. */

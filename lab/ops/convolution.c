@@ -233,11 +233,13 @@ static void channels_add(lab_tensor *out, const lab_tensor *b)
 {
     int64_t area = out->sizes[2] * out->sizes[3];
     int64_t planes = out->sizes[0] * out->sizes[1];
+    const float *from = lab__floats(b);
+    float *to = lab__floats(out);
 
     if (!LAB__READABLE(out, b))
         return;
     for (int64_t i = 0; i < planes * area; i++)
-        lab__floats(out)[i] += lab__floats(b)[i / area % out->sizes[1]];
+        to[i] += from[i / area % out->sizes[1]];
 }
 
 /* ---- any window, not recorded ------------------------------------------- */

@@ -388,12 +388,26 @@ static larder_result bins_count(const lab_tensor *t, int64_t min_length,
     return LARDER_OK;
 }
 
+static void bins_fill(lab_tensor *bins, const lab_tensor *t,
+                      const lab_tensor *weights)
+{
+    const int64_t *at = lab__data(t);
+    int64_t count = lab_numel(t);
+    void *to = lab__data(bins);
+
+    for (int64_t i = 0; i < count; i++) {
+        double x = weights != NULL ? lab__get(weights, i) : 1;
+
+        x += lab__element(to, bins->kind, at[i]);
+        lab__element_set(to, bins->kind, at[i], x);
+    }
+}
+
 larder_result lab_raw_bincount(lab_tensor *t, lab_tensor *weights,
                                int64_t min_length, lab_tensor **out)
 {
     LAB__OWNED_DENSE struct lab__dense d = {{NULL}};
-    int64_t bins, count;
-    const int64_t *numbers;
+    int64_t bins;
 
     LAB__TRY(lab__nn_check_index("bincount", t));
     if (weights != NULL && !lab__same_sizes(t, weights))
@@ -404,11 +418,7 @@ larder_result lab_raw_bincount(lab_tensor *t, lab_tensor *weights,
     LAB__TRY(lab_zeros(t->storage->session,
                        weights != NULL ? lab_dtype_of(weights) : LAB_INT64,
                        t->storage->place, 1, &bins, out));
-    numbers = lab__data(d.t[0]);
-    count = lab_numel(t);
-    for (int64_t i = 0; i < count; i++)
-        element_put(*out, numbers[i], weights != NULL ? lab__get(d.t[1], i) : 1,
-                    true);
+    bins_fill(*out, d.t[0], d.t[1]);
     return LARDER_OK;
 }
 

@@ -127,21 +127,24 @@ static void normalize(lab_tensor *out, const lab_tensor *x, int64_t groups,
                       const lab_tensor *mean, const lab_tensor *rstd,
                       const lab_tensor *w, const lab_tensor *b)
 {
+    const float *from = lab__floats(x), *middle = lab__floats(mean);
+    const float *scale = lab__floats(rstd);
+    const float *weight = lab__floats(w), *bias = lab__floats(b);
     struct layout l = layout_of(x, groups);
     int64_t count = lab_numel(x);
+    float *to = lab__floats(out);
 
     if (!LAB__READABLE(out, x))
         return;
     for (int64_t i = 0; i < count; i++) {
         int64_t set = set_of(&l, i), channel = channel_of(&l, i);
-        float y = (lab__floats(x)[i] - lab__floats(mean)[set]) *
-                  lab__floats(rstd)[set];
+        float y = (from[i] - middle[set]) * scale[set];
 
-        if (w != NULL)
-            y *= lab__floats(w)[channel];
-        if (b != NULL)
-            y += lab__floats(b)[channel];
-        lab__floats(out)[i] = y;
+        if (weight != NULL)
+            y *= weight[channel];
+        if (bias != NULL)
+            y += bias[channel];
+        to[i] = y;
     }
 }
 

@@ -96,6 +96,7 @@ larder_result lab_raw_repeat(lab_tensor *t, int ndim, const int64_t *repeats,
 {
     int64_t sizes[LAB_MAX_DIMS], count;
     LAB__OWNED lab_tensor *window = NULL;
+    lab_tensor *big;
 
     if (ndim < t->ndim || ndim > LAB_MAX_DIMS)
         return lab__invalid(
@@ -105,9 +106,10 @@ larder_result lab_raw_repeat(lab_tensor *t, int ndim, const int64_t *repeats,
     for (int d = 0; d < ndim; d++)
         sizes[d] = window->sizes[d] * repeats[d];
     LAB__TRY(lab__tensor_of(t, ndim, sizes, out));
-    count = lab__readable(t) ? lab_numel(*out) : 0;
+    big = *out;
+    count = lab__readable(t) ? lab_numel(big) : 0;
     for (int64_t i = 0; i < count; i++)
-        lab__put(*out, i, lab__get(window, origin(i, *out, window)));
+        lab__put(big, i, lab__get(window, origin(i, big, window)));
     return LARDER_OK;
 }
 

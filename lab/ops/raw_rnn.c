@@ -371,9 +371,11 @@ static void transposed_add(float *to, const float *w, const float *from,
 static void outer_add(lab_tensor *to, const float *a, int64_t rows,
                       const float *b, int64_t columns)
 {
-    for (int64_t k = 0; to != NULL && k < rows; k++) {
+    float *sum = lab__floats(to);
+
+    for (int64_t k = 0; sum != NULL && k < rows; k++) {
         for (int64_t j = 0; j < columns; j++)
-            lab__floats(to)[k * columns + j] += a[k] * b[j];
+            sum[k * columns + j] += a[k] * b[j];
     }
 }
 

@@ -46,13 +46,14 @@ struct rows {
 static void gather_piece(void *context, int64_t begin, int64_t end)
 {
     const struct rows *r = context;
-    const int64_t *index = lab__data(r->index);
+    const int64_t *index = lab__data(r->index), bytes = r->bytes;
+    const lab_tensor *t = r->t;
+    const char *from = lab__data(t);
     char *to = lab__data(r->out);
-    const char *from = lab__data(r->t);
 
     for (int64_t i = begin; i < end; i++)
-        memcpy(to + i * r->bytes, from + row_at(index, i, r->t) * r->bytes,
-               (size_t)r->bytes);
+        memcpy(to + i * bytes, from + row_at(index, i, t) * bytes,
+               (size_t)bytes);
 }
 
 /* t's rows by index, both contiguous, with indices in range. */
@@ -84,15 +85,16 @@ static void rows_add(lab_tensor *t, const lab_tensor *grad,
 {
     const int64_t *at = lab__data(index);
     int64_t width = row_count(t), count = lab_numel(index);
+    const float *from = lab__floats(grad);
+    float *to = lab__floats(t);
 
     if (!LAB__READABLE(t, grad, index) || lab_numel(grad) == 0)
         return;
-    for (int64_t i = 0; i < count; i++) {
-        float *to = lab__floats(t) + row_at(at, i, t) * width;
-        const float *from = lab__floats(grad) + i * width;
+    for (int64_t i = 0; i < count; i++, from += width) {
+        float *row = to + row_at(at, i, t) * width;
 
         for (int64_t j = 0; j < width; j++)
-            to[j] += from[j];
+            row[j] += from[j];
     }
 }
 

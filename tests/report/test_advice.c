@@ -10,6 +10,8 @@
 #include <cmocka.h>
 
 #include "made_run.h"
+#include "made_snapshot.h"
+#include "report/remedy.h"
 #include "report/verdict.h"
 #include "support/guarded.h"
 
@@ -549,6 +551,39 @@ static void plain_attention_can_be_fused(void **state)
         MIB(30));
 }
 
+/* PyTorch's function is fused; one of that name in a program is not. */
+static void what_is_fused_already_stays(void **state)
+{
+    static const struct {
+        const char *frames;
+        enum remedy remedy;
+        uint64_t saves;
+    } cases[] = {
+        {"gpt.py:9:softmax", REMEDY_ATTENTION, 800},
+        {"gpt.py:9:softmax|gpt.py:8:scaled_dot_product", REMEDY_ATTENTION, 800},
+        {"gpt.py:9:softmax|??:0:at::scaled_dot_product_attention",
+         REMEDY_ATTENTION, 0},
+        {"gpt.py:9:log_softmax", REMEDY_ATTENTION, 0},
+        {"gpt.py:9:log_softmax", REMEDY_LOSS, 700},
+        {"gpt.py:9:softmax|gpt.py:7:cross_entropy", REMEDY_LOSS, 700},
+        {"gpt.py:9:softmax", REMEDY_LOSS, 0},
+        {"gpt.py:9:forward", REMEDY_ATTENTION, 0},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char lines[256];
+        struct snapshot *s;
+
+        snprintf(lines, sizeof lines, "alloc 0 800 0 %s\n", cases[i].frames);
+        s = made_snapshot(lines, NULL);
+        if (remedy_of_stack(s, cases[i].remedy, s->events[0].stack, 800) !=
+            cases[i].saves)
+            fail_msg("%s", cases[i].frames);
+        snapshot_free(s);
+    }
+}
+
 static void one_call_may_be_what_is_too_much(void **state)
 {
     (void)state;
@@ -612,6 +647,7 @@ int main(void)
         cmocka_unit_test(a_second_peak_limits_what_is_saved),
         cmocka_unit_test(other_lines_temporaries_are_not_the_lines),
         cmocka_unit_test(plain_attention_can_be_fused),
+        cmocka_unit_test(what_is_fused_already_stays),
         cmocka_unit_test(one_call_may_be_what_is_too_much),
         cmocka_unit_test(a_loss_can_be_computed_in_pieces),
     };

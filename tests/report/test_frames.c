@@ -107,6 +107,9 @@ static void the_line_is_the_programs_own(void **state)
     /* Cells of notebooks have numbers. */
     line_is("<ipython-input-12-f00>:3:<module>", "cell 12:3 <module>");
     line_is("/tmp/ipykernel_31/77.py:5:<module>", "cell 1:5 <module>");
+    line_is("me\\\\ipykernel_31\\\\77.py:5:<module>", "cell 1:5 <module>");
+    line_is("/tmp/my_ipykernel_31/77.py:5:f", "77.py:5 f");
+    line_is("ipykernel_31.py:5:f", "ipykernel_31.py:5 f");
     line_is("??:0:unwind()|a.cpp:0:c10::cuda::malloc(int)|??:0:at::mm(int)",
             "at::mm");
     line_is("??:0:at::mm(int)|??:0:gen::MmBackward0::apply(x)|??:0:clone",

@@ -162,6 +162,15 @@ static void the_rounding_is_the_recorded_one(void **state)
     assert_int_equal(lifetimes_round(&s->settings, 1), 512);
     assert_int_equal(lifetimes_round(&s->settings, 1200), 1536);
     snapshot_free(s);
+    /* Each row of divisions is for the sizes from its own on. */
+    s = made_snapshot("alloc 0 1400000\n", "\"roundup_power2_divisions\": "
+                                           "{\"1\": 4, \"4\": 2, \"16\": 1}");
+    assert_int_equal(lifetimes_round(&s->settings, 1200), 1536);
+    assert_int_equal(lifetimes_round(&s->settings, MIB(2) + 1),
+                     MIB(2) + MIB(1) / 2);
+    assert_int_equal(lifetimes_round(&s->settings, MIB(4) + 1), MIB(6));
+    assert_int_equal(lifetimes_round(&s->settings, MIB(16) + 1), MIB(16) + 512);
+    snapshot_free(s);
 }
 
 /* Against a plain array, with addresses that coincide. */

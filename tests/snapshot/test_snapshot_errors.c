@@ -72,6 +72,9 @@ static void truncation_is_placed(void **state)
     must_fail(BYTES("\x80\x04\x8e\xff\xff\xff\xff\x00\x00\x00\x00name"),
               "the file ends here");
     must_fail(BYTES("\x80\x02I12"), "the file ends here");
+    must_fail(BYTES("\x80\x02\x8b\xff\xff\xff\x7f"), "the file ends here");
+    must_fail(BYTES("\x80\x02\x8b\x00\x00\x00\x80"),
+              "an integer of a negative size");
 }
 
 /* One more than a number may have. */
@@ -84,6 +87,8 @@ static void a_damaged_stack_is_an_error(void **state)
     must_fail(BYTES("\x80\x04."), "0 values where the file ends");
     must_fail(BYTES("\x80\x04NN."), "2 values where the file ends");
     must_fail(BYTES("\x80\x04N."), "the file is None; expected a dict");
+    must_fail(BYTES("\x80\x04(K\x01K\x02\x91."), "the file is");
+    must_fail(BYTES("\x80\x04\x8f(K\x01K\x02\x90."), "the file is");
     must_fail(BYTES("\x80\x04u."), "a mark is missing");
     must_fail(BYTES("\x80\x04(u."), "nothing below the items");
     must_fail(BYTES("\x80\x04N(K\x01u."), "a key without a value");
@@ -274,6 +279,9 @@ static void malformed_json_is_placed(void **state)
     must_fail(BYTES("{\"a\":1e}"), "expected a number");
     must_fail(BYTES("{\"a\":1E3 e}"), "byte 9: 'e'; expected ',' or '}'");
     must_fail(BYTES("{\"a\":tru}"), "expected a value");
+    must_fail(BYTES("{\"a\":~}"), "byte 5: '~'; expected a value");
+    must_fail(BYTES("{\"a\":\x7f}"), "byte 5: byte 0x7f; expected a value");
+    must_fail(BYTES("{\"a\":null"), "byte 9: the file ends here; expected ','");
     must_fail(BYTES("{\"segments\":[]} x"), "expected nothing after the end");
     must_fail(BYTES("{\"a\":\"\xff\"}"), "in UTF-8");
 }

@@ -183,9 +183,11 @@ static inline void other_kill(struct other *o)
 /* ---- the ledger -------------------------------------------------------------- */
 
 /* The name of the ledger of this run's device. */
-static inline void ledger_path(char out[SHARED_NAME_MAX + 1], bool is_of_group)
+static inline void ledger_path(char out[SHARED_NAME_MAX + 1],
+                               const gid_t *group)
 {
-    struct ledger_spec spec = {.is_of_group = is_of_group, .group = getegid()};
+    struct ledger_spec spec = {.is_of_group = group != NULL,
+                               .group = group != NULL ? *group : getegid()};
     larder_device_props props = {.size = sizeof props};
     larder_device *dev;
 

@@ -103,8 +103,8 @@ static struct addrs furnish(struct rig *rig)
 {
     larder_addr p[12];
 
-    for (size_t i = 0; i < 6; i++)
-        p[i] = rig_alloc_in(rig, pool, 512 + 1000 * i, i % 2);
+    for (size_t i = 0; i < 6; i++) /* one of a single byte stays */
+        p[i] = rig_alloc_in(rig, pool, 1 + 1000 * ((i + 5) % 6), i % 2);
     for (size_t i = 6; i < 12; i++)
         p[i] = rig_alloc_in(rig, pool, MIB(i - 4) + 700, i % 2);
     for (size_t i = 0; i < 12; i += 3)

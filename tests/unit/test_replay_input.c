@@ -48,16 +48,22 @@ static bool open_as(const char *name, const void *bytes, size_t count,
     return ok;
 }
 
-static void is_taken(const char *name, const char *text, bool as_snapshot)
+static void bytes_are_taken(const char *name, const void *bytes, size_t count,
+                            bool as_snapshot)
 {
     struct tool_error error;
     bool is_snapshot = !as_snapshot;
 
-    if (!open_as(name, text, strlen(text), &is_snapshot, &error))
-        fail_msg("'%s' in %s: %s", text, name, error.text);
+    if (!open_as(name, bytes, count, &is_snapshot, &error))
+        fail_msg("%s: %s", name, error.text);
     if (is_snapshot != as_snapshot)
-        fail_msg("'%s' in %s is taken for a %s", text, name,
+        fail_msg("%s is taken for a %s", name,
                  is_snapshot ? "snapshot" : "trace");
+}
+
+static void is_taken(const char *name, const char *text, bool as_snapshot)
+{
+    bytes_are_taken(name, text, strlen(text), as_snapshot);
 }
 
 static void is_refused(const char *name, const void *bytes, size_t count,
@@ -182,6 +188,7 @@ static void files_of_other_programs_are_named(void **state)
     is_taken("t.trace", "\x1f", false);
     is_taken("t.pickle", "\x80\x02\x8a\nl\xfc\x9c\x46", true);
     is_taken("t.trace", "BZ", false);
+    bytes_are_taken("t.trace", "\x20\x01\x00\x00\x00\x00\x00\x00{", 9, false);
 }
 
 /* From the standard input text is taken for a trace: it has no name. */

@@ -96,9 +96,9 @@ function makeNode(key, frame, kind, parent) {
     children: new Map() };
 }
 
-function nodeLabel(run, node, by) {
+function nodeLabel(node) {
   if (node.frame < 0) return node.name || node.key;
-  return frameLabel(run, node.frame, by);
+  return frameLabel(state.device.run, node.frame, state.form.by);
 }
 
 function addTo(node, bytes, count) {

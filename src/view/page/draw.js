@@ -111,37 +111,27 @@ function drawOverview() {
 // ---- the legend ----
 
 // An entry that toggles visibility when pressed.
-function legendItem(mark, name, shown, onPress) {
-  const item = element("button", undefined, shown ? "" : "off");
-  item.type = "button";
-  item.setAttribute("aria-pressed", String(shown));
-  item.title = "Hide or show; with Shift, only this";
-  item.append(mark, name);
-  item.addEventListener("click", onPress);
-  $("legend").append(item);
+function legendItem(mark, name, shown, onclick) {
+  return element("button", { className: shown ? "" : "off", ariaPressed: shown,
+    title: "Hide or show; with Shift, only this", onclick },
+  element("i", mark), name);
 }
 
 function legendLine(name, colour, style, key) {
-  const mark = element("i", undefined, `line ${style}`);
-  mark.style.borderColor = cssColour(colour);
-  legendItem(mark, name, !state.hiddenCurves.has(key),
-    () => toggleCurve(key));
+  return legendItem({ className: `line ${style}`,
+    style: `border-color: ${cssColour(colour)}` }, name,
+  !state.hiddenCurves.has(key), () => toggleCurve(key));
 }
 
 function drawLegend() {
-  $("legend").replaceChildren();
-  for (const curve of CURVES)
-    legendLine(curve.name, curve.colour, curve.style, curve.name);
-  for (const other of state.others)
-    for (const curve of OTHER_CURVES)
-      legendLine(`${other.run.name}: ${curve.name}`, "--other", curve.style,
-        `other ${curve.name}`);
-  state.groups.names.forEach((name, group) => {
-    const mark = element("i");
-    mark.style.background = groupColour(state.groups, group);
-    legendItem(mark, name, !state.hidden.has(group),
-      (event) => toggleGroup(group, event.shiftKey));
-  });
+  $("legend").replaceChildren(
+    ...CURVES.map(({ name, colour, style }) =>
+      legendLine(name, colour, style, name)),
+    ...state.others.flatMap(({ run }) => OTHER_CURVES.map(({ name, style }) =>
+      legendLine(`${run.name}: ${name}`, "--other", style, `other ${name}`))),
+    ...state.groups.names.map((name, group) => legendItem(
+      { style: `background: ${groupColour(state.groups, group)}` }, name,
+      !state.hidden.has(group), ({ shiftKey }) => toggleGroup(group, shiftKey))));
 }
 
 // ---- the views at the left ----
@@ -170,20 +160,17 @@ function drawSegments() {
 
 // The scale: a bar, and the size it stands for.
 function drawMapKey(scale) {
-  const bar = element("i", undefined, "scale");
-  bar.style.width = "64px";
-  $("map-key").replaceChildren(bar, `${bytesText(scale * 64)}`);
+  $("map-key").replaceChildren(
+    element("i", { className: "scale", style: "width: 64px" }),
+    bytesText(scale * 64));
   drawKey([["key-free", "free"], ["key-pending", "freed, waits for a stream"]]);
-  $("view-key").append(element("span",
+  $("view-key").append(element("span", {},
     "in use: the colours of the legend; largest segment first"));
 }
 
 function drawKey(marks) {
-  $("view-key").replaceChildren(...marks.map(([className, text]) => {
-    const item = element("span");
-    item.append(element("i", undefined, className), text);
-    return item;
-  }));
+  $("view-key").replaceChildren(...marks.map(([className, text]) =>
+    element("span", {}, element("i", { className }), text)));
 }
 
 const KIND_MARKS = [["key-own", "the program"], ["key-library", "libraries"],
@@ -211,8 +198,7 @@ function makeShownTree() {
   const weights = weighStacks(state.device, state.what, from, to,
     state.found && state.found.mask);
   const root = makeTree(state.device.run, weights, state.form);
-  state.tree = { root, focus: nodeAt(root, state.focus), by: state.form.by,
-    what: state.what, open: state.opened };
+  state.tree = { root, focus: nodeAt(root, state.focus) };
   $("view-title").textContent = treeTitle(root);
   drawKey(KIND_MARKS);
 }
@@ -232,103 +218,24 @@ function drawView() {
     return;
   }
   makeShownTree();
-  const run = state.device.run;
-  if (state.view === "flame")
-    state.boxes = drawFlame($("flame"), run, state.tree);
-  else
-    state.treeRows = showTree($("view-tree"), run, state.tree,
-      (node) => focusOn(keysOf(node)), openNode);
+  if (state.view === "flame") drawFlame();
+  else showTree();
 }
 
-// ---- the tabs at the right ----
-
-function drawDetails(panel) {
-  const d = state.device;
-  if (state.selected >= 0) {
-    showAllocation(panel, d, state.selected);
-  } else if (state.tree && state.focus.length > 0) {
-    const list = largestFirst(d, aliveAt(d, state.cursor)
-      .filter((i) => !state.mask || state.mask[i]));
-    showFrame(panel, d, state.tree, list, state.groups,
-      { only: searchFor, leave: () => focusOn([]), select });
-  } else {
-    panel.append(element("p", "Click on an allocation in the picture, on a " +
-      "frame or on a block below it.  ? lists the keys."));
-  }
-}
-
-function largestFirst(device, list) {
-  const { size } = device.alloc;
-  return list.sort((x, y) => size[y] - size[x]);
-}
-
-function drawAlive(panel) {
-  const d = state.device;
-  let list = aliveAt(d, state.cursor);
-  if (state.mask) list = list.filter((i) => state.mask[i]);
-  panel.append(element("p", `${list.length.toLocaleString("en")} alive at ` +
-    `this moment${state.mask ? " of those chosen" : ""}; the largest:`));
-  panel.append(allocationTable(d, largestFirst(d, list), state.groups, select,
-    200));
-}
-
-function drawFound(panel) {
-  if (!state.found) panel.append(element("p", "Search for something first."));
-  else panel.append(allocationTable(state.device, state.found.list,
-    state.groups, select, 200));
-}
-
-const SPAN_ACTS = {
-  zoom: zoomToSpan, grew: () => showGrown("grew"),
-  made: () => showGrown("made"), peak: (k) => moveCursor(k, true),
-  forget: () => markSpan(0, 0),
-};
-
-// Goes to the failure of a moment once, so that the panel can be scrolled then.
-function drawFailureList(panel) {
-  const place = showFailures(panel, state.device, state.cursor,
-    (n) => moveCursor(n + 1, true));
-  if (place === 0 || state.placed === state.cursor) return;
-  state.placed = state.cursor;
-  state.scrolled[TAB_FAILURES] = place;
-}
-
-const PANELS = [
-  drawDetails,
-  (panel) => showSpan(panel, state.device, state.span, SPAN_ACTS),
-  drawAlive,
-  drawFound,
-  (panel) => showEvents(panel, state.device, state.cursor,
-    eventList(state.device, state.mask), (n) => moveCursor(n + 1, true)),
-  drawFailureList,
-  (panel) => showFindings(panel, state.device),
-];
-
-// Each tab keeps its scroll position.
-function drawPanel() {
-  const panel = $("panel");
-  if (state.panelTab !== undefined)
-    state.scrolled[state.panelTab] = panel.scrollTop;
-  state.panelTab = state.tab;
-  panel.onscroll = null;
-  panel.replaceChildren();
-  PANELS[state.tab](panel);
-  if (state.tab !== TAB_EVENTS) panel.scrollTop = state.scrolled[state.tab] || 0;
-}
+// ---- the tabs ----
 
 function drawTabs() {
   const mark = (holder, chosen) => [...$(holder).children].forEach(
-    (tab, i) => tab.setAttribute("aria-selected", String(i === chosen)));
-  mark("tabs", state.tab);
+    (tab, i) => { tab.ariaSelected = i === chosen; });
+  mark("tabs", TABS.indexOf(state.tab));
   mark("views", VIEWS.indexOf(state.view));
 }
 
 // ---- the figures on top ----
 
-function putFigure(name, value, className) {
-  const item = element("div", undefined, className);
-  item.append(element("span", name), element("b", value));
-  $("figures").append(item);
+function figure(name, value, className = "") {
+  return element("div", { className },
+    element("span", {}, name), element("b", {}, value));
 }
 
 // What is told of each run.
@@ -342,34 +249,30 @@ function runFigures(d) {
 function drawFigures() {
   const d = state.device, c = d.curve, { peak } = d;
   const [allocated, reserved, events, failures] = runFigures(d);
-  $("figures").replaceChildren();
-  putFigure(...allocated);
-  putFigure(...reserved);
-  putFigure("unused at the peak",
-    bytesText(Math.max(0, c.reserved[peak] - c.allocated[peak])));
-  putFigure(...events);
-  putFigure("allocations", d.alloc.start.length.toLocaleString("en"));
   const time = d.events > 0 ? d.event.time[d.events - 1] : 0;
-  if (time > 0) putFigure("time", timeText(time));
-  putFigure(...failures, d.ooms.length > 0 ? "alarm" : "");
-  if (d.note) putFigure("note", d.note);
-  for (const other of state.others) {
-    $("figures").append(element("div", undefined, "run"));
-    for (const figure of [["the other run", other.run.name],
-      ...runFigures(other)])
-      putFigure(...figure, "other");
-  }
+  const rows = [
+    allocated, reserved,
+    ["unused at the peak",
+      bytesText(Math.max(0, c.reserved[peak] - c.allocated[peak]))],
+    events, ["allocations", d.alloc.start.length.toLocaleString("en")],
+    time > 0 && ["time", timeText(time)],
+    [...failures, d.ooms.length > 0 ? "alarm" : ""],
+    d.note && ["note", d.note],
+  ];
+  $("figures").replaceChildren(
+    ...rows.filter(Boolean).map((row) => figure(...row)),
+    ...state.others.flatMap((other) => [element("div", { className: "run" }),
+      ...[["the other run", other.run.name], ...runFigures(other)]
+        .map((row) => figure(...row, "other"))]));
 }
 
 const VERDICT_LABELS = ["What happened", "Who holds it", "What to do"];
 
 function drawVerdict() {
-  const { verdict } = state.device, list = element("dl");
-  VERDICT_LABELS.forEach((label, i) => {
-    if (verdict[i]) list.append(element("dt", label), element("dd", verdict[i]));
-  });
-  $("verdict").replaceChildren(list);
-  $("verdict").hidden = list.children.length === 0;
+  const lines = VERDICT_LABELS.map((label, i) =>
+    [label, state.device.verdict[i]]).filter(([, line]) => line);
+  $("verdict").replaceChildren(element("dl", {}, ...terms(lines)));
+  $("verdict").hidden = lines.length === 0;
 }
 
 // ---- all of it ----

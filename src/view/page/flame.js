@@ -74,11 +74,10 @@ function fitText(ctx, text, width) {
 // Only boxes wide enough to read determine the chart's height.
 const FLAME_COUNTS = 3;
 
-// Returns the boxes for hitFlame().
-function drawFlame(canvas, run, tree) {
-  const { root, focus, by } = tree;
+function drawFlame() {
+  const canvas = $("flame"), { root, focus } = state.tree;
   const width = Math.max(canvas.clientWidth, 200);
-  const boxes = layOutFlame(root, focus, width);
+  const boxes = state.boxes = layOutFlame(root, focus, width);
   const deepest = boxes.reduce((most, box) =>
     box.width >= FLAME_COUNTS ? Math.max(most, box.depth) : most, 0);
   const g = fitCanvas(canvas, (deepest + 1) * FLAME_ROW);
@@ -86,17 +85,16 @@ function drawFlame(canvas, run, tree) {
   g.ctx.textBaseline = "middle";
   g.ctx.textAlign = "left";
   for (const box of boxes) {
-    const label = nodeLabel(run, box.node, by);
-    const bytes = tree.what === "grew" ? `+${bytesText(box.node.plus)}`
-      : bytesText(box.node.total);
-    drawBox(g.ctx, box, `${label}  ${bytes}`,
-      box.node === focus && focus !== root);
+    const { node } = box;
+    const bytes = state.what === "grew" ? `+${bytesText(node.plus)}`
+      : bytesText(node.total);
+    drawBox(g.ctx, box, `${nodeLabel(node)}  ${bytes}`,
+      node === focus && focus !== root);
   }
-  return boxes;
 }
 
-function hitFlame(boxes, x, y) {
+function hitFlame({ x, y }) {
   const depth = Math.floor(y / FLAME_ROW);
-  return boxes.find((box) => box.depth === depth && x >= box.x &&
+  return state.boxes.find((box) => box.depth === depth && x >= box.x &&
     x < box.x + Math.max(box.width, 1)) || null;
 }

@@ -19,6 +19,11 @@ const KEYS = [["← →  a d", "move along the run"],
   ["Esc", "forget what is chosen, marked and searched for"],
   ["1 … 7", "the tabs at the side"], ["?", "this list"]];
 
+function setTab(number) {
+  state.tab = TABS[number];
+  redraw();
+}
+
 function setView(name) {
   state.view = name;
   redraw();
@@ -103,8 +108,7 @@ function onKey(event) {
   if (stepInView(event)) return;
   const tab = Number(event.key);
   if (tab >= 1 && tab <= TABS.length) {
-    state.tab = tab - 1;
-    redraw();
+    setTab(tab - 1);
   } else if (Object.hasOwn(KEY_ACTIONS, event.key)) {
     event.preventDefault();
     KEY_ACTIONS[event.key]();

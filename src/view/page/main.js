@@ -3,8 +3,8 @@
 // A row of tabs, created once, so that a pressed tab keeps the keyboard focus.
 function makeTabs(holder, names, controls, onChoose) {
   names.forEach((name, i) => {
-    const tab = button(name, () => onChoose(i));
-    tab.setAttribute("role", "tab");
+    const tab = element("button", { role: "tab", onclick: () => onChoose(i) },
+      name);
     tab.setAttribute("aria-controls", controls);
     $(holder).append(tab);
   });
@@ -22,13 +22,8 @@ function inOrder(devices) {
 function fillDevices() {
   const menu = $("device"), { devices } = state.data.runs[0];
   const order = inOrder(devices);
-  menu.replaceChildren();
-  for (const i of order) {
-    const option = element("option", String(devices[i].device) +
-      (devices[i].ooms.length > 0 ? ", out of memory" : ""));
-    option.value = String(i);
-    menu.append(option);
-  }
+  menu.append(...order.map((i) => element("option", { value: i },
+    devices[i].device + (devices[i].ooms.length > 0 ? ", out of memory" : ""))));
   $("device-label").hidden = devices.length < 2;
   menu.value = String(order[0]);
   return order[0];
@@ -66,14 +61,10 @@ function watchBoxes() {
 function prepare() {
   const dark = window.matchMedia("(prefers-color-scheme: dark)");
   chooseTheme(dark.matches ? "dark" : "light");
-  for (const [key, text] of KEYS)
-    $("keys").append(element("dt", key), element("dd", text));
-  for (const [what, text] of Object.entries(WHAT)) {
-    const option = element("option", text);
-    option.value = what;
-    $("what").append(option);
-  }
-  makeTabs("tabs", TABS, "panel", (i) => { state.tab = i; redraw(); });
+  $("keys").append(...terms(KEYS));
+  $("what").append(...Object.entries(WHAT).map(([value, text]) =>
+    element("option", { value }, text)));
+  makeTabs("tabs", TABS, "panel", setTab);
   makeTabs("views", ["Flame graph", "Call tree", "Segments"], "main",
     (i) => setView(VIEWS[i]));
   watchTimeline();

@@ -1,27 +1,8 @@
 // panels.js - the texts at the side: details, live allocations, search results,
 // events, out-of-memory events, findings.
 
-function element(tag, text, className) {
-  const made = document.createElement(tag);
-  if (text !== undefined) made.textContent = text;
-  if (className) made.className = className;
-  return made;
-}
-
-function button(text, onPress) {
-  const made = element("button", text);
-  made.type = "button";
-  made.addEventListener("click", onPress);
-  return made;
-}
-
-function addRow(table, name, value, className) {
-  const row = element("tr");
-  row.append(element("th", name), element("td", value, className));
-  table.append(row);
-}
-
-function momentText(device, event) {
+function momentText(event) {
+  const { device } = state;
   if (event < 0) return "before the recording began";
   if (event >= device.events) return "never, as far as was recorded";
   const time = device.event.time[event];
@@ -29,174 +10,201 @@ function momentText(device, event) {
     (time > 0 ? `, at ${timeText(time)}` : "");
 }
 
-function lifetimeText(device, i) {
-  const a = device.alloc, time = device.event.time;
-  const begin = a.start[i], end = Math.min(a.end[i], device.events);
-  const events = end - Math.max(begin, 0);
-  const known = begin >= 0 && a.end[i] < device.events &&
-    time[device.events - 1] > 0;
-  return `${events.toLocaleString("en")} events` +
+function lifetimeText(i) {
+  const { alloc: a, events, event: { time } } = state.device;
+  const begin = a.start[i], end = Math.min(a.end[i], events);
+  const known = begin >= 0 && a.end[i] < events && time[events - 1] > 0;
+  return `${(end - Math.max(begin, 0)).toLocaleString("en")} events` +
     (known ? `, ${timeText(time[a.end[i]] - time[begin])}` : "");
 }
 
-function stackList(run, stack) {
-  const list = element("ol", undefined, "stack");
-  const own = ownFrame(run, stack);
-  for (const id of stackFrames(run, stack))
-    list.append(element("li", frameText(run, id), id === own ? "own" : ""));
-  return list;
-}
+// ---- details ----
 
-// A frame of the flame graph or the tree; `act` has only(text), leave(),
-// select(allocation).
-function showFrame(panel, device, tree, list, groups, act) {
-  const { focus, root } = tree, run = device.run;
-  const table = element("table");
-  addRow(table, "Here", nodeLabel(run, focus, tree.by));
-  if (focus.frame >= 0 && frameFile(run, focus.frame))
-    addRow(table, "In", `${frameFile(run, focus.frame)}, ` +
-      frameLabel(run, focus.frame, "module"));
-  addRow(table, "Total", `${bytesExact(focus.total)}, ` +
-    `${shareText(focus.total, root.total)} of all`);
-  addRow(table, "Its own", bytesExact(focus.self));
-  addRow(table, "Allocations", focus.count.toLocaleString("en"));
-  const bar = element("p", undefined, "buttons");
-  if (focus.frame >= 0)
-    bar.append(button("Only this, everywhere", () => act.only(
-      tree.by === "line" ? frameText(run, focus.frame)
-        : frameName(run, focus.frame))));
-  bar.append(button("Back to all", act.leave));
-  panel.append(table, bar);
-  panel.append(element("h2", "The largest alive through it"),
-    allocationTable(device, list, groups, act.select, 50));
-}
-
-function showAllocation(panel, device, i) {
-  const a = device.alloc, run = device.run;
-  const table = element("table");
-  addRow(table, "Requested size", bytesExact(a.size[i]));
-  addRow(table, "Allocated size", bytesExact(a.rounded[i]));
-  addRow(table, "Address", addressText(a.address[i]));
-  addRow(table, "Stream", String(device.streams[a.stream[i]]));
-  addRow(table, "Category", device.categories[a.category[i]]);
-  const note = noteText(device, i);
-  if (note) addRow(table, "Annotation", note);
-  addRow(table, "Made", momentText(device, a.start[i]));
-  addRow(table, "Freed", momentText(device, a.end[i]));
-  if (a.done[i] > a.end[i] + 1)
-    addRow(table, "Reusable", momentText(device, a.done[i]));
-  addRow(table, "Lived", lifetimeText(device, i));
-  panel.append(table);
-  if (a.stack[i] === NO_STACK || isNote(run, a.stack[i]))
-    panel.append(element("p", "No call path was recorded for it."));
+function showDetails(panel) {
+  if (state.selected >= 0)
+    showAllocation(panel, state.selected);
+  else if (state.tree && state.focus.length > 0)
+    showFrame(panel);
   else
-    panel.append(element("h2", "Call path, innermost first"),
-      stackList(run, a.stack[i]));
+    panel.append(element("p", {}, "Click on an allocation in the picture, on " +
+      "a frame or on a block below it.  ? lists the keys."));
 }
 
-function allocationTable(device, list, groups, onChoose, most) {
-  const a = device.alloc, table = element("table");
-  for (const i of list.slice(0, most)) {
-    const row = element("tr", undefined, "choice");
-    const size = element("td", bytesText(a.size[i]), "number");
-    const what = element("td");
-    const swatch = element("span", undefined, "swatch");
-    swatch.style.background = groupColour(groups, groups.of[i]);
-    const own = ownFrame(device.run, a.stack[i]);
-    what.append(swatch, own >= 0 ? frameLabel(device.run, own, "line")
-      : `${addressText(a.address[i])}, ${device.categories[a.category[i]]}`);
-    row.append(size, what);
-    row.tabIndex = 0;
-    row.addEventListener("click", () => onChoose(i));
-    row.addEventListener("keydown", (event) => {
-      if (event.key === "Enter") onChoose(i);
-    });
-    table.append(row);
-  }
-  return table;
+// A frame of the flame graph or the tree.
+function showFrame(panel) {
+  const { focus, root } = state.tree, { frame } = focus, { run } = state.device;
+  const file = frame >= 0 && frameFile(run, frame);
+  const leave = ["Back to all", () => focusOn([])];
+  const only = ["Only this, everywhere", () => searchFor(
+    state.form.by === "line" ? frameText(run, frame) : frameName(run, frame))];
+  panel.append(facts([
+    ["Here", nodeLabel(focus)],
+    file && ["In", `${file}, ${frameLabel(run, frame, "module")}`],
+    ["Total", `${bytesExact(focus.total)}, ` +
+      `${shareText(focus.total, root.total)} of all`],
+    ["Its own", bytesExact(focus.self)],
+    ["Allocations", focus.count.toLocaleString("en")],
+  ]), buttonBar(frame >= 0 ? [only, leave] : [leave]),
+  element("h2", {}, "The largest alive through it"),
+  allocationTable(aliveChosen(), 50));
 }
 
-function eventText(device, n) {
-  const action = device.event.action[n];
-  const name = ACTIONS[action];
-  const bytes = device.event.bytes[n];
-  const address = device.event.address[n];
-  const size = bytes > 0 ? `  ${bytesText(bytes)}` : "";
-  return `${n}  ${name}${size}` + (address ? `  ${addressText(address)}` : "");
+function showAllocation(panel, i) {
+  const { device } = state, { alloc: a, run } = device;
+  const stack = a.stack[i], note = noteText(device, i);
+  panel.append(facts([
+    ["Requested size", bytesExact(a.size[i])],
+    ["Allocated size", bytesExact(a.rounded[i])],
+    ["Address", addressText(a.address[i])],
+    ["Stream", device.streams[a.stream[i]]],
+    ["Category", device.categories[a.category[i]]],
+    note && ["Annotation", note],
+    ["Made", momentText(a.start[i])],
+    ["Freed", momentText(a.end[i])],
+    a.done[i] > a.end[i] + 1 && ["Reusable", momentText(a.done[i])],
+    ["Lived", lifetimeText(i)],
+  ]));
+  if (stack === NO_STACK || isNote(run, stack))
+    panel.append(element("p", {}, "No call path was recorded for it."));
+  else
+    panel.append(element("h2", {}, "Call path, innermost first"),
+      stackList(run, stack));
 }
 
-const EVENT_ROW = 24;
+function stackList(run, stack) {
+  const own = ownFrame(run, stack);
+  return element("ol", { className: "stack" },
+    ...Array.from(stackFrames(run, stack), (id) =>
+      element("li", { className: id === own ? "own" : "" },
+        frameText(run, id))));
+}
+
+// ---- allocations ----
+
+// Those alive at the moment, of those that are highlighted; largest first.
+function aliveChosen() {
+  const { device, mask, cursor } = state, { size } = device.alloc;
+  return aliveAt(device, cursor).filter((i) => !mask || mask[i])
+    .sort((x, y) => size[y] - size[x]);
+}
+
+function allocationTable(list, most) {
+  return element("table", {}, ...list.slice(0, most).map(allocationRow));
+}
+
+function allocationRow(i) {
+  const { device, groups } = state, { alloc: a, run } = device;
+  const own = ownFrame(run, a.stack[i]);
+  return element("tr", { className: "choice", tabIndex: 0,
+    onclick: () => select(i),
+    onkeydown: ({ key }) => { if (key === "Enter") select(i); } },
+  element("td", { className: "number" }, bytesText(a.size[i])),
+  element("td", {}, element("span", { className: "swatch",
+    style: `background: ${groupColour(groups, groups.of[i])}` }),
+  own >= 0 ? frameLabel(run, own, "line")
+    : `${addressText(a.address[i])}, ${device.categories[a.category[i]]}`));
+}
+
+function showAlive(panel) {
+  const list = aliveChosen();
+  panel.append(element("p", {}, `${list.length.toLocaleString("en")} alive at ` +
+    `this moment${state.mask ? " of those chosen" : ""}; the largest:`),
+  allocationTable(list, 200));
+}
+
+function showFound(panel) {
+  panel.append(state.found ? allocationTable(state.found.list, 200)
+    : element("p", {}, "Search for something first."));
+}
+
+// ---- events ----
+
 // Browsers support only some ten million pixels: list the events around the
 // moment.
 const EVENTS_MAX = 200000;
 
-// The events to list: all, or those of the search results.
-function eventList(device, mask) {
-  if (!mask) return { length: device.events, at: (i) => i,
-    of: (n) => n };
-  const owners = eventOwners(device), list = [];
-  for (let n = 0; n < owners.length; n++)
-    if (owners[n] >= 0 && mask[owners[n]]) list.push(n);
-  return { length: list.length, at: (i) => list[i],
-    of: (n) => {
-      const after = list.findIndex((event) => event >= n);
-      return after < 0 ? list.length : after;
-    } };
+// The events to list: all, or those of the highlighted allocations.
+function eventList() {
+  const owners = eventOwners(state.device), { mask } = state;
+  const all = owners.map((owner, n) => n);
+  return mask ? all.filter((n) => owners[n] >= 0 && mask[owners[n]]) : all;
 }
 
-// A list of any length, of which only the visible rows exist.
-function showEvents(panel, device, current, list, onChoose) {
-  const rows = element("div", undefined, "rows");
-  const here = list.of(Math.max(current - 1, 0));
+function eventRow(n) {
+  const { event } = state.device, action = ACTIONS[event.action[n]];
+  const bytes = event.bytes[n], address = event.address[n];
+  return element("div", {
+    className: "row" + (n === state.cursor - 1 ? " current" : "") +
+      (action === "oom" ? " alarm" : ""),
+    onclick: () => moveCursor(n + 1, true),
+  }, `${n}  ${action}` + (bytes > 0 ? `  ${bytesText(bytes)}` : "") +
+    (address ? `  ${addressText(address)}` : ""));
+}
+
+function showEvents(panel) {
+  const list = eventList();
+  const current = Math.max(state.cursor - 1, 0);
+  const after = list.findIndex((n) => n >= current);
+  const here = after < 0 ? list.length : after;
   const first = Math.max(0, Math.min(here - EVENTS_MAX / 2,
     list.length - EVENTS_MAX));
-  const last = Math.min(list.length, first + EVENTS_MAX);
-  rows.style.height = `${(last - first) * EVENT_ROW}px`;
-  panel.append(rows);
-  const fill = () => {
-    const begin = first + Math.floor(panel.scrollTop / EVENT_ROW);
-    rows.replaceChildren();
-    for (let i = begin; i < Math.min(last, begin + 30); i++) {
-      const n = list.at(i);
-      const row = element("div", eventText(device, n), "row");
-      row.style.top = `${(i - first) * EVENT_ROW}px`;
-      if (n === current - 1) row.classList.add("current");
-      if (ACTIONS[device.event.action[n]] === "oom")
-        row.classList.add("alarm");
-      row.addEventListener("click", () => onChoose(n));
-      rows.append(row);
-    }
-  };
-  panel.onscroll = fill;
-  const place = (here - first) * EVENT_ROW;
+  panel.append(virtualRows(panel, Math.min(list.length - first, EVENTS_MAX),
+    (i) => eventRow(list[first + i])));
+  const place = (here - first) * LIST_ROW;
   if (place < panel.scrollTop ||
-      place > panel.scrollTop + panel.clientHeight - EVENT_ROW)
-    panel.scrollTop = Math.max(0, place - 8 * EVENT_ROW);
-  fill();
+      place > panel.scrollTop + panel.clientHeight - LIST_ROW)
+    panel.scrollTop = Math.max(0, place - 8 * LIST_ROW);
+  panel.onscroll();
 }
 
-// Returns the place of the failure at the moment that is shown; 0: none is.
-function showFailures(panel, device, here, onChoose) {
-  let place = 0;
-  if (device.ooms.length === 0) {
-    panel.append(element("p", "No failure of this device was recorded."));
-    return 0;
+// ---- what the report says ----
+
+function showFailures(panel) {
+  const { ooms } = state.device;
+  if (ooms.length === 0)
+    panel.append(element("p", {}, "No failure of this device was recorded."));
+  for (const oom of ooms) {
+    const title = element("button", { className: "alarm",
+      onclick: () => moveCursor(oom.event + 1, true) },
+    `Out of memory: ${bytesText(oom.bytes)}, ${momentText(oom.event)}`);
+    panel.append(title, element("pre", {}, oom.text));
+    if (oom.event + 1 === state.cursor)
+      scrollOnce(title.offsetTop - panel.firstChild.offsetTop);
   }
-  for (const oom of device.ooms) {
-    const title = element("button", `Out of memory: ${bytesText(oom.bytes)}, ` +
-      momentText(device, oom.event), "alarm");
-    title.addEventListener("click", () => onChoose(oom.event));
-    panel.append(title, element("pre", oom.text));
-    if (oom.event + 1 === here)
-      place = title.offsetTop - panel.firstChild.offsetTop;
-  }
-  return place;
 }
 
-function showFindings(panel, device) {
-  if (device.findings.length === 0)
-    panel.append(element("p", "Nothing stands out."));
-  for (const finding of device.findings) {
-    panel.append(element("h2", finding.title), element("pre", finding.text));
-  }
+// To the failure of a moment; once, so that the panel can be scrolled then.
+function scrollOnce(place) {
+  if (place === 0 || state.placed === state.cursor) return;
+  state.placed = state.cursor;
+  state.scrolled[state.tab] = place;
+}
+
+function showFindings(panel) {
+  const { findings } = state.device;
+  if (findings.length === 0)
+    panel.append(element("p", {}, "Nothing stands out."));
+  for (const { title, text } of findings)
+    panel.append(element("h2", {}, title), element("pre", {}, text));
+}
+
+// ---- the tabs ----
+
+// In the order of the keys 1 …
+const PANELS = {
+  "Details": showDetails, "Span": showSpan, "Alive": showAlive,
+  "Found": showFound, "Events": showEvents, "Out of memory": showFailures,
+  "Findings": showFindings,
+};
+const TABS = Object.keys(PANELS);
+
+// Each tab keeps its scroll position.
+function drawPanel() {
+  const panel = $("panel"), { tab, scrolled, panelTab } = state;
+  if (panelTab) scrolled[panelTab] = panel.scrollTop;
+  state.panelTab = tab;
+  panel.onscroll = null;
+  panel.replaceChildren();
+  PANELS[tab](panel);
+  if (tab !== "Events") panel.scrollTop = scrolled[tab] || 0;
 }

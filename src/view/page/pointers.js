@@ -29,8 +29,8 @@ function hideTip() {
 
 function showTip(event, lines) {
   const tip = $("tip");
-  tip.replaceChildren();
-  lines.forEach((line, i) => tip.append(element(i === 0 ? "b" : "div", line)));
+  tip.replaceChildren(...lines.map((line, i) =>
+    element(i === 0 ? "b" : "div", {}, line)));
   tip.hidden = false;
   const right = event.clientX + 16 + tip.offsetWidth > window.innerWidth;
   tip.style.left = `${right ? event.clientX - tip.offsetWidth - 12
@@ -43,7 +43,7 @@ function allocationLines(i) {
   const d = state.device, a = d.alloc;
   const own = ownFrame(d.run, a.stack[i]);
   const lines = [`${bytesText(a.size[i])}, ${d.categories[a.category[i]]}`,
-    `lived ${lifetimeText(d, i)}`];
+    `lived ${lifetimeText(i)}`];
   if (own >= 0) lines.push(frameText(d.run, own));
   const note = noteText(d, i);
   if (note && !isNote(d.run, a.stack[i])) lines.push(note);
@@ -60,8 +60,7 @@ function hover(canvas, hitAt, linesOf, event) {
 function timelineLines(hit) {
   const c = state.device.curve, k = hit.k;
   const lines = hit.alloc >= 0 ? allocationLines(hit.alloc)
-    : [hit.alloc === -1 ? "smaller allocations" : momentText(state.device,
-      k - 1)];
+    : [hit.alloc === -1 ? "smaller allocations" : momentText(k - 1)];
   lines.push(`allocated ${bytesText(c.allocated[k])}, requested ` +
     `${bytesText(c.requested[k])}, reserved ${bytesText(c.reserved[k])}`);
   return lines;
@@ -73,11 +72,11 @@ function mapLines(hit) {
 }
 
 function flameLines({ node }) {
-  const { root, by } = state.tree;
+  const { root } = state.tree;
   const lines = [`${bytesText(node.total)}, ` +
     `${shareText(node.total, root.total)} of all`,
-    node.frame >= 0 && by === "line" ? frameText(state.device.run, node.frame)
-      : nodeLabel(state.device.run, node, by),
+    node.frame >= 0 && state.form.by === "line"
+      ? frameText(state.device.run, node.frame) : nodeLabel(node),
     `${node.count.toLocaleString("en")} allocations, its own ` +
       bytesText(node.self)];
   if (node.parent && node.parent.parent)
@@ -115,7 +114,7 @@ const DRAGGING = {
     const ends = [down.at, positionAt(x)].map((at) => state.axis.index(
       Math.max(state.from, Math.min(state.to, at))));
     markSpan(Math.min(...ends), Math.max(...ends));
-    state.tab = TAB_SPAN;
+    state.tab = "Span";
   },
 };
 
@@ -198,7 +197,7 @@ function watchView(id, hitAt, linesOf, choose) {
 function watchViews() {
   watchView("map", (p) => hitMap(state.rows, p.x, p.y), mapLines,
     (hit) => select(hit && hit.alloc >= 0 ? hit.alloc : -1));
-  watchView("flame", (p) => hitFlame(state.boxes, p.x, p.y), flameLines,
+  watchView("flame", hitFlame, flameLines,
     (box) => { if (box) focusOn(keysOf(box.node)); });
   for (const id of ["map", "timeline", "flame"])
     $(id).addEventListener("pointerleave", hideTip);

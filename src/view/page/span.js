@@ -33,30 +33,31 @@ function sumText(sum) {
   return `${bytesText(sum.bytes)} in ${sum.count.toLocaleString("en")}`;
 }
 
-// `act` has zoom(), grew(), made(), peak(k) and forget().
-function showSpan(panel, device, span, act) {
+function showSpan(panel) {
+  const { device, span } = state, { allocated } = device.curve;
   if (!span) {
-    panel.append(element("p", "Drag across the picture to mark a stretch of " +
-      "the run.  Shift and drag moves the picture."));
+    panel.append(element("p", {}, "Drag across the picture to mark a stretch " +
+      "of the run.  Shift and drag moves the picture."));
     return;
   }
   const { from, to } = span;
   const f = spanFigures(device, from, to);
-  const table = element("table");
-  addRow(table, "Marked", `events ${from.toLocaleString("en")} to ` +
-    `${to.toLocaleString("en")}: ${(to - from).toLocaleString("en")}` +
-    spanTime(device, from, to));
-  addRow(table, "Allocated", `${bytesText(device.curve.allocated[from])} → ` +
-    `${bytesText(device.curve.allocated[to])} (${signedBytes(f.grown)})`);
-  addRow(table, "Most, least", `${bytesText(f.most)}, ${bytesText(f.least)}`);
-  addRow(table, "Reserved", signedBytes(f.reserved));
-  addRow(table, "Made", sumText(f.made));
-  addRow(table, "Freed", sumText(f.freed));
-  addRow(table, "Made and still there", sumText(f.left));
-  const bar = element("p", undefined, "buttons");
-  bar.append(button("Zoom to it (z)", act.zoom),
-    button("What grew (g)", act.grew), button("What was made", act.made),
-    button("Its peak", () => act.peak(f.peak)),
-    button("Forget it", act.forget));
-  panel.append(table, bar);
+  panel.append(facts([
+    ["Marked", `events ${from.toLocaleString("en")} to ` +
+      `${to.toLocaleString("en")}: ${(to - from).toLocaleString("en")}` +
+      spanTime(device, from, to)],
+    ["Allocated", `${bytesText(allocated[from])} → ` +
+      `${bytesText(allocated[to])} (${signedBytes(f.grown)})`],
+    ["Most, least", `${bytesText(f.most)}, ${bytesText(f.least)}`],
+    ["Reserved", signedBytes(f.reserved)],
+    ["Made", sumText(f.made)],
+    ["Freed", sumText(f.freed)],
+    ["Made and still there", sumText(f.left)],
+  ]), buttonBar([
+    ["Zoom to it (z)", zoomToSpan],
+    ["What grew (g)", () => showGrown("grew")],
+    ["What was made", () => showGrown("made")],
+    ["Its peak", () => moveCursor(f.peak, true)],
+    ["Forget it", () => markSpan(0, 0)],
+  ]));
 }

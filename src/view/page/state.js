@@ -1,13 +1,6 @@
-"use strict";
 // state.js - what the page shows now, and the functions that change it.  After
 // a change call redraw(); draw.js draws what is affected.
 
-const $ = (id) => document.getElementById(id);
-
-const TABS = ["Details", "Span", "Alive", "Found", "Events", "Out of memory",
-  "Findings"];
-const TAB_DETAILS = 0, TAB_SPAN = 1, TAB_ALIVE = 2, TAB_FOUND = 3,
-  TAB_EVENTS = 4, TAB_FAILURES = 5, TAB_FINDINGS = 6;
 const VIEWS = ["flame", "tree", "map"];
 
 const state = {
@@ -26,11 +19,10 @@ const state = {
   // The lower part: the view at the left, how its tree is built, the tab at the
   // right.
   view: "flame", what: "alive", form: null, opened: new Map(), finer: 0,
-  tab: 0,
+  tab: "Details",
   // What was drawn, to find what the pointer hits.
   drawn: null, boxes: [], rows: [], tree: null, treeRows: [],
-  wholeRun: null, pending: false, drawnFor: {}, scrolled: {},
-  panelTab: undefined,
+  wholeRun: null, pending: false, drawnFor: {}, scrolled: {}, panelTab: "",
 };
 
 function redraw() {
@@ -121,7 +113,7 @@ function showGrown(what) {
 
 function select(i) {
   state.selected = i;
-  state.tab = TAB_DETAILS;
+  state.tab = "Details";
   if (i >= 0) {
     const a = state.device.alloc;
     const alive = a.start[i] < state.cursor && a.end[i] >= state.cursor;
@@ -133,7 +125,7 @@ function select(i) {
 function focusOn(keys) {
   state.focus = keys;
   state.selected = -1;
-  state.tab = TAB_DETAILS;
+  state.tab = "Details";
   updateMask();
   redraw();
 }
@@ -166,8 +158,7 @@ function search(text) {
     const n = state.found.list.length;
     $("found").textContent = n === 0 ? "nothing found"
       : `${n.toLocaleString("en")} found`;
-    if (state.tab !== TAB_ALIVE && state.tab !== TAB_EVENTS)
-      state.tab = TAB_FOUND;
+    if (state.tab !== "Alive" && state.tab !== "Events") state.tab = "Found";
   } else {
     $("found").textContent = "";
   }
@@ -191,7 +182,7 @@ function nextFailure() {
   const ooms = state.device.ooms;
   if (ooms.length === 0) return;
   const next = ooms.find((oom) => oom.event + 1 > state.cursor) || ooms[0];
-  state.tab = TAB_FAILURES;
+  state.tab = "Out of memory";
   moveCursor(next.event + 1, true);
 }
 
@@ -263,13 +254,13 @@ function chooseDevice(number) {
   state.span = null;
   state.opened.clear();
   state.cursor = state.device.peak;
-  state.tab = TAB_DETAILS;
+  state.tab = "Details";
   if (state.device.ooms.length > 0) {
     // The one that the verdict is about.
     state.cursor = state.device.ooms.at(-1).event + 1;
-    state.tab = TAB_FAILURES;
+    state.tab = "Out of memory";
   } else if (state.device.findings.length > 0) {
-    state.tab = TAB_FINDINGS;
+    state.tab = "Findings";
   }
   setWhat("alive");
   setGroups(state.by);

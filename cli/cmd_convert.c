@@ -6,8 +6,7 @@
 
 #include "commands.h"
 #include "complain.h"
-#include "convert/flames.h"
-#include "convert/perfetto.h"
+#include "convert/viewer_files.h"
 #include "convert_trace.h"
 #include "input_list.h"
 #include "new_file.h"
@@ -146,7 +145,7 @@ struct output_of {
     const struct settings *settings;
     const struct trace *trace; /* or a snapshot: */
     const struct snapshot *snapshot;
-    size_t device;                        /* PERFETTO_ALL: all */
+    size_t device;                        /* VIEWER_ALL: all */
     const struct snap_trace_notes *notes; /* of the trace; or NULL */
     struct tool_error *error;
 };
@@ -228,7 +227,7 @@ static bool trace_to_snapshot(const struct settings *s, const struct trace *t)
 {
     struct snapshot *snapshot = NULL;
     struct tool_error error;
-    struct output_of o = {.settings = s, .device = PERFETTO_ALL};
+    struct output_of o = {.settings = s, .device = VIEWER_ALL};
     bool ok;
 
     if (!snapshot_input_replay(t, s->in, &s->options, &snapshot, &error))
@@ -366,7 +365,7 @@ static bool convert_snapshot(const struct settings *s,
                              const struct snapshot *snap)
 {
     struct output_of o = {
-        .settings = s, .snapshot = snap, .device = PERFETTO_ALL};
+        .settings = s, .snapshot = snap, .device = VIEWER_ALL};
     size_t device;
 
     if (!choose_device(s, snap, &device))

@@ -1,12 +1,9 @@
 /* flames.c - memory by call stack, as collapsed stacks and in speedscope's
  * format. */
-#include "convert/flames.h"
-
 #include <inttypes.h>
 #include <string.h>
 
-#include "convert/json_text.h"
-#include "snapshot/lifetimes.h"
+#include "convert/viewer_parts.h"
 #include "snapshot/plain_text.h"
 
 /* Bytes by stack. */
@@ -17,22 +14,27 @@ struct weights {
     uint64_t *run;  /* bytes requested over the run */
 };
 
-static void weigh(struct arena *arena, struct weights *w)
+static struct weights weigh(struct arena *arena, const struct lifetimes *l)
 {
-    const struct lifetimes *l = lifetimes_take(arena, w->s, w->device);
+    size_t count = l->snapshot->stack_count;
+    struct weights w = {
+        .s = l->snapshot,
+        .device = l->device,
+        .peak = arena_take(arena, count, sizeof *w.peak),
+        .run = arena_take(arena, count, sizeof *w.run),
+    };
     uint32_t peak;
 
-    w->peak = arena_take(arena, w->s->stack_count, sizeof *w->peak);
-    w->run = arena_take(arena, w->s->stack_count, sizeof *w->run);
     (void)lifetimes_peak(arena, l, CURVE_ALLOCATED, &peak);
     for (size_t i = 0; i < l->alloc_count; i++) {
         const struct lifetime *a = &l->allocs[i];
 
         if (lifetime_in_use(a, peak))
-            w->peak[a->stack] += a->rounded;
+            w.peak[a->stack] += a->rounded;
         if (a->start != LIFETIME_BEFORE)
-            w->run[a->stack] += a->requested;
+            w.run[a->stack] += a->requested;
     }
+    return w;
 }
 
 static uint64_t sum_of(const struct weights *w, const uint64_t *bytes)
@@ -44,27 +46,11 @@ static uint64_t sum_of(const struct weights *w, const uint64_t *bytes)
     return sum;
 }
 
-typedef void write_device(const struct weights *w, FILE *out, bool *begun);
-
-/* Write every selected device in turn. */
 static bool write_devices(const struct snapshot *s, size_t device, FILE *out,
-                          write_device *write, struct tool_error *error)
+                          viewer_device *write, struct tool_error *error)
 {
-    struct arena arena = {.error = error};
-    struct weights w = {.s = s};
-    size_t count = lifetimes_device_count(s);
-    bool begun = false;
-
-    if (setjmp(arena.failed) != 0)
-        return arena_end(&arena, false);
-    for (w.device = 0; w.device < count; w.device++) {
-        if (device != FLAMES_ALL && w.device != device)
-            continue;
-        weigh(&arena, &w);
-        write(&w, out, &begun);
-        arena_free_since(&arena, NULL);
-    }
-    return !ferror(out) || tool_fail(error, "write error");
+    return viewer_devices(s, device, out, write, error) &&
+           (!ferror(out) || tool_fail(error, "write error"));
 }
 
 /* ---- collapsed stacks --------------------------------------------------- */
@@ -99,21 +85,24 @@ static void collapsed_frame(const struct weights *w, uint32_t frame, FILE *out)
     putc(')', out);
 }
 
-static void collapsed_device(const struct weights *w, FILE *out, bool *begun)
+static void collapsed_device(struct arena *arena, const struct lifetimes *l,
+                             FILE *out, bool *begun)
 {
-    (void)begun;
-    for (uint32_t stack = 0; stack < w->s->stack_count; stack++) {
-        size_t count;
-        const uint32_t *frames = snapshot_stack(w->s, stack, &count);
+    const struct weights w = weigh(arena, l);
 
-        if (w->peak[stack] == 0)
+    (void)begun;
+    for (uint32_t stack = 0; stack < w.s->stack_count; stack++) {
+        size_t count;
+        const uint32_t *frames = snapshot_stack(w.s, stack, &count);
+
+        if (w.peak[stack] == 0)
             continue;
-        fprintf(out, "device %zu", w->device);
+        fprintf(out, "device %zu", w.device);
         if (count == 0)
             fputs(";no call path", out);
         while (count > 0)
-            collapsed_frame(w, frames[--count], out);
-        fprintf(out, " %" PRIu64 "\n", w->peak[stack]);
+            collapsed_frame(&w, frames[--count], out);
+        fprintf(out, " %" PRIu64 "\n", w.peak[stack]);
     }
 }
 
@@ -125,13 +114,6 @@ bool flames_write_collapsed(const struct snapshot *s, size_t device, FILE *out,
 
 /* ---- speedscope --------------------------------------------------------- */
 
-static void speedscope_text(const struct snapshot *s, uint32_t string,
-                            FILE *out)
-{
-    json_text_write(out, snapshot_string(s, string),
-                    snapshot_string_length(s, string));
-}
-
 /* The last frame is for allocations without a call path. */
 static void speedscope_frames(const struct snapshot *s, FILE *out)
 {
@@ -140,9 +122,9 @@ static void speedscope_frames(const struct snapshot *s, FILE *out)
         const struct snapshot_frame *f = &s->frames[i];
 
         fputs("{\"name\": ", out);
-        speedscope_text(s, f->name, out);
+        json_text_write(out, s, f->name);
         fputs(", \"file\": ", out);
-        speedscope_text(s, f->filename, out);
+        json_text_write(out, s, f->filename);
         fprintf(out, ", \"line\": %" PRIu32 "}, ", f->line);
     }
     fputs("{\"name\": \"no call path\"}]}", out);
@@ -201,10 +183,13 @@ static void speedscope_profile(const struct weights *w, const char *what,
     *begun = true;
 }
 
-static void speedscope_device(const struct weights *w, FILE *out, bool *begun)
+static void speedscope_device(struct arena *arena, const struct lifetimes *l,
+                              FILE *out, bool *begun)
 {
-    speedscope_profile(w, "held at the peak", w->peak, out, begun);
-    speedscope_profile(w, "requested over the run", w->run, out, begun);
+    const struct weights w = weigh(arena, l);
+
+    speedscope_profile(&w, "held at the peak", w.peak, out, begun);
+    speedscope_profile(&w, "requested over the run", w.run, out, begun);
 }
 
 bool flames_write_speedscope(const struct snapshot *s, size_t device, FILE *out,

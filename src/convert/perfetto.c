@@ -1,13 +1,10 @@
 /* perfetto.c - a snapshot as a JSON trace of events for ui.perfetto.dev and
  * chrome://tracing. */
-#include "convert/perfetto.h"
-
 #include <errno.h>
 #include <inttypes.h>
 #include <string.h>
 
-#include "convert/json_text.h"
-#include "snapshot/lifetimes.h"
+#include "convert/viewer_parts.h"
 
 enum { FRAMES_MAX = 24 };
 
@@ -23,12 +20,11 @@ struct lane {
 };
 
 struct writing {
-    struct arena arena;
+    struct arena *arena;
     const struct snapshot *s;
-    FILE *out;
-    bool comma; /* something was written before */
-    size_t device;
     const struct lifetimes *l;
+    FILE *out;
+    bool *begun;
     int64_t *times;       /* by state: begins at 0, never decreases */
     struct slice *slices; /* by start */
     size_t slice_count;
@@ -39,14 +35,8 @@ struct writing {
 
 static void begin_event(struct writing *w)
 {
-    fputs(w->comma ? ",\n" : "\n", w->out);
-    w->comma = true;
-}
-
-static void write_string(struct writing *w, uint32_t string)
-{
-    json_text_write(w->out, snapshot_string(w->s, string),
-                    snapshot_string_length(w->s, string));
+    fputs(*w->begun ? ",\n" : "\n", w->out);
+    *w->begun = true;
 }
 
 /* ---- times -------------------------------------------------------------- */
@@ -61,7 +51,7 @@ static void take_times(struct writing *w)
     for (uint32_t i = 0; i < l->event_count; i++)
         timed &= (l->events[i].has & SNAPSHOT_HAS_TIME) != 0;
     w->times =
-        arena_take(&w->arena, (size_t)l->event_count + 2, sizeof *w->times);
+        arena_take(w->arena, (size_t)l->event_count + 2, sizeof *w->times);
     w->times[0] = timed ? l->events[0].time_us : 0;
     for (uint32_t i = 0; i < l->event_count; i++) {
         int64_t t = timed ? l->events[i].time_us : (int64_t)i + 1;
@@ -87,7 +77,7 @@ static struct lane *find_lane(struct writing *w, uint32_t stream,
             return &w->lanes[i];
         order++;
     }
-    ARENA_ROOM(&w->arena, w->lanes, w->lane_capacity, w->lane_count + 1);
+    ARENA_ROOM(w->arena, w->lanes, w->lane_capacity, w->lane_count + 1);
     lane = &w->lanes[w->lane_count++];
     *lane = (struct lane){.stream = stream, .order = order};
     return lane;
@@ -100,9 +90,9 @@ static void make_slices(struct writing *w)
 {
     const struct lifetimes *l = w->l;
     uint32_t state;
-    uint64_t peak = lifetimes_peak(&w->arena, l, CURVE_ALLOCATED, &state);
+    uint64_t peak = lifetimes_peak(w->arena, l, CURVE_ALLOCATED, &state);
 
-    w->slices = arena_take(&w->arena, l->alloc_count, sizeof *w->slices);
+    w->slices = arena_take(w->arena, l->alloc_count, sizeof *w->slices);
     for (size_t i = 0; i < l->alloc_count; i++) {
         const struct lifetime *a = &l->allocs[i];
         struct lane *lane;
@@ -124,7 +114,7 @@ static void write_names(struct writing *w)
     fprintf(w->out,
             "{\"ph\":\"M\",\"pid\":%zu,\"name\":\"process_name\","
             "\"args\":{\"name\":\"device %zu\"}}",
-            w->device, w->device);
+            w->l->device, w->l->device);
     for (size_t i = 0; i < w->lane_count; i++) {
         const struct lane *lane = &w->lanes[i];
 
@@ -133,13 +123,13 @@ static void write_names(struct writing *w)
                 "{\"ph\":\"M\",\"pid\":%zu,\"tid\":%zu,"
                 "\"name\":\"thread_name\",\"args\":{\"name\":"
                 "\"stream 0x%" PRIx64 ", %" PRIu32 "\"}}",
-                w->device, i + 1, snapshot_stream(w->s, lane->stream),
+                w->l->device, i + 1, snapshot_stream(w->s, lane->stream),
                 lane->order);
         begin_event(w);
         fprintf(w->out,
                 "{\"ph\":\"M\",\"pid\":%zu,\"tid\":%zu,"
                 "\"name\":\"thread_sort_index\",\"args\":{\"sort_index\":%zu}}",
-                w->device, i + 1, i + 1);
+                w->l->device, i + 1, i + 1);
     }
 }
 
@@ -148,9 +138,9 @@ static void write_names(struct writing *w)
 static void write_counter(struct writing *w, enum lifetime_curve which,
                           const char *name)
 {
-    const struct arena_piece *last = w->arena.last;
+    const struct arena_piece *last = w->arena->last;
     uint32_t count = w->l->event_count;
-    uint64_t *values = arena_take(&w->arena, (size_t)count + 1, sizeof *values);
+    uint64_t *values = arena_take(w->arena, (size_t)count + 1, sizeof *values);
 
     lifetimes_curve(w->l, which, values);
     for (uint32_t i = 0; i <= count; i++) {
@@ -160,9 +150,9 @@ static void write_counter(struct writing *w, enum lifetime_curve which,
         fprintf(w->out,
                 "{\"ph\":\"C\",\"pid\":%zu,\"ts\":%" PRId64
                 ",\"name\":\"%s\",\"args\":{\"bytes\":%" PRIu64 "}}",
-                w->device, w->times[i], name, values[i]);
+                w->l->device, w->times[i], name, values[i]);
     }
-    arena_free_since(&w->arena, last);
+    arena_free_since(w->arena, last);
 }
 
 /* ---- slices ------------------------------------------------------------- */
@@ -172,9 +162,9 @@ static void write_frame(struct writing *w, uint32_t number)
     const struct snapshot_frame *f = &w->s->frames[number];
 
     fputs("{\"file\":", w->out);
-    write_string(w, f->filename);
+    json_text_write(w->out, w->s, f->filename);
     fprintf(w->out, ",\"line\":%" PRIu32 ",\"name\":", f->line);
-    write_string(w, f->name);
+    json_text_write(w->out, w->s, f->name);
     putc('}', w->out);
 }
 
@@ -203,11 +193,11 @@ static void write_slice(struct writing *w, const struct slice *slice)
             "{\"ph\":\"X\",\"pid\":%zu,\"tid\":%" PRIu32 ",\"ts\":%" PRId64
             ",\"dur\":%" PRId64 ",\"name\":\"%.2f MiB\",\"args\":{"
             "\"bytes\":%" PRIu64 ",\"address\":\"0x%" PRIx64 "\"",
-            w->device, slice->lane + 1, begin, end - begin,
+            w->l->device, slice->lane + 1, begin, end - begin,
             (double)a->requested / (1 << 20), a->requested, a->address);
     if (a->user_metadata != 0) {
         fputs(",\"user_metadata\":", w->out);
-        write_string(w, a->user_metadata);
+        json_text_write(w->out, w->s, a->user_metadata);
     }
     if (a->stack != 0)
         write_stack(w, a->stack);
@@ -216,6 +206,16 @@ static void write_slice(struct writing *w, const struct slice *slice)
 
 /* ---- instants ----------------------------------------------------------- */
 
+/* Its name follows. */
+static void begin_instant(struct writing *w, int64_t time)
+{
+    begin_event(w);
+    fprintf(w->out,
+            "{\"ph\":\"i\",\"s\":\"p\",\"pid\":%zu,\"ts\":%" PRId64
+            ",\"name\":",
+            w->l->device, time);
+}
+
 static void write_ooms(struct writing *w)
 {
     for (uint32_t i = 0; i < w->l->event_count; i++) {
@@ -223,12 +223,11 @@ static void write_ooms(struct writing *w)
 
         if (e->action != SNAPSHOT_OOM)
             continue;
-        begin_event(w);
+        begin_instant(w, w->times[i + 1]);
         fprintf(w->out,
-                "{\"ph\":\"i\",\"s\":\"p\",\"pid\":%zu,\"ts\":%" PRId64
-                ",\"name\":\"out of memory\",\"args\":{\"bytes\":%" PRIu64
+                "\"out of memory\",\"args\":{\"bytes\":%" PRIu64
                 ",\"device_free\":%" PRIu64,
-                w->device, w->times[i + 1], e->size, e->address);
+                e->size, e->address);
         if (e->stack != 0)
             write_stack(w, e->stack);
         fputs("}}", w->out);
@@ -240,34 +239,24 @@ static void write_annotations(struct writing *w)
     for (size_t i = 0; i < w->s->annotation_count; i++) {
         const struct snapshot_annotation *a = &w->s->annotations[i];
 
-        if (a->device != w->device)
+        if (a->device != w->l->device)
             continue;
-        begin_event(w);
-        fprintf(w->out,
-                "{\"ph\":\"i\",\"s\":\"p\",\"pid\":%zu,\"ts\":%" PRId64
-                ",\"name\":",
-                w->device, a->time_us);
-        write_string(w, a->name);
+        begin_instant(w, a->time_us);
+        json_text_write(w->out, w->s, a->name);
         fputs(",\"args\":{\"stage\":", w->out);
-        write_string(w, a->stage);
+        json_text_write(w->out, w->s, a->stage);
         fputs("}}", w->out);
     }
 }
 
 /* ---- the whole file ----------------------------------------------------- */
 
-static bool write_device(const struct snapshot *s, size_t device, FILE *out,
-                         bool comma, struct tool_error *error)
+static void write_device(struct arena *arena, const struct lifetimes *l,
+                         FILE *out, bool *begun)
 {
-    struct writing w = {.arena = {.error = error},
-                        .s = s,
-                        .out = out,
-                        .device = device,
-                        .comma = comma};
+    struct writing w = {
+        .arena = arena, .s = l->snapshot, .l = l, .out = out, .begun = begun};
 
-    if (setjmp(w.arena.failed) != 0)
-        return arena_end(&w.arena, false);
-    w.l = lifetimes_take(&w.arena, s, device);
     take_times(&w);
     make_slices(&w);
     write_names(&w);
@@ -278,23 +267,14 @@ static bool write_device(const struct snapshot *s, size_t device, FILE *out,
         write_slice(&w, &w.slices[i]);
     write_ooms(&w);
     write_annotations(&w);
-    return arena_end(&w.arena, true);
 }
 
 bool perfetto_write(const struct snapshot *s, size_t device, FILE *out,
                     struct tool_error *error)
 {
-    size_t count = lifetimes_device_count(s);
-    bool comma = false;
-
     fputs("{\"displayTimeUnit\":\"ms\",\"traceEvents\":[", out);
-    for (size_t i = 0; i < count; i++) {
-        if (device != PERFETTO_ALL && device != i)
-            continue;
-        if (!write_device(s, i, out, comma, error))
-            return false;
-        comma = true; /* at least its name was written */
-    }
+    if (!viewer_devices(s, device, out, write_device, error))
+        return false;
     fputs("\n]}\n", out);
     return (fflush(out) == 0 && ferror(out) == 0) ||
            tool_fail(error, "cannot be written: %s", strerror(errno));

@@ -236,36 +236,44 @@ static uint8_t state_of(larder_block_state state)
                                          : SNAPSHOT_INACTIVE;
 }
 
-static const char *state_name(uint8_t state)
+enum { BLOCK_WORDS_MAX = 96 };
+
+static const char *block_words(const struct end_block *b,
+                               char out[BLOCK_WORDS_MAX])
 {
-    return snapshot_state_name((enum snapshot_state)state);
+    if (b == NULL)
+        return "nothing more";
+    snprintf(out, BLOCK_WORDS_MAX, "0x%" PRIx64 ", %" PRIu64 " bytes, %s",
+             b->address, b->bytes,
+             snapshot_state_name((enum snapshot_state)b->state));
+    return out;
+}
+
+/* NULL: there is no such block. */
+static void note_end(struct recorded_result *out,
+                     const struct end_block *recorded,
+                     const struct end_block *replayed)
+{
+    snprintf(out->end_words, sizeof out->end_words, "recorded: %s; replay: %s",
+             block_words(recorded, (char[BLOCK_WORDS_MAX]){0}),
+             block_words(replayed, (char[BLOCK_WORDS_MAX]){0}));
 }
 
 static int visit_block(void *ctx, const larder_segment_info *segment,
                        const larder_block_info *block)
 {
     struct end_walk *w = ctx;
-    const struct end_block *b = &w->wanted[w->next];
-    uint8_t state = state_of(block->state);
-    char *words = w->out->end_words;
+    const struct end_block *b = w->next < w->count ? &w->wanted[w->next] : NULL;
+    const struct end_block got = {block->addr, block->bytes,
+                                  state_of(block->state)};
 
     (void)segment;
-    if (w->next < w->count && b->address == block->addr &&
-        b->bytes == block->bytes && b->state == state) {
+    if (b != NULL && b->address == got.address && b->bytes == got.bytes &&
+        b->state == got.state) {
         w->next++;
         return 0;
     }
-    if (w->next < w->count)
-        snprintf(words, sizeof w->out->end_words,
-                 "recorded: 0x%" PRIx64 ", %" PRIu64
-                 " bytes, %s; replay: 0x%" PRIx64 ", %" PRIu64 " bytes, %s",
-                 b->address, b->bytes, state_name(b->state), block->addr,
-                 block->bytes, state_name(state));
-    else
-        snprintf(words, sizeof w->out->end_words,
-                 "recorded: nothing more; replay: 0x%" PRIx64 ", %" PRIu64
-                 " bytes, %s",
-                 block->addr, block->bytes, state_name(state));
+    note_end(w->out, b, &got);
     return 1;
 }
 
@@ -281,11 +289,7 @@ static void compare_end(struct playback *t)
     (void)larder_walk(t->allocator, NULL, visit_block, &w);
     out->end_same = w.next == w.count && out->end_words[0] == '\0';
     if (w.next < w.count && out->end_words[0] == '\0')
-        snprintf(out->end_words, sizeof out->end_words,
-                 "recorded: 0x%" PRIx64 ", %" PRIu64
-                 " bytes, %s; replay: nothing more",
-                 w.wanted[w.next].address, w.wanted[w.next].bytes,
-                 state_name(w.wanted[w.next].state));
+        note_end(out, &w.wanted[w.next], NULL);
 }
 
 /* ---- the whole run ------------------------------------------------------ */

@@ -304,10 +304,11 @@ static larder_result recorded_page_create(void *self, uint64_t bytes,
     return LARDER_OK;
 }
 
-static larder_result recorded_page_release(void *self, uint64_t page)
+/* Of a page that is released, and of a stream that is waited for. */
+static larder_result recorded_nothing(void *self, uint64_t number)
 {
     (void)self;
-    (void)page;
+    (void)number;
     return LARDER_OK;
 }
 
@@ -420,13 +421,6 @@ static larder_result recorded_event_sync(void *self, uint64_t event)
     return LARDER_OK;
 }
 
-static larder_result recorded_stream_sync(void *self, larder_stream stream)
-{
-    (void)self;
-    (void)stream;
-    return LARDER_OK;
-}
-
 void recorded_device_complete(struct recorded_device *d, larder_stream stream)
 {
     struct recorded_wait *wait = &d->waits[stream - RECORDED_WAIT];
@@ -463,7 +457,7 @@ static const larder_device_ops recorded_ops = {
     .address_reserve = recorded_reserve,
     .address_free = recorded_address_free,
     .page_create = recorded_page_create,
-    .page_release = recorded_page_release,
+    .page_release = recorded_nothing,
     .map = recorded_map,
     .unmap = recorded_unmap,
     .set_access = recorded_set_access,
@@ -472,7 +466,7 @@ static const larder_device_ops recorded_ops = {
     .event_record = recorded_event_record,
     .event_query = recorded_event_query,
     .event_sync = recorded_event_sync,
-    .stream_sync = recorded_stream_sync,
+    .stream_sync = recorded_nothing,
 };
 
 static bool in_sequence(const struct snapshot_event *e)

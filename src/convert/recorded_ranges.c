@@ -1,6 +1,6 @@
 /* recorded_ranges.c - where the address ranges of recorded expandable segments
  * began. */
-#include "convert/recorded_ranges.h"
+#include "convert/recorded_device.h"
 
 #include <stdlib.h>
 

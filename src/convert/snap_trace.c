@@ -4,7 +4,6 @@
 
 #include <inttypes.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "snapshot/plain_text.h"
 
@@ -352,17 +351,6 @@ static bool snap_trace_add_all(struct making *m)
     return true;
 }
 
-static void fill_notes(const struct story *story,
-                       struct snap_trace_notes *notes)
-{
-    notes->rolled_back = story->lifetimes->before_count;
-    notes->unmatched_frees = story->lifetimes->unmatched;
-    notes->overwritten = story->lifetimes->overwritten;
-    notes->zero_sizes = story->zero_sizes;
-    notes->deferred = story->deferred_count;
-    notes->empty_caches = story->empty_count;
-}
-
 bool snap_trace_make(const struct story *story, struct trace *out,
                      struct snap_trace_notes *notes, struct tool_error *error)
 {
@@ -373,9 +361,15 @@ bool snap_trace_make(const struct story *story, struct trace *out,
                        .arena = {.error = error}};
     bool ok;
 
-    memset(notes, 0, sizeof *notes);
+    *notes = (struct snap_trace_notes){
+        .rolled_back = story->lifetimes->before_count,
+        .unmatched_frees = story->lifetimes->unmatched,
+        .overwritten = story->lifetimes->overwritten,
+        .zero_sizes = story->zero_sizes,
+        .deferred = story->deferred_count,
+        .empty_caches = story->empty_count,
+    };
     trace_init(out);
-    fill_notes(story, notes);
     ok = arena_end(&m.arena, snap_trace_add_all(&m));
     if (!ok)
         trace_free(out);

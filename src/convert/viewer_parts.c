@@ -1,5 +1,5 @@
-/* json_text.c - writes strings as JSON. */
-#include "convert/json_text.h"
+/* viewer_parts.c - see viewer_parts.h. */
+#include "convert/viewer_parts.h"
 
 #include <string.h>
 
@@ -33,8 +33,10 @@ size_t json_text_surrogate(FILE *out, const char *text, size_t length)
     return 3;
 }
 
-void json_text_write(FILE *out, const char *text, size_t length)
+void json_text_write(FILE *out, const struct snapshot *s, uint32_t string)
 {
+    const char *text = snapshot_string(s, string);
+    size_t length = snapshot_string_length(s, string);
     size_t i = 0;
 
     putc('"', out);
@@ -46,4 +48,22 @@ void json_text_write(FILE *out, const char *text, size_t length)
         i += bytes;
     }
     putc('"', out);
+}
+
+bool viewer_devices(const struct snapshot *s, size_t device, FILE *out,
+                    viewer_device *write, struct tool_error *error)
+{
+    struct arena arena = {.error = error};
+    size_t count = lifetimes_device_count(s);
+    bool begun = false;
+
+    if (setjmp(arena.failed) != 0)
+        return arena_end(&arena, false);
+    for (size_t i = 0; i < count; i++) {
+        if (device != VIEWER_ALL && device != i)
+            continue;
+        write(&arena, lifetimes_take(&arena, s, i), out, &begun);
+        arena_free_since(&arena, NULL);
+    }
+    return true;
 }

@@ -168,20 +168,29 @@ static larder_result trim(const struct lab__edge *edge, lab_tensor *whole,
     return lab_to(typed, edge->place, out);
 }
 
-/* Also drops results that are not needed. */
+/* Replace a result by what its edge needs, or drop it if that is nothing. */
+static larder_result trim_result(const struct lab__edge *edge,
+                                 lab_tensor **result)
+{
+    LAB__OWNED lab_tensor *whole = NULL;
+
+    if (edge->node != NULL && fits(edge, *result))
+        return LARDER_OK;
+    lab__give(result, &whole);
+    return edge->node != NULL ? trim(edge, whole, result) : LARDER_OK;
+}
+
+/* Gradients are rounded as results of operations are.  One with gaps, or whose
+ * elements overlap, is a view of what was rounded when it was made. */
 static larder_result trim_results(const struct lab__node *node,
                                   lab_tensor **results)
 {
     for (unsigned i = 0; i < node->edges; i++) {
-        const struct lab__edge *edge = &node->edge[i];
-        LAB__OWNED lab_tensor *whole = NULL;
-
-        if (results[i] == NULL ||
-            (edge->node != NULL && fits(edge, results[i])))
+        if (results[i] == NULL)
             continue;
-        lab__give(&results[i], &whole);
-        if (edge->node != NULL)
-            LAB__TRY(trim(edge, whole, &results[i]));
+        LAB__TRY(trim_result(&node->edge[i], &results[i]));
+        if (results[i] != NULL && lab__is_dense(results[i]))
+            lab__round(results[i]);
     }
     return LARDER_OK;
 }

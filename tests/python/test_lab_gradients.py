@@ -525,6 +525,40 @@ class Types(LabCase):
             torch.tensor([200]).to(torch.int8).tolist(), [-56]
         )
 
+    def test_gradients_are_what_the_type_can_hold(self):
+        target = torch.tensor([1, 0, 2])
+        cases = {
+            "matmul": ([(3, 4), (4, 5)], torch.matmul),
+            "linear": ([(3, 4), (5, 4), (5,)], F.linear),
+            "conv2d": ([(2, 3, 5, 5), (4, 3, 3, 3), (4,)], F.conv2d),
+            "softmax": ([(3, 5)], lambda x: F.softmax(x, 1)),
+            "log_softmax": ([(3, 5)], lambda x: F.log_softmax(x, 1)),
+            "layer_norm": (
+                [(3, 5), (5,), (5,)],
+                lambda x, w, b: F.layer_norm(x, (5,), w, b),
+            ),
+            "embedding": ([(3, 5)], lambda w: F.embedding(target, w)),
+            "cross_entropy": ([(3, 5)], lambda x: F.cross_entropy(x, target)),
+            "attention": (
+                [(2, 3, 4)] * 3, F.scaled_dot_product_attention
+            ),
+            "sum_of_broadcast": ([(3, 5), (5,)], torch.mul),
+        }
+        for dtype in (torch.float16, torch.bfloat16):
+            for name, (sizes, function) in cases.items():
+                given = [
+                    torch.randn(*each).to(dtype).requires_grad_()
+                    for each in sizes
+                ]
+                out = function(*given)
+                out.backward(torch.randn(*out.shape).to(dtype))
+                for at, one in enumerate(given):
+                    with self.subTest(name, dtype=dtype, at=at):
+                        exact = one.grad.float()
+                        self.assertEqual(
+                            exact.tolist(), exact.to(dtype).float().tolist()
+                        )
+
     def test_they_meet_as_in_torch(self):
         half = torch.ones(2, dtype=torch.float16)
         for other, expected in (

@@ -119,6 +119,8 @@ static void a_damaged_stack_is_an_error(void **state)
     "{\"action\": \"alloc\", \"addr\": 1, \"size\": 2, \"frames\": " first     \
     "}, {\"action\": \"alloc\", \"addr\": 9, \"size\": 2, \"frames\": " second \
     "}]]}"
+#define SEGMENT "\"address\":1,\"total_size\":2"
+#define BLOCK "\"size\":1,\"state\":\"inactive\""
 #define FRAME "{\"filename\": \"a.py\", \"line\": 7, \"name\": \"f\"}"
 
 static void stacks_by_number_are_checked(void **state)
@@ -133,6 +135,18 @@ static void stacks_by_number_are_checked(void **state)
     assert_int_equal(*snapshot_stack(s, s->events[1].stack, &count), 0);
     assert_int_equal(count, 2);
     assert_int_equal(s->stack_count, 2);
+    snapshot_free(s);
+    /* Of segments, blocks and their histories, too. */
+    s = must_read(BYTES("{\"frames\": [" FRAME "], \"stacks\": [[], [0, 0]], "
+                        "\"segments\": [{" SEGMENT
+                        ", \"frames\": 1, \"blocks\": [{" BLOCK
+                        ", \"frames\": 1, \"history\": [{\"addr\": 1, "
+                        "\"real_size\": 1, \"frames\": 1}]}]}]}"));
+    assert_int_equal(s->history_count, 1);
+    assert_int_equal(s->segments[0].stack, s->blocks[0].stack);
+    assert_int_equal(s->segments[0].stack, s->histories[0].stack);
+    (void)snapshot_stack(s, s->segments[0].stack, &count);
+    assert_int_equal(count, 2);
     snapshot_free(s);
     /* A list of frames that is also a stack. */
     s = must_read(BYTES(
@@ -285,9 +299,6 @@ static void malformed_json_is_placed(void **state)
     must_fail(BYTES("{\"segments\":[]} x"), "expected nothing after the end");
     must_fail(BYTES("{\"a\":\"\xff\"}"), "in UTF-8");
 }
-
-#define SEGMENT "\"address\":1,\"total_size\":2"
-#define BLOCK "\"size\":1,\"state\":\"inactive\""
 
 static void wrong_types_are_placed(void **state)
 {

@@ -454,6 +454,31 @@ static void extents_that_are_not_their_handle_s_break_g5(void **state)
     rig_down(&rig);
 }
 
+/* Pages wait for their addresses only while their tag is paused. */
+static void detached_pages_out_of_place_break_p3(void **state)
+{
+    struct rig rig =
+        rig_up_policy("sim:1GiB,backing=none", LARDER_POLICY_LARDER, "");
+    struct detached *d =
+        &block_of(&rig, tagged(&rig, "weights", MIB(20)))->segment->detached;
+
+    (void)state;
+    BREAKS(&rig, d->begin, 1, "P3");
+    BREAKS(&rig, d->mapped, 1, "P3");
+    BREAKS(&rig, d->end, 1, "P3");
+    assert_ok(larder_pause(rig.a, "weights", LARDER_PAUSE_KEEP));
+    BREAKS(&rig, d->mapped, 1, "P3");
+    d->end = 2; /* as a failed pause leaves it */
+    assert_ok(larder_check(rig.a));
+    BREAKS(&rig, d->begin, 1, "P3");
+    BREAKS(&rig, d->mapped, 3, "P3");
+    BREAKS(&rig, d->end, SIZE_MAX, "P3");
+    d->end = 0;
+    assert_ok(larder_resume(rig.a, "weights"));
+    BREAKS(&rig, d->begin, 1, "P3");
+    rig_down(&rig);
+}
+
 static void parts_outside_of_their_piece_break_p2(void **state)
 {
     struct rig rig = rig_up("sim:1GiB,backing=none", "");
@@ -565,6 +590,7 @@ int main(void)
         cmocka_unit_test(an_unmapped_block_that_ends_within_a_page_breaks_p1),
         cmocka_unit_test(pages_that_are_counted_wrong_break_g2),
         cmocka_unit_test(extents_that_are_not_their_handle_s_break_g5),
+        cmocka_unit_test(detached_pages_out_of_place_break_p3),
         cmocka_unit_test(parts_outside_of_their_piece_break_p2),
         cmocka_unit_test(statistics_that_are_no_sums_break_s1),
         cmocka_unit_test(counts_that_are_off_break_their_rules),

@@ -306,6 +306,10 @@ static void decommitted_memory_waits_for_recorded_streams(void **state)
 
     (void)state;
     commit(kv, 0, 10);
+    assert_ok(larder_region_record_stream(kv, 5 * PAGE, 0, 5)); /* nothing */
+    decommit(kv, 0, 10);
+    assert_int_equal(info_of(kv).pending_bytes, 0);
+    commit(kv, 0, 10);
     assert_ok(larder_region_record_stream(kv, 2 * PAGE, 2 * PAGE, 5));
     decommit(kv, 0, 3);
     assert_int_equal(info_of(kv).pending_bytes, 3 * PAGE);

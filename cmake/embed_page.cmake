@@ -48,7 +48,7 @@ endfunction()
 # The order in which the scripts are joined.
 set(scripts element.js state.js units.js frames.js lengths.js device.js groups.js axis.js bands.js
     timeline.js map.js find.js calltree.js flame.js treerows.js span.js
-    panels.js pointers.js draw.js keys.js main.js decode.js page.js)
+    panels.js pointers.js draw.js keys.js decode.js main.js)
 
 text_of(view_page_html html ignored page.html)
 text_of(view_page_style style style_hash style.css)

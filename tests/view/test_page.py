@@ -268,8 +268,7 @@ class Page(page_case.PageCase):
                           '.map((row) => Number(row.textContent.split(" ")[0]))')
         self.assertTrue(events)
         self.assertTrue(page.run(f'{json.dumps(events)}.every((n) => '
-                                 'state.found.mask[eventOwners(state.device)'
-                                 '[n]])'))
+                                 'state.found.mask[state.device.event.owner[n]])'))
 
     def test_addresses_frames_and_nonsense_are_searched_for(self):
         page = self.run_out()

@@ -20,22 +20,15 @@ function fitCanvas(canvas, height) {
 }
 
 // The position of a device's state index on the axis, and the inverse.
-function axisOf(device, kind) {
+function axisOf(device) {
   const time = device.event.time, n = device.events;
-  if (kind === "event" || n === 0 || time[n - 1] <= 0)
+  if (state.axisKind === "event" || n === 0 || time[n - 1] <= 0)
     return { end: Math.max(n, 1), at: (k) => k,
-      index: (x) => Math.max(0, Math.min(n, Math.floor(x))) };
+      index: (x) => clamp(Math.floor(x), 0, n) };
   return {
     end: time[n - 1] || 1,
     at: (k) => (k === 0 ? 0 : time[k - 1]),
-    index: (x) => {
-      let low = 0, high = n;
-      while (low < high) {
-        const middle = (low + high) >> 1;
-        if (time[middle] <= x) low = middle + 1; else high = middle;
-      }
-      return low;
-    },
+    index: (x) => firstWhere(0, n, (k) => time[k] > x),
   };
 }
 
@@ -54,7 +47,7 @@ function drawGrid(g, view) {
   for (let bytes = 0; bytes <= view.top; bytes += step) {
     const y = view.y(bytes);
     ctx.fillStyle = cssColour("--line");
-    ctx.fillRect(GRAPH_LEFT, y, g.width - GRAPH_LEFT, 1);
+    ctx.fillRect(GRAPH_LEFT, y, view.width, 1);
     ctx.fillStyle = cssColour("--soft");
     ctx.fillText(bytesText(bytes), GRAPH_LEFT - 6, y);
   }
@@ -63,11 +56,11 @@ function drawGrid(g, view) {
 const AXIS_LABELS_MAX = 9, AXIS_LABEL_WIDTH = 64;
 
 // Returns where the labels are: [from, to] of each.
-function drawAxis(g, view, kind) {
-  const { ctx } = g, labels = [];
+function drawAxis(g, view) {
+  const { ctx } = g, { axisKind: kind } = state, labels = [];
   const span = view.to - view.from;
-  const fitting = Math.min(AXIS_LABELS_MAX, Math.max(1,
-    Math.floor((g.width - GRAPH_LEFT) / AXIS_LABEL_WIDTH)));
+  const fitting =
+    clamp(Math.floor(view.width / AXIS_LABEL_WIDTH), 1, AXIS_LABELS_MAX);
   let step = Math.pow(10, Math.floor(Math.log10(span / 5)));
   for (const factor of [1, 2, 5, 10, 20, 50])
     if (span / (step * factor) <= fitting) { step *= factor; break; }
@@ -75,7 +68,7 @@ function drawAxis(g, view, kind) {
   ctx.fillStyle = cssColour("--soft");
   ctx.textBaseline = "bottom";
   for (let x = Math.ceil(view.from / step) * step; x <= view.to; x += step) {
-    const text = kind === "event" ? x.toLocaleString("en") : timeText(x);
+    const text = kind === "event" ? countText(x) : timeText(x);
     const half = ctx.measureText(text).width / 2;
     const at = Math.min(view.x(x), g.width - half - 2);
     const free = labels.length > 0 ? labels[labels.length - 1][1] + 2 : 0;

@@ -12,12 +12,13 @@ const HEIGHT_MIN = 1 / 64;
 
 // For each pixel column the state with the most allocated memory, so that no
 // peak is lost at any zoom level.
-function columnStates(device, axis, view, width) {
-  const states = new Int32Array(width), n = device.events;
+function columnStates(view, width) {
+  const { device, axis } = state, n = device.events;
+  const states = new Int32Array(width);
   let k = Math.min(axis.index(view.from), n);
   for (let x = 0; x < width; x++) {
     const to = axis.index(view.from + (x + 1) * (view.to - view.from) / width);
-    const last = Math.max(k, Math.min(to, n));
+    const last = clamp(to, k, n);
     states[x] = device.pyramid.allocated.range(k, last).highest;
     k = last;
   }
@@ -72,8 +73,8 @@ function choosePassing({ lengths }, states, lasting, wanted, chosen, room) {
 // The allocations that are drawn individually, in order of allocation; search
 // results have priority.  Those with fewer bytes than `least` belong to the
 // band above.
-function chooseAllocations(device, states, look, least) {
-  const { rounded } = device.alloc, { mask, isShown } = look;
+function chooseAllocations(states, least) {
+  const { device, mask } = state, { rounded } = device.alloc;
   const lasting = LASTING_COLUMNS *
     (states[states.length - 1] - states[0] + 1) / states.length;
   const room = { lasting: LASTING_MAX,
@@ -129,17 +130,16 @@ class Alive {
   }
 }
 
-function stackPixels(look) {
-  const bright = [], dim = [];
-  for (let group = 0; group <= look.groups.rest; group++) {
-    const hex = groupColour(look.groups, group);
+function stackPixels() {
+  const { groups, mask, selected } = state, bright = [], dim = [];
+  for (let group = 0; group <= groups.rest; group++) {
+    const hex = groupColour(groups, group);
     bright.push([pixelOf(hex), pixelOf(hex, 0.72)]);
     dim.push([fade(hex), fade(hex)]);
   }
-  const { mask } = look;
   return (i) => {
-    if (i === look.selected) return [pixelOf("#ffffff"), pixelOf("#ff3b30")];
-    return (mask && !mask[i] ? dim : bright)[look.groups.of[i]];
+    if (i === selected) return [pixelOf("#ffffff"), pixelOf("#ff3b30")];
+    return (mask && !mask[i] ? dim : bright)[groups.of[i]];
   };
 }
 
@@ -153,20 +153,6 @@ function fade(hex) {
     out |= Math.round(mixed) << shift;
   }
   return pixelOf("#" + out.toString(16).padStart(6, "0"));
-}
-
-// Bytes of hidden groups in each state; null if none is hidden.
-function hiddenCurve(device, groups, hidden) {
-  if (hidden.size === 0) return null;
-  const a = device.alloc, n = device.events;
-  const bytes = new Float64Array(n + 1);
-  for (let i = 0; i < a.start.length; i++) {
-    if (!hidden.has(groups.of[i])) continue;
-    bytes[a.start[i] + 1] += a.rounded[i];
-    if (a.end[i] + 1 <= n) bytes[a.end[i] + 1] -= a.rounded[i];
-  }
-  for (let k = 1; k <= n; k++) bytes[k] += bytes[k - 1];
-  return bytes;
 }
 
 // Draws one pixel column after another; parts that equal the previous column
@@ -192,57 +178,54 @@ class Columns {
   }
 }
 
-// Draw into an image of device pixels; returns what hitStack() needs. `look`
-// has the options: groups, isShown(allocation), hidden (bytes by state or
-// null), mask (found allocations or null), selected.
-function drawStack(image, device, axis, view, look) {
-  const columns = new Columns(image), h = image.height;
-  const states = columnStates(device, axis, view, image.width);
+// Draw into an image of device pixels; returns what hitStack() needs.
+function drawStack(image, view) {
+  const columns = new Columns(image), h = image.height, { device } = state;
+  const states = columnStates(view, image.width);
   const perByte = h / view.top;
-  const chosen = chooseAllocations(device, states, look,
-    HEIGHT_MIN / perByte);
+  const chosen = chooseAllocations(states, HEIGHT_MIN / perByte);
   const alive = new Alive(device, chosen);
-  const pixels = stackPixels(look);
+  const pixels = stackPixels();
   const grey = cssColour("--rest");
-  const rest = look.mask ? fade(grey) : pixelOf(grey);
+  const rest = state.mask ? fade(grey) : pixelOf(grey);
   // By index in the list: bytes up to its upper edge, and the row of that edge.
   const sums = [], rows = [];
-  states.forEach((state, x) => {
-    if (x > 0 && state === states[x - 1]) {
+  states.forEach((k, x) => {
+    if (x > 0 && k === states[x - 1]) {
       columns.copy(x, 0);
       return;
     }
-    const same = alive.advance(state), { list } = alive;
+    const same = alive.advance(k), { list } = alive;
     let sum = same > 0 ? sums[same - 1] : 0, y = same > 0 ? rows[same - 1] : h;
     columns.copy(x, y);
-    for (let k = same; k < list.length; k++) {
-      sums[k] = sum += device.alloc.rounded[list[k]];
-      const top = rows[k] = Math.max(0, h - Math.round(sum * perByte));
-      const pixel = pixels(list[k]);
+    for (let at = same; at < list.length; at++) {
+      sums[at] = sum += device.alloc.rounded[list[at]];
+      const top = rows[at] = Math.max(0, h - Math.round(sum * perByte));
+      const pixel = pixels(list[at]);
       columns.fill(x, top, y, pixel[0]);
       if (y - top >= 4) columns.fill(x, y - 1, y, pixel[1]);
       y = top;
     }
-    columns.fill(x, Math.max(0, h - Math.round(
-      shownBytes(device, state, look) * perByte)), y, rest);
+    columns.fill(x, Math.max(0, h - Math.round(shownBytes(k) * perByte)), y,
+      rest);
   });
   return { states, chosen };
 }
 
-function shownBytes(device, state, look) {
-  return device.curve.allocated[state] -
-    (look.hidden ? look.hidden[state] : 0);
+function shownBytes(k) {
+  const { device, hiddenBytes } = state;
+  return device.curve.allocated[k] - (hiddenBytes ? hiddenBytes[k] : 0);
 }
 
 // The drawn allocation at a byte height in a state; -1: the band of smaller
 // ones; -2: nothing.
-function hitStack(device, chosen, state, bytes, look) {
-  const alive = new Alive(device, chosen);
+function hitStack(k, bytes) {
+  const alive = new Alive(state.device, state.drawn.chosen);
   let sum = 0;
-  alive.advance(state);
+  alive.advance(k);
   for (const i of alive.list) {
-    sum += device.alloc.rounded[i];
+    sum += state.device.alloc.rounded[i];
     if (bytes < sum) return i;
   }
-  return bytes < shownBytes(device, state, look) ? -1 : -2;
+  return bytes < shownBytes(k) ? -1 : -2;
 }

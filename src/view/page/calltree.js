@@ -168,7 +168,5 @@ function maskOf(device, keys, form) {
     through[stack] = keys.every((key, i) => path[i] && path[i][0] === key);
   }
   if (keys[0] === PATHLESS) through[NO_STACK] = 1;
-  const mask = new Uint8Array(a.start.length);
-  for (let i = 0; i < mask.length; i++) mask[i] = through[a.stack[i]];
-  return mask;
+  return new Uint8Array(a.stack.length).map((none, i) => through[a.stack[i]]);
 }

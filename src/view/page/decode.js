@@ -50,10 +50,8 @@ function decodeColumn(bytes, where) {
 }
 
 function decodeColumns(bytes, table) {
-  const out = {};
-  for (const name of Object.keys(table))
-    out[name] = decodeColumn(bytes, table[name]);
-  return out;
+  return Object.fromEntries(Object.entries(table).map(
+    ([name, where]) => [name, decodeColumn(bytes, where)]));
 }
 
 // Lifetimes are stored as lengths.
@@ -69,44 +67,45 @@ function decodeAllocations(bytes, table) {
 }
 
 // Sizes and addresses of events are those of what they created or freed, except
-// for odd events, which have their own (columns.c uses the same order).
+// for odd events, which have their own (columns.c uses the same order).  The
+// owner is the allocation, -1 for none.
 function decodeEvents(bytes, table, alloc, segment) {
-  const coded = decodeColumns(bytes, table);
-  const n = coded.action.length;
-  const event = { action: coded.action, time: coded.time,
-    bytes: new Float64Array(n), address: new Float64Array(n) };
+  const { action, time, odd, odd_bytes, odd_address } =
+    decodeColumns(bytes, table);
+  const n = action.length;
+  const event = { action, time, bytes: new Float64Array(n),
+    address: new Float64Array(n), owner: new Int32Array(n).fill(-1) };
+  // A moment outside the recording is outside the arrays, which ignore it.
   const say = (k, size, address) => {
-    if (k < 0 || k >= n) return;
     event.bytes[k] = size;
     event.address[k] = address;
   };
   for (let i = 0; i < segment.start.length; i++)
     for (const k of [segment.start[i], segment.end[i]])
       say(k, segment.size[i], segment.address[i]);
-  for (let i = 0; i < alloc.start.length; i++) {
-    say(alloc.start[i], alloc.size[i], alloc.address[i]);
-    say(alloc.done[i], alloc.size[i], alloc.address[i]);
-    say(alloc.end[i], alloc.size[i], alloc.address[i]);
-  }
-  for (let i = 0; i < coded.odd.length; i++)
-    say(coded.odd[i], coded.odd_bytes[i], coded.odd_address[i]);
+  for (let i = 0; i < alloc.start.length; i++)
+    for (const k of [alloc.start[i], alloc.done[i], alloc.end[i]]) {
+      say(k, alloc.size[i], alloc.address[i]);
+      event.owner[k] = i;
+    }
+  odd.forEach((k, i) => say(k, odd_bytes[i], odd_address[i]));
   return event;
 }
 
-function decodeRun(meta, bytes) {
-  const column = (name) => decodeColumn(bytes, meta[name]);
-  const by = {};
-  for (const name of ["line", "function", "module", "library"])
-    by[name] = column(`by_${name}`);
-  const run = makeRun(plain(meta.name), meta.strings.map(plain), column("frame"),
-    column("stack_begin"), column("stack_frame"),
-    { kind: column("kind"), own: column("own"), labels: meta.labels, by });
-  for (const texts of meta.devices) {
-    const alloc = decodeAllocations(bytes, texts.alloc);
-    const segment = decodeColumns(bytes, texts.segment);
-    const event = decodeEvents(bytes, texts.event, alloc, segment);
-    run.devices.push(makeDevice(run, texts, { event, alloc, segment }));
-  }
+function decodeDevice(run, texts, bytes) {
+  const alloc = decodeAllocations(bytes, texts.alloc);
+  const segment = decodeColumns(bytes, texts.segment);
+  const event = decodeEvents(bytes, texts.event, alloc, segment);
+  const marks = texts.marks.map((mark) =>
+    ({ ...mark, label: plain(mark.label) }));
+  return makeDevice({ ...texts, run, marks, event, alloc, segment });
+}
+
+// What is no text of a run is a column (frames.js).
+function decodeRun({ name, strings, labels, devices, ...columns }, bytes) {
+  const run = { ...decodeColumns(bytes, columns), labels, name: plain(name),
+    strings: strings.map(plain) };
+  run.devices = devices.map((texts) => decodeDevice(run, texts, bytes));
   return run;
 }
 

@@ -6,34 +6,17 @@ const ACTIONS = ["alloc", "free_requested", "free_completed", "segment_alloc",
   "segment_free", "segment_map", "segment_unmap", "snapshot", "oom", "other"];
 const SEGMENT_KINDS = ["small", "large", "expandable"];
 
-// Allocated, requested and reserved bytes after each event; index 0 is the
-// state before the first.
-function curves(device) {
-  const n = device.events;
-  const a = device.alloc, s = device.segment;
-  const allocated = new Float64Array(n + 1);
-  const requested = new Float64Array(n + 1);
-  const reserved = new Float64Array(n + 1);
-  for (let i = 0; i < a.start.length; i++) {
-    const from = a.start[i] + 1, to = a.end[i] + 1;
-    allocated[from] += a.rounded[i];
-    requested[from] += a.size[i];
-    if (to <= n) {
-      allocated[to] -= a.rounded[i];
-      requested[to] -= a.size[i];
-    }
+// The bytes of what is live in each state, of allocations or segments; without
+// those that do not count.
+function liveSum(events, { start, end }, bytes, counts = () => true) {
+  const sum = new Float64Array(events + 1);
+  for (let i = 0; i < start.length; i++) {
+    if (!counts(i)) continue;
+    sum[start[i] + 1] += bytes[i];
+    if (end[i] < events) sum[end[i] + 1] -= bytes[i];
   }
-  for (let i = 0; i < s.start.length; i++) {
-    reserved[s.start[i] + 1] += s.size[i];
-    if (s.end[i] + 1 <= n)
-      reserved[s.end[i] + 1] -= s.size[i];
-  }
-  for (let i = 1; i <= n; i++) {
-    allocated[i] += allocated[i - 1];
-    requested[i] += requested[i - 1];
-    reserved[i] += reserved[i - 1];
-  }
-  return { allocated, requested, reserved };
+  for (let k = 1; k <= events; k++) sum[k] += sum[k - 1];
+  return sum;
 }
 
 // Minima and maxima over 16, 256, … entries, and where the maxima are: a pixel
@@ -95,36 +78,22 @@ class Pyramid {
   }
 }
 
-// `texts` has the texts, `columns` has events, allocations and segments.
-function makeDevice(run, texts, columns) {
-  const device = {
-    run, device: texts.device, verdict: texts.verdict, ooms: texts.ooms, findings: texts.findings,
-    marks: texts.marks.map((mark) => ({ ...mark, label: plain(mark.label) })),
-    streams: texts.streams, note: texts.note,
-    categories: texts.categories, ...columns,
+// `given` has the texts, events, allocations and segments.
+function makeDevice(given) {
+  const { alloc, segment, event } = given, events = event.action.length;
+  const curve = {
+    allocated: liveSum(events, alloc, alloc.rounded),
+    requested: liveSum(events, alloc, alloc.size),
+    reserved: liveSum(events, segment, segment.size),
   };
-  device.events = columns.event.action.length;
-  device.curve = curves(device);
-  device.pyramid = {};
-  for (const name of Object.keys(device.curve))
-    device.pyramid[name] = new Pyramid(device.curve[name]);
-  device.lengths = new Lengths(device.alloc);
-  device.peak = device.pyramid.allocated.range(0, device.events).highest;
-  device.top = Math.max(1, device.curve.allocated[device.peak],
-    device.pyramid.reserved.range(0, device.events).most);
-  return device;
-}
-
-// The allocation that an event created or freed, -1 for none; computed on
-// demand.
-function eventOwners(device) {
-  if (device.owners) return device.owners;
-  const owners = new Int32Array(device.events).fill(-1), a = device.alloc;
-  for (let i = 0; i < a.start.length; i++)
-    for (const k of [a.done[i], a.end[i], a.start[i]])
-      if (k >= 0 && k < device.events) owners[k] = i;
-  device.owners = owners;
-  return owners;
+  const pyramid = {};
+  for (const name of Object.keys(curve))
+    pyramid[name] = new Pyramid(curve[name]);
+  const peak = pyramid.allocated.range(0, events).highest;
+  const top = Math.max(1, curve.allocated[peak],
+    pyramid.reserved.range(0, events).most);
+  return { ...given, events, curve, pyramid, peak, top,
+    lengths: new Lengths(alloc) };
 }
 
 // The program's note at the allocation; "" if none.

@@ -1,18 +1,15 @@
 // draw.js - draws everything visible from the state.
 
+// The chart: where it is, and where a position and bytes are in it.
 function view(g) {
   const { from, to } = state;
-  const top = Math.max(state.device.top, ...state.others.map((d) => d.top));
-  const inside = g.height - GRAPH_TOP - GRAPH_BOTTOM;
-  return { from, to, top: top * 1.04,
-    x: (at) => GRAPH_LEFT + (at - from) * (g.width - GRAPH_LEFT) / (to - from),
-    y: (bytes) => GRAPH_TOP + inside * (1 - bytes / (top * 1.04)) };
-}
-
-// How to draw the bands.
-function look() {
-  return { groups: state.groups, isShown, hidden: state.hiddenBytes,
-    mask: state.mask, selected: state.selected };
+  const top = 1.04 *
+    Math.max(state.device.top, ...state.others.map((d) => d.top));
+  const width = g.width - GRAPH_LEFT;
+  const height = g.height - GRAPH_TOP - GRAPH_BOTTOM;
+  return { from, to, top, width, height,
+    x: (at) => GRAPH_LEFT + (at - from) * width / (to - from),
+    y: (bytes) => GRAPH_TOP + height * (1 - bytes / top) };
 }
 
 const CURVES = [
@@ -31,30 +28,28 @@ let bandsImage = { width: 0, height: 0 };
 function drawTimeline() {
   const g = fitCanvas($("timeline"), 330);
   const v = view(g), d = state.device;
-  const w = Math.max(1, Math.round((g.width - GRAPH_LEFT) * g.ratio));
-  const h = Math.round((g.height - GRAPH_TOP - GRAPH_BOTTOM) * g.ratio);
+  const w = Math.max(1, Math.round(v.width * g.ratio));
+  const h = Math.round(v.height * g.ratio);
   if (bandsImage.width !== w || bandsImage.height !== h)
     bandsImage = g.ctx.createImageData(w, h);
-  state.drawn = drawStack(bandsImage, d, state.axis, v, look());
-  state.drawn.view = v;
-  state.drawn.width = g.width - GRAPH_LEFT;
-  state.drawn.height = g.height - GRAPH_TOP - GRAPH_BOTTOM;
+  state.drawn = { view: v, ...drawStack(bandsImage, v) };
   g.ctx.putImageData(bandsImage, Math.round(GRAPH_LEFT * g.ratio),
     Math.round(GRAPH_TOP * g.ratio));
   drawGrid(g, v);
-  state.drawn.labels = drawAxis(g, v, state.axisKind);
+  state.drawn.labels = drawAxis(g, v);
   for (const curve of CURVES)
     if (!state.hiddenCurves.has(curve.name))
       drawCurve(g, d, state.axis, v, curve.name, cssColour(curve.colour),
         curve.dash);
   state.others.forEach((other) => drawOther(g, v, other));
-  drawSpan(g, state.axis, v, state.span);
-  drawMoments(g, d, state.axis, v);
+  drawSpan(g, v);
+  drawMarks(g, v);
+  drawFailures(g, d, state.axis, v, cssColour("--alarm"));
   drawCursor(g, v);
 }
 
 function drawOther(g, v, other) {
-  const axis = axisOf(other, state.axisKind);
+  const axis = axisOf(other);
   for (const curve of OTHER_CURVES)
     if (!state.hiddenCurves.has(`other ${curve.name}`))
       drawCurve(g, other, axis, v, curve.name, cssColour("--other"),
@@ -66,7 +61,7 @@ function drawCursor(g, v) {
   const x = v.x(state.axis.at(state.cursor));
   if (x < GRAPH_LEFT) return;
   g.ctx.fillStyle = cssColour("--ink");
-  g.ctx.fillRect(x - 0.5, GRAPH_TOP, 1, g.height - GRAPH_TOP - GRAPH_BOTTOM);
+  g.ctx.fillRect(x - 0.5, GRAPH_TOP, 1, v.height);
 }
 
 const OVERVIEW_HEIGHT = 52;
@@ -139,27 +134,16 @@ function drawLegend() {
 function momentWords() {
   if (state.device.events === 0) return "as they were recorded";
   return state.cursor === 0 ? "before the first event"
-    : `after event ${(state.cursor - 1).toLocaleString("en")}`;
+    : `after event ${countText(state.cursor - 1)}`;
 }
 
 function drawSegments() {
-  const colours = [];
-  for (let group = 0; group <= state.groups.rest; group++)
-    colours.push(groupColour(state.groups, group));
-  const paint = { ...look(), colours, soft: cssColour("--soft"),
-    free: cssColour("--free"), ink: cssColour("--ink") };
-  const { rows, scale } = drawMap($("map"), state.device, state.cursor, paint,
-    state.finer);
-  state.rows = rows;
+  const scale = drawMap(), count = state.rows.length;
   const c = state.device.curve, k = state.cursor;
   $("view-title").textContent =
     `Segments ${momentWords()}: ${bytesText(c.allocated[k])} allocated of ` +
-    `${bytesText(c.reserved[k])} reserved in ${rows.length.toLocaleString("en")}`;
-  drawMapKey(scale);
-}
-
-// The scale: a bar, and the size it stands for.
-function drawMapKey(scale) {
+    `${bytesText(c.reserved[k])} reserved in ${countText(count)}`;
+  // The scale: a bar, and the size it stands for.
   $("map-key").replaceChildren(
     element("i", { className: "scale", style: "width: 64px" }),
     bytesText(scale * 64));
@@ -176,19 +160,15 @@ function drawKey(marks) {
 const KIND_MARKS = [["key-own", "the program"], ["key-library", "libraries"],
   ["key-torch", "PyTorch"], ["key-cpp", "C++, or unknown"]];
 
-function treeTitle(root) {
-  const { from, to } = spanOrAll();
+function treeTitle({ total, plus, count }) {
   const filter = state.found ? ", of what was found" : "";
-  if (state.what === "alive")
-    return `Alive ${momentWords()}: ${bytesText(root.total)} in ` +
-      `${root.count.toLocaleString("en")} allocations${filter}`;
-  const stretch = `events ${from.toLocaleString("en")} to ` +
-    to.toLocaleString("en");
-  if (state.what === "made")
-    return `Made in ${stretch}: ${bytesText(root.total)} in ` +
-      `${root.count.toLocaleString("en")} allocations${filter}`;
-  const less = root.total - root.plus;
-  return `Grew over ${stretch}: ${signedBytes(root.plus)}` +
+  const sum = `${bytesText(total)} in ${countText(count)} allocations${filter}`;
+  if (state.what === "alive") return `Alive ${momentWords()}: ${sum}`;
+  const { from, to } = spanOrAll();
+  const stretch = `events ${countText(from)} to ${countText(to)}`;
+  if (state.what === "made") return `Made in ${stretch}: ${sum}`;
+  const less = total - plus;
+  return `Grew over ${stretch}: ${signedBytes(plus)}` +
     (less < 0 ? `, elsewhere ${bytesText(less)}` : "") + filter;
 }
 
@@ -242,7 +222,7 @@ function figure(name, value, className = "") {
 function runFigures(d) {
   return [["peak allocated", bytesText(d.curve.allocated[d.peak])],
     ["peak reserved", bytesText(d.pyramid.reserved.range(0, d.events).most)],
-    ["events", d.events.toLocaleString("en")],
+    ["events", countText(d.events)],
     ["out of memory", d.ooms.length ? `${d.ooms.length} ×` : "not recorded"]];
 }
 
@@ -254,7 +234,7 @@ function drawFigures() {
     allocated, reserved,
     ["unused at the peak",
       bytesText(Math.max(0, c.reserved[peak] - c.allocated[peak]))],
-    events, ["allocations", d.alloc.start.length.toLocaleString("en")],
+    events, ["allocations", countText(d.alloc.start.length)],
     time > 0 && ["time", timeText(time)],
     [...failures, d.ooms.length > 0 ? "alarm" : ""],
     d.note && ["note", d.note],

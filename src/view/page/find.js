@@ -42,10 +42,8 @@ function compareBytes(a, sign, bytes) {
 
 function findFrames(device, words) {
   const run = device.run;
-  const frames = run.frame.length / 3;
-  const hit = new Uint8Array(frames);
-  for (let id = 0; id < frames; id++)
-    if (frameText(run, id).toLowerCase().includes(words)) hit[id] = 1;
+  const hit = run.kind.map((kind, id) =>
+    frameText(run, id).toLowerCase().includes(words));
   const noted = findNotes(device, words);
   const found = remembered((stack) =>
     stackFrames(run, stack).some((id) => hit[id] === 1));
@@ -70,18 +68,13 @@ function remembered(compute) {
   };
 }
 
-// { mask, list (largest first), bytes } or null.
+// { mask, list (largest first) } or null.
 function find(device, text) {
   const matches = parseQuery(device, text);
   if (!matches) return null;
-  const n = device.alloc.start.length;
-  const mask = new Uint8Array(n), list = [];
-  for (let i = 0; i < n; i++) {
-    if (matches(i)) {
-      mask[i] = 1;
-      list.push(i);
-    }
-  }
-  list.sort((x, y) => device.alloc.size[y] - device.alloc.size[x]);
+  const { size } = device.alloc;
+  const mask = new Uint8Array(size.length).map((none, i) => matches(i));
+  const list = [...mask.keys()].filter((i) => mask[i])
+    .sort((x, y) => size[y] - size[x]);
   return { mask, list };
 }

@@ -60,15 +60,11 @@ function drawBox(ctx, box, text, marked) {
 // As much of a text as fits.
 function fitText(ctx, text, width) {
   if (ctx.measureText(text).width <= width) return text;
-  let least = 0, most = Math.min(text.length, Math.ceil(width / 3));
-  while (least < most) {
-    const middle = (least + most + 1) >> 1;
-    if (ctx.measureText(text.slice(0, middle) + "…").width <= width)
-      least = middle;
-    else
-      most = middle - 1;
-  }
-  return least < 2 ? "" : text.slice(0, least) + "…";
+  const cut = (length) => text.slice(0, length) + "…";
+  const most = Math.min(text.length, Math.ceil(width / 3));
+  const fitting = firstWhere(1, most + 1,
+    (length) => ctx.measureText(cut(length)).width > width) - 1;
+  return fitting < 2 ? "" : cut(fitting);
 }
 
 // Only boxes wide enough to read determine the chart's height.

@@ -1,7 +1,6 @@
 // frames.js - call paths: names of frames, the kind of code they belong to,
 // their module and library.  The texts are those of the report
-// (view.c); a page that reads snapshots itself gets them from
-// framewords.js.
+// (view.c).
 
 const NO_STACK = 0;
 
@@ -9,23 +8,20 @@ const NO_STACK = 0;
 const FRAME_PLUMBING = 0, FRAME_STANDARD = 1, FRAME_COMPILED = 2,
   FRAME_BACKWARD = 3, FRAME_TORCH = 4, FRAME_PACKAGE = 5, FRAME_OWN = 6;
 
-// A frame is three numbers: file, line, function.  Stack n consists of the
-// frames from stackBegin[n] to stackBegin[n + 1], innermost first; stack 0
-// is empty. `words` has for each frame its kind and, by line, function,
-// module and library, the number of its label; and for each stack the frame
-// that a reader would call "the line" plus 1, or 0.
-function makeRun(name, strings, frame, stackBegin, stackFrame, words) {
-  return { name, strings, frame, stackBegin, stackFrame, ...words,
-    devices: [] };
-}
+// A run's `frame` has three numbers for each frame: file, line, function.  Stack
+// n consists of the frames stack_frame[stack_begin[n]] to
+// stack_frame[stack_begin[n + 1]], innermost first; stack 0 is empty.  `kind`,
+// `by_line`, `by_function`, `by_module` and `by_library` have for each frame its
+// kind and the numbers of its labels; `own` has for each stack the frame that a
+// reader would call "the line" plus 1, or 0.
 
 function stackCount(run) {
-  return run.stackBegin.length - 1;
+  return run.stack_begin.length - 1;
 }
 
 function stackFrames(run, stack) {
-  return run.stackFrame.subarray(run.stackBegin[stack],
-    run.stackBegin[stack + 1]);
+  return run.stack_frame.subarray(run.stack_begin[stack],
+    run.stack_begin[stack + 1]);
 }
 
 function frameFile(run, id) {
@@ -57,5 +53,5 @@ function ownFrame(run, stack) {
 
 // The label by "line", "function", "module" or "library".
 function frameLabel(run, id, by) {
-  return run.labels[run.by[by][id]];
+  return run.labels[run[`by_${by}`][id]];
 }

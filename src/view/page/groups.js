@@ -49,11 +49,8 @@ function makeGroups(device, by) {
   const ranked = [...weight.entries()].sort((x, y) => y[1] - x[1]);
   const shown = ranked.slice(0, PALETTE.length).map((entry) => entry[0]);
   const index = new Map(shown.map((key, i) => [key, i]));
-  const of = new Uint8Array(n);
-  for (let i = 0; i < n; i++) {
-    const group = index.get(keyOf(i));
-    of[i] = group === undefined ? shown.length : group;
-  }
+  const of = new Uint8Array(n).map((none, i) =>
+    index.get(keyOf(i)) ?? shown.length);
   const names = shown.map((key) => groupName(device, by, key));
   const others = ranked.length - shown.length;
   const unknown = of.includes(shown.length) && by === "stack";
@@ -82,6 +79,10 @@ function cssColour(name) {
 
 function groupColour(groups, group) {
   return group >= groups.rest ? cssColour("--rest") : PALETTE[group];
+}
+
+function allocationColour(i) {
+  return groupColour(state.groups, state.groups.of[i]);
 }
 
 // "#rrggbb" as a pixel of ImageData on a little-endian machine.

@@ -30,7 +30,7 @@ function setView(name) {
 }
 
 function mapCloser(by) {
-  state.finer = Math.max(-4, Math.min(16, state.finer + by));
+  state.finer = clamp(state.finer + by, -4, 16);
   setView("map");
 }
 
@@ -62,13 +62,13 @@ function flameStep(key) {
   if (!focus.parent) return focus;
   const beside = ranked(focus.parent);
   const to = beside.indexOf(focus) + (key === "ArrowRight" ? 1 : -1);
-  return beside[Math.max(0, Math.min(beside.length - 1, to))];
+  return beside[clamp(to, 0, beside.length - 1)];
 }
 
 function treeStep(key) {
-  const { focus } = state.tree;
-  const at = Math.max(0, state.treeRows.findIndex((row) => row.node === focus));
-  const row = state.treeRows[at];
+  const { tree: { focus }, treeRows: rows } = state;
+  const at = Math.max(0, rows.findIndex((row) => row.node === focus));
+  const row = rows[at];
   if (key === "ArrowRight" && !row.open && row.node.children.size > 0) {
     openNode(row.node, true);
     return row.node;
@@ -79,8 +79,7 @@ function treeStep(key) {
   }
   if (key === "ArrowLeft") return row.node.parent || row.node;
   const to = at + (key === "ArrowUp" ? -1 : 1);
-  return state.treeRows[Math.max(0, Math.min(state.treeRows.length - 1, to))]
-    .node;
+  return rows[clamp(to, 0, rows.length - 1)].node;
 }
 
 function stepInView(event) {

@@ -1,6 +1,16 @@
 // lengths.js - allocations by lifetime, as levels of detail.  Finds those live
 // in a state, or in a part of the run, without visiting all.
 
+// The first number from `low` for which a condition holds, which holds for all
+// after it; `high` if for none below that.
+function firstWhere(low, high, holds) {
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (holds(middle)) high = middle; else low = middle + 1;
+  }
+  return low;
+}
+
 // Weights are distinguished to an eighth of a power of two.
 const WEIGHT_STEPS = 8, WEIGHT_KINDS = 128 * WEIGHT_STEPS;
 
@@ -53,12 +63,7 @@ class Lengths {
       low += step;
       step *= 2;
     }
-    let high = Math.min(low, to);
-    while (from < high) {
-      const middle = (from + high) >> 1;
-      if (start[middle] < event) from = middle + 1; else high = middle;
-    }
-    return from;
+    return firstWhere(from, Math.min(low, to), (at) => start[at] >= event);
   }
 
   // Call act(entry) for the entries of this and higher levels that are live

@@ -1,4 +1,5 @@
-// main.js - initialises the page: boxes, menus, tabs, the first device.
+// main.js - initialises the page, with data embedded by C: boxes, menus, tabs,
+// the first device.
 
 // A row of tabs, created once, so that a pressed tab keeps the keyboard focus.
 function makeTabs(holder, names, controls, onChoose) {
@@ -95,6 +96,6 @@ function show(data) {
   chooseDevice(first);
 }
 
-function ready() {
-  document.documentElement.dataset.ready = "yes";
-}
+prepare();
+show(decodePage());
+document.documentElement.dataset.ready = "yes";

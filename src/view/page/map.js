@@ -46,22 +46,12 @@ function joinPages(device, rows) {
 }
 
 function putBlock(rows, device, i, k) {
-  const address = device.alloc.address[i];
-  let low = 0, high = rows.length - 1, found = -1;
-  while (low <= high) {
-    const middle = (low + high) >> 1;
-    if (rows[middle].address <= address) {
-      found = middle;
-      low = middle + 1;
-    } else {
-      high = middle - 1;
-    }
-  }
-  if (found < 0 || address >= rows[found].address + rows[found].bytes) return;
-  const pending = device.alloc.end[i] < k;
-  rows[found].blocks.push({ alloc: i, address, pending,
-    bytes: device.alloc.rounded[i] });
-  rows[found].used += device.alloc.rounded[i];
+  const a = device.alloc, address = a.address[i], bytes = a.rounded[i];
+  const row = rows[firstWhere(0, rows.length,
+    (at) => rows[at].address > address) - 1];
+  if (!row || address >= row.address + row.bytes) return;
+  row.blocks.push({ alloc: i, address, pending: a.end[i] < k, bytes });
+  row.used += bytes;
 }
 
 function rowTitle(device, row) {
@@ -78,12 +68,12 @@ function bySize(rows) {
 }
 
 // Bytes for each pixel: a power of two, so that two moments can be compared.
-function mapScale(rows, width, finer) {
+function mapScale(rows, width) {
   let all = 0;
   for (const row of rows) all += row.bytes;
   const inside = (width - 2 * MAP_EDGE) * MAP_LINES;
   const scale = Math.pow(2, Math.ceil(Math.log2(Math.max(all, 1) / inside)));
-  return Math.max(16, scale / Math.pow(2, finer));
+  return Math.max(16, scale / Math.pow(2, state.finer));
 }
 
 // Place each segment: its pieces, one for each line that it is on.  Returns the
@@ -111,23 +101,22 @@ function layOut(rows, width, scale) {
   return y + ROW_HEIGHT + ROW_GAP;
 }
 
-// Draw what fits on a canvas, whose size is limited.  Returns the rows for
-// hitMap(), and the scale.
-function drawMap(canvas, device, k, paint, finer) {
-  const rows = bySize(segmentsAt(device, k));
-  const width = Math.max(canvas.clientWidth, 200);
-  const scale = mapScale(rows, width, finer);
+// Draw what fits on a canvas, whose size is limited.  Returns the scale.
+function drawMap() {
+  const canvas = $("map"), width = Math.max(canvas.clientWidth, 200);
+  const rows = state.rows = bySize(segmentsAt(state.device, state.cursor));
+  const scale = mapScale(rows, width);
   const height = layOut(rows, width, scale);
-  const g = fitCanvas(canvas, Math.max(60, Math.min(height, MAP_HIGHEST)));
-  g.ctx.font = "12px system-ui, sans-serif";
-  g.ctx.textBaseline = "top";
-  g.ctx.textAlign = "left";
+  const { ctx } = fitCanvas(canvas, clamp(height, 60, MAP_HIGHEST));
+  ctx.font = "12px system-ui, sans-serif";
+  ctx.textBaseline = "top";
+  ctx.textAlign = "left";
   if (rows.length === 0) {
-    g.ctx.fillStyle = cssColour("--soft");
-    g.ctx.fillText("Nothing is reserved at this moment.", 10, 10);
+    ctx.fillStyle = cssColour("--soft");
+    ctx.fillText("Nothing is reserved at this moment.", 10, 10);
   }
-  for (const row of rows) drawRow(g.ctx, row, paint);
-  return { rows, scale };
+  for (const row of rows) drawRow(ctx, row);
+  return scale;
 }
 
 // A label is drawn only if it does not reach into the next segment.
@@ -137,35 +126,34 @@ function rowLabel(row) {
     (free > 0 ? `, ${bytesText(free)} free` : "");
 }
 
-function drawRow(ctx, row, paint) {
+function drawRow(ctx, row) {
   for (const piece of row.pieces) {
-    ctx.fillStyle = paint.free;
+    ctx.fillStyle = cssColour("--free");
     ctx.fillRect(piece.x, piece.y, piece.width, ROW_HEIGHT);
   }
   if (row.pieces.length > 0) {
     const first = row.pieces[0];
-    ctx.fillStyle = paint.soft;
+    ctx.fillStyle = cssColour("--soft");
     ctx.fillText(fitText(ctx, rowLabel(row), first.width), first.x,
       first.y - ROW_LABEL);
   }
-  for (const block of row.blocks) drawBlock(ctx, row, block, paint);
+  for (const block of row.blocks) drawBlock(ctx, row, block);
 }
 
-function drawBlock(ctx, row, block, paint) {
+function drawBlock(ctx, row, block) {
   const from = (block.address - row.address) / row.scale;
   const to = from + Math.max(block.bytes / row.scale, BLOCK_MIN);
-  const faded = paint.mask && !paint.mask[block.alloc];
-  const shown = paint.isShown(block.alloc);
-  ctx.globalAlpha = faded || !shown ? 0.2 : block.pending ? 0.45 : 1;
-  ctx.fillStyle = paint.colours[paint.groups.of[block.alloc]];
+  const faded = state.mask && !state.mask[block.alloc] || !isShown(block.alloc);
+  ctx.globalAlpha = faded ? 0.2 : block.pending ? 0.45 : 1;
+  ctx.fillStyle = allocationColour(block.alloc);
   for (const piece of row.pieces) {
     const x = Math.max(from, piece.done) - piece.done + piece.x;
     const end = Math.min(to, piece.done + piece.width) - piece.done + piece.x;
     if (end <= x) continue;
     ctx.fillRect(x, piece.y, end - x > 3 ? end - x - 1 : end - x, ROW_HEIGHT);
-    if (block.alloc === paint.selected) {
+    if (block.alloc === state.selected) {
       ctx.globalAlpha = 1;
-      ctx.strokeStyle = paint.ink;
+      ctx.strokeStyle = cssColour("--ink");
       ctx.lineWidth = 2;
       ctx.strokeRect(x, piece.y - 1, Math.max(end - x, 3), ROW_HEIGHT + 2);
     }
@@ -179,8 +167,8 @@ function hitPiece(row, x, y) {
 }
 
 // { row, alloc (-1: free space), gap: free bytes around the place }
-function hitMap(rows, x, y) {
-  for (const row of rows) {
+function hitMap({ x, y }) {
+  for (const row of state.rows) {
     const piece = hitPiece(row, x, y);
     if (!piece) continue;
     const address = row.address + (piece.done + x - piece.x) * row.scale;

@@ -6,7 +6,7 @@ function momentText(event) {
   if (event < 0) return "before the recording began";
   if (event >= device.events) return "never, as far as was recorded";
   const time = device.event.time[event];
-  return `event ${event.toLocaleString("en")}` +
+  return `event ${countText(event)}` +
     (time > 0 ? `, at ${timeText(time)}` : "");
 }
 
@@ -14,7 +14,7 @@ function lifetimeText(i) {
   const { alloc: a, events, event: { time } } = state.device;
   const begin = a.start[i], end = Math.min(a.end[i], events);
   const known = begin >= 0 && a.end[i] < events && time[events - 1] > 0;
-  return `${(end - Math.max(begin, 0)).toLocaleString("en")} events` +
+  return `${countText(end - Math.max(begin, 0))} events` +
     (known ? `, ${timeText(time[a.end[i]] - time[begin])}` : "");
 }
 
@@ -43,7 +43,7 @@ function showFrame(panel) {
     ["Total", `${bytesExact(focus.total)}, ` +
       `${shareText(focus.total, root.total)} of all`],
     ["Its own", bytesExact(focus.self)],
-    ["Allocations", focus.count.toLocaleString("en")],
+    ["Allocations", countText(focus.count)],
   ]), buttonBar(frame >= 0 ? [only, leave] : [leave]),
   element("h2", {}, "The largest alive through it"),
   allocationTable(aliveChosen(), 50));
@@ -93,21 +93,21 @@ function allocationTable(list, most) {
 }
 
 function allocationRow(i) {
-  const { device, groups } = state, { alloc: a, run } = device;
+  const { device } = state, { alloc: a, run } = device;
   const own = ownFrame(run, a.stack[i]);
   return element("tr", { className: "choice", tabIndex: 0,
     onclick: () => select(i),
     onkeydown: ({ key }) => { if (key === "Enter") select(i); } },
   element("td", { className: "number" }, bytesText(a.size[i])),
   element("td", {}, element("span", { className: "swatch",
-    style: `background: ${groupColour(groups, groups.of[i])}` }),
+    style: `background: ${allocationColour(i)}` }),
   own >= 0 ? frameLabel(run, own, "line")
     : `${addressText(a.address[i])}, ${device.categories[a.category[i]]}`));
 }
 
 function showAlive(panel) {
   const list = aliveChosen();
-  panel.append(element("p", {}, `${list.length.toLocaleString("en")} alive at ` +
+  panel.append(element("p", {}, `${countText(list.length)} alive at ` +
     `this moment${state.mask ? " of those chosen" : ""}; the largest:`),
   allocationTable(list, 200));
 }
@@ -125,9 +125,9 @@ const EVENTS_MAX = 200000;
 
 // The events to list: all, or those of the highlighted allocations.
 function eventList() {
-  const owners = eventOwners(state.device), { mask } = state;
-  const all = owners.map((owner, n) => n);
-  return mask ? all.filter((n) => owners[n] >= 0 && mask[owners[n]]) : all;
+  const { mask, device: { event: { owner } } } = state;
+  const all = owner.map((of, n) => n);
+  return mask ? all.filter((n) => mask[owner[n]]) : all;
 }
 
 function eventRow(n) {
@@ -143,11 +143,9 @@ function eventRow(n) {
 
 function showEvents(panel) {
   const list = eventList();
-  const current = Math.max(state.cursor - 1, 0);
-  const after = list.findIndex((n) => n >= current);
-  const here = after < 0 ? list.length : after;
-  const first = Math.max(0, Math.min(here - EVENTS_MAX / 2,
-    list.length - EVENTS_MAX));
+  const here = firstWhere(0, list.length, (i) => list[i] >= state.cursor - 1);
+  const first =
+    Math.max(0, Math.min(here - EVENTS_MAX / 2, list.length - EVENTS_MAX));
   panel.append(virtualRows(panel, Math.min(list.length - first, EVENTS_MAX),
     (i) => eventRow(list[first + i])));
   const place = (here - first) * LIST_ROW;

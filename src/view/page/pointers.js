@@ -6,21 +6,16 @@ function placeIn(canvas, event) {
 }
 
 function positionAt(x) {
-  const { drawn } = state;
   return state.from +
-    (x - GRAPH_LEFT) / drawn.width * (state.to - state.from);
+    (x - GRAPH_LEFT) / state.drawn.view.width * (state.to - state.from);
 }
 
-function hitTimeline(p) {
-  const { drawn, device } = state;
-  const column = Math.floor((p.x - GRAPH_LEFT) / drawn.width *
-    drawn.states.length);
-  if (column < 0 || column >= drawn.states.length) return null;
-  const bytes = drawn.view.top *
-    (1 - (p.y - GRAPH_TOP) / drawn.height);
-  const k = drawn.states[column];
-  return { k, bytes, alloc: bytes < 0 ? -2
-    : hitStack(device, drawn.chosen, k, bytes, look()) };
+function hitTimeline({ x, y }) {
+  const { view: { top, width, height }, states } = state.drawn;
+  const k = states[Math.floor((x - GRAPH_LEFT) / width * states.length)];
+  if (k === undefined) return null;
+  const bytes = top * (1 - (y - GRAPH_TOP) / height);
+  return { k, alloc: bytes < 0 ? -2 : hitStack(k, bytes) };
 }
 
 function hideTip() {
@@ -77,7 +72,7 @@ function flameLines({ node }) {
     `${shareText(node.total, root.total)} of all`,
     node.frame >= 0 && state.form.by === "line"
       ? frameText(state.device.run, node.frame) : nodeLabel(node),
-    `${node.count.toLocaleString("en")} allocations, its own ` +
+    `${countText(node.count)} allocations, its own ` +
       bytesText(node.self)];
   if (node.parent && node.parent.parent)
     lines.push(`${shareText(node.total, node.parent.total)} of its caller's`);
@@ -105,14 +100,12 @@ function dragKind(event, x) {
 const DRAGGING = {
   scrub: (down, x) => moveCursor(state.axis.index(positionAt(x)), false),
   move: (down, x) => {
-    const span = down.to - down.from;
-    const shift = Math.max(-down.from, Math.min(state.axis.end - down.to,
-      (down.x - x) / state.drawn.width * span));
+    const shift = (down.x - x) / state.drawn.view.width * (down.to - down.from);
     setWindow(down.from + shift, down.to + shift);
   },
   mark: (down, x) => {
-    const ends = [down.at, positionAt(x)].map((at) => state.axis.index(
-      Math.max(state.from, Math.min(state.to, at))));
+    const ends = [down.at, positionAt(x)].map((at) =>
+      state.axis.index(clamp(at, state.from, state.to)));
     markSpan(Math.min(...ends), Math.max(...ends));
     state.tab = "Span";
   },
@@ -195,7 +188,7 @@ function watchView(id, hitAt, linesOf, choose) {
 }
 
 function watchViews() {
-  watchView("map", (p) => hitMap(state.rows, p.x, p.y), mapLines,
+  watchView("map", hitMap, mapLines,
     (hit) => select(hit && hit.alloc >= 0 ? hit.alloc : -1));
   watchView("flame", hitFlame, flameLines,
     (box) => { if (box) focusOn(keysOf(box.node)); });

@@ -30,7 +30,7 @@ function spanTime(device, from, to) {
 }
 
 function sumText(sum) {
-  return `${bytesText(sum.bytes)} in ${sum.count.toLocaleString("en")}`;
+  return `${bytesText(sum.bytes)} in ${countText(sum.count)}`;
 }
 
 function showSpan(panel) {
@@ -43,9 +43,8 @@ function showSpan(panel) {
   const { from, to } = span;
   const f = spanFigures(device, from, to);
   panel.append(facts([
-    ["Marked", `events ${from.toLocaleString("en")} to ` +
-      `${to.toLocaleString("en")}: ${(to - from).toLocaleString("en")}` +
-      spanTime(device, from, to)],
+    ["Marked", `events ${countText(from)} to ${countText(to)}: ` +
+      countText(to - from) + spanTime(device, from, to)],
     ["Allocated", `${bytesText(allocated[from])} → ` +
       `${bytesText(allocated[to])} (${signedBytes(f.grown)})`],
     ["Most, least", `${bytesText(f.most)}, ${bytesText(f.least)}`],

@@ -38,27 +38,25 @@ function setWindow(from, to) {
   const least = state.axisKind === "event" ? 8 : end / 1e7;
   const span = Math.min(end, Math.max(least, to - from));
   const middle = (from + to) / 2;
-  state.from = Math.max(0, Math.min(end - span, middle - span / 2));
+  state.from = clamp(middle - span / 2, 0, end - span);
   state.to = state.from + span;
   redraw();
 }
 
 function zoom(factor, at) {
   const around = at === undefined ? state.axis.at(state.cursor) : at;
-  const inside = Math.min(state.to, Math.max(state.from, around));
+  const inside = clamp(around, state.from, state.to);
   setWindow(inside - (inside - state.from) * factor,
     inside + (state.to - inside) * factor);
 }
 
 function pan(part) {
-  const span = state.to - state.from;
-  const by = Math.max(-state.from,
-    Math.min(state.axis.end - state.to, span * part));
+  const by = (state.to - state.from) * part;
   setWindow(state.from + by, state.to + by);
 }
 
 function moveCursor(k, follow) {
-  state.cursor = Math.max(0, Math.min(state.device.events, k));
+  state.cursor = clamp(k, 0, state.device.events);
   const at = state.axis.at(state.cursor);
   if (follow && (at < state.from || at > state.to)) {
     const span = state.to - state.from;
@@ -157,7 +155,7 @@ function search(text) {
   if (state.found) {
     const n = state.found.list.length;
     $("found").textContent = n === 0 ? "nothing found"
-      : `${n.toLocaleString("en")} found`;
+      : `${countText(n)} found`;
     if (state.tab !== "Alive" && state.tab !== "Events") state.tab = "Found";
   } else {
     $("found").textContent = "";
@@ -213,7 +211,9 @@ function toggleGroup(group, alone) {
   } else if (!hidden.delete(group)) {
     hidden.add(group);
   }
-  state.hiddenBytes = hiddenCurve(state.device, state.groups, hidden);
+  const { events, alloc } = state.device;
+  state.hiddenBytes = hidden.size === 0 ? null
+    : liveSum(events, alloc, alloc.rounded, (i) => !isShown(i));
   redraw();
 }
 
@@ -234,9 +234,9 @@ function setGroups(by) {
 
 function chooseAxis(kind) {
   state.axisKind = kind;
-  state.axis = axisOf(state.device, kind);
+  state.axis = axisOf(state.device);
   for (const other of state.others)
-    state.axis.end = Math.max(state.axis.end, axisOf(other, kind).end);
+    state.axis.end = Math.max(state.axis.end, axisOf(other).end);
   state.from = 0;
   state.to = state.axis.end;
   redraw();

@@ -10,7 +10,7 @@ const STEPS_MAX = 8;
 function drawCurve(g, device, axis, view, name, colour, dash) {
   const { ctx } = g;
   const high = new Path2D(), low = new Path2D();
-  const width = Math.floor(g.width - GRAPH_LEFT);
+  const width = Math.floor(view.width);
   const dense = axis.index(view.to) - axis.index(view.from) > width * 2;
   let k = axis.index(view.from);
   for (let x = 0; x <= width; x++) {
@@ -41,11 +41,11 @@ function drawCurve(g, device, axis, view, name, colour, dash) {
 }
 
 // The marked part: between two edges, with the rest shaded.
-function drawSpan(g, axis, view, span) {
+function drawSpan(g, view) {
+  const { axis, span } = state, { height } = view;
   if (!span) return;
   const left = Math.max(GRAPH_LEFT, view.x(axis.at(span.from)));
   const right = Math.min(g.width, view.x(axis.at(span.to)));
-  const height = g.height - GRAPH_TOP - GRAPH_BOTTOM;
   g.ctx.fillStyle = cssColour("--shade");
   g.ctx.fillRect(GRAPH_LEFT, GRAPH_TOP, left - GRAPH_LEFT, height);
   g.ctx.fillRect(right, GRAPH_TOP, g.width - right, height);
@@ -55,17 +55,18 @@ function drawSpan(g, axis, view, span) {
 }
 
 // The program's marks: a line for each, with its name if there is room.
-function drawMarks(g, device, axis, view) {
+function drawMarks(g, view) {
   const { ctx } = g;
   let free = GRAPH_LEFT;
+  momentFont(ctx);
   ctx.textAlign = "left";
-  for (const mark of device.marks) {
-    const x = view.x(axis.at(mark.event));
+  for (const mark of state.device.marks) {
+    const x = view.x(state.axis.at(mark.event));
     if (x < GRAPH_LEFT || x > g.width) continue;
     ctx.fillStyle = cssColour("--soft");
     ctx.fillRect(x, g.height - GRAPH_BOTTOM - 8, 1, 8);
     ctx.globalAlpha = 0.35;
-    ctx.fillRect(x, GRAPH_TOP, 1, g.height - GRAPH_TOP - GRAPH_BOTTOM);
+    ctx.fillRect(x, GRAPH_TOP, 1, view.height);
     ctx.globalAlpha = 1;
     const label = mark.label.slice(0, 28);
     const width = ctx.measureText(label).width;
@@ -75,22 +76,19 @@ function drawMarks(g, device, axis, view) {
   }
 }
 
-function drawMoments(g, device, axis, view) {
-  g.ctx.font = "12px system-ui, sans-serif";
-  g.ctx.textBaseline = "top";
-  drawMarks(g, device, axis, view);
-  drawFailures(g, device, axis, view, cssColour("--alarm"));
+function momentFont(ctx) {
+  ctx.font = "12px system-ui, sans-serif";
+  ctx.textBaseline = "top";
 }
 
 function drawFailures(g, device, axis, view, colour) {
   const { ctx } = g;
-  ctx.font = "12px system-ui, sans-serif";
-  ctx.textBaseline = "top";
+  momentFont(ctx);
   for (const oom of device.ooms) {
     const x = view.x(axis.at(oom.event + 1));
     if (x < GRAPH_LEFT || x > g.width) continue;
     ctx.fillStyle = colour;
-    ctx.fillRect(x - 0.75, GRAPH_TOP, 1.5, g.height - GRAPH_TOP - GRAPH_BOTTOM);
+    ctx.fillRect(x - 0.75, GRAPH_TOP, 1.5, view.height);
     ctx.textAlign = x > g.width - 130 ? "right" : "left";
     ctx.fillText(`▲ out of memory`, x + (x > g.width - 130 ? -5 : 5),
       GRAPH_TOP + 2);

@@ -43,7 +43,7 @@ function treeRow({ node, depth, open }) {
     style: `padding-left: ${Math.min(depth, 40) * 14}px` },
   element("i", {}, arrow), nodeLabel(node)),
   ...figureCells([bytesText(node.total), shareText(node.total, root.total),
-    bytesText(node.self), node.count.toLocaleString("en")]));
+    bytesText(node.self), countText(node.count)]));
 }
 
 function figureCells(texts) {

@@ -7,6 +7,10 @@ function plain(text) {
     /[\0-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g, "?");
 }
 
+function clamp(n, least, most) {
+  return Math.max(least, Math.min(most, n));
+}
+
 const UNITS = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
 
 // As C prints it: of two that are as near the even one.
@@ -27,8 +31,12 @@ function bytesText(bytes) {
   return `${bytes < 0 ? "−" : ""}${fixedText(n, digits)} ${UNITS[unit]}`;
 }
 
+function countText(n) {
+  return n.toLocaleString("en");
+}
+
 function bytesExact(bytes) {
-  return `${bytesText(bytes)} (${bytes.toLocaleString("en")} bytes)`;
+  return `${bytesText(bytes)} (${countText(bytes)} bytes)`;
 }
 
 function timeText(us) {

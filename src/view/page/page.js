@@ -1,5 +1,0 @@
-// page.js - a page with data embedded by C.
-
-prepare();
-show(decodePage());
-ready();

@@ -35,6 +35,7 @@ static void every_key_is_accepted_with_its_values(void **state)
         "roundup_power2_divisions:[128:1,256:0,512:4]",
         "roundup_power2_divisions:[>:4]",
         "roundup_power2_divisions:[1:1,32768:2,1048576:4]",
+        "roundup_power2_divisions:[4294967296:4]",
         "garbage_collection_threshold:0.5",
         "garbage_collection_threshold:0.0001",
         "garbage_collection_threshold:0.9999",

@@ -280,6 +280,27 @@ static void large_blocks_are_counted_within_the_allowance(void **state)
     rig_down(&rig);
 }
 
+/* Also of a stream that has freed all of it before anything is added up. */
+static void the_peak_of_each_stream_is_counted(void **state)
+{
+    struct rig rig =
+        rig_up_policy("sim:8GiB,backing=none", LARDER_POLICY_LARDER, "");
+
+    (void)state;
+    rig_free(&rig, rig_alloc(&rig, 1)); /* this is the first thread */
+    for (larder_stream stream = 0; stream < STREAMS; stream++) {
+        struct walker w = {.a = rig.a, .stream = stream, .bytes = BLOCK_BYTES};
+
+        walk(&w, take_one);
+        walk(&w, give_one);
+        assert_ok(larder_stats_reset_peak(rig.a));
+        walk(&w, take_one); /* needs no device call */
+        walk(&w, give_one);
+        assert_int_equal(rig_stats(&rig).allocated_bytes.all.peak, BLOCK_BYTES);
+    }
+    rig_down(&rig);
+}
+
 static void *take_and_give(void *ctx)
 {
     struct rig *rig = ctx;
@@ -317,6 +338,7 @@ int main(void)
         cmocka_unit_test(kept_blocks_are_not_live),
         cmocka_unit_test(threads_are_counted_within_the_allowance),
         cmocka_unit_test(large_blocks_are_counted_within_the_allowance),
+        cmocka_unit_test(the_peak_of_each_stream_is_counted),
         cmocka_unit_test(a_senseless_size_is_refused),
     };
 

@@ -4,7 +4,6 @@
 
 #include <inttypes.h>
 
-#include "report/findings.h"
 #include "report/remedy.h"
 #include "report/report_words.h"
 
@@ -44,13 +43,11 @@ void advice_to_record(FILE *out)
 /* ---- advice after a failure --------------------------------------------- */
 
 /* By how much less a remedy would hold then; the request counts. */
-static uint64_t would_spare(const struct run_summary *r,
-                            const struct shortage *s, enum remedy remedy)
+static uint64_t would_spare(const struct shortage *s, enum remedy remedy)
 {
     const struct moment *m = &s->moment;
     const struct snapshot *snap = m->lifetimes->snapshot;
-    uint64_t sum = remedy_of_stack(
-        snap, remedy, r->lifetimes->events[s->event].stack, s->asked);
+    uint64_t sum = remedy_of_stack(snap, remedy, s->request->stack, s->asked);
     const struct lifetime *a;
 
     for (size_t i = 0; (a = moment_use(m, &i)) != NULL; i++)
@@ -59,11 +56,10 @@ static uint64_t would_spare(const struct run_summary *r,
 }
 
 /* A change of one call that is enough.  False: none is. */
-static bool advise_call(const struct run_summary *r, const struct shortage *s,
-                        uint64_t missing, FILE *out)
+static bool advise_call(const struct shortage *s, uint64_t missing, FILE *out)
 {
-    uint64_t softmax = would_spare(r, s, REMEDY_ATTENTION);
-    uint64_t loss = would_spare(r, s, REMEDY_LOSS);
+    uint64_t softmax = would_spare(s, REMEDY_ATTENTION);
+    uint64_t loss = would_spare(s, REMEDY_LOSS);
 
     if (softmax >= missing && softmax >= loss)
         fprintf(out,
@@ -78,21 +74,16 @@ static bool advise_call(const struct run_summary *r, const struct shortage *s,
     return softmax >= missing || loss >= missing;
 }
 
-/* Estimate what scales with the batch size: activations, temporaries, the
- * request. */
 static void advise_less(const struct run_summary *r, const struct shortage *s,
                         uint32_t activations, FILE *out)
 {
     uint64_t missing = shortage_missing(s);
-    uint64_t passing = s->asked + moment_bytes_of(&s->moment, r->categories,
-                                                  1U << REPORT_ACTIVATIONS |
-                                                      1U << REPORT_TEMPORARIES,
-                                                  NULL);
+    uint64_t passing = shortage_passing(s, r->categories);
 
     fprintf(out, "Reduce the memory in use at that moment by %s%s.",
             units_bytes(missing),
             shortage_of_all(s) ? "; no setting does that" : "");
-    if (advise_call(r, s, missing, out))
+    if (advise_call(s, missing, out))
         return;
     if (missing < passing)
         fprintf(
@@ -394,43 +385,45 @@ static bool is_in_pieces(const struct run_summary *r)
     return !is_expandable(r) && r->savable > r->peak_allocated / 20;
 }
 
-/* A change of code, which takes work, is accompanied by a setting, which does
- * not, or by the reason why there is none. */
-static const char *find_setting(const struct run_summary *r, enum remedy best,
-                                const struct report_cure *cure, uint64_t *saves)
+struct setting_found advice_find_setting(const struct run_summary *r,
+                                         const struct report_cure *cure,
+                                         bool may_help)
 {
-    const char *words;
+    struct setting_found found = {.words = NULL};
 
-    if (cure == NULL || cure->find == NULL ||
-        (best == REMEDY_NONE && !is_in_pieces(r)))
-        return NULL;
-    words = cure->find(cure->ctx, r->lifetimes->snapshot, r->lifetimes->device,
-                       saves);
-    if (words != NULL || cure->why_none == NULL)
-        return words;
-    *saves = 0;
-    return cure->why_none(cure->ctx);
+    if (!may_help || cure == NULL || cure->find == NULL)
+        return found;
+    found.words = cure->find(cure->ctx, r->lifetimes->snapshot,
+                             r->lifetimes->device, &found.saves);
+    if (found.words == NULL && cure->why_none != NULL)
+        found.why_none = cure->why_none(cure->ctx);
+    return found;
 }
 
+/* A change of code, which takes work, is accompanied by a setting, which does
+ * not, or by the reason why there is none. */
 void advice_for_peak(struct arena *arena, const struct run_summary *r,
                      const struct report_cure *cure, struct report_verdict *v,
                      FILE *out)
 {
     struct remedy_worth w;
     enum remedy best = find_best(arena, r, &w);
-    uint64_t saves = 0;
-    const char *setting = find_setting(r, best, cure, &saves);
+    struct setting_found setting =
+        advice_find_setting(r, cure, best != REMEDY_NONE || is_in_pieces(r));
 
     v->saves = w.bytes;
     v->saves_by = remedy_name(best);
-    if (setting != NULL && saves > w.bytes) {
-        v->saves = saves;
+    if (setting.words != NULL && setting.saves > w.bytes) {
+        v->saves = setting.saves;
         v->saves_by = "setting";
-        fputs(setting, out);
-    } else {
-        advise_remedy(r, best, &w, out);
-        if (setting != NULL)
-            fprintf(out, "  %s%s", saves > 0 ? "Without changing code: " : "",
-                    setting);
+        fputs(setting.words, out);
+        return;
     }
+    advise_remedy(r, best, &w, out);
+    if (setting.words != NULL)
+        fprintf(out, "  %s%s",
+                setting.saves > 0 ? "Without changing code: " : "",
+                setting.words);
+    else if (setting.why_none != NULL)
+        fprintf(out, "  %s", setting.why_none);
 }

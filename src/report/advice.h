@@ -18,6 +18,16 @@ uint64_t advice_for_failure(struct arena *arena, const struct run_summary *r,
                             const struct shortage *s, uint32_t activations,
                             const char *why_none, FILE *out);
 
+/* What a cure found, if settings may help. */
+struct setting_found {
+    const char *words; /* NULL: none, or not looked for */
+    uint64_t saves;
+    const char *why_none; /* if it was looked for; or NULL */
+};
+struct setting_found advice_find_setting(const struct run_summary *r,
+                                         const struct report_cure *cure,
+                                         bool may_help);
+
 /* What would lower the peak of the whole run the most, and beside a change of
  * code the setting that `cure` finds; sets v->saves and v->saves_by. */
 void advice_for_peak(struct arena *arena, const struct run_summary *r,

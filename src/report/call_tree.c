@@ -102,13 +102,12 @@ static void sort_children(struct call_tree *t, uint32_t parent)
 }
 
 void call_tree_make(struct arena *arena, const struct snapshot *s,
-                    const struct report_group *paths, size_t count,
-                    struct call_tree *out)
+                    const struct report_groups *paths, struct call_tree *out)
 {
     *out = (struct call_tree){.arena = arena};
     (void)add_node(out, UINT32_MAX);
-    for (size_t i = 0; i < count; i++)
-        add_path(out, s, &paths[i]);
+    for (size_t i = 0; i < paths->count; i++)
+        add_path(out, s, &paths->items[i]);
     for (uint32_t i = 0; i < out->count; i++)
         sort_children(out, i);
 }

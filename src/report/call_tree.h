@@ -26,8 +26,7 @@ struct call_tree {
 
 /* Make the tree of groups by call path (GROUP_BY_PATH). */
 void call_tree_make(struct arena *arena, const struct snapshot *s,
-                    const struct report_group *paths, size_t count,
-                    struct call_tree *out);
+                    const struct report_groups *paths, struct call_tree *out);
 
 /* Write the tree as indented lines: at most `max` children of each node,
  * without those below a hundredth of the total.  A single child is not indented

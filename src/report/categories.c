@@ -9,7 +9,7 @@
 #include <strings.h>
 
 #include "report/explain.h"
-#include "report/path_signs.h"
+#include "report/frame_kind.h"
 
 /* An allocation freed within this many events was not kept on purpose. */
 enum { TEMPORARY_EVENTS = 32 };
@@ -198,10 +198,9 @@ uint8_t *report_categorize(struct arena *arena, const struct lifetimes *l,
     uint8_t *categories = arena_take(arena, l->alloc_count + 1, 1);
     const struct arena_piece *last = arena->last;
     const struct sorting s = {l, path_signs(arena, l->snapshot, true)};
-    size_t i;
 
     *trains = false;
-    for (i = 0; i < l->alloc_count; i++) {
+    for (size_t i = 0; i < l->alloc_count; i++) {
         categories[i] = (uint8_t)category_of(&s, &l->allocs[i]);
         *trains = *trains || is_of_training(&s, &l->allocs[i]);
     }

@@ -19,12 +19,12 @@ struct explanation {
 /* Write who made the request, if that was recorded. */
 static void write_requester(const struct explanation *t)
 {
-    const struct lifetimes *l = t->s->moment.lifetimes;
-    uint32_t stack = l->events[t->s->event].stack;
+    const struct shortage *s = t->s;
 
-    if (stack != 0)
-        fprintf(t->out, "Requested %s.\n",
-                report_requester(l->snapshot, stack));
+    if (s->request->stack != 0)
+        fprintf(
+            t->out, "Requested %s.\n",
+            report_requester(s->moment.lifetimes->snapshot, s->request->stack));
 }
 
 /* ---- figures ------------------------------------------------------------------- */
@@ -36,7 +36,7 @@ static void write_figures(const struct explanation *t)
 
     fprintf(t->out, "%s was requested on stream %" PRIu64 ".",
             units_bytes(s->asked),
-            snapshot_stream(m->lifetimes->snapshot, s->stream));
+            snapshot_stream(m->lifetimes->snapshot, s->request->stream));
     if (s->driver_known)
         fprintf(t->out, "  The driver had %s left.",
                 units_bytes(s->driver_free));
@@ -116,9 +116,8 @@ static const struct lifetime *oldest(const struct moment *m,
                                      const struct moment_area *area)
 {
     const struct lifetime *best = NULL;
-    uint32_t i;
 
-    for (i = 0; i < area->count; i++) {
+    for (uint32_t i = 0; i < area->count; i++) {
         const struct lifetime *a =
             &m->lifetimes->allocs[m->live[area->first + i]];
 
@@ -135,9 +134,8 @@ static const struct moment_area *next_area(const struct shortage *s,
                                            const struct moment_area *last)
 {
     const struct moment_area *best = NULL;
-    size_t i;
 
-    for (i = 0; i < s->moment.area_count; i++) {
+    for (size_t i = 0; i < s->moment.area_count; i++) {
         const struct moment_area *a = &s->moment.areas[i];
 
         if (moment_area_free(a) == 0)
@@ -164,10 +162,10 @@ static void write_age(FILE *out, const struct shortage *s,
     fprintf(out, "%" PRIu32 " event%s old", s->event - a->start,
             report_plural(s->event - a->start));
     if (snapshot_event_has_clock(&events[a->start]) &&
-        snapshot_event_has_clock(&events[s->event]))
+        snapshot_event_has_clock(s->request))
         fprintf(out, " (%s)",
                 report_time(report_elapsed(events[a->start].time_us,
-                                           events[s->event].time_us)));
+                                           s->request->time_us)));
 }
 
 static void write_pin(const struct explanation *t,
@@ -199,12 +197,11 @@ static void write_pin(const struct explanation *t,
 static void write_pins(const struct explanation *t)
 {
     const struct moment_area *area = NULL;
-    int shown;
 
     if (t->s->free_bytes == 0)
         return;
     fputs("Where the free memory was:\n", t->out);
-    for (shown = 0; shown < PINS_SHOWN; shown++) {
+    for (int shown = 0; shown < PINS_SHOWN; shown++) {
         area = next_area(t->s, area);
         if (area == NULL)
             break;
@@ -217,18 +214,17 @@ static void write_pins(const struct explanation *t)
 static void write_holders(const struct explanation *t)
 {
     const struct snapshot *snapshot = t->s->moment.lifetimes->snapshot;
-    size_t count;
-    const struct report_group *groups = report_groups_make(
-        t->arena, &t->s->moment, GROUP_BY_LINE, NULL, &count);
-    size_t i;
+    struct report_groups groups =
+        report_groups_make(t->arena, &t->s->moment, GROUP_BY_LINE, NULL);
 
     fputs("Who held the most:\n", t->out);
-    for (i = 0; i < count && i < HOLDERS_SHOWN; i++) {
+    for (size_t i = 0; i < groups.count && i < HOLDERS_SHOWN; i++) {
+        const struct report_group *g = &groups.items[i];
+
         fprintf(t->out, "  %10s  %3.0f %%  in %5" PRIu64 "  %s\n",
-                units_bytes(groups[i].bytes),
-                report_percent(groups[i].bytes, t->s->moment.allocated),
-                groups[i].count,
-                report_group_label(snapshot, &groups[i], BY_LINE, false));
+                units_bytes(g->bytes),
+                report_percent(g->bytes, t->s->moment.allocated), g->count,
+                report_group_label(snapshot, g, BY_LINE, false));
     }
 }
 
@@ -238,22 +234,18 @@ static void suggest_less(const struct explanation *t)
 {
     const struct shortage *s = t->s;
     uint64_t missing = shortage_missing(s);
-    uint64_t activations =
-        s->asked +
-        moment_bytes_of(&s->moment, t->categories,
-                        1U << REPORT_ACTIVATIONS | 1U << REPORT_TEMPORARIES,
-                        NULL);
+    uint64_t passing = shortage_passing(s, t->categories);
 
     fprintf(t->out, "  - %s less in use at that moment.\n",
             units_bytes(missing));
-    if (missing < activations)
+    if (missing < passing)
         fprintf(
             t->out,
             "  - Activations, temporaries and this request take %s: a "
             "batch or sequence smaller by a little more than %.0f %% would be "
             "enough if they scale with it; so would recomputing them "
             "(activation checkpointing).\n",
-            units_bytes(activations), report_percent(missing, activations));
+            units_bytes(passing), report_percent(missing, passing));
 }
 
 static void suggest_for_fragments(const struct explanation *t)

@@ -1,29 +1,26 @@
 /* findings.c - what stands out in a run.  Each rule has a threshold below which
  * it reports nothing. */
-#include "report/findings.h"
-
 #include <inttypes.h>
-#include <string.h>
 
 #include "report/report_words.h"
+#include "report/summary_of_run.h"
 
 struct finding_list {
     struct arena *arena;
     struct report_finding *found;
     size_t count;
     size_t capacity;
-    struct report_text *title; /* of the finding that is being written */
+    struct report_text *title; /* of the next finding */
     struct report_text *text;
 };
 
-/* Open the texts for writing. */
 static void finding_begin(struct finding_list *list)
 {
     list->title = report_text_open(list->arena);
     list->text = report_text_open(list->arena);
 }
 
-/* Make a finding of what was written. */
+/* Make a finding of what was written, and begin the next. */
 static void finding_end(struct finding_list *list)
 {
     ARENA_ROOM(list->arena, list->found, list->capacity, list->count + 1);
@@ -31,6 +28,7 @@ static void finding_end(struct finding_list *list)
         report_text_close(list->arena, list->title),
         report_text_close(list->arena, list->text),
     };
+    finding_begin(list);
 }
 
 /* ---- at the peak --------------------------------------------------------- */
@@ -48,9 +46,8 @@ static bool worth(uint64_t part, uint64_t whole)
 static uint64_t wholly_free(const struct moment *m)
 {
     uint64_t sum = 0;
-    size_t i;
 
-    for (i = 0; i < m->area_count; i++) {
+    for (size_t i = 0; i < m->area_count; i++) {
         if (m->areas[i].count == 0)
             sum += m->areas[i].size;
     }
@@ -65,7 +62,6 @@ static void find_unused(const struct run_summary *f, struct finding_list *list)
 
     if (!worth(unused, m->reserved))
         return;
-    finding_begin(list);
     fprintf(list->title->out, "%s reserved but not in use at the peak",
             units_bytes(unused));
     fprintf(list->text->out,
@@ -96,7 +92,6 @@ static void find_rounding(const struct run_summary *f,
 
     if (!worth(lost, m->allocated))
         return;
-    finding_begin(list);
     fprintf(list->title->out, "%s lost to rounding at the peak",
             units_bytes(lost));
     fprintf(
@@ -109,21 +104,25 @@ static void find_rounding(const struct run_summary *f,
     finding_end(list);
 }
 
+static bool is_temporary(const void *run, uint32_t number)
+{
+    const struct run_summary *f = run;
+
+    return f->categories[number] == REPORT_TEMPORARIES;
+}
+
 static void find_temporaries(const struct run_summary *f,
                              struct finding_list *list)
 {
     const struct snapshot *s = f->lifetimes->snapshot;
-    uint32_t largest = 0;
-    uint64_t bytes = moment_bytes_of(&f->peak, f->categories,
-                                     1U << REPORT_TEMPORARIES, &largest);
+    struct moment_sum sum = moment_sum_of(&f->peak, is_temporary, f);
     const struct lifetime *a;
 
-    if (!worth(bytes, f->peak.allocated))
+    if (!worth(sum.bytes, f->peak.allocated))
         return;
-    finding_begin(list);
-    a = &f->lifetimes->allocs[largest];
+    a = &f->lifetimes->allocs[sum.largest];
     fprintf(list->title->out, "Temporaries take %s of the peak",
-            units_bytes(bytes));
+            units_bytes(sum.bytes));
     fprintf(list->text->out, "The largest is %s from %s",
             units_bytes(a->requested),
             report_frame(s, report_own_frame(s, a->stack), false));
@@ -148,9 +147,8 @@ static const struct stream_share *share_out(struct arena *arena,
     const struct moment *m = &f->peak;
     struct stream_share *shares = arena_take(
         arena, f->lifetimes->snapshot->stream_count + 1, sizeof(*shares));
-    size_t i;
 
-    for (i = 0; i < m->area_count; i++) {
+    for (size_t i = 0; i < m->area_count; i++) {
         const struct moment_area *area = &m->areas[i];
 
         shares[area->stream].reserved += area->size;
@@ -170,7 +168,6 @@ static void add_stranded(const struct run_summary *f, uint32_t stream,
     if (share->reserved == f->peak.reserved || unused < share->reserved / 2 ||
         !worth(unused, f->peak.reserved))
         return;
-    finding_begin(list);
     fprintf(list->title->out, "%s stranded on stream %" PRIu64,
             units_bytes(unused),
             snapshot_stream(f->lifetimes->snapshot, stream));
@@ -187,9 +184,8 @@ static void find_stranded(const struct run_summary *f,
 {
     const struct snapshot *s = f->lifetimes->snapshot;
     const struct stream_share *shares = share_out(list->arena, f);
-    uint32_t stream;
 
-    for (stream = 0; stream < s->stream_count; stream++)
+    for (uint32_t stream = 0; stream < s->stream_count; stream++)
         add_stranded(f, stream, &shares[stream], list);
 }
 
@@ -199,7 +195,6 @@ static void find_pending(const struct run_summary *f, struct finding_list *list)
 
     if (!worth(m->pending, m->reserved))
         return;
-    finding_begin(list);
     fprintf(list->title->out, "%s freed but waiting at the peak",
             units_bytes(m->pending));
     fputs("record_stream delays the reuse of freed memory until the other "
@@ -272,11 +267,10 @@ static uint64_t kept_from(const struct run_summary *f, size_t i,
 uint64_t finding_leak(const struct run_summary *f, uint32_t *largest)
 {
     uint64_t min = UINT64_MAX;
-    size_t i;
 
     if (f->iterations.count < LEAK_ITERATIONS + 2)
         return 0;
-    for (i = 1; i + 2 < f->iterations.count && min > 0; i++) {
+    for (size_t i = 1; i + 2 < f->iterations.count && min > 0; i++) {
         uint64_t kept = kept_from(f, i, largest);
 
         if (kept < min)
@@ -293,7 +287,6 @@ static void find_leaks(const struct run_summary *f, struct finding_list *list)
 
     if (min == 0)
         return;
-    finding_begin(list);
     fprintf(list->title->out, "Each iteration leaves %s behind",
             units_bytes(min));
     fprintf(
@@ -349,12 +342,10 @@ static uint32_t fastest_grower(const struct lifetimes *l,
     const struct snapshot *s = l->snapshot;
     uint32_t best = 0;
     uint64_t max = 0;
-    uint32_t stack;
-    size_t i;
 
-    for (i = l->before_count; i < l->alloc_count; i++)
+    for (size_t i = l->before_count; i < l->alloc_count; i++)
         grow(&growers[l->allocs[i].stack], l->allocs[i].requested);
-    for (stack = 1; stack < s->stack_count; stack++) {
+    for (uint32_t stack = 1; stack < s->stack_count; stack++) {
         const struct row *row = &growers[stack].best;
 
         if (row->steps >= GROWTH_STEPS && row->last - row->first > max) {
@@ -373,7 +364,6 @@ static void find_growth(const struct run_summary *f, struct finding_list *list)
     uint32_t stack = fastest_grower(f->lifetimes, rows);
 
     if (stack != 0) {
-        finding_begin(list);
         fprintf(list->title->out, "Requests that grow: from %s to %s",
                 units_bytes(rows[stack].best.first),
                 units_bytes(rows[stack].best.last));
@@ -393,8 +383,9 @@ static void find_growth(const struct run_summary *f, struct finding_list *list)
 /* Allocated in one iteration and freed in a later one, though of a category
  * that is not kept on purpose: the variable that refers to it was overwritten
  * late. */
-static bool is_late(const struct run_summary *f, uint32_t number)
+static bool is_late(const void *run, uint32_t number)
 {
+    const struct run_summary *f = run;
     const struct lifetime *a = &f->lifetimes->allocs[number];
     uint8_t category = f->categories[number];
 
@@ -403,53 +394,31 @@ static bool is_late(const struct run_summary *f, uint32_t number)
            a->end - a->start > f->iterations.events_each;
 }
 
-/* Late bytes that were in use at the peak. */
-static uint64_t late_bytes(const struct run_summary *f, uint32_t *largest)
-{
-    const struct moment *m = &f->peak;
-    const struct lifetime *a;
-    uint64_t max = 0;
-    uint64_t bytes = 0;
-
-    for (size_t i = 0; (a = moment_use(m, &i)) != NULL; i++) {
-        if (!is_late(f, m->live[i]))
-            continue;
-        bytes += a->rounded;
-        if (a->rounded > max) {
-            max = a->rounded;
-            *largest = m->live[i];
-        }
-    }
-    return bytes;
-}
-
 static void find_late_frees(const struct run_summary *f,
                             struct finding_list *list)
 {
     const struct lifetimes *l = f->lifetimes;
-    uint32_t largest = 0;
-    uint64_t bytes;
+    const struct lifetime *largest;
+    struct moment_sum sum;
 
     /* If memory does not return to the same level repeatedly, what repeats may
      * be a layer, and activations outlive layers. */
     if (f->iterations.count < LATE_ITERATIONS || !f->steady)
         return;
-    bytes = late_bytes(f, &largest);
-    if (bytes == 0 || bytes < f->peak.allocated / 20)
+    sum = moment_sum_of(&f->peak, is_late, f);
+    if (sum.bytes == 0 || sum.bytes < f->peak.allocated / 20)
         return;
-    finding_begin(list);
+    largest = &l->allocs[sum.largest];
     fprintf(
         list->title->out,
         "%s at the peak was freed more than an iteration after its allocation",
-        units_bytes(bytes));
-    fprintf(
-        list->text->out,
-        "The largest is %s from %s: if it is not needed in the next "
-        "iteration, deleting it at the end of its own lowers the peak.\n",
-        units_bytes(l->allocs[largest].requested),
-        report_frame(l->snapshot,
-                     report_own_frame(l->snapshot, l->allocs[largest].stack),
-                     false));
+        units_bytes(sum.bytes));
+    fprintf(list->text->out,
+            "The largest is %s from %s: if it is not needed in the next "
+            "iteration, deleting it at the end of its own lowers the peak.\n",
+            units_bytes(largest->requested),
+            report_frame(l->snapshot,
+                         report_own_frame(l->snapshot, largest->stack), false));
     finding_end(list);
 }
 
@@ -487,7 +456,6 @@ static void find_driver_calls(const struct run_summary *f,
 
     if (n.releases < DRIVER_CALLS)
         return;
-    finding_begin(list);
     fprintf(list->title->out,
             "Memory was released to the driver %" PRIu64 " times, in %" PRIu64
             " burst%s",
@@ -517,9 +485,9 @@ const struct report_finding *report_findings(struct arena *arena,
         find_growth,   find_late_frees, find_driver_calls,
     };
     struct finding_list list = {.arena = arena};
-    size_t i;
 
-    for (i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
+    finding_begin(&list);
+    for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++)
         rules[i](r, &list);
     *count = list.count;
     return list.found;

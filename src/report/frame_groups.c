@@ -79,29 +79,21 @@ static void module_label(const struct snapshot *s, uint32_t frame, bool whole,
 static void library_label(const struct snapshot *s, uint32_t frame,
                           char buf[REPORT_FRAME])
 {
-    const char *file = frame_text(s, s->frames[frame].filename);
-    size_t length;
-    const char *package = frame_package(file, &length);
+    static const char *const names[] = {
+        [FRAME_PLUMBING] = "(no Python)",
+        [FRAME_STANDARD] = "Python's own library",
+        [FRAME_COMPILED] = "(no Python)",
+        [FRAME_BACKWARD] = "torch (the backward pass)",
+        [FRAME_TORCH] = "torch",
+        [FRAME_OWN] = "the program itself",
+    };
+    enum frame_kind kind = frame_kind_of(s, frame);
+    const char *name = names[kind];
+    size_t length = REPORT_FRAME;
 
-    switch (frame_kind_of(s, frame)) {
-    case FRAME_OWN:
-        snprintf(buf, REPORT_FRAME, "the program itself");
-        break;
-    case FRAME_TORCH:
-        snprintf(buf, REPORT_FRAME, "torch");
-        break;
-    case FRAME_BACKWARD:
-        snprintf(buf, REPORT_FRAME, "torch (the backward pass)");
-        break;
-    case FRAME_STANDARD:
-        snprintf(buf, REPORT_FRAME, "Python's own library");
-        break;
-    case FRAME_PACKAGE:
-        snprintf(buf, REPORT_FRAME, "%.*s", (int)length, package);
-        break;
-    default:
-        snprintf(buf, REPORT_FRAME, "(no Python)");
-    }
+    if (kind == FRAME_PACKAGE)
+        name = frame_package(frame_text(s, s->frames[frame].filename), &length);
+    snprintf(buf, REPORT_FRAME, "%.*s", (int)length, name);
 }
 
 static void function_label(const struct snapshot *s, uint32_t frame, bool whole,
@@ -185,31 +177,31 @@ static size_t frame_groups_gather(struct labelled **sorted, size_t count,
     return groups;
 }
 
-const struct report_group *report_by_groups(struct arena *arena,
-                                            const struct run_summary *r,
-                                            enum report_by by, size_t *count)
+struct report_groups report_by_groups(struct arena *arena,
+                                      const struct run_summary *r,
+                                      enum report_by by)
 {
+    size_t count = r->lines.count;
     struct report_group *groups;
     const struct arena_piece *last;
     struct labelled *items;
     struct labelled **sorted;
 
-    *count = r->line_count;
     if (by == BY_LINE)
         return r->lines;
-    groups = arena_take(arena, *count, sizeof *groups);
+    groups = arena_take(arena, count, sizeof *groups);
     last = arena->last;
-    items = arena_take(arena, *count, sizeof *items);
-    sorted = arena_take(arena, *count, sizeof(struct labelled *));
-    for (size_t i = 0; i < *count; i++) {
-        report_by_label_in(r->lifetimes->snapshot, r->lines[i].key, by, true,
+    items = arena_take(arena, count, sizeof *items);
+    sorted = arena_take(arena, count, sizeof(struct labelled *));
+    for (size_t i = 0; i < count; i++) {
+        items[i].group = r->lines.items[i];
+        report_by_label_in(r->lifetimes->snapshot, items[i].group.key, by, true,
                            items[i].label);
-        items[i].group = r->lines[i];
         sorted[i] = &items[i];
     }
-    qsort(sorted, *count, sizeof(struct labelled *), compare_labels);
-    *count = frame_groups_gather(sorted, *count, groups);
-    qsort(groups, *count, sizeof *groups, report_groups_by_bytes);
+    qsort(sorted, count, sizeof(struct labelled *), compare_labels);
+    count = frame_groups_gather(sorted, count, groups);
+    qsort(groups, count, sizeof *groups, report_groups_by_bytes);
     arena_free_since(arena, last);
-    return groups;
+    return (struct report_groups){groups, count};
 }

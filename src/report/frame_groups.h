@@ -27,9 +27,8 @@ const char *report_group_label_in(const struct snapshot *s,
                                   enum report_by by, bool whole,
                                   char buf[REPORT_FRAME]);
 
-/* A run's lines, those of the same group merged, largest first, in an array of
- * *count. */
+/* A run's lines, those of the same group merged. */
 struct run_summary;
-const struct report_group *report_by_groups(struct arena *arena,
-                                            const struct run_summary *r,
-                                            enum report_by by, size_t *count);
+struct report_groups report_by_groups(struct arena *arena,
+                                      const struct run_summary *r,
+                                      enum report_by by);

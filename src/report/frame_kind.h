@@ -3,6 +3,7 @@
 #pragma once
 
 #include "snapshot/snapshot.h"
+#include "trace/arena.h"
 
 /* From least to most informative about a program.  A package's frame and the
  * program's own are equally informative: both name the code that allocated. */
@@ -35,3 +36,18 @@ const char *frame_package(const char *file, size_t *length);
 /* Whether it is a cell of a notebook. *number is its execution count or, if its
  * name does not contain one, its index in the snapshot, from 1. */
 bool frame_is_cell(const struct snapshot *s, uint32_t frame, unsigned *number);
+
+/* ---- what the names in a call path say of who allocated or freed ---------- */
+
+enum {
+    BY_OPTIMIZER = 1,
+    BY_BACKWARD = 2,
+    BY_FORWARD = 4,
+    BY_SETUP = 8,
+    BY_SOMEONE = 16, /* there is a path */
+    BY_ZERO_GRAD = 32
+};
+
+/* The signs in each stack; of two passes only the inner one, if `inner`. */
+const uint8_t *path_signs(struct arena *arena, const struct snapshot *s,
+                          bool inner);

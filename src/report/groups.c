@@ -86,16 +86,15 @@ int report_groups_by_bytes(const void *a, const void *b)
 static void groups_gather(struct gathering *g)
 {
     size_t none = g->m->lifetimes->snapshot->frame_count;
-    size_t i;
 
-    for (i = 0; moment_use(g->m, &i) != NULL; i++) {
+    for (size_t i = 0; moment_use(g->m, &i) != NULL; i++) {
         uint32_t number = g->m->live[i];
 
         if (g->only < 0 || g->categories[number] == g->only)
             groups_add(g, number);
     }
     qsort(g->groups, g->count, sizeof(*g->groups), report_groups_by_bytes);
-    for (i = 0; g->by == GROUP_BY_LINE && i < g->count; i++) {
+    for (size_t i = 0; g->by == GROUP_BY_LINE && i < g->count; i++) {
         if (g->groups[i].key == none)
             g->groups[i].key = UINT32_MAX;
     }
@@ -118,18 +117,16 @@ static void groups_make(struct arena *arena, struct gathering *g)
     arena_free_since(arena, last);
 }
 
-struct report_group *report_groups_make(struct arena *arena,
+struct report_groups report_groups_make(struct arena *arena,
                                         const struct moment *m,
                                         enum group_by by,
-                                        const uint8_t *categories,
-                                        size_t *count)
+                                        const uint8_t *categories)
 {
     struct gathering g = {
         .m = m, .by = by, .categories = categories, .only = -1};
 
     groups_make(arena, &g);
-    *count = g.count;
-    return g.groups;
+    return (struct report_groups){g.groups, g.count};
 }
 
 uint32_t report_main_line(struct arena *arena, const struct moment *m,

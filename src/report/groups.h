@@ -14,13 +14,17 @@ struct report_group {
     uint32_t largest; /* number of the largest allocation */
 };
 
-/* Group what is in use, largest first, into an array of *count. `categories` may
- * be NULL unless they are needed. */
-struct report_group *report_groups_make(struct arena *arena,
+/* Largest first. */
+struct report_groups {
+    const struct report_group *items;
+    size_t count;
+};
+
+/* Group what is in use. `categories` may be NULL unless they are needed. */
+struct report_groups report_groups_make(struct arena *arena,
                                         const struct moment *m,
                                         enum group_by by,
-                                        const uint8_t *categories,
-                                        size_t *count);
+                                        const uint8_t *categories);
 
 /* For qsort: largest first. */
 int report_groups_by_bytes(const void *a, const void *b);

@@ -96,9 +96,8 @@ static double unevenness(const struct made *row, size_t count)
     double mean =
         (double)(row[count - 1].start - row[0].start) / (double)(count - 1);
     double sum = 0;
-    size_t i;
 
-    for (i = 1; i < count; i++) {
+    for (size_t i = 1; i < count; i++) {
         double off = (double)(row[i].start - row[i - 1].start) - mean;
 
         sum += off * off;
@@ -139,10 +138,9 @@ static size_t count_witnesses(const struct lifetimes *l, const struct made *all,
                               size_t count, uint32_t *witnesses)
 {
     size_t rows = 0;
-    size_t begin;
     size_t end;
 
-    for (begin = 0; begin < count; begin = end, rows++) {
+    for (size_t begin = 0; begin < count; begin = end, rows++) {
         end = row_end(all, count, begin);
         if (quality(l, all + begin, end - begin) > 0)
             witnesses[end - begin]++;
@@ -158,10 +156,9 @@ static void search(const struct lifetimes *l, const struct made *all,
     double best = 0;
     size_t best_at = 0;
     size_t best_count = 0;
-    size_t begin;
     size_t end;
 
-    for (begin = 0; begin < count; begin = end) {
+    for (size_t begin = 0; begin < count; begin = end) {
         double good;
 
         end = row_end(all, count, begin);
@@ -199,13 +196,12 @@ static void find_repeats(struct arena *arena, const struct lifetimes *l,
     bool notes = l->snapshot->stacks_are_notes;
     const struct arena_piece *last;
     struct made *all;
-    size_t i;
 
     out->begin = arena_take(arena, count < REPEATS_MAX ? count : REPEATS_MAX,
                             sizeof(*out->begin));
     last = arena->last;
     all = arena_take(arena, 2 * count + 1, sizeof(*all));
-    for (i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
         const struct lifetime *a = &l->allocs[l->before_count + i];
 
         all[i] = (struct made){a->requested, notes ? 0 : a->stack, a->start};
@@ -369,11 +365,10 @@ static void find_marks(struct arena *arena, const struct lifetimes *l,
                        struct iterations *out)
 {
     const struct snapshot *s = l->snapshot;
-    size_t i;
 
     out->begin =
         arena_take(arena, s->annotation_count + 1, sizeof(*out->begin));
-    for (i = 0; i < s->annotation_count; i++) {
+    for (size_t i = 0; i < s->annotation_count; i++) {
         uint32_t event = lifetimes_event_at(l, s->annotations[i].time_us);
 
         if (is_mark(l, &s->annotations[i]) && event < l->event_count &&

@@ -29,9 +29,8 @@ static bool follows(const struct moment_area *a, const struct moment_area *b)
 static void join_pages(struct moment *m)
 {
     size_t kept = 0;
-    size_t i;
 
-    for (i = 0; i < m->area_count; i++) {
+    for (size_t i = 0; i < m->area_count; i++) {
         if (kept > 0 && follows(&m->areas[kept - 1], &m->areas[i]))
             m->areas[kept - 1].size += m->areas[i].size;
         else
@@ -43,10 +42,9 @@ static void join_pages(struct moment *m)
 static void make_areas(struct arena *arena, struct moment *m)
 {
     const struct lifetimes *l = m->lifetimes;
-    size_t i;
 
     m->areas = arena_take(arena, l->span_count + 1, sizeof(*m->areas));
-    for (i = 0; i < l->span_count; i++) {
+    for (size_t i = 0; i < l->span_count; i++) {
         const struct segment_span *span = &l->spans[i];
 
         if (!lifetime_began(span->start, m->state) || span->end < m->state)
@@ -140,9 +138,8 @@ static void fill_area(struct moment *m, struct moment_area *area, size_t *at)
 static void sum_up(struct moment *m)
 {
     const struct lifetime *allocs = m->lifetimes->allocs;
-    size_t i;
 
-    for (i = 0; i < m->live_count; i++) {
+    for (size_t i = 0; i < m->live_count; i++) {
         const struct lifetime *a = &allocs[m->live[i]];
 
         if (lifetime_in_use(a, m->state)) {
@@ -157,11 +154,10 @@ static void sum_up(struct moment *m)
 static void fill_areas(struct arena *arena, struct moment *m)
 {
     size_t at = 0;
-    size_t i;
 
     m->gaps =
         arena_take(arena, m->area_count + m->live_count + 1, sizeof(*m->gaps));
-    for (i = 0; i < m->area_count; i++)
+    for (size_t i = 0; i < m->area_count; i++)
         fill_area(m, &m->areas[i], &at);
     while (at < m->live_count)
         m->outside += m->lifetimes->allocs[m->live[at++]].rounded;
@@ -177,21 +173,20 @@ void moment_make(struct arena *arena, const struct lifetimes *l, uint32_t state,
     fill_areas(arena, out);
 }
 
-uint64_t moment_bytes_of(const struct moment *m, const uint8_t *categories,
-                         unsigned which, uint32_t *largest)
+struct moment_sum moment_sum_of(const struct moment *m, moment_test *counts,
+                                const void *ctx)
 {
+    const struct lifetime *allocs = m->lifetimes->allocs;
     const struct lifetime *a;
-    uint64_t sum = 0;
-    uint64_t max = 0;
+    struct moment_sum sum = {0, UINT32_MAX};
 
     for (size_t i = 0; (a = moment_use(m, &i)) != NULL; i++) {
-        if ((which >> categories[m->live[i]] & 1) == 0)
+        if (!counts(ctx, m->live[i]))
             continue;
-        sum += a->rounded;
-        if (largest != NULL && a->rounded > max) {
-            max = a->rounded;
-            *largest = m->live[i];
-        }
+        sum.bytes += a->rounded;
+        if (sum.largest == UINT32_MAX ||
+            a->rounded > allocs[sum.largest].rounded)
+            sum.largest = m->live[i];
     }
     return sum;
 }

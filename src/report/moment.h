@@ -52,10 +52,14 @@ void moment_make(struct arena *arena, const struct lifetimes *l, uint32_t state,
  * there is none. */
 const struct lifetime *moment_use(const struct moment *m, size_t *i);
 
-/* The bytes in use of some categories, a bit for each, and in *largest, unless
- * it is NULL, the largest such allocation; 0: it stays as it is. */
-uint64_t moment_bytes_of(const struct moment *m, const uint8_t *categories,
-                         unsigned which, uint32_t *largest);
+/* The bytes in use of some allocations, and the number of the largest. */
+struct moment_sum {
+    uint64_t bytes;
+    uint32_t largest; /* UINT32_MAX: there is none */
+};
+typedef bool moment_test(const void *ctx, uint32_t number);
+struct moment_sum moment_sum_of(const struct moment *m, moment_test *counts,
+                                const void *ctx);
 
 uint64_t moment_area_free(const struct moment_area *a);
 

@@ -1,9 +1,7 @@
 /* path_signs.c - what the names in a call path say. */
-#include "report/path_signs.h"
+#include "report/frame_kind.h"
 
 #include <string.h>
-
-#include "report/frame_kind.h"
 
 struct sign {
     const char *text; /* part of a file's or function's name */
@@ -33,9 +31,8 @@ static unsigned frame_signs(const struct snapshot *s, uint32_t frame)
     const char *file = frame_text(s, s->frames[frame].filename);
     const char *name = frame_text(s, s->frames[frame].name);
     unsigned found = BY_SOMEONE;
-    size_t i;
 
-    for (i = 0; i < sizeof(signs) / sizeof(signs[0]); i++) {
+    for (size_t i = 0; i < sizeof(signs) / sizeof(signs[0]); i++) {
         if (strstr(signs[i].in_file ? file : name, signs[i].text) != NULL)
             found |= signs[i].by;
     }

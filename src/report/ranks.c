@@ -15,13 +15,15 @@
 static size_t holders_of(const struct run_summary *r, size_t max,
                          struct report_holder *out)
 {
-    size_t count = r->line_count < max ? r->line_count : max;
+    size_t count = r->lines.count < max ? r->lines.count : max;
 
     for (size_t i = 0; i < count; i++) {
-        out[i].bytes = r->lines[i].bytes;
-        out[i].count = r->lines[i].count;
-        report_group_label_in(r->lifetimes->snapshot, &r->lines[i], BY_LINE,
-                              false, out[i].frame);
+        const struct report_group *g = &r->lines.items[i];
+
+        out[i].bytes = g->bytes;
+        out[i].count = g->count;
+        report_group_label_in(r->lifetimes->snapshot, g, BY_LINE, false,
+                              out[i].frame);
     }
     return count;
 }

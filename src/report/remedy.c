@@ -4,26 +4,37 @@
 
 #include <string.h>
 
-#include "report/findings.h"
 #include "report/frame_kind.h"
 #include "report/report_words.h"
 
 enum { PIECES = 8 };
 
+/* By how much it makes each allocation smaller: of one category, or of some
+ * stacks. */
+static const struct kind {
+    const char *name;
+    enum report_category category; /* REPORT_CATEGORIES: not of one */
+    unsigned less;
+    unsigned of;
+} kinds[REMEDIES] = {
+    [REMEDY_NONE] = {"none", REPORT_CATEGORIES, 0, 1},
+    [REMEDY_ATTENTION] = {"fused attention", REPORT_CATEGORIES, 1, 1},
+    [REMEDY_LOSS] = {"loss in pieces", REPORT_CATEGORIES, PIECES - 1, PIECES},
+    [REMEDY_ACTIVATIONS] = {"activations", REPORT_ACTIVATIONS, 1, 2},
+    [REMEDY_TEMPORARIES] = {"temporaries", REPORT_TEMPORARIES, 1, 2},
+    [REMEDY_OPTIMIZER] = {"optimizer state", REPORT_OPTIMIZER, 3, 4},
+    [REMEDY_WEIGHTS] = {"weights", REPORT_WEIGHTS, 1, 2},
+    [REMEDY_LEAK] = {"leak", REPORT_CATEGORIES, 0, 1},
+};
+
 const char *remedy_name(enum remedy remedy)
 {
-    static const char *const names[] = {
-        [REMEDY_NONE] = "none",
-        [REMEDY_ATTENTION] = "fused attention",
-        [REMEDY_LOSS] = "loss in pieces",
-        [REMEDY_ACTIVATIONS] = "activations",
-        [REMEDY_TEMPORARIES] = "temporaries",
-        [REMEDY_OPTIMIZER] = "optimizer state",
-        [REMEDY_WEIGHTS] = "weights",
-        [REMEDY_LEAK] = "leak",
-    };
+    return kinds[remedy].name;
+}
 
-    return names[remedy];
+static uint64_t part_of(enum remedy remedy, uint64_t bytes)
+{
+    return bytes / kinds[remedy].of * kinds[remedy].less;
 }
 
 bool remedy_has_line(const struct run_summary *r)
@@ -78,10 +89,10 @@ uint64_t remedy_of_stack(const struct snapshot *s, enum remedy remedy,
                          uint32_t stack, uint64_t bytes)
 {
     unsigned marks = stack_marks(s, stack);
+    bool is_of =
+        remedy == REMEDY_LOSS ? (marks & OF_LOSS) != 0 : marks == OF_SOFTMAX;
 
-    if (remedy == REMEDY_LOSS)
-        return (marks & OF_LOSS) != 0 ? bytes / PIECES * (PIECES - 1) : 0;
-    return marks == OF_SOFTMAX ? bytes : 0;
+    return is_of ? part_of(remedy, bytes) : 0;
 }
 
 /* Whether the remedy is about each stack. */
@@ -104,12 +115,6 @@ struct measuring {
     int64_t *less; /* by state: how much more is gone than in the one before */
 };
 
-static bool is_of(const struct measuring *m, uint32_t number,
-                  enum report_category category)
-{
-    return m->r->categories[number] == category;
-}
-
 static bool is_of_line(const struct measuring *m, const struct lifetime *a)
 {
     return !remedy_has_line(m->r) ||
@@ -121,25 +126,13 @@ static bool is_of_line(const struct measuring *m, const struct lifetime *a)
 static uint64_t less_of(const struct measuring *m, uint32_t number)
 {
     const struct lifetime *a = &m->r->lifetimes->allocs[number];
+    bool is_of = m->stacks != NULL
+                     ? m->stacks[a->stack]
+                     : m->r->categories[number] == kinds[m->remedy].category;
 
-    switch (m->remedy) {
-    case REMEDY_ATTENTION:
-        return m->stacks[a->stack] ? a->rounded : 0;
-    case REMEDY_LOSS:
-        return m->stacks[a->stack] ? a->rounded / PIECES * (PIECES - 1) : 0;
-    case REMEDY_ACTIVATIONS:
-        return is_of(m, number, REPORT_ACTIVATIONS) ? a->rounded / 2 : 0;
-    case REMEDY_TEMPORARIES:
-        return is_of(m, number, REPORT_TEMPORARIES) && is_of_line(m, a)
-                   ? a->rounded / 2
-                   : 0;
-    case REMEDY_OPTIMIZER:
-        return is_of(m, number, REPORT_OPTIMIZER) ? a->rounded / 4 * 3 : 0;
-    case REMEDY_WEIGHTS:
-        return is_of(m, number, REPORT_WEIGHTS) ? a->rounded / 2 : 0;
-    default:
+    if (!is_of || (m->remedy == REMEDY_TEMPORARIES && !is_of_line(m, a)))
         return 0;
-    }
+    return part_of(m->remedy, a->rounded);
 }
 
 static uint32_t first_state(const struct lifetime *a)

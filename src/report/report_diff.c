@@ -80,9 +80,7 @@ static void gather_figures(struct difference *d, const struct run_summary *r,
 /* Lines are matched by their text: frame numbers differ between files. */
 static struct held *find_held(struct difference *d, const char *frame)
 {
-    size_t i;
-
-    for (i = 0; i < d->held_count; i++) {
+    for (size_t i = 0; i < d->held_count; i++) {
         if (strcmp(d->held[i].frame, frame) == 0)
             return &d->held[i];
     }
@@ -96,15 +94,14 @@ static void gather_side(struct difference *d, const struct run_summary *r,
 {
     /* The rest is small and not worth listing. */
     size_t max = 500;
-    size_t i;
 
     gather_figures(d, r, side);
-    for (i = 0; i < r->line_count && i < max; i++) {
-        struct held *held =
-            find_held(d, report_group_label(r->lifetimes->snapshot,
-                                            &r->lines[i], BY_LINE, false));
+    for (size_t i = 0; i < r->lines.count && i < max; i++) {
+        const struct report_group *g = &r->lines.items[i];
+        struct held *held = find_held(
+            d, report_group_label(r->lifetimes->snapshot, g, BY_LINE, false));
 
-        held->bytes[side] += r->lines[i].bytes;
+        held->bytes[side] += g->bytes;
     }
 }
 
@@ -132,7 +129,7 @@ static void report_diff_gather(struct difference *d,
     const struct run_summary *b = run_summary_of(d->arena, runs[1], d->device);
 
     d->held =
-        arena_take(d->arena, a->line_count + b->line_count, sizeof(*d->held));
+        arena_take(d->arena, a->lines.count + b->lines.count, sizeof(*d->held));
     gather_side(d, a, 0);
     gather_side(d, b, 1);
     qsort(d->held, d->held_count, sizeof(*d->held), by_apart);
@@ -162,9 +159,7 @@ static void write_change(FILE *out, uint64_t a, uint64_t b)
 
 static void write_text(FILE *out, const struct difference *d, size_t top)
 {
-    size_t i;
-
-    for (i = 0; i < FIGURES; i++) {
+    for (size_t i = 0; i < FIGURES; i++) {
         const uint64_t *v = d->values[i];
 
         fprintf(out, "  %-20s %14s %14s", figures[i].name,
@@ -175,7 +170,8 @@ static void write_text(FILE *out, const struct difference *d, size_t top)
     if (d->held_count == 0 || apart(&d->held[0]) == 0)
         return;
     fputs("\n  held at the peak, by line, the most different first\n", out);
-    for (i = 0; i < d->held_count && i < top && apart(&d->held[i]) > 0; i++) {
+    for (size_t i = 0; i < d->held_count && i < top && apart(&d->held[i]) > 0;
+         i++) {
         fprintf(out, "  %10s -> %10s  %s\n", units_bytes(d->held[i].bytes[0]),
                 units_bytes(d->held[i].bytes[1]), d->held[i].frame);
     }
@@ -192,12 +188,12 @@ static json_t *difference_json(const struct difference *d, size_t top)
 {
     json_t *made =
         json_pack("{s:I, s:[]}", "device", json_whole(d->device), "lines");
-    size_t i;
 
-    for (i = 0; i < FIGURES; i++)
+    for (size_t i = 0; i < FIGURES; i++)
         json_object_set_new(made, figures[i].key,
                             pair(d->values[i][0], d->values[i][1]));
-    for (i = 0; i < d->held_count && i < top && apart(&d->held[i]) > 0; i++)
+    for (size_t i = 0; i < d->held_count && i < top && apart(&d->held[i]) > 0;
+         i++)
         json_array_append_new(
             json_object_get(made, "lines"),
             json_pack("{s:s, s:o}", "frame", d->held[i].frame, "bytes",

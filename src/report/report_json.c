@@ -20,9 +20,8 @@ static json_t *stack_json(const struct snapshot *s, uint32_t stack)
     size_t count;
     const uint32_t *frames = snapshot_stack(s, stack, &count);
     json_t *list = json_array();
-    size_t i;
 
-    for (i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++)
         json_array_append_new(list, frame_json(s, frames[i]));
     return list;
 }
@@ -44,29 +43,25 @@ static json_t *category_json(const struct snapshot *s, uint32_t category)
 
 /* A list of groups, whose keys are values of that name. */
 static json_t *keyed_json(const struct snapshot *s,
-                          const struct report_group *groups, size_t count,
+                          const struct report_groups *groups, size_t top,
                           const char *name,
                           json_t *(*value)(const struct snapshot *, uint32_t))
 {
     json_t *list = json_array();
 
-    for (size_t i = 0; i < count; i++)
-        json_array_append_new(
-            list, group_json(&groups[i], name, value(s, groups[i].key)));
-    return list;
-}
+    for (size_t i = 0; i < groups->count && i < top; i++) {
+        const struct report_group *g = &groups->items[i];
 
-static size_t smaller(size_t a, size_t b)
-{
-    return a < b ? a : b;
+        json_array_append_new(list, group_json(g, name, value(s, g->key)));
+    }
+    return list;
 }
 
 static json_t *column_json(const uint64_t columns[RUN_COLUMNS])
 {
     json_t *list = json_array();
-    size_t i;
 
-    for (i = 0; i < RUN_COLUMNS; i++)
+    for (size_t i = 0; i < RUN_COLUMNS; i++)
         json_array_append_new(list, json_integer(json_whole(columns[i])));
     return list;
 }
@@ -105,9 +100,8 @@ static json_t *ooms_json(const struct run_summary *r,
 static json_t *actions_json(const struct run_summary *r)
 {
     json_t *made = json_object();
-    int i;
 
-    for (i = 0; i < SNAPSHOT_OTHER; i++)
+    for (int i = 0; i < SNAPSHOT_OTHER; i++)
         json_object_set_new(made, snapshot_action_name((enum snapshot_action)i),
                             json_integer(json_whole(r->counts[i])));
     return made;
@@ -127,9 +121,8 @@ static const char *repeats_name(const struct run_summary *r)
 static json_t *iterations_json(const struct run_summary *r)
 {
     json_t *list = json_array();
-    size_t i;
 
-    for (i = 0; i < r->iterations.count; i++)
+    for (size_t i = 0; i < r->iterations.count; i++)
         json_array_append_new(list,
                               json_pack("{s:I, s:I}", "begin_event",
                                         json_whole(r->iterations.begin[i]),
@@ -141,9 +134,8 @@ static json_t *iterations_json(const struct run_summary *r)
 static size_t segments_of(const struct snapshot *s, size_t device)
 {
     size_t count = 0;
-    size_t i;
 
-    for (i = 0; i < s->segment_count; i++)
+    for (size_t i = 0; i < s->segment_count; i++)
         count += s->segments[i].device == device;
     return count;
 }
@@ -172,15 +164,16 @@ static json_t *verdict_json(const struct run_summary *r,
 
 /* The lines, grouped as requested. */
 static json_t *groups_json(const struct snapshot *s, enum report_by by,
-                           const struct report_group *groups, size_t count)
+                           const struct report_groups *groups, size_t top)
 {
     json_t *list = json_array();
 
-    for (size_t i = 0; i < count; i++) {
-        const char *label = report_group_label(s, &groups[i], by, true);
+    for (size_t i = 0; i < groups->count && i < top; i++) {
+        const struct report_group *g = &groups->items[i];
+        const char *label = report_group_label(s, g, by, true);
 
-        json_array_append_new(list, group_json(&groups[i], report_by_name(by),
-                                               json_string(label)));
+        json_array_append_new(
+            list, group_json(g, report_by_name(by), json_string(label)));
     }
     return list;
 }
@@ -191,14 +184,13 @@ static json_t *device_json(struct arena *arena, const struct run_summary *r,
 {
     const struct lifetimes *l = r->lifetimes;
     const struct snapshot *s = l->snapshot;
-    size_t failed, told, grouped;
+    size_t failed, told;
     const struct report_failure *failures =
         report_failures(arena, r, false, &failed);
     const struct report_finding *found = report_findings(arena, r, &told);
     const struct report_verdict verdict =
         report_verdict_make(arena, r, &opt->cure);
-    const struct report_group *groups =
-        report_by_groups(arena, r, opt->by, &grouped);
+    const struct report_groups groups = report_by_groups(arena, r, opt->by);
 
     return json_pack(
         "{s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:o, "
@@ -214,14 +206,9 @@ static json_t *device_json(struct arena *arena, const struct run_summary *r,
         json_whole(r->duration_us), "driver_time_ns", json_whole(r->driver_ns),
         "iterations", json_whole(r->iterations.count), "unexplained_events",
         json_whole(l->overwritten + l->unmatched), "actions", actions_json(r),
-        "top",
-        keyed_json(s, r->lines, smaller(top, r->line_count), "frame",
-                   frame_json),
-        "paths",
-        keyed_json(s, r->paths, smaller(top, r->path_count), "frames",
-                   stack_json),
-        "categories",
-        keyed_json(s, r->kinds, r->kind_count, "category", category_json),
+        "top", keyed_json(s, &r->lines, top, "frame", frame_json), "paths",
+        keyed_json(s, &r->paths, top, "frames", stack_json), "categories",
+        keyed_json(s, &r->kinds, SIZE_MAX, "category", category_json),
         "at_peak", fragmentation_json(&r->peak), "ooms",
         ooms_json(r, failures, failed), "over_time", "requested",
         column_json(r->requested), "allocated", column_json(r->allocated),
@@ -230,7 +217,7 @@ static json_t *device_json(struct arena *arena, const struct run_summary *r,
         json_integer(json_whole(l->before_count)), "iterations_marked",
         (int)r->iterations.marked, "iteration_peaks", iterations_json(r),
         "verdict", verdict_json(r, &verdict), "by",
-        groups_json(s, opt->by, groups, smaller(top, grouped)), "has_history",
+        groups_json(s, opt->by, &groups, top), "has_history",
         (int)report_has_history(r), "categories_recorded_bytes",
         json_whole(report_told_bytes(r)), "repeats", repeats_name(r));
 }
@@ -263,7 +250,6 @@ static void report_json_add_device(json_t *total, json_t *device)
     static const char *const counts[] = {"events", "segments", "oom_events"};
     static const char *const peaks[] = {"peak_requested_bytes",
                                         "peak_reserved_bytes"};
-    size_t i;
 
     if (json_object_get(total, "top") == NULL ||
         report_json_number(device, "peak_allocated_bytes") >
@@ -272,9 +258,9 @@ static void report_json_add_device(json_t *total, json_t *device)
         json_object_set(total, "peak_allocated_bytes",
                         json_object_get(device, "peak_allocated_bytes"));
     }
-    for (i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
+    for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
         add_to(total, device, counts[i]);
-    for (i = 0; i < sizeof(peaks) / sizeof(peaks[0]); i++)
+    for (size_t i = 0; i < sizeof(peaks) / sizeof(peaks[0]); i++)
         keep_most(total, device, peaks[i]);
     json_array_append_new(json_object_get(total, "devices"), device);
 }

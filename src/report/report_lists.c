@@ -15,19 +15,18 @@ static void write_share(const struct report_writing *w,
             report_percent(g->bytes, w->r->peak.allocated), g->count);
 }
 
+static bool is_told(const void *lifetimes, uint32_t number)
+{
+    const struct lifetimes *l = lifetimes;
+    enum report_category category;
+
+    return report_category_told(l->snapshot, l->allocs[number].user_metadata,
+                                &category);
+}
+
 uint64_t report_told_bytes(const struct run_summary *r)
 {
-    const struct moment *m = &r->peak;
-    const struct lifetime *a;
-    enum report_category category;
-    uint64_t told = 0;
-
-    for (size_t i = 0; (a = moment_use(m, &i)) != NULL; i++) {
-        if (report_category_told(m->lifetimes->snapshot, a->user_metadata,
-                                 &category))
-            told += a->rounded;
-    }
-    return told;
+    return moment_sum_of(&r->peak, is_told, r->lifetimes).bytes;
 }
 
 /* Whether categories were named or guessed, for most of the memory. */
@@ -43,34 +42,31 @@ static const char *told_words(const struct report_writing *w)
 
 static void write_kinds(const struct report_writing *w)
 {
-    size_t i;
-
     fprintf(w->out,
             "\nAlive at the peak, by category%s (bytes, share, allocations)\n",
             told_words(w));
-    for (i = 0; i < w->r->kind_count; i++) {
-        write_share(w, &w->r->kinds[i]);
+    for (size_t i = 0; i < w->r->kinds.count; i++) {
+        const struct report_group *g = &w->r->kinds.items[i];
+
+        write_share(w, g);
         fprintf(w->out, "%s\n",
-                report_category_name((enum report_category)w->r->kinds[i].key));
+                report_category_name((enum report_category)g->key));
     }
 }
 
 static void write_lines(const struct report_writing *w)
 {
-    size_t count;
-    const struct report_group *groups =
-        report_by_groups(w->arena, w->r, w->opt->by, &count);
-    size_t i;
+    struct report_groups groups = report_by_groups(w->arena, w->r, w->opt->by);
 
     fprintf(w->out, "\nBy %s\n", report_by_name(w->opt->by));
-    for (i = 0; i < count && i < w->top; i++) {
-        write_share(w, &groups[i]);
-        fprintf(
-            w->out, "%s\n",
-            report_group_label(w->s, &groups[i], w->opt->by, w->opt->paths));
+    for (size_t i = 0; i < groups.count && i < w->top; i++) {
+        write_share(w, &groups.items[i]);
+        fprintf(w->out, "%s\n",
+                report_group_label(w->s, &groups.items[i], w->opt->by,
+                                   w->opt->paths));
     }
-    if (count > w->top)
-        fprintf(w->out, "  and %zu more\n", count - w->top);
+    if (groups.count > w->top)
+        fprintf(w->out, "  and %zu more\n", groups.count - w->top);
 }
 
 static void write_tree(const struct report_writing *w)
@@ -79,7 +75,7 @@ static void write_tree(const struct report_writing *w)
 
     if (!w->opt->tree)
         return;
-    call_tree_make(w->arena, w->s, w->r->paths, w->r->path_count, &tree);
+    call_tree_make(w->arena, w->s, &w->r->paths, &tree);
     fputs("\nBy call tree, outermost first (without C++, PyTorch and Python's "
           "own library)\n",
           w->out);
@@ -92,25 +88,24 @@ static void write_path(const struct report_writing *w,
     const struct lifetime *a = &w->r->lifetimes->allocs[g->largest];
     size_t count;
     const uint32_t *frames = snapshot_stack(w->s, g->key, &count);
-    size_t i;
 
     write_share(w, g);
     fprintf(w->out, "largest %s\n", units_bytes(a->requested));
-    for (i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++)
         fprintf(w->out, "                              %s\n",
                 report_frame(w->s, frames[i], true));
 }
 
 static void write_paths(const struct report_writing *w)
 {
-    size_t i;
+    const struct report_groups *paths = &w->r->paths;
 
     if (!w->opt->paths)
         return;
     fputs("\nBy call path, innermost first\n", w->out);
-    for (i = 0; i < w->r->path_count && i < w->top; i++) {
-        if (w->r->paths[i].key != 0)
-            write_path(w, &w->r->paths[i]);
+    for (size_t i = 0; i < paths->count && i < w->top; i++) {
+        if (paths->items[i].key != 0)
+            write_path(w, &paths->items[i]);
     }
 }
 
@@ -125,23 +120,22 @@ static void write_cells(const struct report_writing *w,
     const struct moment *m = &w->r->peak;
     uint64_t used[MAP_WIDTH] = {0};
     uint64_t cell = area->size / MAP_WIDTH + 1;
-    uint32_t i;
-    size_t c;
 
-    for (i = 0; i < area->count; i++) {
+    for (uint32_t i = 0; i < area->count; i++) {
         const struct lifetime *a =
             &m->lifetimes->allocs[m->live[area->first + i]];
         uint64_t from = a->address - area->address;
         uint64_t to = from + a->rounded;
 
-        for (c = (size_t)(from / cell); c < MAP_WIDTH && c * cell < to; c++) {
+        for (size_t c = (size_t)(from / cell); c < MAP_WIDTH && c * cell < to;
+             c++) {
             uint64_t low = c * cell > from ? c * cell : from;
             uint64_t high = (c + 1) * cell < to ? (c + 1) * cell : to;
 
             used[c] += high - low;
         }
     }
-    for (c = 0; c < MAP_WIDTH && c * cell < area->size; c++) {
+    for (size_t c = 0; c < MAP_WIDTH && c * cell < area->size; c++) {
         const char *mark = used[c] * 10 >= cell * 9 ? "#"
                            : used[c] > 0            ? "+"
                                                     : ".";
@@ -204,9 +198,8 @@ static void write_segments(const struct report_writing *w)
     const struct moment *m = &w->r->peak;
     const struct moment_area **order =
         arena_take(w->arena, m->area_count, sizeof(const struct moment_area *));
-    size_t i;
 
-    for (i = 0; i < m->area_count; i++)
+    for (size_t i = 0; i < m->area_count; i++)
         order[i] = &m->areas[i];
     qsort(order, m->area_count, sizeof(const struct moment_area *), by_free);
     fprintf(w->out, "\nSegments at the peak, most free first (# in use, + "

@@ -172,10 +172,9 @@ static void write_row(const struct report_writing *w, const char *name,
                                        "▅", "▆", "▇", "█"};
     static const char *const plain[] = {" ", ".", ":", "-", "=",
                                         "+", "*", "#", "@"};
-    size_t i;
 
     fprintf(w->out, "  %-9s ", name);
-    for (i = 0; i < RUN_COLUMNS; i++) {
+    for (size_t i = 0; i < RUN_COLUMNS; i++) {
         /* A ratio avoids 128-bit arithmetic; most is not less than the
          * column. */
         double part = max > 0 ? (double)columns[i] / (double)max : 0;
@@ -287,11 +286,10 @@ static void write_findings(const struct report_writing *w)
     size_t count;
     const struct report_finding *found =
         report_findings(w->arena, w->r, &count);
-    size_t i;
 
     if (count > 0)
         heading(w, "What stands out");
-    for (i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
         fprintf(w->out, "  * %s\n", found[i].title);
         write_indented(w->out, 4, "", found[i].text);
     }
@@ -366,26 +364,29 @@ static void write_device(const struct report_writing *w, bool whole)
         write_rest(w);
 }
 
-/* A device's peak, for comparison. */
-struct share {
+/* A device, and what determines its place in the report: failures first, then
+ * activity. */
+struct place {
     size_t device;
-    uint64_t peak;
+    uint64_t failures;
+    uint64_t events;
+    uint64_t segments;
+    uint64_t peak; /* for comparison */
 };
 
 /* Devices that do the same work should hold about as much: one that holds far
  * more than the others runs out of memory first. */
-static void write_balance(FILE *out, const struct share *shares, size_t count)
+static void write_balance(FILE *out, const struct place *places, size_t count)
 {
-    struct share first = {0, 0};
-    struct share second = {0, 0};
-    size_t i;
+    struct place first = {.peak = 0};
+    struct place second = {.peak = 0};
 
-    for (i = 0; i < count; i++) {
-        if (shares[i].peak > first.peak) {
+    for (size_t i = 0; i < count; i++) {
+        if (places[i].peak > first.peak) {
             second = first;
-            first = shares[i];
-        } else if (shares[i].peak > second.peak) {
-            second = shares[i];
+            first = places[i];
+        } else if (places[i].peak > second.peak) {
+            second = places[i];
         }
     }
     if (second.peak == 0 || first.peak / 2 < second.peak)
@@ -401,28 +402,19 @@ static void write_balance(FILE *out, const struct share *shares, size_t count)
 static void write_number(struct arena *arena, FILE *out, const char *name,
                          const struct snapshot *s,
                          const struct report_options *opt, bool whole,
-                         struct share *share)
+                         struct place *place)
 {
-    const struct run_summary *r = run_summary_of(arena, s, share->device);
+    const struct run_summary *r = run_summary_of(arena, s, place->device);
 
-    share->peak = r->peak_allocated;
+    place->peak = r->peak_allocated;
     plain_text_put(out, name);
-    fprintf(out, ", device %zu\n", share->device);
+    fprintf(out, ", device %zu\n", place->device);
     write_device(
         &(struct report_writing){arena, out, r, s, opt,
                                  opt->top > 0 ? opt->top : TOP_DEFAULT},
         whole);
     arena_free_since(arena, NULL);
 }
-
-/* What determines a device's place in the report: failures first, then
- * activity. */
-struct place {
-    size_t device;
-    uint64_t failures;
-    uint64_t events;
-    uint64_t segments;
-};
 
 static int by_place(const void *a, const void *b)
 {
@@ -464,17 +456,15 @@ static void write_devices(struct arena *arena, FILE *out, const char *name,
                           const struct report_options *opt,
                           const struct device_list *devices)
 {
-    struct share shares[DEVICE_LIST_MAX];
     struct place places[DEVICE_LIST_MAX];
 
     find_places(s, devices, places);
     for (size_t i = 0; i < devices->count; i++) {
-        shares[i] = (struct share){places[i].device, 0};
         if (i > 0)
             fputs("\n", out);
-        write_number(arena, out, name, s, opt, i == 0 || opt->all, &shares[i]);
+        write_number(arena, out, name, s, opt, i == 0 || opt->all, &places[i]);
     }
-    write_balance(out, shares, devices->count);
+    write_balance(out, places, devices->count);
     if (devices->count > 1 && !opt->all)
         fputs("\n--all prints all lists of every device.\n", out);
 }

@@ -52,9 +52,8 @@ uint32_t report_own_frame(const struct snapshot *s, uint32_t stack)
     uint32_t best = UINT32_MAX;
     size_t helpers = 0;
     int max = -1;
-    size_t i;
 
-    for (i = 0; i < count && helpers <= HELPER_CALLS; i++) {
+    for (size_t i = 0; i < count && helpers <= HELPER_CALLS; i++) {
         int kind = (int)frame_kind_of(s, frames[i]);
 
         if (kind == FRAME_OWN)

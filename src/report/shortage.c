@@ -5,8 +5,7 @@
  * that are partly in use. */
 #include "report/shortage.h"
 
-#include <string.h>
-
+#include "report/explain.h"
 #include "snapshot/snapshot_conf.h"
 
 #define PAGE_BYTES ((uint64_t)2 << 20)
@@ -66,7 +65,7 @@ const struct shortage_words shortage_words[SHORTAGE_CAUSES] = {
 
 bool shortage_may_use(const struct shortage *s, const struct moment_area *a)
 {
-    if (a->stream != s->stream || a->pool != s->pool)
+    if (a->stream != s->request->stream || a->pool != s->request->pool)
         return false;
     /* The kind of an expandable segment does not tell its pool. */
     return a->kind == SPAN_EXPANDABLE || s->small == (a->kind == SPAN_SMALL);
@@ -85,7 +84,7 @@ static void look_at_area(struct shortage *s, const struct moment_area *a)
         s->own_free += free_bytes;
         if (a->largest_gap > s->own_largest)
             s->own_largest = a->largest_gap;
-    } else if (a->stream != s->stream) {
+    } else if (a->stream != s->request->stream) {
         if (a->largest_gap > s->stream_largest)
             s->stream_largest = a->largest_gap;
     } else if (a->largest_gap > s->pool_largest) {
@@ -126,21 +125,16 @@ void shortage_make(struct arena *arena, const struct lifetimes *l,
 {
     const struct snapshot_event *e = &l->events[event];
     uint64_t page_bytes;
-    size_t i;
 
-    memset(out, 0, sizeof(*out));
+    *out = (struct shortage){.event = event, .request = e, .asked = e->size};
     arena_need(arena, snapshot_segment(l->snapshot, e->size,
                                        &out->segment_bytes, &page_bytes));
     moment_make(arena, l, event, &out->moment);
-    out->event = event;
-    out->asked = e->size;
-    out->stream = e->stream;
-    out->pool = e->pool;
     out->small = page_bytes == PAGE_BYTES;
     out->expandable = l->snapshot->settings.expandable_segments;
     out->driver_known = (e->has & SNAPSHOT_HAS_ADDRESS) != 0;
     out->driver_free = out->driver_known ? e->address : 0;
-    for (i = 0; i < out->moment.area_count; i++)
+    for (size_t i = 0; i < out->moment.area_count; i++)
         look_at_area(out, &out->moment.areas[i]);
     /* Memory in use in segments that were never recorded counts too. */
     out->attainable = out->moment.reserved;
@@ -161,6 +155,19 @@ uint64_t shortage_missing(const struct shortage *s)
     uint64_t needed = shortage_needed(s);
 
     return needed > s->attainable ? needed - s->attainable : s->asked;
+}
+
+static bool is_passing(const void *categories, uint32_t number)
+{
+    const uint8_t *category_of = categories;
+
+    return category_of[number] == REPORT_ACTIVATIONS ||
+           category_of[number] == REPORT_TEMPORARIES;
+}
+
+uint64_t shortage_passing(const struct shortage *s, const uint8_t *categories)
+{
+    return s->asked + moment_sum_of(&s->moment, is_passing, categories).bytes;
 }
 
 uint64_t shortage_figure(const struct shortage *s)

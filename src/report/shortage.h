@@ -30,8 +30,7 @@ struct shortage {
     uint32_t event;
     uint64_t asked;
     uint64_t segment_bytes; /* what the driver would have to have for it */
-    uint32_t stream;
-    uint32_t pool;
+    const struct snapshot_event *request;
     bool small;           /* the request is for the small pool */
     bool expandable;      /* segments can grow */
     bool driver_known;    /* driver_free is valid */
@@ -55,6 +54,10 @@ void shortage_make(struct arena *arena, const struct lifetimes *l,
  * of what would have fitted, the request. */
 uint64_t shortage_needed(const struct shortage *s);
 uint64_t shortage_missing(const struct shortage *s);
+
+/* What scales with the batch size, by estimate: activations, temporaries and the
+ * request. */
+uint64_t shortage_passing(const struct shortage *s, const uint8_t *categories);
 
 /* Whether the request fails under every setting: what was asked for and in use,
  * without any rounding, is more than there was. */

@@ -6,7 +6,7 @@
 
 #include <larder/device.h>
 
-#include "report/path_signs.h"
+#include "report/frame_kind.h"
 #include "report/report_words.h"
 #include "snapshot/snapshot_conf.h"
 
@@ -44,14 +44,12 @@ static uint32_t shrink(const uint64_t *curve, uint32_t events,
 static void find_iteration_peaks(struct run_summary *r, const uint64_t *curve)
 {
     const struct iterations *it = &r->iterations;
-    size_t i;
 
-    for (i = 0; i < it->count; i++) {
+    for (size_t i = 0; i < it->count; i++) {
         uint32_t end =
             i + 1 < it->count ? it->begin[i + 1] : r->lifetimes->event_count;
-        uint32_t k;
 
-        for (k = it->begin[i]; k <= end; k++) {
+        for (uint32_t k = it->begin[i]; k <= end; k++) {
             if (curve[k] > r->iteration_peaks[i])
                 r->iteration_peaks[i] = curve[k];
         }
@@ -67,11 +65,10 @@ static bool is_steady(const struct run_summary *r, const uint64_t *allocated)
     uint64_t peak = allocated[r->peak_state];
     uint64_t low = UINT64_MAX;
     uint64_t high = 0;
-    size_t i;
 
     if (it->count == 0)
         return false;
-    for (i = 1; i < it->count; i++) {
+    for (size_t i = 1; i < it->count; i++) {
         uint64_t level = allocated[it->begin[i]];
 
         low = level < low ? level : low;
@@ -154,12 +151,11 @@ static void count_events(struct arena *arena, struct run_summary *r)
     bool begun = false;
     int64_t first = 0;
     int64_t last = 0;
-    uint32_t i;
 
     arena_need(arena, snapshot_segment(l->snapshot, SMALL_PAGE_BYTES, NULL,
                                        &large_page));
     larder_prices_init(&prices);
-    for (i = 0; i < l->event_count; i++) {
+    for (uint32_t i = 0; i < l->event_count; i++) {
         const struct snapshot_event *e = &l->events[i];
 
         r->counts[e->action]++;
@@ -377,12 +373,10 @@ void run_summary_make(struct arena *arena, const struct lifetimes *l,
     moment_make(arena, l, out->peak_state, &out->peak);
     find_evidence(arena, out);
     out->savable = find_savable(arena, peak);
-    out->lines =
-        report_groups_make(arena, peak, GROUP_BY_LINE, NULL, &out->line_count);
-    out->paths =
-        report_groups_make(arena, peak, GROUP_BY_PATH, NULL, &out->path_count);
-    out->kinds = report_groups_make(arena, peak, GROUP_BY_CATEGORY,
-                                    out->categories, &out->kind_count);
+    out->lines = report_groups_make(arena, peak, GROUP_BY_LINE, NULL);
+    out->paths = report_groups_make(arena, peak, GROUP_BY_PATH, NULL);
+    out->kinds =
+        report_groups_make(arena, peak, GROUP_BY_CATEGORY, out->categories);
     out->main_activations =
         report_main_line(arena, peak, out->categories, REPORT_ACTIVATIONS);
     out->main_temporaries =

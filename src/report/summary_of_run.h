@@ -30,12 +30,9 @@ struct run_summary {
     /* The line with the largest live share at the peak; UINT32_MAX: unknown. */
     uint32_t main_activations;
     uint32_t main_temporaries;
-    const struct report_group *lines;
-    size_t line_count;
-    const struct report_group *paths;
-    size_t path_count;
-    const struct report_group *kinds; /* categories */
-    size_t kind_count;
+    struct report_groups lines;
+    struct report_groups paths;
+    struct report_groups kinds; /* categories */
     struct iterations iterations;
     uint64_t *iteration_peaks; /* maximum allocated in each */
     bool steady;               /* each begins with about as much allocated */
@@ -61,6 +58,12 @@ void run_summary_make(struct arena *arena, const struct lifetimes *l,
 const struct run_summary *run_summary_of(struct arena *arena,
                                          const struct snapshot *s,
                                          size_t device);
+
+/* The minimum that each iteration has leaked, and the number of its largest
+ * allocation; 0: nothing (findings.c). */
+uint64_t finding_leak(const struct run_summary *f, uint32_t *largest);
+/* Whether an allocation was not freed that is not kept on purpose. */
+bool finding_is_left(const struct run_summary *f, uint32_t number);
 
 /* The bytes of optimizer state that the next step begins with, beyond those at
  * the peak; 0: none, or memory ran out first. */

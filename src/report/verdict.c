@@ -34,7 +34,7 @@ static void write_failure(const struct run_summary *r, const struct shortage *s,
                           FILE *out)
 {
     const struct lifetimes *l = r->lifetimes;
-    uint32_t stack = l->events[s->event].stack;
+    uint32_t stack = s->request->stack;
     uint64_t after = report_allocations_after(r, s->event);
 
     fprintf(out, "It ran out of memory on a request for %s",
@@ -105,20 +105,21 @@ static void write_state(const struct run_summary *r, FILE *out)
 /* ---- the holders -------------------------------------------------------- */
 
 static void write_main_holders(const struct run_summary *r,
-                               const struct report_group *lines, size_t count,
+                               const struct report_groups *lines,
                                uint64_t allocated, FILE *out)
 {
     const struct snapshot *s = r->lifetimes->snapshot;
 
-    if (count == 0) {
+    if (lines->count == 0) {
         fputs("Nobody: nothing was in use.", out);
         return;
     }
-    for (size_t i = 0; i < count && i < HOLDERS; i++) {
+    for (size_t i = 0; i < lines->count && i < HOLDERS; i++) {
+        const struct report_group *g = &lines->items[i];
+
         fprintf(out, "%s%s %s (%.0f %%)", i > 0 ? "; " : "",
-                report_group_label(s, &lines[i], BY_LINE, false),
-                units_bytes(lines[i].bytes),
-                report_percent(lines[i].bytes, allocated));
+                report_group_label(s, g, BY_LINE, false), units_bytes(g->bytes),
+                report_percent(g->bytes, allocated));
     }
     fputs(".", out);
 }
@@ -132,48 +133,30 @@ struct verdict_texts {
     FILE *advice;
 };
 
-/* The sentence on a setting, or NULL and in *why_none why there is none. */
-static const char *find_cure(const struct run_summary *r,
-                             const struct shortage *s,
-                             const struct report_cure *cure, uint64_t *saves,
-                             const char **why_none)
-{
-    const char *words;
-
-    *why_none = NULL;
-    if (cure == NULL || cure->find == NULL || shortage_of_all(s))
-        return NULL;
-    words = cure->find(cure->ctx, r->lifetimes->snapshot, r->lifetimes->device,
-                       saves);
-    if (words == NULL && cure->why_none != NULL)
-        *why_none = cure->why_none(cure->ctx);
-    return words;
-}
-
 static void write_oom(struct arena *arena, const struct run_summary *r,
                       const struct report_cure *cure, uint32_t event,
                       const struct verdict_texts *t, struct report_verdict *v)
 {
-    const struct report_group *lines;
+    struct report_groups lines;
+    struct setting_found setting;
     struct shortage s;
     uint32_t activations;
-    const char *words;
-    const char *why_none;
-    size_t count;
 
     shortage_make(arena, r->lifetimes, event, &s);
-    lines = report_groups_make(arena, &s.moment, GROUP_BY_LINE, NULL, &count);
+    lines = report_groups_make(arena, &s.moment, GROUP_BY_LINE, NULL);
     activations =
         report_main_line(arena, &s.moment, r->categories, REPORT_ACTIVATIONS);
     write_failure(r, &s, t->what);
-    write_main_holders(r, lines, count, s.moment.allocated, t->who);
-    words = find_cure(r, &s, cure, &v->saves, &why_none);
-    v->saves_by = words != NULL ? "setting" : "none";
-    if (words != NULL)
-        fputs(words, t->advice);
-    else
-        v->saves =
-            advice_for_failure(arena, r, &s, activations, why_none, t->advice);
+    write_main_holders(r, &lines, s.moment.allocated, t->who);
+    setting = advice_find_setting(r, cure, !shortage_of_all(&s));
+    if (setting.words != NULL) {
+        v->saves = setting.saves;
+        v->saves_by = "setting";
+        fputs(setting.words, t->advice);
+    } else {
+        v->saves = advice_for_failure(arena, r, &s, activations,
+                                      setting.why_none, t->advice);
+    }
 }
 
 static void verdict_tell(struct arena *arena, const struct run_summary *r,
@@ -188,7 +171,7 @@ static void verdict_tell(struct arena *arena, const struct run_summary *r,
         write_oom(arena, r, cure, event, t, v);
         return;
     }
-    write_main_holders(r, r->lines, r->line_count, r->peak.allocated, t->who);
+    write_main_holders(r, &r->lines, r->peak.allocated, t->who);
     if (report_has_history(r)) {
         write_peak(r, t->what);
         advice_for_peak(arena, r, cure, v, t->advice);

@@ -33,15 +33,14 @@ static size_t find_slot(const struct address_map *m, uint64_t address)
 static bool address_map_grow(struct address_map *m)
 {
     struct address_map wider = {0};
-    size_t i;
 
     wider.capacity = m->capacity > 0 ? m->capacity * 2 : CAPACITY_FIRST;
     wider.slots = malloc(wider.capacity * sizeof(*wider.slots));
     if (wider.slots == NULL)
         return false;
-    for (i = 0; i < wider.capacity; i++)
+    for (size_t i = 0; i < wider.capacity; i++)
         wider.slots[i].number = ADDRESS_MAP_NONE;
-    for (i = 0; i < m->capacity; i++) {
+    for (size_t i = 0; i < m->capacity; i++) {
         if (m->slots[i].number != ADDRESS_MAP_NONE)
             wider.slots[find_slot(&wider, m->slots[i].address)] = m->slots[i];
     }
@@ -80,7 +79,6 @@ bool address_map_put(struct address_map *m, uint64_t address, uint32_t number)
 uint32_t address_map_take(struct address_map *m, uint64_t address)
 {
     size_t hole;
-    size_t at;
     uint32_t number;
 
     if (m->capacity == 0)
@@ -91,7 +89,7 @@ uint32_t address_map_take(struct address_map *m, uint64_t address)
         return ADDRESS_MAP_NONE;
     m->slots[hole].number = ADDRESS_MAP_NONE;
     m->used--;
-    for (at = (hole + 1) & (m->capacity - 1);
+    for (size_t at = (hole + 1) & (m->capacity - 1);
          m->slots[at].number != ADDRESS_MAP_NONE;
          at = (at + 1) & (m->capacity - 1)) {
         size_t home = home_of(m, m->slots[at].address);

@@ -7,13 +7,11 @@ enum { NUMBERS = UINT16_MAX + 1 };
 
 static void note(const struct snapshot *s, uint8_t used[NUMBERS])
 {
-    size_t i;
-
-    for (i = 0; i < s->device_count && i < NUMBERS; i++) {
+    for (size_t i = 0; i < s->device_count && i < NUMBERS; i++) {
         if (s->devices[i].count > 0)
             used[i] = 1;
     }
-    for (i = 0; i < s->segment_count; i++)
+    for (size_t i = 0; i < s->segment_count; i++)
         used[s->segments[i].device] = 1;
 }
 
@@ -21,13 +19,12 @@ bool device_list_make(const struct snapshot *s, const struct snapshot *other,
                       struct device_list *out, struct tool_error *error)
 {
     uint8_t used[NUMBERS] = {0};
-    size_t i;
 
     out->count = 0;
     note(s, used);
     if (other != NULL)
         note(other, used);
-    for (i = 0; i < NUMBERS; i++) {
+    for (size_t i = 0; i < NUMBERS; i++) {
         if (used[i] == 0)
             continue;
         if (out->count == DEVICE_LIST_MAX)

@@ -246,15 +246,14 @@ static void put_in_order(struct walk *w)
     struct lifetime *before;
     size_t to = l->alloc_count;
     size_t left;
-    size_t i;
 
-    for (i = 0; i < l->alloc_count; i++)
+    for (size_t i = 0; i < l->alloc_count; i++)
         l->before_count += l->allocs[i].start == LIFETIME_BEFORE;
     if (l->before_count == 0)
         return;
     before = arena_take(&w->arena, l->before_count, sizeof(*before));
     left = l->before_count;
-    for (i = l->alloc_count; i-- > 0;) {
+    for (size_t i = l->alloc_count; i-- > 0;) {
         if (l->allocs[i].start == LIFETIME_BEFORE)
             before[--left] = l->allocs[i];
         else
@@ -288,9 +287,8 @@ static bool walk_all(struct walk *w)
 size_t lifetimes_device_count(const struct snapshot *s)
 {
     size_t count = s->device_count;
-    size_t i;
 
-    for (i = 0; i < s->segment_count; i++) {
+    for (size_t i = 0; i < s->segment_count; i++) {
         if (s->segments[i].device >= count)
             count = (size_t)s->segments[i].device + 1;
     }
@@ -352,9 +350,8 @@ static int64_t divisions_for(const struct snapshot_settings *settings,
                              uint64_t bytes)
 {
     int64_t divisions = 0;
-    size_t i;
 
-    for (i = 0; i < settings->roundup_count; i++) {
+    for (size_t i = 0; i < settings->roundup_count; i++) {
         if (i == 0 || bytes >= settings->roundup[i].size_mib << 20)
             divisions = settings->roundup[i].divisions;
     }
@@ -396,22 +393,21 @@ void lifetimes_curve(const struct lifetimes *l, enum lifetime_curve which,
                      uint64_t *values)
 {
     uint64_t sum = 0;
-    size_t i;
 
     memset(values, 0, ((size_t)l->event_count + 1) * sizeof(*values));
-    for (i = 0; which != CURVE_RESERVED && i < l->alloc_count; i++) {
+    for (size_t i = 0; which != CURVE_RESERVED && i < l->alloc_count; i++) {
         const struct lifetime *a = &l->allocs[i];
 
         if (a->end != LIFETIME_BEFORE)
             add_range(values, l, a->start, a->end,
                       which == CURVE_REQUESTED ? a->requested : a->rounded);
     }
-    for (i = 0; which == CURVE_RESERVED && i < l->span_count; i++) {
+    for (size_t i = 0; which == CURVE_RESERVED && i < l->span_count; i++) {
         const struct segment_span *s = &l->spans[i];
 
         add_range(values, l, s->start, s->end, s->size);
     }
-    for (i = 0; i <= l->event_count; i++) {
+    for (size_t i = 0; i <= l->event_count; i++) {
         sum += values[i];
         values[i] = sum;
     }

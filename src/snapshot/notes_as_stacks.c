@@ -9,15 +9,14 @@
 static uint32_t number_texts(const struct snapshot *s, uint32_t *stack_of)
 {
     uint32_t count = 0;
-    size_t i;
 
-    for (i = 0; i < s->event_count; i++) {
+    for (size_t i = 0; i < s->event_count; i++) {
         uint32_t text = s->events[i].user_metadata;
 
         if (text != 0 && stack_of[text] == 0)
             stack_of[text] = ++count;
     }
-    for (i = 0; i < s->block_count; i++) {
+    for (size_t i = 0; i < s->block_count; i++) {
         uint32_t text = s->blocks[i].user_metadata;
 
         if (text != 0 && stack_of[text] == 0)
@@ -40,15 +39,13 @@ static void add_stacks(struct snapshot *s, const uint32_t *stack_of,
                        uint32_t count)
 {
     size_t first = s->frame_count;
-    size_t text;
-    uint32_t n;
 
-    for (text = 1; text < s->string_count; text++) {
+    for (size_t text = 1; text < s->string_count; text++) {
         if (stack_of[text] != 0)
             s->frames[first + stack_of[text] - 1] =
                 (struct snapshot_frame){.name = (uint32_t)text};
     }
-    for (n = 0; n < count; n++) {
+    for (uint32_t n = 0; n < count; n++) {
         s->stack_frames[n] = (uint32_t)first + n;
         s->stack_begins[n + 2] = n + 1;
     }
@@ -58,11 +55,9 @@ static void add_stacks(struct snapshot *s, const uint32_t *stack_of,
 
 static void use_stacks(struct snapshot *s, const uint32_t *stack_of)
 {
-    size_t i;
-
-    for (i = 0; i < s->event_count; i++)
+    for (size_t i = 0; i < s->event_count; i++)
         s->events[i].stack = stack_of[s->events[i].user_metadata];
-    for (i = 0; i < s->block_count; i++)
+    for (size_t i = 0; i < s->block_count; i++)
         s->blocks[i].stack = stack_of[s->blocks[i].user_metadata];
     s->stacks_are_notes = true;
 }

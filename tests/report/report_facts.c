@@ -208,14 +208,13 @@ static void put_groups(const struct telling *t, const struct moment *m)
     static const char *const names[] = {"line", "path", "category"};
 
     for (unsigned by = 0; by < 3; by++) {
-        size_t count;
-        const struct report_group *groups = report_groups_make(
-            t->arena, m, (enum group_by)by, t->r->categories, &count);
+        struct report_groups groups = report_groups_make(
+            t->arena, m, (enum group_by)by, t->r->categories);
 
-        for (size_t i = 0; i < count; i++) {
+        for (size_t i = 0; i < groups.count; i++) {
             fprintf(t->out, "%s", names[by]);
-            put_number(t, "key", groups[i].key);
-            put_group(t, &groups[i]);
+            put_number(t, "key", groups.items[i].key);
+            put_group(t, &groups.items[i]);
         }
     }
 }
@@ -278,7 +277,7 @@ static void put_tree(const struct telling *t)
     struct call_tree tree;
 
     begin(t, "tree");
-    call_tree_make(t->arena, t->s, r->paths, r->path_count, &tree);
+    call_tree_make(t->arena, t->s, &r->paths, &tree);
     for (size_t i = 0; i < tree.count; i++) {
         const struct call_node *n = &tree.nodes[i];
 

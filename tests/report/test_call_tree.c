@@ -29,15 +29,14 @@ static const char calls[] =
 static void group_is(struct made_run *m, enum report_by by, size_t number,
                      const char *label, uint64_t mib)
 {
-    size_t count;
-    const struct report_group *groups =
-        report_by_groups(&m->arena, &m->r, by, &count);
+    struct report_groups groups = report_by_groups(&m->arena, &m->r, by);
+    const struct report_group *g = &groups.items[number];
     char buf[REPORT_FRAME];
 
-    assert_true(number < count);
-    assert_string_equal(
-        report_by_label_in(m->s, groups[number].key, by, false, buf), label);
-    assert_int_equal(groups[number].bytes, mib << 20);
+    assert_true(number < groups.count);
+    assert_string_equal(report_by_label_in(m->s, g->key, by, false, buf),
+                        label);
+    assert_int_equal(g->bytes, mib << 20);
 }
 
 static void lines_are_put_together(void **state)
@@ -153,7 +152,7 @@ static char *tree_of(const char *lines, size_t max, bool whole)
     char *got;
 
     made_run(lines, NULL, &m);
-    call_tree_make(&m.arena, m.s, m.r.paths, m.r.path_count, &tree);
+    call_tree_make(&m.arena, m.s, &m.r.paths, &tree);
     assert_true(report_text_begin(&text));
     call_tree_write(&tree, m.s, max, whole, text.out);
     got = report_text_take(&text);
@@ -274,7 +273,7 @@ static void a_tree_grows_with_its_calls(void **state)
                 512 * (i + 1), i + 1);
     lines = report_text_take(&text);
     made_run(lines, NULL, &m);
-    call_tree_make(&m.arena, m.s, m.r.paths, m.r.path_count, &tree);
+    call_tree_make(&m.arena, m.s, &m.r.paths, &tree);
     assert_int_equal(tree.count, 602);
     assert_int_equal(tree.nodes[0].bytes, 512 * 600 * 601 / 2);
     assert_int_equal(tree.nodes[0].count, 600);

@@ -166,9 +166,9 @@ struct wanted_group {
 static void the_groups_are(const struct made_run *run,
                            const struct wanted_group *wanted, size_t count)
 {
-    assert_int_equal(run->r.line_count, count);
+    assert_int_equal(run->r.lines.count, count);
     for (size_t i = 0; i < count; i++) {
-        const struct report_group *g = &run->r.lines[i];
+        const struct report_group *g = &run->r.lines.items[i];
         char frame[REPORT_FRAME];
 
         if (wanted[i].line == NULL)
@@ -203,8 +203,8 @@ static void lines_hold_sums_of_what_is_in_use(void **state)
              NULL, &run);
     /* The peak is the first event: look at the end instead. */
     at_state(&run, run.l.event_count, &run.r.peak);
-    run.r.lines = report_groups_make(&run.arena, &run.r.peak, GROUP_BY_LINE,
-                                     NULL, &run.r.line_count);
+    run.r.lines =
+        report_groups_make(&run.arena, &run.r.peak, GROUP_BY_LINE, NULL);
     the_groups_are(&run, wanted, COUNT(wanted));
     made_run_free(&run);
 }

@@ -240,11 +240,10 @@ static void check_moment(struct arena *arena, const struct run_summary *r,
     assert_int_equal(m.live_count, sum.live);
     must_fill(&m);
     for (unsigned by = 0; by < 3; by++) {
-        size_t count;
-        const struct report_group *groups = report_groups_make(
-            arena, &m, (enum group_by)by, r->categories, &count);
+        struct report_groups groups =
+            report_groups_make(arena, &m, (enum group_by)by, r->categories);
 
-        must_add_up(&m, groups, count);
+        must_add_up(&m, groups.items, groups.count);
     }
 }
 

@@ -46,7 +46,7 @@ function(policy_of name out script style)
 endfunction()
 
 # The order in which the scripts are joined.
-set(scripts element.js state.js units.js frames.js lengths.js device.js groups.js axis.js bands.js
+set(scripts element.js basics.js state.js units.js frames.js lengths.js device.js groups.js axis.js bands.js
     timeline.js map.js find.js calltree.js flame.js treerows.js span.js
     panels.js pointers.js draw.js keys.js decode.js main.js)
 

@@ -16,6 +16,7 @@ function fitCanvas(canvas, height) {
   const ctx = canvas.getContext("2d");
   ctx.setTransform(ratio, 0, 0, ratio, 0, 0);
   ctx.clearRect(0, 0, width, height);
+  ctx.font = "12px system-ui, sans-serif";
   return { ctx, width, height, ratio };
 }
 
@@ -32,16 +33,11 @@ function axisOf(device) {
   };
 }
 
-function niceBytesStep(top, lines) {
-  let step = 1;
-  while (top / step > lines) step *= 2;
-  return step;
-}
+const GRID_LINES = 6;
 
 function drawGrid(g, view) {
   const { ctx } = g;
-  const step = niceBytesStep(view.top, 6);
-  ctx.font = "12px system-ui, sans-serif";
+  const step = 2 ** Math.max(0, Math.ceil(Math.log2(view.top / GRID_LINES)));
   ctx.textAlign = "right";
   ctx.textBaseline = "middle";
   for (let bytes = 0; bytes <= view.top; bytes += step) {

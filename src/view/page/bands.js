@@ -134,7 +134,7 @@ function stackPixels() {
   const { groups, mask, selected } = state, bright = [], dim = [];
   for (let group = 0; group <= groups.rest; group++) {
     const hex = groupColour(groups, group);
-    bright.push([pixelOf(hex), pixelOf(hex, 0.72)]);
+    bright.push([pixelOf(hex), pixelOf(hex, (part) => part * 0.72)]);
     dim.push([fade(hex), fade(hex)]);
   }
   return (i) => {
@@ -146,13 +146,8 @@ function stackPixels() {
 // Blend a colour most of the way into the background.
 function fade(hex) {
   const back = parseInt(cssColour("--back").slice(1), 16);
-  const n = parseInt(hex.slice(1), 16);
-  let out = 0;
-  for (const shift of [0, 8, 16]) {
-    const mixed = ((n >> shift) & 255) * 0.16 + ((back >> shift) & 255) * 0.84;
-    out |= Math.round(mixed) << shift;
-  }
-  return pixelOf("#" + out.toString(16).padStart(6, "0"));
+  return pixelOf(hex, (part, shift) =>
+    part * 0.16 + ((back >> shift) & 255) * 0.84);
 }
 
 // Draws one pixel column after another; parts that equal the previous column

@@ -16,7 +16,7 @@ function pathlessName(older, all) {
 }
 // Maximum depth of a path; deeper calls are left out.
 const PATH_LONGEST = 250;
-// By kind of frame.
+// By kind of frame (frame_kind.h).
 const NODE_KINDS = ["cpp", "torch", "cpp", "cpp", "torch", "library", "own"];
 
 // Bytes and allocations by stack, and of how many without a call path how many
@@ -50,17 +50,13 @@ function frameKey(run, id, by) {
 
 // A stack's frames from the outermost inwards, without folded ones; if nothing
 // else is left, the frame most relevant to a reader.
-function unfolded(run, stack, form) {
-  const out = [];
-  for (const id of stackFrames(run, stack)) {
-    const kind = run.kind[id];
-    if (kind >= FRAME_PACKAGE || (kind === FRAME_TORCH ||
-        kind === FRAME_STANDARD ? form.torch : form.cpp))
-      out.push(id);
-  }
+function unfolded(run, stack, { cpp, torch, inside }) {
+  const shown = { own: true, library: true, cpp, torch };
+  const out = [...stackFrames(run, stack)]
+    .filter((id) => shown[NODE_KINDS[run.kind[id]]]);
   const one = ownFrame(run, stack);
   if (out.length === 0 && one >= 0) out.push(one);
-  return form.inside ? out : out.reverse();
+  return inside ? out : out.reverse();
 }
 
 // The steps of a stack's path: [key, frame], with equal neighbours joined.
@@ -72,23 +68,14 @@ function pathOf(run, stack, form) {
       path.push([key, id]);
     if (path.length === PATH_LONGEST) break;
   }
-  return path;
+  return path.length > 0 ? path : [[PATHLESS, -1]];
 }
 
 // How paths are built: by line, function, module or library; which frames are
-// shown; from the outermost frame inwards or the reverse.  Paths are cached,
-// because every moment needs them.
-function makeForm(by, cpp, torch, inside) {
-  return { by, cpp, torch, inside, paths: new Map() };
-}
-
-function keptPath(run, stack, form) {
-  let path = form.paths.get(stack);
-  if (!path) {
-    path = pathOf(run, stack, form);
-    form.paths.set(stack, path);
-  }
-  return path;
+// shown; from the outermost frame inwards or the reverse.  Paths are
+// remembered, because every moment needs them.
+function makeForm(run, form) {
+  return { ...form, path: remembered((stack) => pathOf(run, stack, form)) };
 }
 
 function makeNode(key, frame, kind, parent) {
@@ -114,11 +101,9 @@ function makeTree(run, weights, form) {
   for (let stack = 0; stack < weights.bytes.length; stack++) {
     const bytes = weights.bytes[stack], count = weights.count[stack];
     if (bytes === 0 && count === 0) continue;
-    let path = keptPath(run, stack, form);
-    if (path.length === 0) path = [[PATHLESS, -1]];
     let node = root;
     addTo(node, bytes, count);
-    for (const [key, frame] of path) {
+    for (const [key, frame] of form.path(stack)) {
       let child = node.children.get(key);
       if (!child) {
         const kind = frame < 0 ? "cpp" : NODE_KINDS[run.kind[frame]];
@@ -159,14 +144,12 @@ function nodeAt(root, keys) {
 }
 
 // The allocations that pass through a path; null for all.
-function maskOf(device, keys, form) {
+function maskOf({ alloc, run }, keys, form) {
   if (keys.length === 0) return null;
-  const a = device.alloc, n = stackCount(device.run);
-  const through = new Uint8Array(n);
-  for (let stack = 0; stack < n; stack++) {
-    const path = keptPath(device.run, stack, form);
-    through[stack] = keys.every((key, i) => path[i] && path[i][0] === key);
-  }
-  if (keys[0] === PATHLESS) through[NO_STACK] = 1;
-  return new Uint8Array(a.stack.length).map((none, i) => through[a.stack[i]]);
+  const through = Array.from({ length: stackCount(run) }, (none, stack) => {
+    const path = form.path(stack);
+    return keys.every((key, i) => path[i] && path[i][0] === key);
+  });
+  return new Uint8Array(alloc.stack.length)
+    .map((none, i) => through[alloc.stack[i]]);
 }

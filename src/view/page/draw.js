@@ -13,21 +13,33 @@ function view(g) {
 }
 
 const CURVES = [
-  { name: "reserved", colour: "--reserved", style: "", dash: null },
+  { name: "reserved", colour: "--reserved", style: "", dash: [] },
   { name: "requested", colour: "--requested", style: "dotted", dash: [2, 3] },
-  { name: "allocated", colour: "--ink", style: "", dash: null },
+  { name: "allocated", colour: "--ink", style: "", dash: [] },
 ];
 const OTHER_CURVES = [
-  { name: "allocated", style: "dashed", dash: [6, 3] },
-  { name: "reserved", style: "dotted", dash: [1, 3] },
+  { name: "allocated", colour: "--other", style: "dashed", dash: [6, 3] },
+  { name: "reserved", colour: "--other", style: "dotted", dash: [1, 3] },
 ];
+
+// The run's curves, and those of the others.
+function allCurves() {
+  const { device, axis, others } = state;
+  return [
+    ...CURVES.map((curve) =>
+      ({ ...curve, device, axis, key: curve.name, label: curve.name })),
+    ...others.flatMap((other) => OTHER_CURVES.map((curve) =>
+      ({ ...curve, device: other, axis: axisOf(other),
+        key: `other ${curve.name}`, label: `${other.run.name}: ${curve.name}` }))),
+  ];
+}
 
 // Its pixels are overwritten each time.
 let bandsImage = { width: 0, height: 0 };
 
 function drawTimeline() {
   const g = fitCanvas($("timeline"), 330);
-  const v = view(g), d = state.device;
+  const v = view(g);
   const w = Math.max(1, Math.round(v.width * g.ratio));
   const h = Math.round(v.height * g.ratio);
   if (bandsImage.width !== w || bandsImage.height !== h)
@@ -37,24 +49,14 @@ function drawTimeline() {
     Math.round(GRAPH_TOP * g.ratio));
   drawGrid(g, v);
   state.drawn.labels = drawAxis(g, v);
-  for (const curve of CURVES)
-    if (!state.hiddenCurves.has(curve.name))
-      drawCurve(g, d, state.axis, v, curve.name, cssColour(curve.colour),
-        curve.dash);
-  state.others.forEach((other) => drawOther(g, v, other));
+  for (const curve of allCurves())
+    if (!state.hiddenCurves.has(curve.key)) drawCurve(g, v, curve);
+  for (const other of state.others)
+    drawFailures(g, v, other, axisOf(other), cssColour("--other"));
   drawSpan(g, v);
   drawMarks(g, v);
-  drawFailures(g, d, state.axis, v, cssColour("--alarm"));
+  drawFailures(g, v, state.device, state.axis, cssColour("--alarm"));
   drawCursor(g, v);
-}
-
-function drawOther(g, v, other) {
-  const axis = axisOf(other);
-  for (const curve of OTHER_CURVES)
-    if (!state.hiddenCurves.has(`other ${curve.name}`))
-      drawCurve(g, other, axis, v, curve.name, cssColour("--other"),
-        curve.dash);
-  drawFailures(g, other, axis, v, cssColour("--other"));
 }
 
 function drawCursor(g, v) {
@@ -112,18 +114,11 @@ function legendItem(mark, name, shown, onclick) {
   element("i", mark), name);
 }
 
-function legendLine(name, colour, style, key) {
-  return legendItem({ className: `line ${style}`,
-    style: `border-color: ${cssColour(colour)}` }, name,
-  !state.hiddenCurves.has(key), () => toggleCurve(key));
-}
-
 function drawLegend() {
   $("legend").replaceChildren(
-    ...CURVES.map(({ name, colour, style }) =>
-      legendLine(name, colour, style, name)),
-    ...state.others.flatMap(({ run }) => OTHER_CURVES.map(({ name, style }) =>
-      legendLine(`${run.name}: ${name}`, "--other", style, `other ${name}`))),
+    ...allCurves().map(({ key, label, colour, style }) => legendItem(
+      { className: `line ${style}`, style: `border-color: ${cssColour(colour)}` },
+      label, !state.hiddenCurves.has(key), () => toggleCurve(key))),
     ...state.groups.names.map((name, group) => legendItem(
       { style: `background: ${groupColour(state.groups, group)}` }, name,
       !state.hidden.has(group), ({ shiftKey }) => toggleGroup(group, shiftKey))));

@@ -59,15 +59,6 @@ function findNotes(device, words) {
   return (i) => found(note[i]);
 }
 
-// The function, called once for each argument.
-function remembered(compute) {
-  const known = new Map();
-  return (key) => {
-    if (!known.has(key)) known.set(key, compute(key));
-    return known.get(key);
-  };
-}
-
 // { mask, list (largest first) } or null.
 function find(device, text) {
   const matches = parseQuery(device, text);

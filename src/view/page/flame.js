@@ -76,15 +76,14 @@ function drawFlame() {
   const boxes = state.boxes = layOutFlame(root, focus, width);
   const deepest = boxes.reduce((most, box) =>
     box.width >= FLAME_COUNTS ? Math.max(most, box.depth) : most, 0);
-  const g = fitCanvas(canvas, (deepest + 1) * FLAME_ROW);
-  g.ctx.font = "12px system-ui, sans-serif";
-  g.ctx.textBaseline = "middle";
-  g.ctx.textAlign = "left";
+  const { ctx } = fitCanvas(canvas, (deepest + 1) * FLAME_ROW);
+  ctx.textBaseline = "middle";
+  ctx.textAlign = "left";
   for (const box of boxes) {
     const { node } = box;
     const bytes = state.what === "grew" ? `+${bytesText(node.plus)}`
       : bytesText(node.total);
-    drawBox(g.ctx, box, `${nodeLabel(node)}  ${bytes}`,
+    drawBox(ctx, box, `${nodeLabel(node)}  ${bytes}`,
       node === focus && focus !== root);
   }
 }

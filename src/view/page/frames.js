@@ -4,10 +4,6 @@
 
 const NO_STACK = 0;
 
-// From least to most informative about a program (frame_kind.h).
-const FRAME_PLUMBING = 0, FRAME_STANDARD = 1, FRAME_COMPILED = 2,
-  FRAME_BACKWARD = 3, FRAME_TORCH = 4, FRAME_PACKAGE = 5, FRAME_OWN = 6;
-
 // A run's `frame` has three numbers for each frame: file, line, function.  Stack
 // n consists of the frames stack_frame[stack_begin[n]] to
 // stack_frame[stack_begin[n + 1]], innermost first; stack 0 is empty.  `kind`,

@@ -61,20 +61,12 @@ function makeGroups(device, by) {
   return { of, names, rest: shown.length };
 }
 
-// Caches the style sheet's colours, which each drawing needs thousands of
-// times.
-const themeColours = { theme: "", known: new Map() };
+// The style sheet's colours, which each drawing needs thousands of times.
+let cssColour;
 
-function cssColour(name) {
-  const root = document.documentElement, { theme } = root.dataset;
-  if (themeColours.theme !== theme) {
-    themeColours.theme = theme;
-    themeColours.known.clear();
-  }
-  if (!themeColours.known.has(name))
-    themeColours.known.set(name,
-      getComputedStyle(root).getPropertyValue(name).trim());
-  return themeColours.known.get(name);
+function readColours() {
+  const style = getComputedStyle(document.documentElement);
+  cssColour = remembered((name) => style.getPropertyValue(name).trim());
 }
 
 function groupColour(groups, group) {
@@ -85,9 +77,10 @@ function allocationColour(i) {
   return groupColour(state.groups, state.groups.of[i]);
 }
 
-// "#rrggbb" as a pixel of ImageData on a little-endian machine.
-function pixelOf(hex, shade) {
+// "#rrggbb" as a pixel of ImageData on a little-endian machine, with each part
+// changed.
+function pixelOf(hex, change = (part) => part) {
   const n = parseInt(hex.slice(1), 16);
-  const part = (shift) => Math.round(((n >> shift) & 255) * (shade || 1));
+  const part = (shift) => Math.round(change((n >> shift) & 255, shift));
   return (0xff000000 | (part(0) << 16) | (part(8) << 8) | part(16)) >>> 0;
 }

@@ -69,12 +69,9 @@ function treeStep(key) {
   const { tree: { focus }, treeRows: rows } = state;
   const at = Math.max(0, rows.findIndex((row) => row.node === focus));
   const row = rows[at];
-  if (key === "ArrowRight" && !row.open && row.node.children.size > 0) {
-    openNode(row.node, true);
-    return row.node;
-  }
-  if (key === "ArrowLeft" && row.open && row.node.children.size > 0) {
-    openNode(row.node, false);
+  const turns = key === (row.open ? "ArrowLeft" : "ArrowRight");
+  if (turns && row.node.children.size > 0) {
+    openNode(row.node, !row.open);
     return row.node;
   }
   if (key === "ArrowLeft") return row.node.parent || row.node;

@@ -1,16 +1,6 @@
 // lengths.js - allocations by lifetime, as levels of detail.  Finds those live
 // in a state, or in a part of the run, without visiting all.
 
-// The first number from `low` for which a condition holds, which holds for all
-// after it; `high` if for none below that.
-function firstWhere(low, high, holds) {
-  while (low < high) {
-    const middle = (low + high) >> 1;
-    if (holds(middle)) high = middle; else low = middle + 1;
-  }
-  return low;
-}
-
 // Weights are distinguished to an eighth of a power of two.
 const WEIGHT_STEPS = 8, WEIGHT_KINDS = 128 * WEIGHT_STEPS;
 

@@ -32,30 +32,31 @@ function fillDevices() {
 
 function chooseTheme(theme) {
   document.documentElement.dataset.theme = theme;
+  readColours();
   if (state.device) redraw();
 }
 
 function watchBoxes() {
-  $("device").addEventListener("change",
-    () => chooseDevice(Number($("device").value)));
-  $("axis").addEventListener("change", () => chooseAxis($("axis").value));
-  $("colour").addEventListener("change", () => setGroups($("colour").value));
-  $("what").addEventListener("change", () => setWhat($("what").value));
+  $("device").onchange = () => chooseDevice(Number($("device").value));
+  $("axis").onchange = () => chooseAxis($("axis").value);
+  $("colour").onchange = () => setGroups($("colour").value);
+  $("what").onchange = () => setWhat($("what").value);
   for (const id of ["tree-by", "with-torch", "with-cpp", "inside-out"])
-    $(id).addEventListener("change", setForm);
-  $("map-finer").addEventListener("click", () => mapCloser(1));
-  $("map-coarser").addEventListener("click", () => mapCloser(-1));
+    $(id).onchange = setForm;
+  $("map-finer").onclick = () => mapCloser(1);
+  $("map-coarser").onclick = () => mapCloser(-1);
   let timer = 0;
-  $("search").addEventListener("input", () => {
+  $("search").oninput = () => {
     clearTimeout(timer);
     timer = setTimeout(() => search($("search").value), 150);
-  });
-  $("theme").addEventListener("click", () => chooseTheme(
-    document.documentElement.dataset.theme === "dark" ? "light" : "dark"));
-  $("help-button").addEventListener("click", () => $("help").showModal());
-  $("help-close").addEventListener("click", () => $("help").close());
-  document.addEventListener("keydown", onKey);
-  window.addEventListener("resize", redraw);
+  };
+  const { dataset } = document.documentElement;
+  $("theme").onclick = () =>
+    chooseTheme(dataset.theme === "dark" ? "light" : "dark");
+  $("help-button").onclick = () => $("help").showModal();
+  $("help-close").onclick = () => $("help").close();
+  document.onkeydown = onKey;
+  window.onresize = redraw;
 }
 
 // Initialisation that needs no data.

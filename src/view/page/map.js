@@ -62,11 +62,6 @@ function rowTitle(device, row) {
     `${bytesText(free)} free`;
 }
 
-// Largest first, so that the small ones are together at the end.
-function bySize(rows) {
-  return rows.sort((x, y) => y.bytes - x.bytes || x.address - y.address);
-}
-
 // Bytes for each pixel: a power of two, so that two moments can be compared.
 function mapScale(rows, width) {
   let all = 0;
@@ -104,11 +99,12 @@ function layOut(rows, width, scale) {
 // Draw what fits on a canvas, whose size is limited.  Returns the scale.
 function drawMap() {
   const canvas = $("map"), width = Math.max(canvas.clientWidth, 200);
-  const rows = state.rows = bySize(segmentsAt(state.device, state.cursor));
+  // Largest first, so that the small ones are together at the end.
+  const rows = state.rows = segmentsAt(state.device, state.cursor)
+    .sort((x, y) => y.bytes - x.bytes || x.address - y.address);
   const scale = mapScale(rows, width);
   const height = layOut(rows, width, scale);
   const { ctx } = fitCanvas(canvas, clamp(height, 60, MAP_HIGHEST));
-  ctx.font = "12px system-ui, sans-serif";
   ctx.textBaseline = "top";
   ctx.textAlign = "left";
   if (rows.length === 0) {

@@ -1,8 +1,9 @@
 // pointers.js - mouse and touch input on the charts.
 
-function placeIn(canvas, event) {
-  const box = canvas.getBoundingClientRect();
-  return { x: event.clientX - box.left, y: event.clientY - box.top };
+// In the canvas that listens.
+function placeOf({ currentTarget, clientX, clientY }) {
+  const box = currentTarget.getBoundingClientRect();
+  return { x: clientX - box.left, y: clientY - box.top };
 }
 
 function positionAt(x) {
@@ -46,8 +47,8 @@ function allocationLines(i) {
 }
 
 // Show a tip about what is hit; none where nothing is.
-function hover(canvas, hitAt, linesOf, event) {
-  const hit = hitAt(placeIn(canvas, event));
+function hover(hitAt, linesOf, event) {
+  const hit = hitAt(placeOf(event));
   if (hit) showTip(event, linesOf(hit));
   else hideTip();
 }
@@ -112,7 +113,7 @@ const DRAGGING = {
 };
 
 function clickTimeline(event) {
-  const hit = hitTimeline(placeIn($("timeline"), event));
+  const hit = hitTimeline(placeOf(event));
   if (!hit) return;
   markSpan(0, 0);
   state.cursor = hit.k;
@@ -122,58 +123,58 @@ function clickTimeline(event) {
 function watchTimeline() {
   const canvas = $("timeline");
   let down = null;
-  canvas.addEventListener("pointerdown", (event) => {
-    const { x } = placeIn(canvas, event);
+  canvas.onpointerdown = (event) => {
+    const { x } = placeOf(event);
     down = { x, at: positionAt(x), from: state.from, to: state.to,
       moved: false, kind: dragKind(event, x) };
     canvas.setPointerCapture(event.pointerId);
     hideTip();
-  });
-  canvas.addEventListener("pointermove", (event) => {
-    const { x } = placeIn(canvas, event);
+  };
+  canvas.onpointermove = (event) => {
+    const { x } = placeOf(event);
     if (!down) {
       canvas.style.cursor = nearCursor(x) ? "ew-resize" : "";
-      hover(canvas, hitTimeline, timelineLines, event);
+      hover(hitTimeline, timelineLines, event);
       return;
     }
     const least = down.kind === "scrub" ? 1 : DRAG_MIN;
     down.moved = down.moved || Math.abs(x - down.x) > least;
     if (down.moved) DRAGGING[down.kind](down, x);
-  });
-  canvas.addEventListener("pointerup", (event) => {
+  };
+  canvas.onpointerup = (event) => {
     const clicked = down && !down.moved;
     down = null;
     if (clicked) clickTimeline(event);
-  });
-  canvas.addEventListener("wheel", (event) => {
+  };
+  canvas.onwheel = (event) => {
     event.preventDefault();
     if (Math.abs(event.deltaX) > Math.abs(event.deltaY))
       pan(event.deltaX / 800);
     else
-      zoom(Math.exp(event.deltaY / 400), positionAt(placeIn(canvas, event).x));
-  }, { passive: false });
+      zoom(Math.exp(event.deltaY / 400), positionAt(placeOf(event).x));
+  };
 }
 
 function watchOverview() {
   const canvas = $("overview");
   let begin = null;
-  const at = (event) => placeIn(canvas, event).x / canvas.clientWidth *
-    state.axis.end;
-  canvas.addEventListener("pointerdown", (event) => {
+  const at = (event) =>
+    placeOf(event).x / canvas.clientWidth * state.axis.end;
+  const moved = (now) => Math.abs(now - begin) > state.axis.end / 400;
+  canvas.onpointerdown = (event) => {
     begin = at(event);
     canvas.setPointerCapture(event.pointerId);
-  });
-  canvas.addEventListener("pointermove", (event) => {
-    if (begin === null) return;
+  };
+  canvas.onpointermove = (event) => {
     const now = at(event);
-    if (Math.abs(now - begin) > state.axis.end / 400)
+    if (begin !== null && moved(now))
       setWindow(Math.min(begin, now), Math.max(begin, now));
-  });
-  canvas.addEventListener("pointerup", (event) => {
-    if (begin !== null && Math.abs(at(event) - begin) <= state.axis.end / 400)
+  };
+  canvas.onpointerup = (event) => {
+    if (begin !== null && !moved(at(event)))
       moveCursor(state.axis.index(begin), true);
     begin = null;
-  });
+  };
 }
 
 // ---- the views ----
@@ -181,10 +182,8 @@ function watchOverview() {
 // `choose` gets what is hit by a click; null: nothing is.
 function watchView(id, hitAt, linesOf, choose) {
   const canvas = $(id);
-  canvas.addEventListener("pointermove",
-    (event) => hover(canvas, hitAt, linesOf, event));
-  canvas.addEventListener("click",
-    (event) => choose(hitAt(placeIn(canvas, event))));
+  canvas.onpointermove = (event) => hover(hitAt, linesOf, event);
+  canvas.onclick = (event) => choose(hitAt(placeOf(event)));
 }
 
 function watchViews() {
@@ -192,6 +191,5 @@ function watchViews() {
     (hit) => select(hit && hit.alloc >= 0 ? hit.alloc : -1));
   watchView("flame", hitFlame, flameLines,
     (box) => { if (box) focusOn(keysOf(box.node)); });
-  for (const id of ["map", "timeline", "flame"])
-    $(id).addEventListener("pointerleave", hideTip);
+  for (const id of ["map", "timeline", "flame"]) $(id).onpointerleave = hideTip;
 }

@@ -138,11 +138,12 @@ function updateMask() {
 }
 
 function setForm() {
-  state.form = makeForm($("tree-by").value, $("with-cpp").checked,
-    $("with-torch").checked, $("inside-out").checked);
+  state.form = makeForm(state.device.run, { by: $("tree-by").value,
+    cpp: $("with-cpp").checked, torch: $("with-torch").checked,
+    inside: $("inside-out").checked });
   state.focus = [];
   state.opened.clear();
-  if (state.device) updateMask();
+  updateMask();
   redraw();
 }
 
@@ -152,14 +153,11 @@ function search(text) {
   state.searched = text;
   state.found = find(state.device, text);
   state.foundAt = -1;
-  if (state.found) {
-    const n = state.found.list.length;
-    $("found").textContent = n === 0 ? "nothing found"
-      : `${countText(n)} found`;
-    if (state.tab !== "Alive" && state.tab !== "Events") state.tab = "Found";
-  } else {
-    $("found").textContent = "";
-  }
+  const count = state.found ? state.found.list.length : 0;
+  $("found").textContent = !state.found ? ""
+    : count === 0 ? "nothing found" : `${countText(count)} found`;
+  if (state.found && state.tab !== "Alive" && state.tab !== "Events")
+    state.tab = "Found";
   updateMask();
   redraw();
 }
@@ -243,23 +241,16 @@ function chooseAxis(kind) {
 }
 
 function chooseDevice(number) {
-  const run = state.data.runs[0];
-  state.device = run.devices[number];
-  state.others = state.data.runs.slice(1)
-    .map((other) => other.devices[Math.min(number, other.devices.length - 1)])
-    .filter((other) => other);
-  state.selected = -1;
-  state.found = null;
-  state.focus = [];
-  state.span = null;
-  state.opened.clear();
-  state.cursor = state.device.peak;
-  state.tab = "Details";
-  if (state.device.ooms.length > 0) {
+  const [run, ...others] = state.data.runs, device = run.devices[number];
+  Object.assign(state, { device, selected: -1, found: null, focus: [],
+    span: null, cursor: device.peak, tab: "Details" });
+  state.others = others.map(({ devices }) =>
+    devices[Math.min(number, devices.length - 1)]);
+  if (device.ooms.length > 0) {
     // The one that the verdict is about.
-    state.cursor = state.device.ooms.at(-1).event + 1;
+    state.cursor = device.ooms.at(-1).event + 1;
     state.tab = "Out of memory";
-  } else if (state.device.findings.length > 0) {
+  } else if (device.findings.length > 0) {
     state.tab = "Findings";
   }
   setWhat("alive");

@@ -7,7 +7,7 @@ const STEPS_MAX = 8;
 // A curve: a line through the maximum of each pixel.  Where a pixel covers many
 // different values the minima form a second line, so that fluctuations do
 // not become a solid area.
-function drawCurve(g, device, axis, view, name, colour, dash) {
+function drawCurve(g, view, { device, axis, name, colour, dash }) {
   const { ctx } = g;
   const high = new Path2D(), low = new Path2D();
   const width = Math.floor(view.width);
@@ -27,8 +27,8 @@ function drawCurve(g, device, axis, view, name, colour, dash) {
     }
     k = to;
   }
-  ctx.strokeStyle = colour;
-  ctx.setLineDash(dash || []);
+  ctx.strokeStyle = cssColour(colour);
+  ctx.setLineDash(dash);
   if (dense) {
     ctx.lineWidth = 1;
     ctx.globalAlpha = 0.5;
@@ -58,7 +58,7 @@ function drawSpan(g, view) {
 function drawMarks(g, view) {
   const { ctx } = g;
   let free = GRAPH_LEFT;
-  momentFont(ctx);
+  ctx.textBaseline = "top";
   ctx.textAlign = "left";
   for (const mark of state.device.marks) {
     const x = view.x(state.axis.at(mark.event));
@@ -76,14 +76,9 @@ function drawMarks(g, view) {
   }
 }
 
-function momentFont(ctx) {
-  ctx.font = "12px system-ui, sans-serif";
-  ctx.textBaseline = "top";
-}
-
-function drawFailures(g, device, axis, view, colour) {
+function drawFailures(g, view, device, axis, colour) {
   const { ctx } = g;
-  momentFont(ctx);
+  ctx.textBaseline = "top";
   for (const oom of device.ooms) {
     const x = view.x(axis.at(oom.event + 1));
     if (x < GRAPH_LEFT || x > g.width) continue;

@@ -7,10 +7,6 @@ function plain(text) {
     /[\0-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g, "?");
 }
 
-function clamp(n, least, most) {
-  return Math.max(least, Math.min(most, n));
-}
-
 const UNITS = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"];
 
 // As C prints it: of two that are as near the even one.

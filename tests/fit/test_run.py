@@ -312,6 +312,20 @@ class Verdicts(Case):
         told = self.told("--device", "sim:64MiB", "--max", "rows=1..512", script)
         self.assertEqual(told["largest"], 64)
 
+    def test_the_peak_is_that_of_the_run_however_often_it_is_reset(self):
+        script = self.script("""
+            import torch
+            large = torch.empty(1 << 28, device="cuda")
+            del large
+            torch.cuda.reset_peak_memory_stats()
+            small = torch.empty(1 << 20, device="cuda")
+            assert torch.cuda.max_memory_allocated() == 4 << 20
+        """)
+        told = self.told(script)
+        self.assertEqual(told["how"], "ended")
+        self.assertEqual(told["peak_allocated_bytes"], 1 << 30)
+        self.assertEqual(told["peak_reserved_bytes"], 1 << 30)
+
     def test_a_failing_program_is_told_apart(self):
         run = self.run_it(self.script("raise ValueError('mine')"))
         self.assertEqual(run.returncode, 2)

@@ -38,8 +38,10 @@ class Run:
         )
         from larder.fit.ledger import Ledger
         from larder.fit.mode import GpuMode
+        from larder.fit.peaks import Peaks
         from larder.fit.phases import Phases
         from larder.fit.steps import Watcher
+        from larder.torch import statistics
 
         self.options = options
         compiler.install()
@@ -52,6 +54,8 @@ class Run:
         # This tries out PyTorch's engine while PyTorch is unmodified.
         guard.install()
         tensors.install()
+        # Before torch.cuda gets them.
+        self.peaks = Peaks(statistics, ["reset_peak_memory_stats"])
         torch_cuda.install(self.mode.storages, options, self.mode.unsupported)
         composites.install(options)
         recurrent.install()

@@ -17,6 +17,7 @@ def write(run, how, seconds):
             torch.cuda.memory._dump_snapshot(options.snapshot)
         except OSError as error:
             print(f"larder run: {options.snapshot}: {error}", file=sys.stderr)
+    allocated, reserved = run.peaks.of(torch.cuda.current_device())
     told = {
         "how": how,
         "unsupported": run.mode.unsupported.why,
@@ -24,8 +25,8 @@ def write(run, how, seconds):
         "steps": run.watcher.steps,
         "repeats": run.watcher.repeats,
         "grows_bytes_per_step": run.watcher.grows_bytes(),
-        "peak_allocated_bytes": torch.cuda.max_memory_allocated(),
-        "peak_reserved_bytes": torch.cuda.max_memory_reserved(),
+        "peak_allocated_bytes": allocated,
+        "peak_reserved_bytes": reserved,
         "world_size": run.distributed.world_size(),
         "groups": run.distributed.used_sizes(),
         "optimizer": run.phases.optimizer_name(),

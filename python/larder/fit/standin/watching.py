@@ -9,6 +9,7 @@ import torch
 
 from larder.fit import ledger
 from larder.fit.changes import Changes
+from larder.fit.peaks import Peaks
 from larder.fit.phases import Phases, SteadyState
 from larder.fit.scopes import scopes
 from larder.fit.standin.requests import Builder
@@ -165,33 +166,6 @@ class Reads:
 _RESETS = ("_cuda_resetPeakMemoryStats", "_accelerator_resetPeakStats")
 
 
-class Peaks:
-    """The peaks of PyTorch's allocator, which the program may reset."""
-
-    def __init__(self):
-        self._before = {}  # device -> (allocated, reserved)
-        for name in _RESETS:
-            reset = getattr(torch._C, name, None)
-            if reset is not None:
-                setattr(torch._C, name, self._noted(reset))
-
-    def _noted(self, reset):
-        @functools.wraps(reset)
-        def noted(device):
-            self._before[device] = self.of(device)
-            return reset(device)
-
-        return noted
-
-    def of(self, device):
-        """(allocated, reserved)"""
-        now = (
-            torch.cuda.max_memory_allocated(device),
-            torch.cuda.max_memory_reserved(device),
-        )
-        return tuple(map(max, now, self._before.get(device, (0, 0))))
-
-
 def _values():
     """None if this PyTorch lacks what it is based on."""
     try:
@@ -216,7 +190,7 @@ class Watch:
 
     def __init__(self, options, stop):
         self.notes = Notes()
-        self.peaks = Peaks()
+        self.peaks = Peaks(torch._C, _RESETS)
         self.values = _values()
         self.reads = Reads(_knows(self.values))
         self._builders = {}  # by device

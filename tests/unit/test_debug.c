@@ -170,6 +170,29 @@ static void unwritten_memory_holds_the_poison(void **state)
 /* ---- debug:3 --------------------------------------------------------------------- */
 
 /* At the level below, a stale address reaches memory and is reported later. */
+/* The zone in front, the one behind, the poison. */
+static void what_cannot_be_marked_is_not_allocated(void **state)
+{
+    (void)state;
+    for (int i = 0; i < POLICIES; i++) {
+        struct rig rig = rig_debug(i, 2);
+        larder_addr kept = rig_alloc(&rig, 3000);
+        larder_addr p;
+
+        for (unsigned long nth = 1; nth <= 3; nth++) {
+            assert_ok(larder_device_fail(rig.dev, LARDER_CALL_fill, nth, 1,
+                                         LARDER_ERR_DEVICE));
+            assert_result(LARDER_ERR_DEVICE, larder_alloc(rig.a, 1000, 0, &p));
+            assert_ok(larder_check(rig.a));
+            assert_int_equal(rig_stats(&rig).allocation.all.current, 1);
+        }
+        rig_free(&rig, rig_alloc(&rig, 1000));
+        rig_free(&rig, kept);
+        assert_ok(larder_check(rig.a));
+        rig_down(&rig);
+    }
+}
+
 static void a_stale_address_faults(void **state)
 {
     (void)state;
@@ -387,6 +410,7 @@ int main(void)
         cmocka_unit_test(memory_leaving_the_quarantine_is_checked),
         cmocka_unit_test(the_quarantine_is_bounded),
         cmocka_unit_test(unwritten_memory_holds_the_poison),
+        cmocka_unit_test(what_cannot_be_marked_is_not_allocated),
         cmocka_unit_test(a_stale_address_faults),
         cmocka_unit_test(a_stale_address_among_others_is_noticed),
         cmocka_unit_test(leaks_are_reported),

@@ -128,7 +128,7 @@ static bool check(const struct cli_command *self, void *settings)
     return true;
 }
 
-static bool take_name(const struct cli_args *a, void *settings)
+static bool take_name(struct cli_args *a, void *settings)
 {
     struct settings *s = settings;
 
@@ -399,21 +399,18 @@ static bool from_snapshot(const struct settings *s, struct trace_source *source)
     return ok;
 }
 
-static int run_convert(const struct cli_command *self, int argc, char **argv)
+static int run_convert(const struct cli_args *a)
 {
-    struct settings s = {0};
-    int status = cli_read(self, argc, argv, &s);
+    struct settings *s = a->command->settings;
     struct tool_error error;
     struct replay_input in;
     bool ok;
 
-    if (status >= 0)
-        return status;
-    if (!replay_input_open(s.in, &in, &error))
+    if (!replay_input_open(s->in, &in, &error))
         ok = cli_complain("convert", "%s", error.text);
     else
-        ok = in.is_snapshot ? from_snapshot(&s, in.source)
-                            : from_trace(&s, in.source);
+        ok = in.is_snapshot ? from_snapshot(s, in.source)
+                            : from_trace(s, in.source);
     return ok ? CLI_EXIT_OK : CLI_EXIT_BAD;
 }
 
@@ -433,6 +430,7 @@ const struct cli_command cli_command_convert = {
         "graphs\n"
         "A trace is converted to a snapshot by a replay.\n",
     .options = convert_table,
+    .settings = &(struct settings){0},
     .take = take_name,
     .check = check,
     .run = run_convert,

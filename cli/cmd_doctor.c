@@ -10,13 +10,8 @@
 #include "json/json_memory.h"
 #include "json_line.h"
 
-struct settings {
-    bool json;
-};
-
 static const struct cli_option doctor_table[] = {
-    {"json", NULL, "print one object, for programs",
-     CLI_INTO(struct settings, json)},
+    {"json", NULL, "print one object, for programs", .take = cli_take_flag},
     {.name = NULL},
 };
 
@@ -123,15 +118,12 @@ static bool cmd_doctor_print_json(const struct doctor *d)
 
 /* ---- the command ---------------------------------------------------------------- */
 
-static int run_doctor(const struct cli_command *self, int argc, char **argv)
+static int run_doctor(const struct cli_args *a)
 {
-    struct settings s = {.json = false};
-    int status = cli_read(self, argc, argv, &s);
-    struct doctor *d;
+    const bool *as_json = a->command->settings;
+    struct doctor *d = calloc(1, sizeof *d);
+    int status;
 
-    if (status >= 0)
-        return status;
-    d = calloc(1, sizeof *d);
     if (d == NULL)
         return cli_no_memory("doctor");
     doctor_versions(d);
@@ -139,7 +131,7 @@ static int run_doctor(const struct cli_command *self, int argc, char **argv)
     doctor_limits(d);
     doctor_settings(d);
     status = count_of(d, DOCTOR_PROBLEM) > 0 ? CLI_EXIT_NO : CLI_EXIT_OK;
-    if (!s.json)
+    if (!*as_json)
         print_text(d);
     else if (!cmd_doctor_print_json(d))
         status = cli_no_memory("doctor");
@@ -158,5 +150,6 @@ const struct cli_command cli_command_doctor = {
         "if there is no\n"
         "problem, 1 otherwise.\n",
     .options = doctor_table,
+    .settings = &(bool){false},
     .run = run_doctor,
 };

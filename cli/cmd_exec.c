@@ -27,16 +27,17 @@ struct exec_size {
 
 struct exec_settings {
     const char *sim;
+    char spec[4096];     /* of the simulated GPUs */
     const char *preload; /* NULL: not requested */
     struct exec_size limit;
     struct exec_size minimum;
     const char *report;
     bool is_json;
     bool is_quiet;
-    char **words; /* of the program, ended by NULL */
+    char **program; /* its words, ended by NULL */
 };
 
-static bool take_size(const struct cli_args *a, void *out)
+static bool take_size(struct cli_args *a, void *out)
 {
     struct exec_size *size = out;
 
@@ -144,17 +145,16 @@ static bool check_card(const struct cli_command *self,
 }
 
 /* Without this check the program would only report that there is no GPU. */
-static bool check_sim(const struct cli_command *self,
-                      const struct exec_settings *s, char *spec, size_t room)
+static bool check_sim(const struct cli_command *self, struct exec_settings *s)
 {
     const char *sim = s->sim;
     larder_device *dev = NULL;
-    int length = snprintf(spec, room, "sim:%s", sim);
+    int length = snprintf(s->spec, sizeof s->spec, "sim:%s", sim);
     bool ok;
 
-    if (length < 0 || (size_t)length >= room)
+    if (length < 0 || (size_t)length >= sizeof s->spec)
         return cli_wrong(self, "sim '%.40s...' is too long", sim);
-    if (larder_device_open(spec, 0, &dev) != LARDER_OK)
+    if (larder_device_open(s->spec, 0, &dev) != LARDER_OK)
         return cli_wrong(self, "sim '%s': %s", sim, larder_last_error());
     ok = check_card(self, s, dev);
     larder_device_close(dev);
@@ -237,12 +237,11 @@ static bool add_setting(const char *key, const char *value)
 /* Only for the child: this process has loaded its libraries.  Memory that Larder
  * passes on to the driver under a program is not in a ledger: there the limit is
  * one of its own, too. */
-static bool set_environment(const struct exec_settings *s, const char *spec,
-                            const char *report)
+static bool set_environment(const struct exec_settings *s, const char *report)
 {
     bool has_limit = s->limit.text != NULL;
 
-    return (is_real(s) || set_driver(spec, report)) &&
+    return (is_real(s) || set_driver(s->spec, report)) &&
            (s->preload == NULL || set_preload(s->preload)) &&
            (!has_limit || add_setting("process_limit", s->limit.text)) &&
            (!has_limit || s->preload == NULL ||
@@ -293,32 +292,34 @@ static void sweep_ledgers(void)
     (void)larder_ledger_each(pass_over, NULL);
 }
 
-static int run_exec(const struct cli_command *self, int argc, char **argv)
+static bool check(const struct cli_command *self, void *settings)
 {
-    struct exec_settings s = {.sim = SIM_DEFAULT, .words = &argv[argc]};
-    char spec[4096];
-    char report[PATH_MAX];
-    int status = cli_read_program(self, argc, argv, &s, &s.words);
-    int fd;
+    struct exec_settings *s = settings;
 
-    if (status >= 0)
-        return status;
-    if (!check_preload(self, s.preload) || !check_limit(self, &s) ||
-        (!is_real(&s) && !check_sim(self, &s, spec, sizeof spec)))
-        return CLI_EXIT_BAD;
-    fd = make_report(report);
+    if (s->program == NULL)
+        return cli_wrong(self, "no program; expected PROGRAM [ARG...]");
+    return check_preload(self, s->preload) && check_limit(self, s) &&
+           (is_real(s) || check_sim(self, s));
+}
+
+static int run_exec(const struct cli_args *a)
+{
+    const struct exec_settings *s = a->command->settings;
+    char report[PATH_MAX];
+    int status = CLI_EXIT_BAD;
+    int fd = make_report(report);
+
     if (fd < 0) {
         cli_complain("exec", "%s: cannot be created: %s", report,
                      strerror(errno));
-        return CLI_EXIT_BAD;
+        return status;
     }
     close(fd);
-    status = CLI_EXIT_BAD;
-    if (set_environment(&s, spec, report)) {
+    if (set_environment(s, report)) {
         bool began;
 
-        status = exec_child_run(s.words, &began);
-        if (began && !s.is_quiet && !is_real(&s) && !write_report(&s, report) &&
+        status = exec_child_run(s->program, &began);
+        if (began && !s->is_quiet && !is_real(s) && !write_report(s, report) &&
             status == 0)
             status = CLI_EXIT_BAD;
         sweep_ledgers();
@@ -337,5 +338,8 @@ const struct cli_command cli_command_exec = {
             "violate a rule of the\n"
             "driver fail and are counted.  The exit status is the program's.\n",
     .options = exec_table,
+    .settings = &(struct exec_settings){.sim = SIM_DEFAULT},
+    CLI_TAKE(cli_take_program, struct exec_settings, program),
+    .check = check,
     .run = run_exec,
 };

@@ -38,7 +38,7 @@ static const struct cli_option lab_table[] = {
     {.name = NULL},
 };
 
-static bool refuse_operand(const struct cli_args *a, void *run)
+static bool refuse_operand(struct cli_args *a, void *run)
 {
     (void)run;
     return strcmp(a->value, "run") == 0 || strcmp(a->value, "list") == 0
@@ -51,15 +51,10 @@ static bool refuse_operand(const struct cli_args *a, void *run)
 
 /* ---- the prompt ------------------------------------------------------------ */
 
-static int run_prompt(const struct cli_command *self, int argc, char **argv)
+static int run_prompt(const struct cli_args *a)
 {
-    struct settings s;
-    int status = cli_read(self, argc, argv, &s);
-
-    if (status >= 0)
-        return status;
     setlocale(LC_CTYPE, "");
-    return lab_python_run("lab", "larder.lab.prompt", stdout, argv + 1);
+    return lab_python_run("lab", "larder.lab.prompt", stdout, a->words);
 }
 
 static const struct cli_command *const lab_parts[] = {
@@ -84,6 +79,7 @@ const struct cli_command cli_command_lab = {
         "The exit status is 0, 1 when a statement from a pipe failed, and 2 "
         "for bad usage.\n",
     .options = lab_table,
+    .settings = &(struct settings){0},
     .take = refuse_operand,
     .parts = lab_parts,
     .run = run_prompt,

@@ -246,8 +246,9 @@ static int run_inputs(const struct settings *s)
     return status;
 }
 
-static int run_with_outputs(struct settings *s)
+static int run_replay(const struct cli_args *a)
 {
+    struct settings *s = a->command->settings;
     struct output placements, stats = {.out = NULL};
     int status = CLI_EXIT_BAD;
     bool ok;
@@ -261,17 +262,6 @@ static int run_with_outputs(struct settings *s)
     ok = status != CLI_EXIT_BAD;
     if (!output_close(&placements, ok) || !output_close(&stats, ok))
         status = CLI_EXIT_BAD;
-    return status;
-}
-
-static int run_replay(const struct cli_command *self, int argc, char **argv)
-{
-    struct settings s = {.repeat = REPEAT_UNSET};
-    int status = cli_read(self, argc, argv, &s);
-
-    if (status < 0)
-        status = run_with_outputs(&s);
-    input_list_free(&s.inputs);
     return status;
 }
 
@@ -292,6 +282,7 @@ const struct cli_command cli_command_replay = {
             "allocations failed, and\n"
             "2 for bad usage or input.\n",
     .options = replay_table,
+    .settings = &(struct settings){.repeat = REPEAT_UNSET},
     CLI_TAKE(input_list_take_file, struct settings, inputs),
     .check = check,
     .run = run_replay,

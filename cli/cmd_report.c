@@ -24,7 +24,7 @@ struct settings {
     struct release_diff_options releases;
 };
 
-static bool take_by(const struct cli_args *a, void *out)
+static bool take_by(struct cli_args *a, void *out)
 {
     enum report_by *by = out;
 
@@ -169,23 +169,17 @@ static bool report_many(const struct settings *s, struct tool_error *error)
     return ok;
 }
 
-static int run_report(const struct cli_command *self, int argc, char **argv)
+static int run_report(const struct cli_args *a)
 {
-    struct settings s = {.json = false};
+    struct settings *s = a->command->settings;
     struct tool_error error;
-    int status = cli_read(self, argc, argv, &s);
     char cure_text[REPORT_CURE_TEXT];
-    bool ok;
 
-    if (status < 0) {
-        s.options.cure = report_cure_make(cure_text);
-        ok = s.ranks ? report_many(&s, &error) : report_one(&s, &error);
-        if (!ok)
-            cli_complain(self->name, "%s", error.text);
-        status = ok ? CLI_EXIT_OK : CLI_EXIT_BAD;
-    }
-    input_list_free(&s.inputs);
-    return status;
+    s->options.cure = report_cure_make(cure_text);
+    if (s->ranks ? report_many(s, &error) : report_one(s, &error))
+        return CLI_EXIT_OK;
+    cli_complain(a->command->name, "%s", error.text);
+    return CLI_EXIT_BAD;
 }
 
 /* Puts its own name in the place of a release. */
@@ -246,16 +240,12 @@ static int diff_snapshots(const struct cli_command *self,
     return same ? CLI_EXIT_OK : CLI_EXIT_NO;
 }
 
-static int run_diff(const struct cli_command *self, int argc, char **argv)
+static int run_diff(const struct cli_args *a)
 {
-    struct settings s = {.json = false};
-    int status = cli_read(self, argc, argv, &s);
+    struct settings *s = a->command->settings;
 
-    if (status < 0)
-        status = wanted_of(&s) == 1 ? diff_releases(self, &s)
-                                    : diff_snapshots(self, &s);
-    input_list_free(&s.inputs);
-    return status;
+    return wanted_of(s) == 1 ? diff_releases(a->command, s)
+                             : diff_snapshots(a->command, s);
 }
 
 const struct cli_command cli_command_report = {
@@ -272,6 +262,7 @@ const struct cli_command cli_command_report = {
         "one, the spread, the\n"
         "outliers, what they have in common, and a table.\n",
     .options = report_table,
+    .settings = &(struct settings){.json = false},
     .check = check_report,
     CLI_TAKE(input_list_take, struct settings, inputs),
     .run = run_report,
@@ -289,6 +280,7 @@ const struct cli_command cli_command_diff = {
             "same, 1 when they\n"
             "differ, 2 for bad usage or input.\n",
     .options = diff_table,
+    .settings = &(struct settings){.json = false},
     .check = check_diff,
     CLI_TAKE(input_list_take_file, struct settings, inputs),
     .run = run_diff,

@@ -5,9 +5,10 @@
 #include "commands.h"
 #include "python_program.h"
 
-static bool check_conf(const struct cli_args *a, void *out)
+/* The program reads it again. */
+static bool check_conf(struct cli_args *a, void *out)
 {
-    cli_take_text(a, out);
+    (void)out;
     return larder_conf_check(a->value) == LARDER_OK ||
            cli_refuse(a, "%s", larder_last_error());
 }
@@ -64,16 +65,19 @@ static const struct cli_option run_table[] = {
     {.name = NULL},
 };
 
-static int run_run(const struct cli_command *self, int argc, char **argv)
+static bool check(const struct cli_command *self, void *settings)
 {
-    const char *conf; /* checked here, used by the program */
-    char *const none[] = {NULL};
-    char **words;
-    int status = cli_read_program(self, argc, argv, &conf, &words);
+    char ***program = settings;
 
-    return status >= 0
-               ? status
-               : cli_python_run(self->name, "larder.fit", none, argv + 1);
+    return *program != NULL ||
+           cli_wrong(self, "no program; expected PROGRAM [ARG...]");
+}
+
+static int run_run(const struct cli_args *a)
+{
+    char *const none[] = {NULL};
+
+    return cli_python_run(a->command->name, "larder.fit", none, a->words);
 }
 
 const struct cli_command cli_command_run = {
@@ -89,5 +93,8 @@ const struct cli_command cli_command_run = {
         "LARDER_PYTHON names another.  Exit status: 0 if it fits, 1 if not, 2 "
         "for no verdict:\nit failed, used no GPU, or could not be started.\n",
     .options = run_table,
+    .settings = &(char **){NULL},
+    .take = cli_take_program,
+    .check = check,
     .run = run_run,
 };

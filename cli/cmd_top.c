@@ -14,7 +14,7 @@ enum {
     PORT_MAX = 65535
 };
 
-static bool take_order(const struct cli_args *a, void *out)
+static bool take_order(struct cli_args *a, void *out)
 {
     for (size_t i = 0; top_order_name(i) != NULL; i++) {
         if (strcmp(a->value, top_order_name(i)) == 0) {
@@ -28,7 +28,7 @@ static bool take_order(const struct cli_args *a, void *out)
                       a->value);
 }
 
-static bool take_serve(const struct cli_args *a, void *out)
+static bool take_serve(struct cli_args *a, void *out)
 {
     struct top_settings *s = out;
 
@@ -80,19 +80,16 @@ static bool check(const struct cli_command *self, void *settings)
     return true;
 }
 
-static int run_top(const struct cli_command *self, int argc, char **argv)
+static int run_top(const struct cli_args *a)
 {
-    struct top_settings s = {.filter = "", .period_ms = PERIOD_MS};
-    int status = cli_read(self, argc, argv, &s);
+    const struct top_settings *s = a->command->settings;
 
-    if (status >= 0)
-        return status;
-    if (s.is_served)
-        return top_serve_run(&s);
-    if (s.is_once || s.is_json || !terminal_is_smart(stdout) ||
+    if (s->is_served)
+        return top_serve_run(s);
+    if (s->is_once || s->is_json || !terminal_is_smart(stdout) ||
         !isatty(STDIN_FILENO))
-        return print_once(&s);
-    return top_screen_run(&s);
+        return print_once(s);
+    return top_screen_run(s);
 }
 
 const struct cli_command cli_command_top = {
@@ -103,6 +100,7 @@ const struct cli_command cli_command_top = {
             "process to release what\n"
             "it caches, l sets its limit, q quits.\n",
     .options = top_table,
+    .settings = &(struct top_settings){.filter = "", .period_ms = PERIOD_MS},
     .check = check,
     .run = run_top,
 };

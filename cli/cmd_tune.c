@@ -34,7 +34,7 @@ struct settings {
 
 /* ---- options ------------------------------------------------------------ */
 
-static bool take_gpu(const struct cli_args *a, void *settings)
+static bool take_gpu(struct cli_args *a, void *settings)
 {
     struct settings *s = settings;
     struct tool_error error;
@@ -261,15 +261,11 @@ static int run_cards(const struct cli_command *self, const struct settings *s)
     return f.fits_one ? CLI_EXIT_OK : CLI_EXIT_NO;
 }
 
-static int run(const struct cli_command *self, int argc, char **argv)
+static int run(const struct cli_args *a)
 {
-    struct settings s = {.base.look = recording_scope};
-    int status = cli_read(self, argc, argv, &s);
+    const struct settings *s = a->command->settings;
 
-    if (status < 0)
-        status = s.all_cards ? run_cards(self, &s) : run_inputs(self, &s);
-    input_list_free(&s.inputs);
-    return status;
+    return s->all_cards ? run_cards(a->command, s) : run_inputs(a->command, s);
 }
 
 const struct cli_command cli_command_tune = {
@@ -282,6 +278,7 @@ const struct cli_command cli_command_tune = {
         "policy; several\n"
         "inputs are the ranks of one job.\n",
     .options = tune_table,
+    .settings = &(struct settings){.base.look = recording_scope},
     CLI_TAKE(input_list_take, struct settings, inputs),
     .check = check,
     .run = run,
@@ -296,6 +293,7 @@ const struct cli_command cli_command_fit = {
             "one), 1 if it does not\n"
             "or cannot be known to, 2 for bad usage or input.\n",
     .options = fit_table,
+    .settings = &(struct settings){.base.look = recording_scope},
     CLI_TAKE(input_list_take, struct settings, inputs),
     .check = check,
     .run = run,

@@ -254,21 +254,16 @@ static bool make_page(struct settings *s, const struct view_run *runs)
     return false;
 }
 
-static int run_view(const struct cli_command *self, int argc, char **argv)
+static int run_view(const struct cli_args *a)
 {
-    struct settings s = {0};
+    struct settings *s = a->command->settings;
     struct view_run runs[RUNS_MAX] = {{0}};
     struct snapshot *snapshots[RUNS_MAX] = {NULL};
-    int status = cli_read(self, argc, argv, &s);
+    bool ok = read_runs(s, runs, snapshots) && make_page(s, runs);
 
-    if (status < 0)
-        status = read_runs(&s, runs, snapshots) && make_page(&s, runs)
-                     ? CLI_EXIT_OK
-                     : CLI_EXIT_BAD;
-    for (size_t i = 0; i < s.path_count; i++)
+    for (size_t i = 0; i < s->path_count; i++)
         snapshot_free(snapshots[i]);
-    input_list_free(&s.inputs);
-    return status;
+    return ok ? CLI_EXIT_OK : CLI_EXIT_BAD;
 }
 
 const struct cli_command cli_command_view = {
@@ -287,6 +282,7 @@ const struct cli_command cli_command_view = {
         "worst and the median are shown.\n"
         "The page is self-contained and needs no network.\n",
     .options = view_table,
+    .settings = &(struct settings){0},
     .check = check,
     CLI_TAKE(input_list_take, struct settings, inputs),
     .run = run_view,

@@ -87,7 +87,7 @@ static bool input_list_add(struct input_list *out, const char *path,
     return push(out, strdup(path), error);
 }
 
-static bool take(const struct cli_args *a, struct input_list *out, bool expands)
+static bool take(struct cli_args *a, struct input_list *out, bool expands)
 {
     struct tool_error error;
 
@@ -95,22 +95,14 @@ static bool take(const struct cli_args *a, struct input_list *out, bool expands)
            cli_complain(a->command->name, "%s", error.text);
 }
 
-bool input_list_take(const struct cli_args *a, void *out)
+bool input_list_take(struct cli_args *a, void *out)
 {
     return take(a, out, true);
 }
 
-bool input_list_take_file(const struct cli_args *a, void *out)
+bool input_list_take_file(struct cli_args *a, void *out)
 {
     return take(a, out, false);
-}
-
-void input_list_free(struct input_list *list)
-{
-    for (size_t i = 0; i < list->count; i++)
-        free(list->paths[i]);
-    free(list->paths);
-    *list = (struct input_list){0};
 }
 
 bool input_list_check(const struct input_list *list,

@@ -6,6 +6,7 @@
 
 #include "option.h"
 
+/* Lasts as long as the process. */
 struct input_list {
     char **paths; /* each malloc'd */
     size_t count;
@@ -18,7 +19,6 @@ struct input_list {
 cli_take_fn input_list_take;
 /* The same for commands that accept no folders. */
 cli_take_fn input_list_take_file;
-void input_list_free(struct input_list *list);
 
 /* Whether the standard input, `-`, is in the list at most once; if not, that is
  * reported. */

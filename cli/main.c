@@ -9,11 +9,9 @@
 #include "complain.h"
 #include "completion.h"
 
-static int run_version(const struct cli_command *self, int argc, char **argv);
-static int run_help(const struct cli_command *self, int argc, char **argv);
-static int run_completion(const struct cli_command *self, int argc,
-                          char **argv);
-static int run_complete(const struct cli_command *self, int argc, char **argv);
+static int run_version(const struct cli_args *a);
+static int run_help(const struct cli_args *a);
+static int run_completion(const struct cli_args *a);
 static const char *command_word(size_t index);
 
 /* For commands without options: the operands. */
@@ -23,7 +21,7 @@ struct operands {
     const char *words[2];
 };
 
-static bool take_operand(const struct cli_args *a, void *operands)
+static bool take_operand(struct cli_args *a, void *operands)
 {
     struct operands *o = operands;
 
@@ -45,6 +43,7 @@ static const struct cli_command command_help = {
     .summary = "List the commands, or show all options of one.",
     .operands = "[COMMAND [PART]]",
     .operand = command_word,
+    .settings = &(struct operands){.max = 2},
     .take = take_operand,
     .run = run_help,
 };
@@ -56,17 +55,18 @@ static const struct cli_command command_completion = {
     .text = "'make install' installs the three for the shells.\n"
             "A table lists the options that they offer, one per line.\n",
     .is_hidden = true,
+    .settings = &(struct operands){.max = 1},
     .take = take_operand,
     .run = run_completion,
 };
 
-/* What the scripts run; its words are those of the line that is completed. */
+/* What the scripts run; its words are not read as options: they are those of the
+ * line that is completed. */
 static const struct cli_command command_complete = {
     .name = "complete",
     .summary = "Print what can follow the words of a command line.",
     .operands = "",
     .is_hidden = true,
-    .run = run_complete,
 };
 
 /* In a browser (docs/SITE.md) there is no process to start or to watch. */
@@ -150,35 +150,29 @@ static const struct cli_command *find_command(const char *name)
     return NULL;
 }
 
-static int run_version(const struct cli_command *self, int argc, char **argv)
+static int run_version(const struct cli_args *a)
 {
-    int status = cli_read(self, argc, argv, NULL);
-
-    if (status >= 0)
-        return status;
+    (void)a;
     printf("larder %s\n", larder_version());
     return CLI_EXIT_OK;
 }
 
-static int run_help(const struct cli_command *self, int argc, char **argv)
+static int run_help(const struct cli_args *a)
 {
+    const struct operands *o = a->command->settings;
     const struct cli_command *about, *part;
-    struct operands o = {.max = 2};
-    int status = cli_read(self, argc, argv, &o);
 
-    if (status >= 0)
-        return status;
-    if (o.words[0] == NULL) {
+    if (o->words[0] == NULL) {
         show_commands(stdout);
         return CLI_EXIT_OK;
     }
-    about = find_command(o.words[0]);
+    about = find_command(o->words[0]);
     if (about == NULL)
         return CLI_EXIT_BAD;
-    part = o.words[1] != NULL ? cli_find_part(about, o.words[1]) : about;
+    part = o->words[1] != NULL ? cli_find_part(about, o->words[1]) : about;
     if (part == NULL) {
         cli_complain(NULL, "'%s' has no subcommand '%s'", about->name,
-                     o.words[1]);
+                     o->words[1]);
         fputs("Try 'larder help'.\n", stderr);
         return CLI_EXIT_BAD;
     }
@@ -186,28 +180,18 @@ static int run_help(const struct cli_command *self, int argc, char **argv)
     return CLI_EXIT_OK;
 }
 
-static int run_completion(const struct cli_command *self, int argc, char **argv)
+static int run_completion(const struct cli_args *a)
 {
-    struct operands o = {.max = 1};
-    const char *shell;
-    int status = cli_read(self, argc, argv, &o);
+    const struct operands *o = a->command->settings;
+    const char *shell = o->words[0];
 
-    if (status >= 0)
-        return status;
-    shell = o.words[0];
     if (shell == NULL)
-        return cli_bad_usage(self, "no shell; expected " COMPLETION_SHELLS);
+        return cli_bad_usage(a->command,
+                             "no shell; expected " COMPLETION_SHELLS);
     if (!completion_print(&root, shell))
-        return cli_bad_usage(self, "no shell '%s'; expected " COMPLETION_SHELLS,
-                             shell);
+        return cli_bad_usage(
+            a->command, "no shell '%s'; expected " COMPLETION_SHELLS, shell);
     return CLI_EXIT_OK;
-}
-
-static int run_complete(const struct cli_command *self, int argc, char **argv)
-{
-    (void)self;
-    return completion_offer(&root, argc - 1, argv + 1) ? CLI_EXIT_OK
-                                                       : CLI_EXIT_NO;
 }
 
 static int run_command(int argc, char **argv)
@@ -227,9 +211,13 @@ static int run_command(int argc, char **argv)
     command = find_command(name);
     if (command == NULL)
         return CLI_EXIT_BAD;
-    part = argc > 2 ? cli_find_part(command, argv[2]) : NULL;
-    return part != NULL ? part->run(part, argc - 2, argv + 2)
-                        : command->run(command, argc - 1, argv + 1);
+    argc -= 2;
+    argv += 2;
+    if (command == &command_complete)
+        return completion_offer(&root, argc, argv) ? CLI_EXIT_OK : CLI_EXIT_NO;
+    part = argc > 0 ? cli_find_part(command, argv[0]) : NULL;
+    return part != NULL ? cli_run(part, argc - 1, argv + 1)
+                        : cli_run(command, argc, argv);
 }
 
 /* Output that was not written is an error, whatever else succeeded. */

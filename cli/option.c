@@ -10,8 +10,8 @@
 
 enum { NAME_MAX_LENGTH = 32, OPTIONS_MAX = 32 };
 
-/* What a word of the command line can be, besides an operand and its end. */
-enum { OPTION = -3, HELP = -4, WRONG = -5 /* reported */ };
+/* What the next word of the command line can be. */
+enum word { OPTION, OPERAND, HELP, END, WRONG /* reported */ };
 
 int cli_bad_usage(const struct cli_command *command, const char *format, ...)
 {
@@ -150,16 +150,6 @@ void cli_help_command(const struct cli_command *command)
 
 /* ---- parsing ----------------------------------------------------------- */
 
-void cli_args_init(struct cli_args *a, const struct cli_command *command,
-                   int argc, char **argv)
-{
-    memset(a, 0, sizeof *a);
-    a->command = command;
-    a->count = argc;
-    a->words = argv;
-    a->next = 1;
-}
-
 const char *cli_dashes(const struct cli_option *o)
 {
     return o->name[1] == '\0' ? "-" : "--";
@@ -185,7 +175,7 @@ const struct cli_option *cli_find_option(const struct cli_command *command,
     return NULL;
 }
 
-static int unknown_option(const struct cli_args *a, const char *word)
+static enum word unknown_option(struct cli_args *a, const char *word)
 {
     const char *names[OPTIONS_MAX + 2];
     const struct cli_option *o = a->command->options;
@@ -211,8 +201,8 @@ static int unknown_option(const struct cli_args *a, const char *word)
 }
 
 /* Take the value of an option that has one, or check that none was given. */
-static int take_value(struct cli_args *a, const struct cli_option *o,
-                      const char *equals)
+static enum word take_value(struct cli_args *a, const struct cli_option *o,
+                            const char *equals)
 {
     a->option = o;
     a->value = equals != NULL ? equals + 1 : NULL;
@@ -234,7 +224,7 @@ static int take_value(struct cli_args *a, const struct cli_option *o,
 }
 
 /* `--name VALUE` or `--name=VALUE`, `-o VALUE` or `-oVALUE`. */
-static int find_option(struct cli_args *a, const char *word)
+static enum word find_option(struct cli_args *a, const char *word)
 {
     const struct cli_option *o;
     bool is_letter = word[1] != '-';
@@ -249,12 +239,12 @@ static int find_option(struct cli_args *a, const char *word)
     return take_value(a, o, strchr(word, '='));
 }
 
-static int next_word(struct cli_args *a)
+static enum word next_word(struct cli_args *a)
 {
     const char *word;
 
     if (a->next == a->count)
-        return CLI_END;
+        return END;
     word = a->words[a->next++];
     if (!a->operands_only && strcmp(word, "--") == 0) {
         a->operands_only = true;
@@ -262,77 +252,58 @@ static int next_word(struct cli_args *a)
     }
     if (a->operands_only || word[0] != '-' || word[1] == '\0') {
         a->value = word;
-        return CLI_OPERAND;
+        return OPERAND;
     }
     return find_option(a, word);
 }
 
-int cli_options(struct cli_args *a, void *settings)
+/* Take an option or an operand. */
+static bool take(struct cli_args *a, enum word got)
 {
-    int got;
+    const struct cli_command *c = a->command;
+    cli_take_fn *fn = got == OPTION ? a->option->take : c->take;
+    size_t at = got == OPTION ? a->option->at : c->at;
 
-    while ((got = next_word(a)) == OPTION) {
-        const struct cli_option *o = a->option;
+    if (fn != NULL)
+        return fn(a, (char *)c->settings + at);
+    return got == OPTION || cli_refuse(a, "unexpected '%s'", a->value);
+}
 
-        if (o->take != NULL && !o->take(a, (char *)settings + o->at))
+int cli_run(const struct cli_command *command, int count, char **words)
+{
+    struct cli_args a = {.command = command, .count = count, .words = words};
+    enum word got;
+
+    while ((got = next_word(&a)) == OPTION || got == OPERAND) {
+        if (!take(&a, got))
             return CLI_EXIT_BAD;
     }
     if (got == HELP) {
-        cli_help_command(a->command);
+        cli_help_command(command);
         return CLI_EXIT_OK;
     }
-    return got == WRONG ? CLI_EXIT_BAD : got;
-}
-
-int cli_read(const struct cli_command *command, int argc, char **argv,
-             void *settings)
-{
-    struct cli_args args;
-    int got;
-
-    cli_args_init(&args, command, argc, argv);
-    while ((got = cli_options(&args, settings)) == CLI_OPERAND) {
-        if (command->take == NULL)
-            return cli_bad_usage(command, "unexpected '%s'", args.value);
-        if (!command->take(&args, (char *)settings + command->at))
-            return CLI_EXIT_BAD;
-    }
-    return got != CLI_END || command->check == NULL ||
-                   command->check(command, settings)
-               ? got
-               : CLI_EXIT_BAD;
-}
-
-int cli_read_program(const struct cli_command *command, int argc, char **argv,
-                     void *settings, char ***words)
-{
-    struct cli_args args;
-    int got;
-
-    cli_args_init(&args, command, argc, argv);
-    got = cli_options(&args, settings);
-    if (got == CLI_END)
-        return cli_bad_usage(command, "no program; expected PROGRAM [ARG...]");
-    *words = &argv[args.next - 1];
-    return got == CLI_OPERAND ? -1 : got;
+    if (got == WRONG ||
+        (command->check != NULL && !command->check(command, command->settings)))
+        return CLI_EXIT_BAD;
+    return command->run(&a);
 }
 
 /* ---- values ------------------------------------------------------------- */
 
-bool cli_take_flag(const struct cli_args *a, void *out)
+bool cli_take_flag(struct cli_args *a, void *out)
 {
     (void)a;
     *(bool *)out = true;
     return true;
 }
 
-bool cli_take_text(const struct cli_args *a, void *out)
+bool cli_take_text(struct cli_args *a, void *out)
 {
     *(const char **)out = a->value;
     return true;
 }
 
-bool cli_take_number(const struct cli_args *a, void *out)
+bool cli_take_number(struct cli_args *a, void *out)
 {
     const struct cli_option *o = a->option;
     uint64_t value = 0;
@@ -345,5 +316,12 @@ bool cli_take_number(const struct cli_args *a, void *out)
             a, "--%s '%s' is not a number from %" PRIu64 " to %" PRIu64,
             o->name, a->value, o->low, o->high);
     *(uint64_t *)out = value;
+    return true;
+}
+
+bool cli_take_program(struct cli_args *a, void *out)
+{
+    *(char ***)out = &a->words[a->next - 1];
+    a->next = a->count;
     return true;
 }

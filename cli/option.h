@@ -7,8 +7,9 @@
 
 struct cli_args;
 
-/* Reads an option's value into *out.  False: it has reported an error. */
-typedef bool cli_take_fn(const struct cli_args *a, void *out);
+/* Reads an option's value, or an operand, into *out.  False: it has reported an
+ * error. */
+typedef bool cli_take_fn(struct cli_args *a, void *out);
 
 /* A table ends with an option without a name. */
 struct cli_option {
@@ -52,11 +53,13 @@ struct cli_command {
     /* Checks the settings once all are read.  False: it has reported an error.
      * NULL: there is nothing to check. */
     bool (*check)(const struct cli_command *self, void *settings);
+    void *
+        settings; /* what the table's values are stored in, with the defaults */
     bool is_hidden; /* internal: not in help's list, not completed */
     /* Its subcommands, named "NAME PART", ended by NULL; or NULL. */
     const struct cli_command *const *parts;
-    /* argv[0] is the command's name; returns the exit status. */
-    int (*run)(const struct cli_command *self, int argc, char **argv);
+    /* Runs it with the settings that were read: an exit status. */
+    int (*run)(const struct cli_args *a);
 };
 
 enum {
@@ -65,42 +68,29 @@ enum {
     CLI_EXIT_BAD = 2 /* bad usage or bad input */
 };
 
-/* Results of cli_options() that are not exit statuses. */
-enum { CLI_END = -1, CLI_OPERAND = -2 };
-
 struct cli_args {
     const struct cli_command *command;
     int count;
-    char **words;
+    char **words; /* after the command's name; ended by NULL */
     int next;
     bool operands_only;              /* after "--" */
     const struct cli_option *option; /* being taken */
     const char *value;               /* of the option, or the operand */
 };
 
-void cli_args_init(struct cli_args *a, const struct cli_command *command,
-                   int argc, char **argv);
-
-/* Take the options before the next operand into the settings, and answer --help;
- * `--name=value` and `--name value` are equivalent.  Returns an exit status,
- * CLI_OPERAND or CLI_END. */
-int cli_options(struct cli_args *a, void *settings);
-
-/* Read the whole command line, options and operands mixed, and check it.  Returns
- * an exit status, or -1 to continue. */
-int cli_read(const struct cli_command *command, int argc, char **argv,
-             void *settings);
-
-/* Read the options before a program, which everything from the first operand on
- * belongs to: *words, ended by NULL.  Returns an exit status, or -1 to continue. */
-int cli_read_program(const struct cli_command *command, int argc, char **argv,
-                     void *settings, char ***words);
+/* Read the command line, options and operands mixed, into the command's settings,
+ * check them, and run the command; or answer --help.  `--name=value` and `--name
+ * value` are equivalent.  Returns the exit status. */
+int cli_run(const struct cli_command *command, int count, char **words);
 
 /* For tables: true in *out, a bool; the value in *out, a const char *; as a number
  * from `low` to `high`, a uint64_t. */
 cli_take_fn cli_take_flag;
 cli_take_fn cli_take_text;
 cli_take_fn cli_take_number;
+/* The operand and all words that follow, ended by NULL, which belong to a program
+ * of that name, in *out, a char **. */
+cli_take_fn cli_take_program;
 
 /* The option that a word names, as "-o" or "--output=FILE" do; NULL: none. */
 const struct cli_option *cli_find_option(const struct cli_command *command,

@@ -10,20 +10,20 @@
 
 #include "cards.h"
 
-bool take_policy(const struct cli_args *a, void *out)
+bool take_policy(struct cli_args *a, void *out)
 {
     return larder_policy_parse(a->value, out) == LARDER_OK ||
            cli_refuse(a, "--policy: %s", larder_last_error());
 }
 
-bool take_conf(const struct cli_args *a, void *out)
+bool take_conf(struct cli_args *a, void *out)
 {
     *(const char **)out = a->value;
     return larder_conf_check(a->value) == LARDER_OK ||
            cli_refuse(a, "--conf: %s", larder_last_error());
 }
 
-bool take_snapshot_name(const struct cli_args *a, void *out)
+bool take_snapshot_name(struct cli_args *a, void *out)
 {
     const char *dot = strrchr(a->value, '.');
 
@@ -62,7 +62,7 @@ static bool lacks_unit(const char *text)
            strtod(text, NULL) > 0 && strtod(text, NULL) < (double)PAGE_BYTES;
 }
 
-static bool has_unit(const struct cli_args *a, const char *text)
+static bool has_unit(struct cli_args *a, const char *text)
 {
     int length = (int)strcspn(text, ",");
 
@@ -73,7 +73,7 @@ static bool has_unit(const struct cli_args *a, const char *text)
                       a->option->name, length, text, length, text);
 }
 
-bool take_device(const struct cli_args *a, void *out)
+bool take_device(struct cli_args *a, void *out)
 {
     bool is_device = strncmp(a->value, "sim:", 4) == 0;
     const char *text = a->value + (is_device ? 4 : 0);
@@ -82,7 +82,7 @@ bool take_device(const struct cli_args *a, void *out)
     return is_card(text, (int)strcspn(text, ",")) || has_unit(a, text);
 }
 
-bool take_capacity(const struct cli_args *a, void *out)
+bool take_capacity(struct cli_args *a, void *out)
 {
     uint64_t *bytes = out;
 

@@ -17,7 +17,7 @@
 
 /* ---- shared ------------------------------------------------------------- */
 
-bool lab_take_snapshot(const struct cli_args *a, void *out)
+bool lab_take_snapshot(struct cli_args *a, void *out)
 {
     return ends_with(a->value, ".json") || ends_with(a->value, ".pickle")
                ? cli_take_text(a, out)
@@ -51,23 +51,16 @@ int lab_python_run(const char *command, const char *module, FILE *panel,
 
 /* ---- list --------------------------------------------------------------- */
 
-struct list_settings {
-    bool json;
-};
-
 static const struct cli_option list_table[] = {
-    {"json", NULL, "print an array", CLI_INTO(struct list_settings, json)},
+    {"json", NULL, "print an array", .take = cli_take_flag},
     {.name = NULL},
 };
 
-static int run_list(const struct cli_command *self, int argc, char **argv)
+static int run_list(const struct cli_args *a)
 {
-    struct list_settings s = {.json = false};
-    int status = cli_read(self, argc, argv, &s);
+    const bool *as_json = a->command->settings;
 
-    if (status >= 0)
-        return status;
-    experiments_list(stdout, s.json);
+    experiments_list(stdout, *as_json);
     return CLI_EXIT_OK;
 }
 
@@ -77,6 +70,7 @@ const struct cli_command lab_command_list = {
     .operands = "",
     .text = "'larder lab run' runs them.\n",
     .options = list_table,
+    .settings = &(bool){false},
     .run = run_list,
 };
 
@@ -86,7 +80,7 @@ struct run_settings {
     struct lab_run_options options;
     bool each_statement;
     bool each_step;
-    char **names; /* names of experiments */
+    char **names; /* of experiments; in the place of words that were read */
     int count;
     const char *listing; /* the file; NULL: none */
 };
@@ -124,25 +118,19 @@ static bool is_listing(const char *name)
     return ends_with(name, ".py") || ends_with(name, ".ipynb");
 }
 
-/* Returns an exit status, or -1 to continue. */
-static int read_run(const struct cli_command *self, int argc, char **argv,
-                    struct run_settings *s)
+static bool take_word(struct cli_args *a, void *settings)
 {
-    struct cli_args args;
-    int got;
+    struct run_settings *s = settings;
 
-    cli_args_init(&args, self, argc, argv);
-    while ((got = cli_options(&args, s)) == CLI_OPERAND) {
-        char *word = argv[args.next - 1];
-
-        if (is_listing(word)) {
-            /* Everything that follows belongs to the listing. */
-            s->listing = word;
-            return -1;
-        }
-        s->names[s->count++] = word;
+    if (is_listing(a->value)) {
+        /* Everything that follows belongs to the listing. */
+        s->listing = a->value;
+        a->next = a->count;
+        return true;
     }
-    return got;
+    s->names = a->words;
+    s->names[s->count++] = a->words[a->next - 1];
+    return true;
 }
 
 /* One file holds what one experiment did. */
@@ -187,9 +175,10 @@ static bool check_session(const struct cli_command *self,
     return true;
 }
 
-static bool check_run(const struct cli_command *self,
-                      const struct run_settings *s)
+static bool check_run(const struct cli_command *self, void *settings)
 {
+    const struct run_settings *s = settings;
+
     if (s->count == 0 && s->listing == NULL)
         return cli_wrong(self, "nothing to run; expected an experiment's NAME, "
                                "all, FILE.py or FILE.ipynb");
@@ -211,30 +200,17 @@ static bool check_run(const struct cli_command *self,
     return check_names(self, s) && (s->count == 0 || check_session(self, s));
 }
 
-static int run_checked(struct run_settings *s, char *const *words)
+static int run_run(const struct cli_args *a)
 {
+    struct run_settings *s = a->command->settings;
+
     s->options.out = stdout;
     s->options.width = (unsigned)terminal_width(stdout);
     s->options.colour = terminal_has_colour(stdout);
     setlocale(LC_CTYPE, "");
     if (s->listing != NULL)
-        return lab_python_run("lab run", "larder.lab.run", stderr, words);
+        return lab_python_run("lab run", "larder.lab.run", stderr, a->words);
     return experiments_run(s->count, s->names, &s->options);
-}
-
-static int run_run(const struct cli_command *self, int argc, char **argv)
-{
-    struct run_settings s = {.count = 0};
-    int status;
-
-    s.names = calloc((size_t)argc + 1, sizeof *s.names);
-    if (s.names == NULL)
-        return cli_no_memory("lab run");
-    status = read_run(self, argc, argv, &s);
-    if (status < 0)
-        status = check_run(self, &s) ? run_checked(&s, argv + 1) : CLI_EXIT_BAD;
-    free(s.names);
-    return status;
 }
 
 const struct cli_command lab_command_run = {
@@ -252,5 +228,8 @@ const struct cli_command lab_command_run = {
         "not, and 2 for bad\n"
         "usage; the exit status of a listing is its own.\n",
     .options = run_table,
+    .settings = &(struct run_settings){.count = 0},
+    .take = take_word,
+    .check = check_run,
     .run = run_run,
 };

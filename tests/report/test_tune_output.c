@@ -22,8 +22,8 @@ static int run(const struct cli_command *command, unsigned long nth,
                unsigned long *calls, char out[OUTPUT_MAX])
 {
     char *words[] = {
-        (char *)command->name, "--jobs",     "1",     "--no-progress",
-        (char *)subject,       "--capacity", "64MiB", NULL};
+        "--jobs", "1", "--no-progress", (char *)subject, "--capacity",
+        "64MiB",  NULL};
     char path[] = "/tmp/larder-tune-XXXXXX";
     int file = mkstemp(path);
     int told[2];
@@ -41,7 +41,7 @@ static int run(const struct cli_command *command, unsigned long nth,
         dup2(file, STDOUT_FILENO);
         (void)!freopen("/dev/null", "w", stderr);
         libc_fail(nth, false);
-        result = command->run(command, 7, words);
+        result = cli_run(command, 6, words);
         (void)!write(told[1], &libc_faults.calls, sizeof *calls);
         fflush(stdout);
         _exit(result);

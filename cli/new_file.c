@@ -10,20 +10,19 @@
 
 #include "complain.h"
 
-static bool failed(struct new_file *f, const char *why)
+static bool failed(const struct output *o, const char *why)
 {
-    snprintf(f->why, sizeof f->why, "%s", why);
-    return false;
+    return cli_complain(o->command, "%s: cannot be written: %s", o->path, why);
 }
 
 /* The library's message has the path before the reason. */
-static bool failed_there(struct new_file *f)
+static bool failed_there(const struct output *o)
 {
     static const char before[] = "cannot be written: ";
     const char *words = larder_last_error();
     const char *at = strstr(words, before);
 
-    return failed(f, at != NULL ? at + sizeof before - 1 : words);
+    return failed(o, at != NULL ? at + sizeof before - 1 : words);
 }
 
 /* SA_RESETHAND has restored the default action: raise() ends the program. */
@@ -49,44 +48,23 @@ static void heed_signals(void)
     }
 }
 
-static bool new_file_open(struct new_file *f, const char *path)
+static bool open_file(struct output *o)
 {
     int fd;
 
-    *f = (struct new_file){.out = NULL};
     heed_signals();
-    if (larder_file_create(path, &f->file) != LARDER_OK)
-        return failed_there(f);
-    fd = fcntl(larder_file_descriptor(f->file), F_DUPFD_CLOEXEC, 0);
+    if (larder_file_create(o->path, &o->file) != LARDER_OK)
+        return failed_there(o);
+    fd = fcntl(larder_file_descriptor(o->file), F_DUPFD_CLOEXEC, 0);
     if (fd >= 0)
-        f->out = fdopen(fd, "w");
-    if (f->out != NULL)
+        o->out = fdopen(fd, "w");
+    if (o->out != NULL)
         return true;
-    (void)failed(f, strerror(errno));
+    (void)failed(o, strerror(errno));
     if (fd >= 0)
         close(fd);
-    (void)larder_file_close(f->file, 0);
+    (void)larder_file_close(o->file, 0);
     return false;
-}
-
-static bool new_file_close(struct new_file *f, bool ok)
-{
-    bool written = ferror(f->out) == 0;
-
-    errno = 0;
-    written &= fclose(f->out) == 0;
-    f->out = NULL;
-    if (!written)
-        (void)failed(f, strerror(errno != 0 ? errno : EIO));
-    if (larder_file_close(f->file, ok && written) != LARDER_OK)
-        return failed_there(f);
-    return written || !ok;
-}
-
-static bool cannot_be_written(const struct output *o)
-{
-    return cli_complain(o->command, "%s: cannot be written: %s", o->path,
-                        o->file.why);
 }
 
 bool output_open(struct output *o, const char *command, const char *path)
@@ -94,15 +72,24 @@ bool output_open(struct output *o, const char *command, const char *path)
     *o = (struct output){.command = command, .path = path};
     if (path == NULL)
         return true;
-    if (strcmp(path, "-") == 0)
-        o->out = stdout;
-    else if (new_file_open(&o->file, path))
-        o->out = o->file.out;
-    return o->out != NULL || cannot_be_written(o);
+    if (strcmp(path, "-") != 0)
+        return open_file(o);
+    o->out = stdout;
+    return true;
 }
 
 bool output_close(struct output *o, bool ok)
 {
-    return o->out == NULL || o->out == stdout || new_file_close(&o->file, ok) ||
-           cannot_be_written(o);
+    bool written;
+
+    if (o->out == NULL || o->out == stdout)
+        return true;
+    written = ferror(o->out) == 0;
+    errno = 0;
+    written &= fclose(o->out) == 0;
+    if (ok && !written)
+        (void)failed(o, strerror(errno != 0 ? errno : EIO));
+    if (larder_file_close(o->file, ok && written) != LARDER_OK)
+        return failed_there(o);
+    return written || !ok;
 }

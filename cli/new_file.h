@@ -7,18 +7,12 @@
 
 #include <larder/file.h>
 
-struct new_file {
-    larder_file *file;
-    FILE *out;
-    char why[256]; /* after a failure: the reason, without the path */
-};
-
 /* What a command writes to a path that it was given; failures are reported as
  * the command's. */
 struct output {
     const char *command;
     const char *path;
-    struct new_file file;
+    larder_file *file;
     FILE *out; /* NULL: nothing is written */
 };
 

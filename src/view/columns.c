@@ -6,7 +6,6 @@
 #include "view/columns.h"
 
 #include <inttypes.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "json/json_memory.h"
@@ -101,33 +100,37 @@ static void add_segments(struct blob *b, json_t *table,
 /* What the page computes for each event, and what it cannot. */
 struct event_words {
     const struct lifetimes *l;
-    uint32_t *owner; /* of an event: 0 none, an allocation + 1, or a span +
-                      * alloc_count + 1 */
+    uint64_t *bytes; /* as the page computes them, and the addresses */
+    uint64_t *addresses;
     uint64_t *times; /* microseconds since the first known time */
-    uint32_t *odd;   /* events that differ from their owner */
+    uint32_t *odd;   /* events that differ from what the page computes */
     size_t odd_count;
 };
 
-static void own(struct event_words *w, uint32_t event, size_t owner)
+static void say(struct event_words *w, uint32_t event, uint64_t bytes,
+                uint64_t address)
 {
-    if (event < w->l->event_count)
-        w->owner[event] = (uint32_t)owner;
+    if (event < w->l->event_count) {
+        w->bytes[event] = bytes;
+        w->addresses[event] = address;
+    }
 }
 
-/* In the page's order (decode.js), because the last owner counts. */
-static void find_owners(struct event_words *w)
+/* In the page's order (decode.js), because the last one counts. */
+static void say_all(struct event_words *w)
 {
     const struct lifetimes *l = w->l;
-    size_t i;
 
-    for (i = 0; i < l->span_count; i++) {
-        own(w, l->spans[i].start, l->alloc_count + i + 1);
-        own(w, l->spans[i].end, l->alloc_count + i + 1);
+    for (size_t i = 0; i < l->span_count; i++) {
+        say(w, l->spans[i].start, l->spans[i].size, l->spans[i].address);
+        say(w, l->spans[i].end, l->spans[i].size, l->spans[i].address);
     }
-    for (i = 0; i < l->alloc_count; i++) {
-        own(w, l->allocs[i].start, i + 1);
-        own(w, l->allocs[i].done, i + 1);
-        own(w, l->allocs[i].end, i + 1);
+    for (size_t i = 0; i < l->alloc_count; i++) {
+        const struct lifetime *a = &l->allocs[i];
+
+        say(w, a->start, a->requested, a->address);
+        say(w, a->done, a->requested, a->address);
+        say(w, a->end, a->requested, a->address);
     }
 }
 
@@ -136,30 +139,12 @@ static uint64_t event_address(const struct snapshot_event *e)
     return e->action == SNAPSHOT_OOM ? 0 : e->address;
 }
 
-static bool is_odd(const struct event_words *w, uint32_t event)
-{
-    const struct lifetimes *l = w->l;
-    uint32_t owner = w->owner[event];
-    uint64_t address = 0;
-    uint64_t size = 0;
-
-    if (owner > l->alloc_count) {
-        address = l->spans[owner - l->alloc_count - 1].address;
-        size = l->spans[owner - l->alloc_count - 1].size;
-    } else if (owner > 0) {
-        address = l->allocs[owner - 1].address;
-        size = l->allocs[owner - 1].requested;
-    }
-    return address != event_address(&l->events[event]) ||
-           size != l->events[event].size;
-}
-
 static void find_odd(struct event_words *w)
 {
-    uint32_t i;
+    for (uint32_t i = 0; i < w->l->event_count; i++) {
+        const struct snapshot_event *e = &w->l->events[i];
 
-    for (i = 0; i < w->l->event_count; i++) {
-        if (is_odd(w, i))
+        if (w->addresses[i] != event_address(e) || w->bytes[i] != e->size)
             w->odd[w->odd_count++] = i;
     }
 }
@@ -201,12 +186,13 @@ static void add_events(struct blob *b, json_t *table, const struct lifetimes *l)
     const struct arena_piece *last = b->arena->last;
     struct event_words w = {
         .l = l,
-        .owner = arena_take(b->arena, count, sizeof(*w.owner)),
+        .bytes = arena_take(b->arena, count, sizeof(*w.bytes)),
+        .addresses = arena_take(b->arena, count, sizeof(*w.addresses)),
         .times = arena_take(b->arena, count, sizeof(*w.times)),
         .odd = arena_take(b->arena, count, sizeof(*w.odd)),
     };
 
-    find_owners(&w);
+    say_all(&w);
     find_odd(&w);
     find_times(&w);
     blob_column(b, table, "action", "u8", BLOB_PLAIN, count, event_action, &w);
@@ -225,15 +211,11 @@ static void add_events(struct blob *b, json_t *table, const struct lifetimes *l)
 static json_t *stream_names(const struct snapshot *s)
 {
     json_t *names = json_array();
-    size_t i;
 
-    for (i = 0; i < s->stream_count; i++) {
-        char text[32];
-
-        snprintf(text, sizeof(text), s->streams[i] < 65536 ? "%llu" : "0x%llx",
-                 (unsigned long long)s->streams[i]);
-        json_array_append_new(names, json_string(text));
-    }
+    for (size_t i = 0; i < s->stream_count; i++)
+        json_array_append_new(
+            names, json_sprintf(s->streams[i] < 65536 ? "%llu" : "0x%llx",
+                                (unsigned long long)s->streams[i]));
     return names;
 }
 
@@ -288,16 +270,15 @@ static json_t *marks(const struct lifetimes *l)
     return list;
 }
 
-static char *note_text(const struct lifetimes *l, char *text, size_t cap)
+static json_t *note(const struct lifetimes *l)
 {
     uint64_t odd = l->overwritten + l->unmatched;
 
-    text[0] = '\0';
     if (l->event_count == 0)
-        snprintf(text, cap, "no events were recorded: the last state only");
-    else if (odd > 0)
-        snprintf(text, cap, "%" PRIu64 " events do not fit the others", odd);
-    return text;
+        return json_string("no events were recorded: the last state only");
+    return odd > 0
+               ? json_sprintf("%" PRIu64 " events do not fit the others", odd)
+               : json_string("");
 }
 
 /* Add `verdict`, `ooms`, `findings`, `marks`, `streams`, `categories` and
@@ -313,7 +294,6 @@ static void add_texts(struct arena *arena, json_t *device,
     const struct report_failure *failures =
         report_failures(arena, r, true, &failed);
     const struct report_finding *found = report_findings(arena, r, &told);
-    char note[80];
 
     json_object_set_new(device, "verdict",
                         json_pack("[s, s, s]", v.what, v.who, v.advice));
@@ -322,8 +302,7 @@ static void add_texts(struct arena *arena, json_t *device,
     json_object_set_new(device, "marks", marks(l));
     json_object_set_new(device, "streams", stream_names(l->snapshot));
     json_object_set_new(device, "categories", category_names());
-    json_object_set_new(device, "note",
-                        json_string(note_text(l, note, sizeof(note))));
+    json_object_set_new(device, "note", note(l));
 }
 
 /* ---- the device ---------------------------------------------------------- */

@@ -57,13 +57,8 @@ function decodeColumns(bytes, table) {
 // Lifetimes are stored as lengths.
 function decodeAllocations(bytes, table) {
   const { life, pending, ...alloc } = decodeColumns(bytes, table);
-  alloc.end = life;
-  alloc.done = pending;
-  for (let i = 0; i < life.length; i++) {
-    alloc.end[i] += alloc.start[i];
-    alloc.done[i] += alloc.end[i];
-  }
-  return alloc;
+  const end = life.map((length, i) => alloc.start[i] + length);
+  return { ...alloc, end, done: pending.map((length, i) => end[i] + length) };
 }
 
 // Sizes and addresses of events are those of what they created or freed, except

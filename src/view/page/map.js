@@ -30,13 +30,11 @@ function segmentsAt(device, k) {
 
 // Adjacent pages of an expandable segment form one row.
 function joinPages(device, rows) {
-  const out = [];
+  const { kind, stream } = device.segment, out = [];
   for (const row of rows) {
     const last = out[out.length - 1];
-    const expandable = device.segment.kind[row.segment] === 2;
-    if (last && expandable && device.segment.kind[last.segment] === 2 &&
-        device.segment.stream[last.segment] ===
-            device.segment.stream[row.segment] &&
+    if (last && kind[row.segment] === 2 && kind[last.segment] === 2 &&
+        stream[row.segment] === stream[last.segment] &&
         last.address + last.bytes === row.address)
       last.bytes += row.bytes;
     else
@@ -123,12 +121,11 @@ function rowLabel(row) {
 }
 
 function drawRow(ctx, row) {
-  for (const piece of row.pieces) {
-    ctx.fillStyle = cssColour("--free");
-    ctx.fillRect(piece.x, piece.y, piece.width, ROW_HEIGHT);
-  }
-  if (row.pieces.length > 0) {
-    const first = row.pieces[0];
+  ctx.fillStyle = cssColour("--free");
+  for (const { x, y, width } of row.pieces)
+    ctx.fillRect(x, y, width, ROW_HEIGHT);
+  const [first] = row.pieces;
+  if (first) {
     ctx.fillStyle = cssColour("--soft");
     ctx.fillText(fitText(ctx, rowLabel(row), first.width), first.x,
       first.y - ROW_LABEL);

@@ -300,6 +300,37 @@ static void malformed_json_is_placed(void **state)
     must_fail(BYTES("{\"a\":\"\xff\"}"), "in UTF-8");
 }
 
+/* What memory_snapshot() returns is a list of segments; before the first
+ * allocation it is empty. */
+static void a_bare_list_is_one_of_segments(void **state)
+{
+    static const char *const none[] = {"[]", "\x80\x04].", "(lp0\n."};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof none / sizeof none[0]; i++) {
+        struct snapshot *s = must_read(none[i], strlen(none[i]));
+
+        assert_int_equal(s->segment_count, 0);
+        snapshot_free(s);
+    }
+    must_fail(BYTES("[" FRAME "]"), "the file is a list of frames");
+    must_fail(BYTES("(dp0\nVaddress\nI1\nsVtotal_size\nI2\ns."),
+              "the file is a segment; expected a dict");
+}
+
+/* Behind many windows' worth of bytes, and of lines. */
+static void an_error_far_into_the_file_is_placed(void **state)
+{
+    enum { LINES = 3 << 20 };
+    static char text[LINES + 2] = "[";
+
+    (void)state;
+    memset(text + 1, '\n', LINES);
+    text[LINES + 1] = '?';
+    must_fail(text, sizeof text,
+              "FILE:3145729: byte 3145729: '?'; expected a value");
+}
+
 static void wrong_types_are_placed(void **state)
 {
     (void)state;
@@ -426,6 +457,8 @@ int main(void)
         cmocka_unit_test(a_changed_memo_changes_the_stacks),
         cmocka_unit_test(stacks_that_begin_alike_are_distinguished),
         cmocka_unit_test(malformed_json_is_placed),
+        cmocka_unit_test(a_bare_list_is_one_of_segments),
+        cmocka_unit_test(an_error_far_into_the_file_is_placed),
         cmocka_unit_test(wrong_types_are_placed),
         cmocka_unit_test(what_makes_no_sense_is_unknown),
         cmocka_unit_test(a_time_that_makes_no_sense_is_unknown),

@@ -304,7 +304,8 @@ static larder_result recorded_page_create(void *self, uint64_t bytes,
     return LARDER_OK;
 }
 
-/* Of a page that is released, and of a stream that is waited for. */
+/* Of a page that is released, of an event that is destroyed (numbers are not
+ * used again), and of a stream that is waited for. */
 static larder_result recorded_nothing(void *self, uint64_t number)
 {
     (void)self;
@@ -374,15 +375,6 @@ static larder_result recorded_event_create(void *self, uint64_t *out)
         return LARDER_ERR_NO_HOST_MEMORY;
     d->marks[d->mark_count].wait = WAIT_NONE;
     *out = d->mark_count++;
-    return LARDER_OK;
-}
-
-/* Numbers are not reused; the allocator caches its events. */
-static larder_result recorded_event_destroy(void *self, uint64_t event)
-{
-    struct recorded_device *d = self;
-
-    d->marks[event].wait = WAIT_NONE;
     return LARDER_OK;
 }
 
@@ -462,7 +454,7 @@ static const larder_device_ops recorded_ops = {
     .unmap = recorded_unmap,
     .set_access = recorded_set_access,
     .event_create = recorded_event_create,
-    .event_destroy = recorded_event_destroy,
+    .event_destroy = recorded_nothing,
     .event_record = recorded_event_record,
     .event_query = recorded_event_query,
     .event_sync = recorded_event_sync,

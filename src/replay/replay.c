@@ -21,16 +21,14 @@ static void free_one(struct replay_result *r)
 
 void replay_result_free(struct replay_result *r)
 {
-    struct replay_result *next = r->next;
+    while (r->next != NULL) {
+        struct replay_result *next = r->next;
 
-    free_one(r);
-    while (next != NULL) {
-        struct replay_result *following = next->next;
-
+        r->next = next->next;
         free_one(next);
         free(next);
-        next = following;
     }
+    free_one(r);
     memset(r, 0, sizeof *r);
 }
 

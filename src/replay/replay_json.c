@@ -13,10 +13,12 @@ static json_t *real_or_null(double x)
     return x >= 0 ? json_real(x) : json_null();
 }
 
-static void add_counts(json_t *o, const struct replay_result *r)
-{
+/* A figure of r, under its name. */
 #define ADD(name)                                                              \
     json_object_set_new(o, #name, json_integer(json_whole(r->name)))
+
+static void add_counts(json_t *o, const struct replay_result *r)
+{
     ADD(oom_count);
     ADD(peak_requested_bytes);
     ADD(peak_allocated_bytes);
@@ -35,8 +37,23 @@ static void add_counts(json_t *o, const struct replay_result *r)
         ADD(later_driver_calls);
         ADD(later_driver_time_ns);
     }
-#undef ADD
 }
+
+static void add_notes(json_t *o, const struct snap_trace_notes *r)
+{
+    ADD(rolled_back);
+    ADD(unmatched_frees);
+    ADD(overwritten);
+    ADD(zero_sizes);
+    ADD(deferred);
+    ADD(empty_caches);
+    ADD(pools);
+    ADD(pool_allocs);
+    ADD(unpooled);
+    ADD(recorded_ooms);
+}
+
+#undef ADD
 
 static json_t *address_json(uint64_t address)
 {
@@ -64,23 +81,6 @@ static json_t *difference_json(const struct recorded_result *r)
         "got", d->got != 0 ? address_json(d->got) : json_null(), "segment",
         address_json(d->segment), "segment_bytes", json_whole(d->segment_bytes),
         "frame", words_or_null(d->frame));
-}
-
-static void add_notes(json_t *o, const struct snap_trace_notes *n)
-{
-#define ADD(name)                                                              \
-    json_object_set_new(o, #name, json_integer(json_whole(n->name)))
-    ADD(rolled_back);
-    ADD(unmatched_frees);
-    ADD(overwritten);
-    ADD(zero_sizes);
-    ADD(deferred);
-    ADD(empty_caches);
-    ADD(pools);
-    ADD(pool_allocs);
-    ADD(unpooled);
-    ADD(recorded_ooms);
-#undef ADD
 }
 
 static json_t *recorded_json(const struct recorded_result *r)

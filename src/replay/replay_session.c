@@ -70,6 +70,59 @@ static bool session_make_allocator(struct replay_session *s,
     return r == LARDER_OK || tool_fail(error, "%s", larder_last_error());
 }
 
+/* ---- hints, as a program that knew all lifetimes would give them ---------- */
+
+/* Mark allocations that are followed by enough others before they are freed or
+ * the trace ends. */
+static void mark_outlived(struct replay_session *s, uint64_t after,
+                          uint64_t *born)
+{
+    const struct trace *t = s->trace;
+    uint64_t now = 0;
+
+    for (size_t i = 0; i < t->op_count; i++) {
+        const struct trace_op *op = &t->ops[i];
+
+        if (op->kind == TRACE_ALLOC)
+            born[op->id] = ++now;
+        else if (op->kind == TRACE_FREE && born[op->id] != 0) {
+            s->is_long[op->id] = now - born[op->id] >= after;
+            born[op->id] = 0;
+        }
+    }
+    for (size_t id = 0; id < t->id_count; id++) {
+        if (born[id] != 0)
+            s->is_long[id] = now - born[id] >= after;
+    }
+}
+
+bool replay_make_hints(struct replay_session *s, uint64_t after)
+{
+    size_t count = s->trace->id_count + 1;
+    uint64_t *born;
+
+    if (after == 0)
+        return true;
+    born = calloc(count, sizeof *born);
+    s->is_long = calloc(count, sizeof *s->is_long);
+    if (born != NULL && s->is_long != NULL)
+        mark_outlived(s, after, born);
+    free(born);
+    return born != NULL && s->is_long != NULL;
+}
+
+larder_result replay_alloc_hinted(struct replay_session *s,
+                                  const struct trace_op *op)
+{
+    larder_hint hint =
+        s->is_long[op->id] ? LARDER_HINT_LONG : LARDER_HINT_SHORT;
+
+    return larder_alloc_hinted(s->allocator, op->bytes, op->stream, hint,
+                               &s->addrs[op->id]);
+}
+
+/* ---- the session --------------------------------------------------------- */
+
 bool replay_session_open(const struct trace *t, struct replay_work *work,
                          uint64_t capacity, struct replay_session *out,
                          struct tool_error *error)
@@ -82,15 +135,13 @@ bool replay_session_open(const struct trace *t, struct replay_work *work,
     /* One entry more than there are IDs: operations without an ID use entry
      * 0. */
     out->addrs = calloc(t->id_count + 1, sizeof *out->addrs);
-    if (out->addrs == NULL)
-        return tool_fail(error, "out of host memory");
-    if (!replay_hints_make(t, options->hints_after, &out->hints, error) ||
-        !session_open_device(out, options, capacity, error) ||
-        !session_make_allocator(out, options, error)) {
-        replay_session_close(out);
-        return false;
-    }
-    return true;
+    if (out->addrs == NULL || !replay_make_hints(out, options->hints_after))
+        tool_set_error(error, "out of host memory");
+    else if (session_open_device(out, options, capacity, error) &&
+             session_make_allocator(out, options, error))
+        return true;
+    replay_session_close(out);
+    return false;
 }
 
 void replay_session_close(struct replay_session *s)
@@ -98,7 +149,7 @@ void replay_session_close(struct replay_session *s)
     larder_destroy(s->allocator);
     larder_device_close(s->device);
     free(s->addrs);
-    replay_hints_free(&s->hints);
+    free(s->is_long);
     memset(s, 0, sizeof *s);
 }
 
@@ -175,65 +226,4 @@ bool replay_read(const struct replay_session *s, struct replay_reading *out,
         return tool_fail(error, "%s", larder_last_error());
     out->driver_calls = count_calls(&out->counters);
     return true;
-}
-
-/* ---- hints, as a program that knew all lifetimes would give them ---------- */
-
-/* Mark allocations that are followed by enough others before they are freed or
- * the trace ends. */
-static void mark_outlived(struct replay_hints *h, const struct trace *t,
-                          uint64_t *born)
-{
-    uint64_t now = 0;
-
-    for (size_t i = 0; i < t->op_count; i++) {
-        const struct trace_op *op = &t->ops[i];
-
-        if (op->kind == TRACE_ALLOC)
-            born[op->id] = ++now;
-        else if (op->kind == TRACE_FREE && born[op->id] != 0) {
-            h->is_long[op->id] = now - born[op->id] >= h->after;
-            born[op->id] = 0;
-        }
-    }
-    for (size_t id = 0; id < t->id_count; id++) {
-        if (born[id] != 0)
-            h->is_long[id] = now - born[id] >= h->after;
-    }
-}
-
-bool replay_hints_make(const struct trace *t, uint64_t after,
-                       struct replay_hints *out, struct tool_error *error)
-{
-    uint64_t *born;
-
-    *out = (struct replay_hints){.after = after};
-    if (after == 0)
-        return true;
-    born = calloc(t->id_count + 1, sizeof *born);
-    out->is_long = calloc(t->id_count + 1, sizeof *out->is_long);
-    if (born == NULL || out->is_long == NULL) {
-        free(born);
-        replay_hints_free(out);
-        return tool_fail(error, "out of host memory");
-    }
-    mark_outlived(out, t, born);
-    free(born);
-    return true;
-}
-
-void replay_hints_free(struct replay_hints *h)
-{
-    free(h->is_long);
-    *h = (struct replay_hints){.after = 0};
-}
-
-larder_result replay_alloc_hinted(struct replay_session *s,
-                                  const struct trace_op *op)
-{
-    larder_hint hint =
-        s->hints.is_long[op->id] ? LARDER_HINT_LONG : LARDER_HINT_SHORT;
-
-    return larder_alloc_hinted(s->allocator, op->bytes, op->stream, hint,
-                               &s->addrs[op->id]);
 }

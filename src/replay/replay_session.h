@@ -8,12 +8,6 @@
 #include "replay/replay_probe.h"
 #include "trace/arena.h"
 
-/* The hint for each allocation (larder/hint.h). */
-struct replay_hints {
-    uint64_t after; /* allocations outlived by a long one; 0: no hints */
-    bool *is_long;  /* by ID; NULL: no hints */
-};
-
 struct replay_session {
     const struct trace *trace;
     struct replay_work *work;
@@ -21,7 +15,7 @@ struct replay_session {
     larder_allocator *allocator;
     larder_addr base;   /* offsets are relative to this */
     larder_addr *addrs; /* by ID; 0: failed, or 0 bytes */
-    struct replay_hints hints;
+    bool *is_long;      /* by ID: its hint (larder/hint.h); NULL: no hints */
 };
 
 /* What the allocator and its device have done so far. */
@@ -70,11 +64,9 @@ bool replay_op_fail(const struct replay_session *s, size_t index,
 larder_result replay_alloc_in_pool(struct replay_session *s,
                                    const struct trace_op *op);
 
-/* Compute the hints of the trace; `after` may be 0.  On failure *out is
- * empty. */
-bool replay_hints_make(const struct trace *t, uint64_t after,
-                       struct replay_hints *out, struct tool_error *error);
-void replay_hints_free(struct replay_hints *h);
+/* Compute the hints of the session's trace; `after` is the number of allocations
+ * outlived by a long one, 0 for no hints.  False: no host memory. */
+bool replay_make_hints(struct replay_session *s, uint64_t after);
 
 /* Allocate with the operation's hint; there must be hints. */
 larder_result replay_alloc_hinted(struct replay_session *s,
@@ -96,7 +88,7 @@ static inline larder_result replay_step(struct replay_session *s,
     case TRACE_ALLOC:
         if (op->pool != 0)
             r = replay_alloc_in_pool(s, op);
-        else if (s->hints.is_long != NULL)
+        else if (s->is_long != NULL)
             r = replay_alloc_hinted(s, op);
         else
             r = larder_alloc(s->allocator, op->bytes, op->stream, addr);

@@ -36,7 +36,9 @@ char *replay_recorded_conf(const struct snapshot *s, const char *release,
 struct device_run {
     const struct snapshot *snapshot;
     size_t device;
-    const struct replay_options *options;
+    const struct replay_options *options; /* as they are asked for */
+    struct replay_options chosen;         /* and as they are */
+    char card[64];                        /* the device chosen, if one is */
     struct replay_result *out;
     struct tool_error *error;
 };
@@ -54,52 +56,40 @@ static bool replay_snapshot_compare(struct device_run *run,
            recorded_compare(story, extra->conf, &extra->recorded, run->error);
 }
 
-/* The settings and the card of the replay. */
-struct run_settings {
-    struct replay_options options;
-    char device[64];
-};
-
 static void choose_settings(struct device_run *run,
-                            const struct replay_snapshot *extra,
-                            struct run_settings *out)
+                            const struct replay_snapshot *extra)
 {
-    const struct recorded_card *card = &extra->refused.card;
-
-    out->options = *run->options;
+    run->chosen = *run->options;
     if (extra->recorded_settings) {
-        out->options.conf = extra->conf;
-        out->options.policy = snapshot_policy(run->snapshot);
+        run->chosen.conf = extra->conf;
+        run->chosen.policy = snapshot_policy(run->snapshot);
     }
     if (!extra->refused.on_card)
         return;
-    snprintf(out->device, sizeof out->device, "sim:%" PRIu64,
-             card->device_bytes);
-    out->options.device = out->device;
+    snprintf(run->card, sizeof run->card, "sim:%" PRIu64,
+             extra->refused.card.device_bytes);
+    run->chosen.device = run->card;
 }
 
 /* Judge the failed request under its recorded settings. */
 static bool judge(struct device_run *run, const struct trace *t,
-                  const struct run_settings *settings,
                   struct replay_snapshot *extra)
 {
     const struct replay_recorded recorded = {
         snapshot_policy(run->snapshot), extra->conf, extra->recorded_settings};
 
     return !extra->refused.card.found ||
-           replay_refused_judge(t, &settings->options, &recorded, run->out,
+           replay_refused_judge(t, &run->chosen, &recorded, run->out,
                                 &extra->refused, run->error);
 }
 
 static bool run_trace(struct device_run *run, const struct trace *t,
                       struct replay_snapshot *extra)
 {
-    struct run_settings settings;
-
     extra->recorded_settings = wants_recorded(run->options);
-    choose_settings(run, extra, &settings);
-    return replay_run(t, &settings.options, run->out, run->error) &&
-           judge(run, t, &settings, extra);
+    choose_settings(run, extra);
+    return replay_run(t, &run->chosen, run->out, run->error) &&
+           judge(run, t, extra);
 }
 
 static bool run_story(struct device_run *run, const struct story *story,

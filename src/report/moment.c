@@ -71,9 +71,16 @@ static void make_live(struct arena *arena, struct moment *m)
     size_t capacity = 0;
 
     for (size_t i = 0; i < l->alloc_count; i++) {
-        if (!lifetime_in_use(&l->allocs[i], m->state) &&
-            !is_pending(&l->allocs[i], m->state))
+        const struct lifetime *a = &l->allocs[i];
+
+        if (lifetime_in_use(a, m->state)) {
+            m->allocated += a->rounded;
+            m->requested += a->requested;
+        } else if (is_pending(a, m->state)) {
+            m->pending += a->rounded;
+        } else {
             continue;
+        }
         ARENA_ROOM(arena, m->live, capacity, m->live_count + 1);
         m->live[m->live_count++] = (uint32_t)i;
     }
@@ -135,22 +142,6 @@ static void fill_area(struct moment *m, struct moment_area *area, size_t *at)
     add_gap(m, area, free_from, end);
 }
 
-static void sum_up(struct moment *m)
-{
-    const struct lifetime *allocs = m->lifetimes->allocs;
-
-    for (size_t i = 0; i < m->live_count; i++) {
-        const struct lifetime *a = &allocs[m->live[i]];
-
-        if (lifetime_in_use(a, m->state)) {
-            m->allocated += a->rounded;
-            m->requested += a->requested;
-        } else {
-            m->pending += a->rounded;
-        }
-    }
-}
-
 static void fill_areas(struct arena *arena, struct moment *m)
 {
     size_t at = 0;
@@ -161,7 +152,6 @@ static void fill_areas(struct arena *arena, struct moment *m)
         fill_area(m, &m->areas[i], &at);
     while (at < m->live_count)
         m->outside += m->lifetimes->allocs[m->live[at++]].rounded;
-    sum_up(m);
 }
 
 void moment_make(struct arena *arena, const struct lifetimes *l, uint32_t state,

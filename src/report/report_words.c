@@ -34,9 +34,7 @@ int64_t report_elapsed(int64_t from, int64_t to)
     uint64_t apart = (uint64_t)to - (uint64_t)from;
 
     if (to < from)
-        return (uint64_t)from - (uint64_t)to > INT64_MAX
-                   ? -INT64_MAX
-                   : -(int64_t)((uint64_t)from - (uint64_t)to);
+        return -report_elapsed(to, from);
     return apart > INT64_MAX ? INT64_MAX : (int64_t)apart;
 }
 

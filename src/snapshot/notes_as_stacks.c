@@ -1,8 +1,7 @@
 /* notes_as_stacks.c - see notes_as_stacks.h. */
 #include "snapshot/notes_as_stacks.h"
 
-#include <stdlib.h>
-
+#include "trace/arena.h"
 #include "trace/array_room.h"
 
 /* Number the texts that are in use, from 1, like the stacks made from them. */
@@ -64,24 +63,22 @@ static void use_stacks(struct snapshot *s, const uint32_t *stack_of)
 
 bool snapshot_notes_as_stacks(struct snapshot *s, struct tool_error *error)
 {
+    struct arena arena = {.error = error,
+                          .words = "not enough host memory for the snapshot"};
     uint32_t *stack_of;
     uint32_t count;
-    bool ok;
 
     /* Stack 0 is empty. */
     if (s->stack_count != 1)
         return true;
-    stack_of = calloc(s->string_count + 1, sizeof(*stack_of));
-    if (stack_of == NULL)
-        return tool_fail(error, "not enough host memory for the snapshot");
+    if (setjmp(arena.failed) != 0)
+        return arena_end(&arena, false);
+    stack_of = arena_take(&arena, s->string_count + 1, sizeof *stack_of);
     count = number_texts(s, stack_of);
-    ok = count == 0 || notes_as_stacks_make_room(s, count);
-    if (!ok)
-        tool_set_error(error, "not enough host memory for the snapshot");
-    if (ok && count > 0) {
+    if (count > 0) {
+        arena_need(&arena, notes_as_stacks_make_room(s, count));
         add_stacks(s, stack_of, count);
         use_stacks(s, stack_of);
     }
-    free(stack_of);
-    return ok;
+    return arena_end(&arena, true);
 }

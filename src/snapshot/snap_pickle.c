@@ -217,13 +217,6 @@ static void op_additems(struct snap_builder *b, unsigned unused)
         snap_fail(b, "items without a set");
 }
 
-static void op_frozenset(struct snap_builder *b, unsigned unused)
-{
-    (void)unused;
-    b->depth = snap_unmark(b);
-    snap_push(b, SNAP_OPAQUE, 0);
-}
-
 /* ---- the stack and the memo ----------------------------------------------- */
 
 static void op_pop(struct snap_builder *b, unsigned unused)
@@ -237,10 +230,12 @@ static void op_pop(struct snap_builder *b, unsigned unused)
         b->depth--;
 }
 
-static void op_pop_mark(struct snap_builder *b, unsigned unused)
+/* Drop the values above the mark; a frozen set takes their place. */
+static void op_pop_mark(struct snap_builder *b, unsigned kind)
 {
-    (void)unused;
     b->depth = snap_unmark(b);
+    if (kind != SNAP_UNSET)
+        snap_push(b, (enum snap_kind)kind, 0);
 }
 
 static void op_dup(struct snap_builder *b, unsigned unused)
@@ -299,7 +294,7 @@ static const struct opcode {
 } opcodes[UINT8_MAX + 1] = {
     [PICKLE_MARK] = {op_mark, 0},
     [PICKLE_POP] = {op_pop, 0},
-    [PICKLE_POP_MARK] = {op_pop_mark, 0},
+    [PICKLE_POP_MARK] = {op_pop_mark, SNAP_UNSET},
     [PICKLE_DUP] = {op_dup, 0},
     [PICKLE_BININT] = {op_binint, 4},
     [PICKLE_BININT1] = {op_binint, 1},
@@ -334,7 +329,7 @@ static const struct opcode {
     [PICKLE_SETITEMS] = {op_setitems, 0},
     [PICKLE_EMPTY_SET] = {op_plain, SNAP_OPAQUE},
     [PICKLE_ADDITEMS] = {op_additems, 0},
-    [PICKLE_FROZENSET] = {op_frozenset, 0},
+    [PICKLE_FROZENSET] = {op_pop_mark, SNAP_OPAQUE},
     [PICKLE_BINGET] = {op_get, 1},
     [PICKLE_LONG_BINGET] = {op_get, 4},
     [PICKLE_BINPUT] = {op_put, 1},

@@ -9,9 +9,7 @@
 
 #include "base/emit.h"
 #include "snapshot/snap_settings.h"
-
-static const char no_memory[] = "the snapshot cannot be written: out of host "
-                                "memory";
+#include "trace/arena.h"
 
 struct snap_writer {
     struct emit emit;
@@ -552,27 +550,20 @@ static bool snapshot_write(const struct snapshot *s, enum emit_form form,
                            void (*write)(struct snap_writer *w), FILE *out,
                            struct tool_error *error)
 {
-    struct snap_writer *w = calloc(1, sizeof *w);
-    bool fine = false;
+    struct arena arena = {
+        .error = error,
+        .words = "the snapshot cannot be written: out of host memory"};
+    struct snap_writer *w;
 
-    if (w == NULL)
-        return tool_fail(error, "%s", no_memory);
+    if (setjmp(arena.failed) != 0)
+        return arena_end(&arena, false);
+    w = arena_take(&arena, 1, sizeof *w);
     w->s = s;
-    w->strings = calloc(s->string_count + 1, sizeof *w->strings);
-    w->frames = calloc(s->frame_count + 1, sizeof *w->frames);
-    w->stacks = calloc(s->stack_count + 1, sizeof *w->stacks);
-    w->pools = calloc(s->pool_count + 1, sizeof *w->pools);
-    if (w->strings == NULL || w->frames == NULL || w->stacks == NULL ||
-        w->pools == NULL)
-        tool_set_error(error, no_memory);
-    else
-        fine = write_form(w, form, write, out, error);
-    free(w->strings);
-    free(w->frames);
-    free(w->stacks);
-    free(w->pools);
-    free(w);
-    return fine;
+    w->strings = arena_take(&arena, s->string_count, sizeof *w->strings);
+    w->frames = arena_take(&arena, s->frame_count, sizeof *w->frames);
+    w->stacks = arena_take(&arena, s->stack_count, sizeof *w->stacks);
+    w->pools = arena_take(&arena, s->pool_count, sizeof *w->pools);
+    return arena_end(&arena, write_form(w, form, write, out, error));
 }
 
 bool snapshot_write_pickle(const struct snapshot *s, FILE *out,

@@ -5,17 +5,16 @@
 static void expect_hints(const char *text, uint64_t after, const char *expected)
 {
     char got[16] = "";
-    struct replay_hints hints;
-    struct tool_error error;
     struct trace t;
+    struct replay_session s = {.trace = &t};
 
     read_text(text, &t);
-    assert_true(replay_hints_make(&t, after, &hints, &error));
-    for (size_t id = 0; hints.is_long != NULL && id < t.id_count; id++)
-        got[id] = hints.is_long[id] ? 'L' : 'S';
+    assert_true(replay_make_hints(&s, after));
+    for (size_t id = 0; s.is_long != NULL && id < t.id_count; id++)
+        got[id] = s.is_long[id] ? 'L' : 'S';
     assert_string_equal(got, expected);
-    replay_hints_free(&hints);
-    assert_null(hints.is_long);
+    replay_session_close(&s);
+    assert_null(s.is_long);
     trace_free(&t);
 }
 

@@ -81,19 +81,17 @@ static bool replay_trace(const void *path, struct tool_error *error)
 /* What a replay prepares before its first allocator, which leaves nothing. */
 static bool prepare_replay(const void *path, struct tool_error *error)
 {
-    struct replay_hints hints;
     struct trace t;
+    struct replay_session s = {.trace = &t};
     char *spec;
     bool ok;
 
     if (!trace_read(path, &t, error))
         return false;
-    ok = replay_hints_make(&t, 2, &hints, error);
-    spec = ok ? replay_spec_make("sim:1GiB", &t, 0) : NULL;
-    if (ok)
-        replay_hints_free(&hints);
-    if (ok && spec == NULL)
-        ok = tool_fail(error, "not enough host memory");
+    spec =
+        replay_make_hints(&s, 2) ? replay_spec_make("sim:1GiB", &t, 0) : NULL;
+    ok = spec != NULL || tool_fail(error, "not enough host memory");
+    replay_session_close(&s);
     free(spec);
     trace_free(&t);
     return ok;

@@ -5,9 +5,7 @@
 #include <string.h>
 
 #include "commands.h"
-#include "complain.h"
 #include "convert/viewer_files.h"
-#include "convert_trace.h"
 #include "input_list.h"
 #include "new_file.h"
 #include "recorded_report.h"
@@ -218,7 +216,7 @@ static bool run_trace(const struct settings *s, const struct trace *t,
 {
     struct tool_error error;
 
-    if (convert_trace_snapshot(t, &s->options, path, &error))
+    if (snapshot_input_write(t, &s->options, path, &error))
         return true;
     return cmd_convert_fail(s->in, error.text);
 }

@@ -12,7 +12,6 @@
 #include <larder/ledger.h>
 
 #include "commands.h"
-#include "complain.h"
 #include "environment.h"
 #include "exec.h"
 #include "new_file.h"
@@ -163,8 +162,7 @@ static bool check_sim(const struct cli_command *self, struct exec_settings *s)
 
 static bool no_memory(void)
 {
-    cli_no_memory("exec");
-    return false;
+    return cli_complain("exec", "out of host memory");
 }
 
 static bool set_driver(const char *spec, const char *report)
@@ -309,11 +307,9 @@ static int run_exec(const struct cli_args *a)
     int status = CLI_EXIT_BAD;
     int fd = make_report(report);
 
-    if (fd < 0) {
-        cli_complain("exec", "%s: cannot be created: %s", report,
-                     strerror(errno));
-        return status;
-    }
+    if (fd < 0)
+        return cli_fail("exec", "%s: cannot be created: %s", report,
+                        strerror(errno));
     close(fd);
     if (set_environment(s, report)) {
         bool began;

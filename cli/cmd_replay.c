@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include "commands.h"
-#include "complain.h"
 #include "input_list.h"
 #include "new_file.h"
 #include "progress.h"
@@ -208,8 +207,7 @@ static int print_jobs(const struct settings *s, const struct replay_job *jobs)
     for (size_t i = 0; i < s->inputs.count; i++) {
         if (jobs[i].ok)
             continue;
-        cli_complain("replay", "%s", jobs[i].error.text);
-        status = CLI_EXIT_BAD;
+        status = cli_fail("replay", "%s", jobs[i].error.text);
     }
     return status;
 }

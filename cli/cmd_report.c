@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "commands.h"
-#include "complain.h"
 #include "input_list.h"
 #include "ranks_report.h"
 #include "snapshot_input.h"
@@ -176,10 +175,9 @@ static int run_report(const struct cli_args *a)
     char cure_text[REPORT_CURE_TEXT];
 
     s->options.cure = report_cure_make(cure_text);
-    if (s->ranks ? report_many(s, &error) : report_one(s, &error))
-        return CLI_EXIT_OK;
-    cli_complain(a->command->name, "%s", error.text);
-    return CLI_EXIT_BAD;
+    return (s->ranks ? report_many(s, &error) : report_one(s, &error))
+               ? CLI_EXIT_OK
+               : cli_fail(a->command->name, "%s", error.text);
 }
 
 /* Puts its own name in the place of a release. */
@@ -189,13 +187,11 @@ static bool is_release(const struct cli_command *self, const char *option,
     const char *version = *release;
 
     *release = version != NULL ? release_diff_find(version) : NULL;
-    if (*release != NULL)
-        return true;
-    cli_bad_usage(self,
-                  "--%s '%s': expected a release of PyTorch from 2.4 to "
-                  "2.15, the newest known; --from and --to go together",
-                  option, version != NULL ? version : "");
-    return false;
+    return *release != NULL ||
+           cli_wrong(self,
+                     "--%s '%s': expected a release of PyTorch from 2.4 to "
+                     "2.15, the newest known; --from and --to go together",
+                     option, version != NULL ? version : "");
 }
 
 /* One program under two releases. */
@@ -214,10 +210,8 @@ static int diff_releases(const struct cli_command *self, struct settings *s)
     if (s->releases.conf != NULL &&
         larder_conf_check(s->releases.conf) != LARDER_OK)
         return cli_bad_usage(self, "--conf: %s", larder_last_error());
-    if (!release_diff_write(s->inputs.paths[0], &s->releases, &same, &error)) {
-        cli_complain(self->name, "%s", error.text);
-        return CLI_EXIT_BAD;
-    }
+    if (!release_diff_write(s->inputs.paths[0], &s->releases, &same, &error))
+        return cli_fail(self->name, "%s", error.text);
     return same ? CLI_EXIT_OK : CLI_EXIT_NO;
 }
 

@@ -64,10 +64,9 @@ static int print_once(const struct top_settings *s)
     top_data_arrange(&data, s->order, s->filter);
     ok = s->is_json ? top_print_json(&data) : top_print_table(&data);
     top_data_free(&data);
-    if (!ok)
-        fputs("larder top: out of host memory: the display is incomplete\n",
-              stderr);
-    return ok ? CLI_EXIT_OK : CLI_EXIT_BAD;
+    return ok ? CLI_EXIT_OK
+              : cli_fail("top",
+                         "out of host memory: the display is incomplete");
 }
 
 static bool check(const struct cli_command *self, void *settings)

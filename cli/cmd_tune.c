@@ -8,7 +8,6 @@
 
 #include "cards.h"
 #include "commands.h"
-#include "complain.h"
 #include "fit_cards.h"
 #include "input_list.h"
 #include "progress.h"
@@ -136,12 +135,6 @@ static bool check(const struct cli_command *self, void *settings)
 
 /* ---- running ------------------------------------------------------------ */
 
-static int cmd_tune_fail(const struct cli_command *self, const char *text)
-{
-    cli_complain(self->name, "%s", text);
-    return CLI_EXIT_BAD;
-}
-
 static bool read_inputs(const struct settings *s, struct tune_inputs *out,
                         struct tool_error *error)
 {
@@ -197,9 +190,9 @@ static int run_inputs(const struct cli_command *self, const struct settings *s)
          cmd_tune_find(&options, &inputs, !is_fit, &t, &error);
     progress_end(&progress);
     if (!ok)
-        status = cmd_tune_fail(self, error.text);
+        status = cli_fail(self->name, "%s", error.text);
     else if (!print(s, is_fit, &t))
-        status = cmd_tune_fail(self, "out of host memory");
+        status = cli_no_memory(self->name);
     else if (is_fit && tune_verdict(&t, &t.candidates[0]) != TUNE_FITS)
         status = CLI_EXIT_NO;
     tune_free(&t);
@@ -257,7 +250,7 @@ static int run_cards(const struct cli_command *self, const struct settings *s)
     named_cards_free(&cards);
     fit_cards_free(&f);
     if (!ok)
-        return cmd_tune_fail(self, error.text);
+        return cli_fail(self->name, "%s", error.text);
     return f.fits_one ? CLI_EXIT_OK : CLI_EXIT_NO;
 }
 

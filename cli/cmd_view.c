@@ -8,7 +8,6 @@
 
 #include "app_page.h"
 #include "commands.h"
-#include "complain.h"
 #include "environment.h"
 #include "input_list.h"
 #include "new_file.h"

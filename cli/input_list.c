@@ -8,7 +8,6 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "complain.h"
 #include "trace/array_room.h"
 #include "trace/ends_with.h"
 #include "trace/tool_error.h"
@@ -112,23 +111,20 @@ bool input_list_check(const struct input_list *list,
 
     for (size_t i = 0; i < list->count; i++)
         dashes += strcmp(list->paths[i], "-") == 0;
-    if (dashes > 1)
-        cli_bad_usage(command,
-                      "'-' is given %zu times, but the standard input can be "
-                      "read only once",
-                      dashes);
-    return dashes <= 1;
+    return dashes <= 1 ||
+           cli_wrong(command,
+                     "'-' is given %zu times, but the standard input can be "
+                     "read only once",
+                     dashes);
 }
 
 bool input_list_spares(const struct input_list *list,
                        const struct cli_command *command, const char *output)
 {
     for (size_t i = 0; i < list->count; i++) {
-        if (!same_file(output, list->paths[i]))
-            continue;
-        cli_bad_usage(command, "'%s' is an input and cannot be written",
-                      output);
-        return false;
+        if (same_file(output, list->paths[i]))
+            return cli_wrong(command, "'%s' is an input and cannot be written",
+                             output);
     }
     return true;
 }

@@ -6,7 +6,6 @@
 #include <larder/larder.h>
 
 #include "commands.h"
-#include "complain.h"
 #include "completion.h"
 
 static int run_version(const struct cli_args *a);
@@ -227,9 +226,8 @@ static int close_output(int status)
 
     if (fclose(stdout) == 0 && !failed)
         return status;
-    fprintf(stderr, "larder: the standard output cannot be written: %s\n",
-            strerror(errno));
-    return CLI_EXIT_BAD;
+    return cli_fail(NULL, "the standard output cannot be written: %s",
+                    strerror(errno));
 }
 
 int main(int argc, char **argv)

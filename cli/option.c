@@ -6,8 +6,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "complain.h"
-
 enum { NAME_MAX_LENGTH = 32, OPTIONS_MAX = 32 };
 
 /* What the next word of the command line can be. */
@@ -26,8 +24,7 @@ int cli_bad_usage(const struct cli_command *command, const char *format, ...)
 
 int cli_no_memory(const char *command)
 {
-    cli_complain(command, "out of host memory");
-    return CLI_EXIT_BAD;
+    return cli_fail(command, "out of host memory");
 }
 
 /* ---- nearest name ------------------------------------------------------ */

@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "complain.h"
+
 struct cli_args;
 
 /* Reads an option's value, or an operand, into *out.  False: it has reported an
@@ -127,6 +129,10 @@ int cli_no_memory(const char *command);
  * takes a value. */
 #define cli_wrong(command, ...) (cli_bad_usage((command), __VA_ARGS__), false)
 #define cli_refuse(a, ...) cli_wrong((a)->command, __VA_ARGS__)
+
+/* Report an error as an expression with value CLI_EXIT_BAD. */
+#define cli_fail(command, ...)                                                 \
+    (cli_complain((command), __VA_ARGS__), CLI_EXIT_BAD)
 
 /* The entry of `names` (ended by NULL) most similar to `word`.  NULL: none
  * is. */

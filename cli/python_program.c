@@ -9,7 +9,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "complain.h"
 #include "environment.h"
 #include "option.h"
 #include "own_folder.h"

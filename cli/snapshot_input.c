@@ -1,12 +1,66 @@
 /* snapshot_input.c - a snapshot, or the one that replaying a trace produces,
- * for report, diff and view. */
+ * for report, diff, view and convert. */
 #include "snapshot_input.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
-#include "convert_trace.h"
 #include "snapshot/notes_as_stacks.h"
 #include "trace/trace_source.h"
+
+/* An operation causes at most two events, except for segments, and those are
+ * not acquired or released more often than blocks. */
+enum { EVENTS_PER_OP = 4, EVENTS_MORE = 1024 };
+
+static bool run(const struct trace *t, struct replay_options *options,
+                struct tool_error *error)
+{
+    struct replay_result result;
+
+    /* A snapshot should show what PyTorch would do. */
+    if (options->policy == LARDER_POLICY_DEFAULT)
+        options->policy = LARDER_POLICY_PYTORCH;
+    options->history_events = EVENTS_PER_OP * t->op_count + EVENTS_MORE;
+    if (!replay_run(t, options, &result, error))
+        return false;
+    replay_result_free(&result);
+    return true;
+}
+
+bool snapshot_input_write(const struct trace *t,
+                          const struct replay_options *options,
+                          const char *path, struct tool_error *error)
+{
+    struct replay_options o = *options;
+
+    o.snapshot = path;
+    return run(t, &o, error);
+}
+
+static int put(void *ctx, const void *bytes, size_t count)
+{
+    return fwrite(bytes, 1, count, ctx) != count;
+}
+
+static bool make_pickle(const struct trace *t,
+                        const struct replay_options *options, char **out,
+                        size_t *size, struct tool_error *error)
+{
+    struct replay_options o = *options;
+    FILE *file = open_memstream(out, size);
+    bool ok;
+
+    if (file == NULL)
+        return tool_fail(error, "out of host memory");
+    o.take_snapshot = put;
+    o.take_snapshot_ctx = file;
+    ok = run(t, &o, error);
+    if (fclose(file) != 0 && ok)
+        ok = tool_fail(error, "out of host memory");
+    if (!ok)
+        free(*out);
+    return ok;
+}
 
 static bool read_memory(const void *bytes, size_t size, const char *name,
                         struct snapshot **out, struct tool_error *error)
@@ -26,7 +80,7 @@ bool snapshot_input_replay(const struct trace *t, const char *path,
     size_t size;
     bool ok;
 
-    if (!convert_trace_pickle(t, options, &pickle, &size, &inner))
+    if (!make_pickle(t, options, &pickle, &size, &inner))
         return tool_fail(error, "%s: %s", path, inner.text);
     ok = read_memory(pickle, size, path, out, error);
     free(pickle);

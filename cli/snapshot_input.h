@@ -5,6 +5,13 @@
 #include "replay/replay.h"
 #include "snapshot/snapshot.h"
 
+/* Replay a trace as `options` say, with the allocator's history on, and let it
+ * write its snapshot to `path`: JSON if the name ends in .json, otherwise a
+ * pickle.  The file appears complete or not at all. */
+bool snapshot_input_write(const struct trace *t,
+                          const struct replay_options *options,
+                          const char *path, struct tool_error *error);
+
 /* The snapshot produced by replaying t as `options` say. `path` is t's origin,
  * for messages. */
 bool snapshot_input_replay(const struct trace *t, const char *path,

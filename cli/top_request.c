@@ -12,66 +12,43 @@ bool top_request_is_whole(const char *head)
     return strstr(head, "\r\n\r\n") != NULL;
 }
 
-/* The length of the line, and where the next one begins. */
-static size_t line_length(const char *line, const char **next)
+/* Whether the value of a header is `wanted`, with blanks around it. */
+static bool is_value(const char *value, const char *wanted)
 {
-    const char *end = strstr(line, "\r\n");
+    size_t length = strlen(wanted);
 
-    *next = end + 2;
-    return (size_t)(end - line);
-}
-
-/* The value of a header line of that name; NULL: it has another. */
-static const char *value_of(const char *line, size_t length, const char *name,
-                            size_t *value_length)
-{
-    size_t n = strlen(name);
-    const char *value = line + n + 1;
-
-    if (length <= n || strncasecmp(line, name, n) != 0 || line[n] != ':')
-        return NULL;
-    while (value < line + length && (*value == ' ' || *value == '\t'))
-        value++;
-    length = (size_t)(line + length - value);
-    while (length > 0 &&
-           (value[length - 1] == ' ' || value[length - 1] == '\t'))
-        length--;
-    *value_length = length;
-    return value;
-}
-
-static bool is_same(const char *value, size_t length, const char *wanted)
-{
-    return length == strlen(wanted) && strncasecmp(value, wanted, length) == 0;
+    value += strspn(value, " \t");
+    if (strncasecmp(value, wanted, length) != 0)
+        return false;
+    value += length;
+    value += strspn(value, " \t");
+    return strncmp(value, "\r\n", 2) == 0;
 }
 
 /* Clients omit HTTP's default port. */
-static bool is_host(const char *value, size_t length, const char *name,
-                    unsigned port)
+static bool is_host(const char *value, const char *name, unsigned port)
 {
     char wanted[HOST_MAX];
 
     snprintf(wanted, sizeof wanted, "%s:%u", name, port);
-    return is_same(value, length, wanted) ||
-           (port == HTTP_PORT && is_same(value, length, name));
+    return is_value(value, wanted) ||
+           (port == HTTP_PORT && is_value(value, name));
 }
 
 /* There is exactly one Host header, and it names this server. */
-static int judge_host(const char *line, unsigned port)
+static int judge_host(const char *head, unsigned port)
 {
+    static const char name[] = "\r\nHost:";
+    const char *end = strstr(head, "\r\n\r\n");
+    const char *value = head;
     int hosts = 0;
 
-    while (strncmp(line, "\r\n", 2) != 0) {
-        const char *next;
-        size_t length = line_length(line, &next);
-        size_t value_length = 0;
-        const char *value = value_of(line, length, "Host", &value_length);
-
-        if (value != NULL && !is_host(value, value_length, "127.0.0.1", port) &&
-            !is_host(value, value_length, "localhost", port))
+    while ((value = strcasestr(value, name)) != NULL && value < end) {
+        value += strlen(name);
+        if (!is_host(value, "127.0.0.1", port) &&
+            !is_host(value, "localhost", port))
             return TOP_FORBIDDEN;
-        hosts += value != NULL;
-        line = next;
+        hosts++;
     }
     return hosts == 1 ? TOP_FOUND : TOP_MALFORMED;
 }
@@ -104,8 +81,7 @@ static int judge_path(const char *path, size_t length, const char *token,
 int top_request_judge(const char *head, const char *token, unsigned port,
                       char what[TOP_WHAT_MAX])
 {
-    const char *headers;
-    size_t length = line_length(head, &headers);
+    size_t length = (size_t)(strstr(head, "\r\n") - head);
     const char *path = memchr(head, ' ', length);
     const char *version;
     int host;
@@ -116,7 +92,7 @@ int top_request_judge(const char *head, const char *token, unsigned port,
     version = memchr(path, ' ', (size_t)(head + length - path));
     if (version == NULL || strncmp(version, " HTTP/1.", 8) != 0)
         return TOP_MALFORMED;
-    host = judge_host(headers, port);
+    host = judge_host(head, port);
     if (host != TOP_FOUND)
         return host;
     if (strncmp(head, "GET ", 4) != 0)

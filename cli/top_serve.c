@@ -16,7 +16,6 @@
 #include <unistd.h>
 
 #include "clock.h"
-#include "complain.h"
 #include "option.h"
 
 enum {
@@ -149,11 +148,9 @@ int top_serve_run(const struct top_settings *settings)
     served.port = (unsigned)settings->port;
     served.settings = settings;
     listening = listen_at(&served.port);
-    if (listening < 0 || !make_token(served.token)) {
-        cli_complain("top", "cannot listen on port %u of 127.0.0.1: %s",
-                     served.port, strerror(errno));
-        return CLI_EXIT_BAD;
-    }
+    if (listening < 0 || !make_token(served.token))
+        return cli_fail("top", "cannot listen on port %u of 127.0.0.1: %s",
+                        served.port, strerror(errno));
     set_signals();
     printf("http://127.0.0.1:%u/%s/\n", served.port, served.token);
     fflush(stdout);

@@ -8,7 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "complain.h"
 #include "lab/experiments/experiments.h"
 #include "python_program.h"
 #include "take_setting.h"

@@ -63,9 +63,13 @@ function findNotes(device, words) {
 function find(device, text) {
   const matches = parseQuery(device, text);
   if (!matches) return null;
-  const { size } = device.alloc;
-  const mask = new Uint8Array(size.length).map((none, i) => matches(i));
-  const list = [...mask.keys()].filter((i) => mask[i])
-    .sort((x, y) => size[y] - size[x]);
+  const { size } = device.alloc, list = [];
+  const mask = new Uint8Array(size.length);
+  for (let i = 0; i < mask.length; i++)
+    if (matches(i)) {
+      mask[i] = 1;
+      list.push(i);
+    }
+  list.sort((x, y) => size[y] - size[x]);
   return { mask, list };
 }

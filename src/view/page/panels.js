@@ -123,11 +123,12 @@ function showFound(panel) {
 // moment.
 const EVENTS_MAX = 200000;
 
-// The events to list: all, or those of the highlighted allocations.
-function eventList() {
-  const { mask, device: { event: { owner } } } = state;
-  const all = owner.map((of, n) => n);
-  return mask ? all.filter((n) => mask[owner[n]]) : all;
+// The events of the highlighted allocations.
+function eventsOf(mask) {
+  const { owner } = state.device.event, list = [];
+  for (let n = 0; n < owner.length; n++)
+    if (owner[n] >= 0 && mask[owner[n]]) list.push(n);
+  return list;
 }
 
 function eventRow(n) {
@@ -142,12 +143,13 @@ function eventRow(n) {
 }
 
 function showEvents(panel) {
-  const list = eventList();
-  const here = firstWhere(0, list.length, (i) => list[i] >= state.cursor - 1);
-  const first =
-    Math.max(0, Math.min(here - EVENTS_MAX / 2, list.length - EVENTS_MAX));
-  panel.append(virtualRows(panel, Math.min(list.length - first, EVENTS_MAX),
-    (i) => eventRow(list[first + i])));
+  const list = state.mask && eventsOf(state.mask);
+  const length = list ? list.length : state.device.events;
+  const eventAt = (i) => (list ? list[i] : i);
+  const here = firstWhere(0, length, (i) => eventAt(i) >= state.cursor - 1);
+  const first = Math.max(0, Math.min(here - EVENTS_MAX / 2, length - EVENTS_MAX));
+  panel.append(virtualRows(panel, Math.min(length - first, EVENTS_MAX),
+    (i) => eventRow(eventAt(first + i))));
   const place = (here - first) * LIST_ROW;
   if (place < panel.scrollTop ||
       place > panel.scrollTop + panel.clientHeight - LIST_ROW)

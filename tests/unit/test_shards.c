@@ -2,6 +2,8 @@
  * are reported, and many streams. */
 #include <pthread.h>
 
+#include "core/entry/handle.h"
+#include "core/state/shard.h"
 #include "support/random.h"
 #include "support/rig.h"
 
@@ -301,6 +303,51 @@ static void the_peak_of_each_stream_is_counted(void **state)
     rig_down(&rig);
 }
 
+/* A thread that has ended may have the next one's identity; this one has not. */
+static void a_second_thread_is_noticed(void **state)
+{
+    struct rig rig =
+        rig_up_policy("sim:8GiB,backing=none", LARDER_POLICY_LARDER, "");
+    struct walker other = {.a = rig.a, .bytes = BLOCK_BYTES};
+
+    (void)state;
+    rig_free(&rig, rig_alloc(&rig, 1));
+    rig_free(&rig, rig_alloc(&rig, 1));
+    assert_false(handle_allocator(rig.a)->shards.is_shared);
+    walk(&other, take_one);
+    assert_true(handle_allocator(rig.a)->shards.is_shared);
+    walk(&other, give_one);
+    rig_down(&rig);
+}
+
+/* A 1024th of the device, 2 MiB or more, but no more than those who share it bear. */
+static void the_allowance_follows_from_the_device(void **state)
+{
+    static const struct {
+        const char *device;
+        int64_t alone, shared;
+    } cases[] = {
+        {"sim:64MiB,backing=none", MIB(2), MIB(2)},
+        {"sim:16GiB,backing=none", MIB(16), MIB(16)},
+        {"sim:80GiB,backing=none", MIB(80), MIB(64) - 1},
+    };
+    static const _Atomic uint32_t bell;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct rig rig =
+            rig_up_policy(cases[i].device, LARDER_POLICY_LARDER, "");
+        struct allocator *a = handle_allocator(rig.a);
+
+        assert_int_equal(a->shards.allowance, cases[i].alone);
+        larder__shards_set_bell(a, &bell);
+        assert_int_equal(a->shards.allowance, cases[i].shared);
+        larder__shards_set_bell(a, NULL);
+        assert_int_equal(a->shards.allowance, cases[i].alone);
+        rig_down(&rig);
+    }
+}
+
 static void *take_and_give(void *ctx)
 {
     struct rig *rig = ctx;
@@ -339,6 +386,8 @@ int main(void)
         cmocka_unit_test(threads_are_counted_within_the_allowance),
         cmocka_unit_test(large_blocks_are_counted_within_the_allowance),
         cmocka_unit_test(the_peak_of_each_stream_is_counted),
+        cmocka_unit_test(a_second_thread_is_noticed),
+        cmocka_unit_test(the_allowance_follows_from_the_device),
         cmocka_unit_test(a_senseless_size_is_refused),
     };
 

@@ -55,7 +55,6 @@ void named_cards_free(struct named_cards *cards)
 bool fit_cards_begin(struct fit_cards *f, bool as_json)
 {
     *f = (struct fit_cards){0};
-    table_init(&f->table, 4);
     if (!as_json)
         return true;
     f->json = open_memstream(&f->text, &f->length);
@@ -87,14 +86,6 @@ static const char *cure_of(const struct tune *t, char out[REPLAY_CONF_MAX])
     return tune_report_setting(t, best, out, REPLAY_CONF_MAX);
 }
 
-static void add_head(struct fit_cards *f, const struct tune *t)
-{
-    const char *head[] = {"card", "memory", tune_ended(t) ? "fits" : "past it",
-                          "or with"};
-
-    table_add(&f->table, head);
-}
-
 static bool add_json(struct fit_cards *f, const struct named_card *card,
                      const struct tune *t)
 {
@@ -111,6 +102,8 @@ bool fit_cards_add(struct fit_cards *f, const struct named_card *card,
                    const struct tune *t)
 {
     char conf[REPLAY_CONF_MAX];
+    const char *head[] = {"card", "memory", tune_ended(t) ? "fits" : "past it",
+                          "or with"};
     const char *cells[] = {card->name, units_bytes(card->card.total_bytes),
                            as_it_is(t), cure_of(t, conf)};
     bool ok = true;
@@ -120,7 +113,7 @@ bool fit_cards_add(struct fit_cards *f, const struct named_card *card,
         ok = add_json(f, card, t);
     } else {
         if (f->count == 0)
-            add_head(f, t);
+            table_init(&f->table, sizeof head / sizeof head[0], head);
         table_add(&f->table, cells);
     }
     f->count++;

@@ -193,8 +193,7 @@ static bool print_table(const struct report_ranks *ranks, size_t rows)
     for (size_t i = 0; i < ranks->count; i++)
         order[i] = &ranks->items[i];
     qsort(order, ranks->count, sizeof *order, worst_first);
-    table_init(&table, COLUMNS);
-    table_add(&table, head);
+    table_init(&table, COLUMNS, head);
     for (size_t i = 0; i < ranks->count && i < rows; i++)
         add_row(&table, ranks, (size_t)(order[i] - ranks->items));
     ok = table_print(&table);

@@ -45,15 +45,6 @@ static const char *real_in(double x, const char *unit, char out[UNITS_MAX])
     return out;
 }
 
-static void add_head(struct table *t)
-{
-    static const char *const head[COLUMN_COUNT] = {
-        "trace", "ops",    "requested", "allocated", "reserved", "frag",
-        "calls", "driver", "ns/op",     "oom",       "capacity"};
-
-    table_add(t, head);
-}
-
 static void add_result(struct table *t, const struct replay_job *job,
                        const struct replay_result *r)
 {
@@ -232,12 +223,15 @@ static void print_rest(const struct replay_job *job)
 bool replay_report_print(const struct replay_job *jobs, size_t count,
                          const struct replay_options *options)
 {
+    static const char *const head[COLUMN_COUNT] = {
+        "trace", "ops",    "requested", "allocated", "reserved", "frag",
+        "calls", "driver", "ns/op",     "oom",       "capacity"};
     struct table t;
     bool ok;
 
     /* The last column is shown only on request. */
-    table_init(&t, options->min_capacity ? COLUMN_COUNT : COLUMN_COUNT - 1);
-    add_head(&t);
+    table_init(&t, options->min_capacity ? COLUMN_COUNT : COLUMN_COUNT - 1,
+               head);
     for (size_t i = 0; i < count; i++) {
         if (jobs[i].ok)
             add_job(&t, &jobs[i]);

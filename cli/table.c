@@ -10,11 +10,11 @@
 
 enum { NAME_MIN = 12, GAP = 2, GAP_NARROW = 1 };
 
-void table_init(struct table *t, size_t columns)
+void table_init(struct table *t, size_t columns, const char *const *names)
 {
     assert(columns <= TABLE_COLUMNS_MAX);
-    memset(t, 0, sizeof *t);
-    t->columns = columns;
+    *t = (struct table){.columns = columns};
+    table_add(t, names);
 }
 
 void table_free(struct table *t)
@@ -22,7 +22,7 @@ void table_free(struct table *t)
     for (size_t i = 0; i < t->rows * t->columns; i++)
         free(t->cells[i]);
     free(t->cells);
-    table_init(t, 0);
+    *t = (struct table){0};
 }
 
 void table_add(struct table *t, const char *const *cells)

@@ -17,7 +17,8 @@ struct table {
     bool failed; /* no host memory: rows are missing */
 };
 
-void table_init(struct table *t, size_t columns);
+/* With the columns' names as its first row. */
+void table_init(struct table *t, size_t columns, const char *const *names);
 void table_free(struct table *t);
 
 /* Add a row of `columns` cells; copies them. */

@@ -69,8 +69,7 @@ bool top_print_table(const struct top_data *data)
         struct table t;
 
         print_device(&data->devices[i]);
-        table_init(&t, COLUMNS);
-        table_add(&t, head);
+        table_init(&t, COLUMNS, head);
         for (size_t k = 0; k < data->devices[i].count; k++)
             add_process(&t, &data->devices[i].processes[k]);
         ok = table_print(&t) && ok;

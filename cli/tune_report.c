@@ -115,9 +115,8 @@ static bool print_table(const struct tune *t)
     bool ok;
 
     tune_ranking(t, order);
-    table_init(&table, COLUMNS);
+    table_init(&table, COLUMNS, head);
     table.keeps_front = true;
-    table_add(&table, head);
     add_candidate(&table, t, now(t));
     for (size_t i = 0; i + 1 < t->count && shown < SHOWN; i++) {
         if (is_repeated(order, i))
@@ -413,8 +412,7 @@ static bool print_ranks(const struct tune *t)
     struct table table;
     bool ok;
 
-    table_init(&table, sizeof head / sizeof head[0]);
-    table_add(&table, head);
+    table_init(&table, sizeof head / sizeof head[0], head);
     for (size_t i = 0; i < t->inputs->count; i++)
         add_rank(&table, t, i);
     ok = table_print(&table);

@@ -24,15 +24,6 @@ const char *snapshot_state_name(enum snapshot_state state)
                : NULL;
 }
 
-const char *snapshot_event_action(const struct snapshot *s,
-                                  const struct snapshot_event *e)
-{
-    if (e->action < SNAPSHOT_OTHER)
-        return larder__snapshot_words[WORD_ALLOC + e->action];
-    return snapshot_string(s,
-                           s->other_actions[e->action - SNAPSHOT_OTHER].name);
-}
-
 /* ---- reading -------------------------------------------------------------- */
 
 /* Recognise another common format. */

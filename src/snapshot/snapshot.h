@@ -368,7 +368,3 @@ static inline uint64_t snapshot_stream(const struct snapshot *s,
 /* PyTorch's names; NULL beyond the last one. */
 const char *snapshot_action_name(enum snapshot_action action);
 const char *snapshot_state_name(enum snapshot_state state);
-
-/* The name of an event's action; for SNAPSHOT_OTHER, the name in the file. */
-const char *snapshot_event_action(const struct snapshot *s,
-                                  const struct snapshot_event *e);

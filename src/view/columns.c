@@ -263,9 +263,9 @@ static json_t *marks(const struct lifetimes *l)
             strcmp(snapshot_string(s, a->stage), "END") == 0)
             continue;
         json_array_append_new(
-            list, json_pack("{s:I, s:s}", "event",
+            list, json_pack("{s:I, s:o}", "event",
                             (json_int_t)lifetimes_event_at(l, a->time_us),
-                            "label", snapshot_string(s, a->name)));
+                            "label", utf8_json(snapshot_string(s, a->name))));
     }
     return list;
 }

@@ -43,8 +43,8 @@ static json_t *string_list(const struct snapshot *s)
         json_t *text =
             json_stringn(snapshot_string(s, i), snapshot_string_length(s, i));
 
-        /* Text that is not UTF-8 cannot be shown. */
-        json_array_append_new(list, text != NULL ? text : json_string("?"));
+        json_array_append_new(
+            list, text != NULL ? text : utf8_json(snapshot_string(s, i)));
     }
     return list;
 }

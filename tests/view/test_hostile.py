@@ -51,6 +51,16 @@ class Hostile(page_case.PageCase):
     def test_names_are_text_everywhere(self):
         self.assert_text(self.page())
 
+    def test_what_is_not_utf8_is_shown_as_far_as_it_is(self):
+        odd = 'caf\udce9.py'  # as Python names a file of a Latin-1 name
+        said = snapshot()
+        said['external_annotations'][0]['name'] = odd
+        said['device_traces'][0][0]['frames'][0]['filename'] = odd
+        page = self.open(self.written(said))
+        shown = 'caf\ufffd\ufffd\ufffd.py'
+        self.assertEqual(page.run('state.device.marks[0].label'), shown)
+        self.assertIn(shown, page.run('state.device.run.strings'))
+
     def assert_text(self, page):
         """Through all that the page can show."""
         for view in 'ftm':

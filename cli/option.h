@@ -55,8 +55,7 @@ struct cli_command {
     /* Checks the settings once all are read.  False: it has reported an error.
      * NULL: there is nothing to check. */
     bool (*check)(const struct cli_command *self, void *settings);
-    void *
-        settings; /* what the table's values are stored in, with the defaults */
+    void *settings; /* where the values go; set to the defaults */
     bool is_hidden; /* internal: not in help's list, not completed */
     /* Its subcommands, named "NAME PART", ended by NULL; or NULL. */
     const struct cli_command *const *parts;

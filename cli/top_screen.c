@@ -464,10 +464,11 @@ int top_screen_run(const struct top_settings *settings)
         endwin();
         delscreen(terminal);
     } else {
-        fprintf(stderr,
-                "larder top: unknown terminal '%s' (TERM): expected one of "
-                "terminfo's, or --once\n",
-                getenv("TERM"));
+        cli_complain(
+            "top",
+            "unknown terminal '%s' (TERM): expected one of terminfo's, "
+            "or --once",
+            getenv("TERM"));
     }
     top_data_free(&s->data);
     free(s);

@@ -336,7 +336,7 @@ static void the_allowance_follows_from_the_device(void **state)
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct rig rig =
-            rig_up_policy(cases[i].device, LARDER_POLICY_LARDER, "");
+            rig_up_policy(cases[i].device, LARDER_POLICY_LARDER, "ledger:off");
         struct allocator *a = handle_allocator(rig.a);
 
         assert_int_equal(a->shards.allowance, cases[i].alone);

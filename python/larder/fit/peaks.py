@@ -3,7 +3,14 @@
 import functools
 
 import torch
-from torch.cuda._utils import _get_device_index
+
+
+def _index(device):
+    if isinstance(device, int):
+        return device
+    from torch.cuda._utils import _get_device_index
+
+    return _get_device_index(device, optional=True)
 
 
 class Peaks:
@@ -20,7 +27,7 @@ class Peaks:
         @functools.wraps(reset)
         def noted(device=None):
             if torch.cuda.is_initialized():
-                index = _get_device_index(device, optional=True)
+                index = _index(device)
                 self._before[index] = self.of(index)
             return reset(device)
 

@@ -1,6 +1,7 @@
 #!/bin/sh
 # mutants.sh SOURCE BUILD - where tools/mutants.py plants a bug, and where it
-# plants none because the bug would change nothing.
+# plants none because the bug would change nothing: each line of
+# tools/mutants.equal names a place of today's sources.
 source=$1
 
 [ -f "$source/tools/mutants.py" ] || exit 77
@@ -63,4 +64,26 @@ cat >"$folder/wanted" <<'END'
 21 statement snap_reserve(m, &a, &b, c + 1, 1);
 22 statement capacity = capacity * 2 + 4;
 END
-diff "$folder/wanted" "$folder/got"
+diff "$folder/wanted" "$folder/got" || exit 1
+
+PYTHONDONTWRITEBYTECODE=1 python3 - "$source" <<'END'
+import collections
+import os
+import sys
+
+sys.path.insert(0, sys.argv[1] + "/tools")
+import mutants
+
+root = sys.argv[1]
+by_path = collections.defaultdict(set)
+for key in mutants.equal_keys(root):
+    by_path[key.split("|")[0]].add(key)
+status = 0
+for path, keys in sorted(by_path.items()):
+    if os.path.exists(os.path.join(root, path)):
+        keys -= {mutant.key() for mutant in mutants.mutants_of(root, path)}
+    for key in sorted(keys):
+        print("tools/mutants.equal names no place of the sources:", key)
+        status = 1
+sys.exit(status)
+END

@@ -87,9 +87,10 @@ bool output_close(struct output *o, bool ok)
     written = ferror(o->out) == 0;
     errno = 0;
     written &= fclose(o->out) == 0;
-    if (ok && !written)
+    if (ok && !written) {
         (void)failed(o, strerror(errno != 0 ? errno : EIO));
-    if (larder_file_close(o->file, ok && written) != LARDER_OK)
-        return failed_there(o);
-    return written || !ok;
+        (void)larder_file_close(o->file, 0);
+        return false;
+    }
+    return larder_file_close(o->file, ok) == LARDER_OK || failed_there(o);
 }
